@@ -1,0 +1,239 @@
+//! From what a model wrote as a path to the ordered names worth trying. Touches no disk: `disk::locate` takes the first
+//! name that exists.
+
+use alloc::{
+    borrow::ToOwned,
+    format,
+    string::{String, ToString},
+    sync::Arc,
+    vec::Vec,
+};
+use core::fmt;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::scope::ScopeError;
+
+/// The name of a file inside the workspace, `/`-separated, without following links: what knowledge is keyed by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PathKey(Arc<str>);
+
+impl PathKey {
+    /// Wraps a workspace-relative name.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PathKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where relative names and `~` lead; both absolute.
+#[derive(Clone, Debug)]
+pub struct Bearings {
+    /// The folder relative names start from.
+    pub cwd: String,
+    /// The user's home, if there is one.
+    pub home: Option<String>,
+}
+
+/// A path as written, taken apart: the name, and the range its suffix may mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suffixed<'a> {
+    /// The part before the suffix.
+    pub path: &'a str,
+    /// The first line.
+    pub first: u64,
+    /// The last line, if the suffix gives one.
+    pub last: Option<u64>,
+}
+
+/// Takes `:10` or `:10-20` off the end. `None`: there is no such suffix. To be tried only when the whole is no file.
+///
+/// # Errors
+/// A suffix of digits that no range can mean.
+pub fn split_range(raw: &str) -> Result<Option<Suffixed<'_>>, ScopeError> {
+    let Some((path, range)) = raw.rsplit_once(':') else {
+        return Ok(None);
+    };
+    let (first, last) = match range.split_once('-') {
+        Some((first, last)) => (first, Some(last)),
+        None => (range, None),
+    };
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if path.is_empty() || !digits(first) || !last.is_none_or(digits) {
+        return Ok(None);
+    }
+    let number = |part: &str| {
+        let text = part.to_string();
+        part.parse::<u64>().map_err(|_| ScopeError::NotANumber { text })
+    };
+    let (first, last) = (number(first)?, last.map(number).transpose()?);
+    if first == 0 || last == Some(0) {
+        return Err(ScopeError::Zero { what: "line" });
+    }
+    match last {
+        Some(last) if last < first => Err(ScopeError::Reversed { first, last }),
+        _ => Ok(Some(Suffixed { path, first, last })),
+    }
+}
+
+/// The names to try, best first, each absolute and free of `.` and `..`. Never empty, no name twice.
+#[must_use]
+pub fn candidates(raw: &str, bearings: &Bearings) -> Vec<String> {
+    let spaced: String = raw.chars().map(plain_space).collect();
+    let name = spaced.strip_prefix('@').unwrap_or(&spaced);
+    let meant = resolve(&expand(name, bearings), &bearings.cwd);
+
+    let nfd: String = meant.nfd().collect();
+    let mut names = alloc::vec![
+        meant.clone(),
+        narrow_space_before_am_pm(&meant),
+        nfd.clone(),
+        curly(&meant),
+        curly(&nfd),
+        // Last, the name exactly as written: a file may really be called `@x` or hold an odd space.
+        resolve(raw, &bearings.cwd),
+    ];
+    let mut seen: Vec<String> = Vec::new();
+    names.retain(|name| {
+        let new = !seen.contains(name);
+        if new {
+            seen.push(name.clone());
+        }
+        new
+    });
+    names
+}
+
+fn plain_space(c: char) -> char {
+    match c {
+        '\u{00a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        other => other,
+    }
+}
+
+fn expand(name: &str, bearings: &Bearings) -> String {
+    if let Some(home) = &bearings.home {
+        if name == "~" {
+            return home.clone();
+        }
+        if let Some(rest) = name.strip_prefix("~/") {
+            return format!("{home}/{rest}");
+        }
+    }
+    if let Some(url) = name.strip_prefix("file://") {
+        let path = url.strip_prefix("localhost").unwrap_or(url);
+        if path.starts_with('/') {
+            return percent_decoded(path).unwrap_or_else(|| path.to_owned());
+        }
+    }
+    name.to_owned()
+}
+
+/// `None` when an escape is broken or the bytes are no UTF-8.
+fn percent_decoded(path: &str) -> Option<String> {
+    let mut bytes = path.bytes();
+    let mut out = Vec::with_capacity(path.len());
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digit = |b: Option<u8>| char::from(b?).to_digit(16);
+            let value = digit(bytes.next())? * 16 + digit(bytes.next())?;
+            out.push(u8::try_from(value).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// As a shell would read it from `cwd`, by the letters alone: `.` and `..` are worked out, no link is followed.
+fn resolve(name: &str, cwd: &str) -> String {
+    let whole = if name.starts_with('/') { name.to_owned() } else { format!("{cwd}/{name}") };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            other => parts.push(other),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// macOS puts U+202F before AM and PM in the names of screenshots.
+fn narrow_space_before_am_pm(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut rest = name;
+    while let Some(at) = rest.find(' ') {
+        let after = &rest[at + 1..];
+        let is_clock = after.get(..3).is_some_and(|w| w.eq_ignore_ascii_case("am.") || w.eq_ignore_ascii_case("pm."));
+        out.push_str(&rest[..at]);
+        out.push(if is_clock { '\u{202f}' } else { ' ' });
+        rest = after;
+    }
+    out + rest
+}
+
+/// macOS writes a curly quote where a model types a straight one.
+fn curly(name: &str) -> String {
+    name.replace('\'', "\u{2019}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bearings() -> Bearings {
+        Bearings { cwd: "/w/sub".into(), home: Some("/home/u".into()) }
+    }
+
+    #[test]
+    fn names_in_order() {
+        let check = |raw: &str, expected: &[&str]| assert_eq!(candidates(raw, &bearings()), expected, "{raw}");
+        check("a.txt", &["/w/sub/a.txt"]);
+        check("@a.txt", &["/w/sub/a.txt", "/w/sub/@a.txt"]);
+        check("@@a", &["/w/sub/@a", "/w/sub/@@a"]);
+        check("~", &["/home/u", "/w/sub/~"]);
+        check("~/x/../y", &["/home/u/y", "/w/sub/y"]);
+        check("@~/x", &["/home/u/x", "/w/sub/@~/x"]);
+        check("~other", &["/w/sub/~other"]);
+        check("../../../etc", &["/etc"]);
+        check("./a//b/.", &["/w/sub/a/b"]);
+        check("/abs/../b", &["/b"]);
+        check("a\u{a0}b\u{3000}c", &["/w/sub/a b c", "/w/sub/a\u{a0}b\u{3000}c"]);
+        check("Shot 1 PM.png", &["/w/sub/Shot 1 PM.png", "/w/sub/Shot 1\u{202f}PM.png"]);
+        check("a am.b pm.c", &["/w/sub/a am.b pm.c", "/w/sub/a\u{202f}am.b\u{202f}pm.c"]);
+        check("d'\u{e9}", &["/w/sub/d'\u{e9}", "/w/sub/d'e\u{301}", "/w/sub/d\u{2019}\u{e9}", "/w/sub/d\u{2019}e\u{301}"]);
+        check("file:///w/a%20b", &["/w/a b", "/w/sub/file:/w/a%20b"]);
+        check("file://localhost/w/a", &["/w/a", "/w/sub/file:/localhost/w/a"]);
+        check("file:///w/%zz", &["/w/%zz", "/w/sub/file:/w/%zz"]);
+        check("", &["/w/sub"]);
+    }
+
+    #[test]
+    fn ranges_at_the_end() {
+        let ok = |raw| split_range(raw).unwrap().map(|s| (s.path, s.first, s.last));
+        assert_eq!(ok("a:10"), Some(("a", 10, None)));
+        assert_eq!(ok("a:10-20"), Some(("a", 10, Some(20))));
+        assert_eq!(ok("a:b:7-7"), Some(("a:b", 7, Some(7))));
+        for none in ["a", ":10", "a:", "a:-5", "a:5-", "a:x", "a:1-x", "a:1-2-3", "a:+1"] {
+            assert_eq!(ok(none), None, "{none}");
+        }
+        let err = |raw| split_range(raw).unwrap_err();
+        assert_eq!(err("a:20-10"), ScopeError::Reversed { first: 20, last: 10 });
+        assert_eq!(err("a:0"), ScopeError::Zero { what: "line" });
+        assert_eq!(err("a:99999999999999999999"), ScopeError::NotANumber { text: "99999999999999999999".into() });
+    }
+}

@@ -1,0 +1,255 @@
+//! Text and its lines, by rule `lf-1`: a line ends at `\n`, a `\r` before it belongs to the line, a final newline
+//! starts no further line. Owns the content hash. Never changes a byte.
+
+use alloc::{string::String, vec::Vec};
+use core::fmt;
+use sha2::{Digest, Sha256};
+
+use crate::scope::Lines;
+
+/// The id of the line rule, written into every record that counts lines.
+pub const LINE_RULE: &str = "lf-1";
+
+/// The SHA-256 of some bytes; prints as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The hash of `bytes`.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The hash of several pieces, as if they stood in one.
+    #[must_use]
+    pub fn of_parts(parts: &[&[u8]]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update(part);
+        }
+        Self(hasher.finalize().into())
+    }
+
+    /// The raw digest.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads 64 lower-case hex digits; anything else is `None`.
+    #[must_use]
+    pub fn parse(hex: &str) -> Option<Self> {
+        let digits = hex.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let mut out = [0; 32];
+        for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        }
+        Some(Self(out))
+    }
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut hex = [0; 64];
+        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        f.write_str(core::str::from_utf8(&hex).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Which text is meant: its hash and how many lines it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The hash of all its bytes.
+    pub hash: ContentHash,
+    /// Its number of lines by `lf-1`.
+    pub total: u32,
+}
+
+/// Why bytes are not text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotText {
+    /// A NUL byte: binary data.
+    #[error("it holds a NUL byte at offset {0}, so it is binary")]
+    Nul(usize),
+    /// A sequence that is not UTF-8.
+    #[error("it is not valid UTF-8 from byte {0} on")]
+    Encoding(usize),
+}
+
+/// A text, its hash and its line index. The bytes are exactly those it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    text: String,
+    /// The offset just after each line's terminator; the last is the text's length.
+    ends: Vec<u32>,
+    hash: ContentHash,
+}
+
+impl Text {
+    /// Indexes `text`. Texts beyond 4 GiB do not get here: the disk's cap is far below.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        let hash = ContentHash::of(text.as_bytes());
+        let mut ends: Vec<u32> = memchr::memchr_iter(b'\n', text.as_bytes())
+            .map(|at| offset(at + 1))
+            .collect();
+        if ends.last().copied().unwrap_or(0) != offset(text.len()) {
+            ends.push(offset(text.len()));
+        }
+        Self { text, ends, hash }
+    }
+
+    /// Strict: UTF-8 without NUL, or the reason why not.
+    ///
+    /// # Errors
+    /// [`NotText`] names the first byte that is not text.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, NotText> {
+        if let Some(at) = memchr::memchr(0, &bytes) {
+            return Err(NotText::Nul(at));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Self::new(text)),
+            Err(error) => Err(NotText::Encoding(error.utf8_error().valid_up_to())),
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The number of lines.
+    #[must_use]
+    pub fn total(&self) -> u32 {
+        offset(self.ends.len())
+    }
+
+    /// The hash of all bytes.
+    #[must_use]
+    pub fn hash(&self) -> ContentHash {
+        self.hash
+    }
+
+    /// Hash and number of lines.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        Version {
+            hash: self.hash,
+            total: self.total(),
+        }
+    }
+
+    /// The bytes of these lines, terminators included; lines that do not exist are left out.
+    #[must_use]
+    pub fn slice(&self, lines: Lines) -> &str {
+        let last = lines.last().min(self.total());
+        if lines.first() > last {
+            return "";
+        }
+        &self.text[self.start(lines.first())..self.end(last)]
+    }
+
+    /// One line with its terminator.
+    #[must_use]
+    pub fn line(&self, number: u32) -> &str {
+        Lines::new(number, number).map_or("", |lines| self.slice(lines))
+    }
+
+    /// The number of the line that holds the byte at `at`.
+    #[must_use]
+    pub fn line_at(&self, at: usize) -> u32 {
+        offset(self.ends.partition_point(|end| *end as usize <= at)) + 1
+    }
+
+    /// Where a line begins, as a byte offset. `number` is 1 or more.
+    pub(crate) fn start(&self, number: u32) -> usize {
+        match number.checked_sub(2) {
+            Some(before) => self.ends.get(before as usize).map_or(self.text.len(), |at| *at as usize),
+            None => 0,
+        }
+    }
+
+    /// Where a line ends, after its terminator.
+    pub(crate) fn end(&self, number: u32) -> usize {
+        self.start(number.saturating_add(1))
+    }
+}
+
+/// Offsets and line counts fit 32 bits because files are capped well below 4 GiB.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{string::ToString, vec};
+
+    #[test]
+    fn lines_by_lf_1() {
+        let check = |text: &str, lines: &[&str]| {
+            let text = Text::new(text.into());
+            let got: Vec<&str> = (1..=text.total()).map(|n| text.line(n)).collect();
+            assert_eq!(got, lines);
+        };
+        check("", &[]);
+        check("\n", &["\n"]);
+        check("a", &["a"]);
+        check("a\n", &["a\n"]);
+        check("a\nb", &["a\n", "b"]);
+        check("a\r\nb\rc\n\n", &["a\r\n", "b\rc\n", "\n"]);
+        check("\u{feff}a\u{2028}b\n", &["\u{feff}a\u{2028}b\n"]);
+    }
+
+    #[test]
+    fn slices_are_exact_and_clamped() {
+        let text = Text::new("1\n2\r\n3".into());
+        let slice = |a, b| text.slice(Lines::new(a, b).unwrap());
+        assert_eq!(slice(1, 3), "1\n2\r\n3");
+        assert_eq!(slice(2, 2), "2\r\n");
+        assert_eq!(slice(3, 9), "3");
+        assert_eq!(slice(4, 9), "");
+        assert_eq!([text.line_at(0), text.line_at(1), text.line_at(2), text.line_at(5)], [1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn not_text_is_named() {
+        assert_eq!(Text::from_bytes(vec![b'a', 0]), Err(NotText::Nul(1)));
+        assert_eq!(Text::from_bytes(vec![b'a', 0xff]), Err(NotText::Encoding(1)));
+        assert_eq!(Text::from_bytes(vec![0xef, 0xbb, 0xbf]).unwrap().as_str(), "\u{feff}");
+    }
+
+    #[test]
+    fn hashes_print_and_parse() {
+        let hash = ContentHash::of(b"abc");
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hash.to_string(), hex);
+        assert_eq!(ContentHash::parse(hex), Some(hash));
+        assert_eq!(ContentHash::of_parts(&[b"a", b"bc"]), hash);
+        assert_eq!(ContentHash::parse(&hex.to_uppercase()), None);
+        assert_eq!(ContentHash::parse(&hex[1..]), None);
+    }
+}
