@@ -4,17 +4,19 @@
 //!
 //! ```
 //! use readproof_core::{
-//!     decide::{Ask, Base, Mode, decide},
+//!     decide::{Ask, Base, Reason, decide},
 //!     limits::Limits,
+//!     path::PathKey,
+//!     render::render,
 //!     text::Text,
 //! };
-//! let limits = Limits::default();
+//! let (limits, path) = (Limits::default(), PathKey::new("a.txt"));
 //! let now = Text::new("a\nb\nc\n".into());
 //! let ask = Ask::new(&now, None, None, &limits).unwrap();
-//! let first = decide(&now, &ask, Base::None, &limits);
-//! assert_eq!(first.mode, Mode::Full);
-//! let again = decide(&now, &ask, Base::Same, &limits);
-//! assert_eq!(again.mode, Mode::Unchanged);
+//! let first = decide(&now, &path, &ask, Base::None(Reason::NotHeld), &limits);
+//! assert_eq!(render(&first, &now, &ask).text(), "a\nb\nc\n");
+//! let again = decide(&now, &path, &ask, Base::Same, &limits);
+//! assert_eq!(render(&again, &now, &ask).text(), "[readcache: unchanged, 3 lines]");
 //! ```
 #![no_std]
 

@@ -15,12 +15,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            answer_lines: 2000,
-            answer_bytes: 40_000,
-            diff_bytes: 2 * 1024 * 1024,
-            diff_lines: 12_000,
-        }
+        Self { answer_lines: 2000, answer_bytes: 40_000, diff_bytes: 2 * 1024 * 1024, diff_lines: 12_000 }
     }
 }
 

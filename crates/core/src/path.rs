@@ -206,7 +206,7 @@ mod tests {
         check("@a.txt", &["/w/sub/a.txt", "/w/sub/@a.txt"]);
         check("@@a", &["/w/sub/@a", "/w/sub/@@a"]);
         check("~", &["/home/u", "/w/sub/~"]);
-        check("~/x/../y", &["/home/u/y", "/w/sub/y"]);
+        check("~/x/../y", &["/home/u/y", "/w/sub/~/y"]);
         check("@~/x", &["/home/u/x", "/w/sub/@~/x"]);
         check("~other", &["/w/sub/~other"]);
         check("../../../etc", &["/etc"]);
@@ -215,7 +215,10 @@ mod tests {
         check("a\u{a0}b\u{3000}c", &["/w/sub/a b c", "/w/sub/a\u{a0}b\u{3000}c"]);
         check("Shot 1 PM.png", &["/w/sub/Shot 1 PM.png", "/w/sub/Shot 1\u{202f}PM.png"]);
         check("a am.b pm.c", &["/w/sub/a am.b pm.c", "/w/sub/a\u{202f}am.b\u{202f}pm.c"]);
-        check("d'\u{e9}", &["/w/sub/d'\u{e9}", "/w/sub/d'e\u{301}", "/w/sub/d\u{2019}\u{e9}", "/w/sub/d\u{2019}e\u{301}"]);
+        check(
+            "d'\u{e9}",
+            &["/w/sub/d'\u{e9}", "/w/sub/d'e\u{301}", "/w/sub/d\u{2019}\u{e9}", "/w/sub/d\u{2019}e\u{301}"],
+        );
         check("file:///w/a%20b", &["/w/a b", "/w/sub/file:/w/a%20b"]);
         check("file://localhost/w/a", &["/w/a", "/w/sub/file:/localhost/w/a"]);
         check("file:///w/%zz", &["/w/%zz", "/w/sub/file:/w/%zz"]);

@@ -112,9 +112,7 @@ impl Text {
     #[must_use]
     pub fn new(text: String) -> Self {
         let hash = ContentHash::of(text.as_bytes());
-        let mut ends: Vec<u32> = memchr::memchr_iter(b'\n', text.as_bytes())
-            .map(|at| offset(at + 1))
-            .collect();
+        let mut ends: Vec<u32> = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| offset(at + 1)).collect();
         if ends.last().copied().unwrap_or(0) != offset(text.len()) {
             ends.push(offset(text.len()));
         }
@@ -156,10 +154,7 @@ impl Text {
     /// Hash and number of lines.
     #[must_use]
     pub fn version(&self) -> Version {
-        Version {
-            hash: self.hash,
-            total: self.total(),
-        }
+        Version { hash: self.hash, total: self.total() }
     }
 
     /// The bytes of these lines, terminators included; lines that do not exist are left out.

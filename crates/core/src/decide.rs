@@ -1,0 +1,281 @@
+//! From what is held and what is there now to what is answered. Pure and total: uncertainty ends in plain text, as a
+//! decision with a reason.
+
+use crate::{
+    diff::{Unified, apply, unified},
+    knowledge::Knowledge,
+    limits::{Answers, Limits},
+    path::PathKey,
+    render::{Window, diff_prefix},
+    scope::{Scope, ScopeError},
+    text::{ContentHash, Text},
+};
+
+/// How a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Plain text; there was no base.
+    Full,
+    /// The whole file is as the model holds it.
+    Unchanged,
+    /// These lines are as the model holds them.
+    UnchangedRange,
+    /// What changed in the whole file.
+    Diff,
+    /// Plain text, though there was a base.
+    BaselineFallback,
+}
+
+impl Mode {
+    /// Every mode, in the order reports list them.
+    pub const ALL: [Self; 5] = [Self::Full, Self::Unchanged, Self::UnchangedRange, Self::Diff, Self::BaselineFallback];
+
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Unchanged => "unchanged",
+            Self::UnchangedRange => "unchanged_range",
+            Self::Diff => "diff",
+            Self::BaselineFallback => "baseline_fallback",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
+    }
+
+    /// Whether the answer relies on text shown earlier.
+    #[must_use]
+    pub fn is_derived(self) -> bool {
+        match self {
+            Self::Unchanged | Self::UnchangedRange | Self::Diff => true,
+            Self::Full | Self::BaselineFallback => false,
+        }
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $says:literal;)*) => {
+        /// Why a request was answered as it was.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Reason { $($(#[$doc])* $name,)* }
+
+        impl Reason {
+            /// The word used on every wire.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+
+            /// The same for a person.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$name => $says,)* }
+            }
+
+            /// Reads [`Self::as_str`]; anything else is `None`.
+            #[must_use]
+            pub fn parse(word: &str) -> Option<Self> {
+                match word { $($word => Some(Self::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// No transcript was given.
+    NoTranscript = "no_transcript", "no session: nothing proves what the model holds";
+    /// Nothing on the branch holds these lines.
+    NotHeld = "not_held", "these lines were not shown on this branch since the last compaction";
+    /// Plain text was asked for.
+    Fresh = "fresh", "plain text was asked for";
+    /// The file may hold a secret.
+    Sensitive = "sensitive", "the file is on the list of sensitive names: always plain, never stored";
+    /// The answer goes to a program, not to the model.
+    ForProgram = "for_program", "the answer goes to a program, which holds nothing";
+    /// The store cannot be used.
+    NoStore = "no_store", "the store cannot be used, so nothing is known";
+    /// The session's log cannot be used.
+    NoLog = "no_log", "the session's log cannot be used, so nothing is known";
+    /// The branch moved again and again while this was answered.
+    BranchMoved = "branch_moved", "the branch kept moving while this was answered";
+    /// A line too long for one answer.
+    LineTooLong = "line_too_long", "the line does not fit into one answer, so only a part was shown";
+    /// The text is the one held.
+    SameText = "same_text", "the file is the text the model holds";
+    /// The lines are the ones held, though the file changed.
+    SameLines = "same_lines", "the file changed, but not in these lines";
+    /// The lines changed.
+    LinesChanged = "lines_changed", "these lines changed since they were shown";
+    /// The file changed, and not all of the old text is held.
+    BaseNotWhole = "base_not_whole", "the file changed, and not all of the old text was shown";
+    /// The base is not in the store, or damaged there.
+    BaseMissing = "base_missing", "the text the model holds is not in the store any more";
+    /// Too many bytes for a diff.
+    DiffTooManyBytes = "diff_too_many_bytes", "the file is too large for a diff";
+    /// Too many lines for a diff.
+    DiffTooManyLines = "diff_too_many_lines", "the file has too many lines for a diff";
+    /// The diff is not shorter than the text.
+    DiffNotShorter = "diff_not_shorter", "a diff would not be shorter than the text";
+    /// The diff exceeds one answer.
+    DiffDoesNotFit = "diff_does_not_fit", "the diff does not fit into one answer";
+    /// The diff does not lead to the text.
+    DiffNotExact = "diff_not_exact", "the diff did not lead back to the text";
+    /// A diff was sent.
+    Changed = "changed", "the file changed since it was shown";
+}
+
+/// What is asked: the scope as clamped, and the window of it that a plain answer would show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The lines asked for.
+    pub scope: Scope,
+    /// The part of them that one plain answer shows.
+    pub window: Window,
+}
+
+impl Ask {
+    /// What `offset` and `limit` mean for this text.
+    ///
+    /// # Errors
+    /// [`ScopeError`] when they mean nothing.
+    pub fn new(now: &Text, offset: Option<u64>, limit: Option<u64>, limits: &Limits) -> Result<Self, ScopeError> {
+        let scope = Scope::of(offset, limit, now.total())?;
+        let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
+        Ok(Self { scope, window: Window::cut(now, scope, asked_to, limits) })
+    }
+}
+
+/// Which stored text an answer could rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// None, and why.
+    None(Reason),
+    /// The very text that is there now.
+    Same,
+    /// Another text; `whole` when all of it is held.
+    Other {
+        /// Its hash.
+        hash: ContentHash,
+        /// Whether it is held from the first line to the end.
+        whole: bool,
+    },
+}
+
+/// The base for `ask`, by what is held and nothing else.
+#[must_use]
+pub fn choose_base(held: &Knowledge, path: &PathKey, now: &Text, ask: &Ask, answers: Answers) -> Choice {
+    let window = match (ask.window.lines(), ask.window.part()) {
+        (None, Some(_)) => return Choice::None(Reason::LineTooLong),
+        (Some(lines), _) => held.holds_lines(path, lines, answers),
+        // An empty file: held when its end is.
+        (None, None) => held.holds_whole(path, answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),
+    };
+    let whole = held.holds_whole(path, answers);
+    match (window, whole) {
+        (Some(hash), _) if hash == now.hash() => Choice::Same,
+        (Some(hash), Some(version)) if version.hash == hash => Choice::Other { hash, whole: true },
+        (Some(hash), _) if ask.window.scope() != Scope::Full => Choice::Other { hash, whole: false },
+        (_, Some(version)) if ask.scope == Scope::Full => Choice::Other { hash: version.hash, whole: true },
+        (Some(_), _) => Choice::None(Reason::BaseNotWhole),
+        (None, _) => Choice::None(Reason::NotHeld),
+    }
+}
+
+/// The base as it was found.
+#[derive(Clone, Copy, Debug)]
+pub enum Base<'a> {
+    /// None, and why.
+    None(Reason),
+    /// The very text that is there now.
+    Same,
+    /// It should be in the store and is not.
+    Missing(ContentHash),
+    /// Another text; `whole` when the model holds all of it.
+    Other {
+        /// The text, verified.
+        text: &'a Text,
+        /// Whether it is held from the first line to the end.
+        whole: bool,
+    },
+}
+
+/// What to answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// How.
+    pub mode: Mode,
+    /// Why.
+    pub reason: Reason,
+    /// The text the answer is relative to.
+    pub base: Option<ContentHash>,
+    /// The diff, in mode `diff`.
+    pub diff: Option<Unified>,
+}
+
+impl Decision {
+    fn plain(mode: Mode, reason: Reason, base: Option<ContentHash>) -> Self {
+        Self { mode, reason, base, diff: None }
+    }
+}
+
+/// Decides one answer. Cannot fail.
+#[must_use]
+pub fn decide(now: &Text, path: &PathKey, ask: &Ask, base: Base<'_>, limits: &Limits) -> Decision {
+    let window = &ask.window;
+    match base {
+        Base::None(reason) => Decision::plain(Mode::Full, reason, None),
+        Base::Missing(hash) => Decision::plain(Mode::BaselineFallback, Reason::BaseMissing, Some(hash)),
+        Base::Same => {
+            let mode = if window.scope() == Scope::Full { Mode::Unchanged } else { Mode::UnchangedRange };
+            Decision::plain(mode, Reason::SameText, Some(now.hash()))
+        }
+        Base::Other { text, whole } => {
+            let same = window.lines().is_some_and(|lines| text.slice(lines) == now.slice(lines));
+            if same && window.scope() != Scope::Full {
+                return Decision::plain(Mode::UnchangedRange, Reason::SameLines, Some(text.hash()));
+            }
+            let diff = if ask.scope == Scope::Full && whole {
+                try_diff(text, now, path, window, limits)
+            } else {
+                Err(Reason::LinesChanged)
+            };
+            match diff {
+                Ok(diff) => {
+                    Decision { diff: Some(diff), ..Decision::plain(Mode::Diff, Reason::Changed, Some(text.hash())) }
+                }
+                Err(reason) => Decision::plain(Mode::BaselineFallback, reason, Some(text.hash())),
+            }
+        }
+    }
+}
+
+/// A diff that is exact, fits one answer and is shorter than the text it stands for.
+fn try_diff(base: &Text, now: &Text, path: &PathKey, window: &Window, limits: &Limits) -> Result<Unified, Reason> {
+    let larger = |measure: fn(&Text) -> usize| measure(base).max(measure(now));
+    if larger(|t| t.as_str().len()) > limits.diff_bytes as usize {
+        return Err(Reason::DiffTooManyBytes);
+    }
+    if larger(|t| t.total() as usize) > limits.diff_lines as usize {
+        return Err(Reason::DiffTooManyLines);
+    }
+    let diff = unified(base, now, path.as_str());
+    let bytes = diff_prefix(&diff, now).len() + diff.body.len();
+    let lines = diff.line_count();
+    let shown = window.lines().map_or(0, |lines| lines.count());
+    if bytes >= window.bytes() || lines > shown {
+        return Err(Reason::DiffNotShorter);
+    }
+    // The prefix is one more line.
+    if bytes > limits.answer_bytes as usize || lines >= limits.answer_lines {
+        return Err(Reason::DiffDoesNotFit);
+    }
+    match apply(&diff.body, base) {
+        Ok(text) if text == now.as_str() => Ok(diff),
+        Ok(_) | Err(_) => Err(Reason::DiffNotExact),
+    }
+}

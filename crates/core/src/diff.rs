@@ -1,0 +1,328 @@
+//! Unified diffs that carry every byte: trailing spaces, CR, BOM, the final newline. `apply(unified(a, b), a) == b`.
+//! Bounded by the caller's limits on size; never by a clock.
+
+use alloc::{format, string::String, vec::Vec};
+use core::{fmt::Write, ops::Range};
+use gix_imara_diff::{Algorithm, Diff, InternedInput};
+
+use crate::{scope::Lines, text::Text};
+
+/// Lines of unchanged text around a change.
+const CONTEXT: u32 = 3;
+const NO_NEWLINE: &str = "\\ No newline at end of file";
+
+/// A unified diff between two texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unified {
+    /// The whole diff, headers included; ends with a newline.
+    pub body: String,
+    /// Lines that are new.
+    pub added: u32,
+    /// Lines that are gone.
+    pub removed: u32,
+}
+
+impl Unified {
+    /// The number the diff prefix names: the larger of added and removed lines.
+    #[must_use]
+    pub fn changed(&self) -> u32 {
+        self.added.max(self.removed)
+    }
+
+    /// Lines of the diff itself.
+    #[must_use]
+    pub fn line_count(&self) -> u32 {
+        u32::try_from(memchr::memchr_iter(b'\n', self.body.as_bytes()).count()).unwrap_or(u32::MAX)
+    }
+}
+
+/// The diff from `before` to `after` under the file's name.
+#[must_use]
+pub fn unified(before: &Text, after: &Text, name: &str) -> Unified {
+    let mut input = InternedInput::default();
+    input.update_before((1..=before.total()).map(|n| before.line(n)));
+    input.update_after((1..=after.total()).map(|n| after.line(n)));
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+
+    let changes: Vec<Change> = diff.hunks().map(|h| Change { old: h.before, new: h.after }).collect();
+    let mut body = format!("--- {}\n+++ {}\n", quoted("a/", name), quoted("b/", name));
+    for group in groups(&changes) {
+        print_hunk(&mut body, before, after, group);
+    }
+    let sum = |pick: fn(&Change) -> &Range<u32>| changes.iter().map(|c| pick(c).end - pick(c).start).sum();
+    Unified { body, added: sum(|c| &c.new), removed: sum(|c| &c.old) }
+}
+
+/// Line indices, 0-based and half-open.
+struct Change {
+    old: Range<u32>,
+    new: Range<u32>,
+}
+
+/// Changes whose context would touch stand in one hunk.
+fn groups(changes: &[Change]) -> impl Iterator<Item = &[Change]> {
+    changes.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT)
+}
+
+fn print_hunk(out: &mut String, before: &Text, after: &Text, group: &[Change]) {
+    let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
+    let lead = first.old.start.min(CONTEXT);
+    let tail = (before.total() - last.old.end).min(CONTEXT);
+    let old = first.old.start - lead..last.old.end + tail;
+    let new = first.new.start - lead..last.new.end + tail;
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "@@ -{} +{} @@", side(&old), side(&new));
+
+    let mut at = old.start;
+    for change in group {
+        print_lines(out, ' ', before, at..change.old.start);
+        print_lines(out, '-', before, change.old.clone());
+        print_lines(out, '+', after, change.new.clone());
+        at = change.old.end;
+    }
+    print_lines(out, ' ', before, at..old.end);
+}
+
+/// `START,COUNT` as patch reads it: an empty side names the line before it.
+fn side(range: &Range<u32>) -> String {
+    let count = range.end - range.start;
+    let start = if count == 0 { range.start } else { range.start + 1 };
+    format!("{start},{count}")
+}
+
+fn print_lines(out: &mut String, sign: char, text: &Text, lines: Range<u32>) {
+    for number in lines {
+        let line = text.line(number + 1);
+        out.push(sign);
+        out.push_str(line);
+        if !line.ends_with('\n') {
+            out.push('\n');
+            out.push_str(NO_NEWLINE);
+            out.push('\n');
+        }
+    }
+}
+
+/// A name as git prints it in a header: in quotes when a byte in it could end or bend the line.
+fn quoted(side: &str, name: &str) -> String {
+    let odd = |c: char| c.is_control() || c == '"' || c == '\\';
+    if !name.contains(odd) {
+        // A tab ends the name for patch where the name holds a space.
+        let end = if name.contains(' ') { "\t" } else { "" };
+        return format!("{side}{name}{end}");
+    }
+    let mut out = format!("\"{side}");
+    for c in name.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            other if other.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in other.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(out, "\\{byte:03o}");
+                }
+            }
+            other => out.push(other),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Why a diff does not fit a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// The diff is not one.
+    #[error("line {line} of the diff is malformed")]
+    Malformed {
+        /// Line of the diff, 1-based.
+        line: usize,
+    },
+    /// A line of the text is not what the diff says.
+    #[error("line {line} of the diff does not match the text")]
+    Mismatch {
+        /// Line of the diff, 1-based.
+        line: usize,
+    },
+}
+
+/// Applies a unified diff strictly: every position, count and context byte must agree.
+///
+/// # Errors
+/// [`ApplyError`] names the line of the diff that does not fit.
+pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
+    let mut lines = body.split_inclusive('\n').enumerate().map(|(n, line)| (n + 1, line)).peekable();
+    for sign in ["--- ", "+++ "] {
+        match lines.next() {
+            Some((_, line)) if line.starts_with(sign) => {}
+            other => return Err(ApplyError::Malformed { line: other.map_or(1, |(n, _)| n) }),
+        }
+    }
+    let mut result = Applied { out: String::with_capacity(before.as_str().len()), taken: 0, given: 0, before };
+    while let Some((at, header)) = lines.next() {
+        let (old, new) = parse_header(header).ok_or(ApplyError::Malformed { line: at })?;
+        if !result.copy_to(old.start) || result.given != new.start || old.end > before.total() {
+            return Err(ApplyError::Mismatch { line: at });
+        }
+        while (result.taken, result.given) != (old.end, new.end) {
+            let (at, line) = lines.next().ok_or(ApplyError::Malformed { line: at })?;
+            let bare = lines.next_if(|(_, next)| next.trim_end_matches('\n') == NO_NEWLINE).is_some();
+            let text = line.get(1..).ok_or(ApplyError::Malformed { line: at })?;
+            let text = if bare { text.strip_suffix('\n').unwrap_or(text) } else { text };
+            let fits = match line.as_bytes().first() {
+                Some(b' ') => result.take(text) && result.give(text),
+                Some(b'-') => result.take(text),
+                Some(b'+') => result.give(text),
+                _ => return Err(ApplyError::Malformed { line: at }),
+            };
+            if !fits || result.taken > old.end || result.given > new.end {
+                return Err(ApplyError::Mismatch { line: at });
+            }
+        }
+    }
+    result.copy_to(before.total());
+    Ok(result.out)
+}
+
+/// The new text so far, and how many lines of each side are done.
+struct Applied<'a> {
+    out: String,
+    taken: u32,
+    given: u32,
+    before: &'a Text,
+}
+
+impl Applied<'_> {
+    /// Copies unchanged lines up to this many; `false` when the diff goes backwards or too far.
+    fn copy_to(&mut self, lines: u32) -> bool {
+        if lines < self.taken || lines > self.before.total() {
+            return false;
+        }
+        if let Some(copied) = Lines::new(self.taken + 1, lines) {
+            self.out.push_str(self.before.slice(copied));
+            self.given += copied.count();
+            self.taken = lines;
+        }
+        true
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        self.taken += 1;
+        self.before.line(self.taken) == text
+    }
+
+    /// A line without an end can only be the last one.
+    fn give(&mut self, text: &str) -> bool {
+        let open = !self.out.is_empty() && !self.out.ends_with('\n');
+        self.given += 1;
+        self.out.push_str(text);
+        !open
+    }
+}
+
+/// `@@ -1,2 +3,4 @@` as 0-based half-open ranges.
+fn parse_header(line: &str) -> Option<(Range<u32>, Range<u32>)> {
+    let inner = line.trim_end_matches('\n').strip_prefix("@@ -")?.strip_suffix(" @@")?;
+    let (old, new) = inner.split_once(" +")?;
+    let side = |text: &str| {
+        let (start, count) = text.split_once(',')?;
+        let (start, count): (u32, u32) = (start.parse().ok()?, count.parse().ok()?);
+        let start = if count == 0 { start } else { start.checked_sub(1)? };
+        Some(start..start.checked_add(count)?)
+    };
+    Some((side(old)?, side(new)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str) -> Unified {
+        let (before, after) = (Text::new(before.into()), Text::new(after.into()));
+        let diff = unified(&before, &after, "f");
+        assert_eq!(apply(&diff.body, &before).as_deref(), Ok(after.as_str()), "{}", diff.body);
+        diff
+    }
+
+    #[test]
+    fn prints_what_patch_reads() {
+        let before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10";
+        let after = "1\n2\n3\n4\nfive  \n6\n7\n8\n9\n10\n";
+        let diff = check(before, after);
+        assert_eq!(
+            diff.body,
+            "--- a/f\n+++ b/f\n@@ -2,9 +2,9 @@\n 2\n 3\n 4\n-5\n+five  \n 6\n 7\n 8\n 9\n-10\n\\ No newline at end of file\n+10\n"
+        );
+        assert_eq!((diff.added, diff.removed, diff.changed(), diff.line_count()), (2, 2, 2, 15));
+    }
+
+    #[test]
+    fn no_byte_is_lost() {
+        for (before, after) in [
+            ("", "a\n"),
+            ("a\n", ""),
+            ("", "a"),
+            ("a", "a\n"),
+            ("a\n", "a"),
+            ("a\n", "a \n"),
+            ("a\nb\n", "a\r\nb\r\n"),
+            ("\u{feff}a\n", "a\n"),
+            ("a\n\n\n", "a\n\n"),
+            ("\\ No newline at end of file\n", "\\ No newline at end of file"),
+            ("--- a\n+++ b\n", "@@ -1 +1 @@\n"),
+            ("x\r", "x\r\n"),
+        ] {
+            check(before, after);
+        }
+    }
+
+    /// A small generator of our own: core has no dependency to spare for one.
+    #[test]
+    fn applies_to_what_it_was_made_from() {
+        let mut state = 7_u64;
+        let mut next = move |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        let words = ["a\n", "b\n", "b\r\n", "\n", " \n", "c", "-\n", "+\n", "\\\n", "@@\n"];
+        for _ in 0..3000 {
+            let mut lines: Vec<&str> = (0..next(30)).map(|_| words[usize::try_from(next(10)).unwrap()]).collect();
+            let before = lines.concat();
+            for _ in 0..next(6) {
+                let at = usize::try_from(next(lines.len() as u64 + 1)).unwrap();
+                if next(2) == 0 || at == lines.len() {
+                    lines.insert(at, words[usize::try_from(next(10)).unwrap()]);
+                } else {
+                    lines.remove(at);
+                }
+            }
+            check(&before, &lines.concat());
+        }
+    }
+
+    #[test]
+    fn a_diff_that_does_not_fit_is_refused() {
+        let text = Text::new("a\nb\n".into());
+        let refused = |body: &str, error: ApplyError| assert_eq!(apply(body, &text), Err(error), "{body}");
+        let (malformed, mismatch) = (|line| ApplyError::Malformed { line }, |line| ApplyError::Mismatch { line });
+        refused("", malformed(1));
+        refused("--- a\n", malformed(1));
+        refused("--- a\n+++ b\nx\n", malformed(3));
+        refused("--- a\n+++ b\n@@ -1,1 +1,1 @@\n-x\n+y\n", mismatch(4));
+        refused("--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n", malformed(3));
+        refused("--- a\n+++ b\n@@ -1,1 +2,1 @@\n-a\n+b\n", mismatch(3));
+        refused("--- a\n+++ b\n@@ -9,1 +9,1 @@\n-a\n+b\n", mismatch(3));
+        refused("--- a\n+++ b\n@@ -1,2 +1,1 @@\n-a\n+c\n+d\n", mismatch(6));
+        refused("--- a\n+++ b\n@@ -0,1 +1,1 @@\n-a\n", malformed(3));
+    }
+
+    #[test]
+    fn names_that_could_bend_the_header_are_quoted() {
+        assert_eq!(quoted("a/", "x y"), "a/x y\t");
+        assert_eq!(quoted("a/", "x\ny\"\u{1}"), "\"a/x\\ny\\\"\\001\"");
+    }
+}

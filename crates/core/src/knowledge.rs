@@ -1,0 +1,381 @@
+//! What the model provably holds, per path and per line. Always derived by applying the events of one branch in order;
+//! never stored. A value is cheap to clone, so every entry of a transcript can keep its own.
+//!
+//! The map is by line slot and the newest wins by construction: showing a line takes its slot from whatever older text
+//! stood there, so no older text of that line can be vouched for again. Slot `n` is line `n` with its terminator; the
+//! slot after the last line is the end of the file.
+
+use alloc::{sync::Arc, vec::Vec};
+use rpds::RedBlackTreeMapSync;
+
+use crate::{
+    limits::Answers,
+    path::PathKey,
+    scope::{Lines, Scope},
+    text::{ContentHash, Version},
+};
+
+/// A position in a branch: which entry.
+pub type Place = u64;
+
+/// Something that stands on a branch and changes what the model holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// Plain text was shown.
+    Shown {
+        /// The file.
+        path: PathKey,
+        /// The text it was taken from.
+        version: Version,
+        /// The lines that were shown whole.
+        lines: Option<Lines>,
+        /// Whether the call and the text make the end of the file visible.
+        end: bool,
+        /// A line that was shown in part: it is held under no text.
+        part: Option<u32>,
+    },
+    /// A marker said that lines are as the model holds them.
+    Same {
+        /// The file.
+        path: PathKey,
+        /// The text the marker relies on.
+        base: ContentHash,
+        /// The text it speaks of.
+        version: Version,
+        /// The lines it vouches for.
+        scope: Scope,
+    },
+    /// A diff of the whole file was shown.
+    Diff {
+        /// The file.
+        path: PathKey,
+        /// The text it starts from.
+        base: ContentHash,
+        /// The text it leads to.
+        version: Version,
+    },
+    /// The agent's own write succeeded; its whole content stands in the call.
+    Written {
+        /// The file.
+        path: PathKey,
+        /// The text written.
+        version: Version,
+    },
+    /// The agent's own edit succeeded; old and new bytes stand in the call.
+    Edited {
+        /// The file.
+        path: PathKey,
+        /// The text before.
+        before: Version,
+        /// The text after.
+        after: Version,
+        /// The lines it touched.
+        hunk: Hunk,
+    },
+    /// Someone asked for fresh text of these names of one file.
+    Refreshed {
+        /// Every name of the file that is known.
+        paths: Vec<PathKey>,
+        /// Which lines.
+        scope: Scope,
+    },
+    /// What the model saw of this file cannot be placed: an altered block, a write without a result, a secret.
+    Void {
+        /// The file.
+        path: PathKey,
+    },
+    /// The barrier: nothing before it counts.
+    Compacted,
+}
+
+/// A run of old lines and how many lines stand there now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// The lines touched, in the text before.
+    pub old: Lines,
+    /// How many lines replace them.
+    pub new_count: u32,
+}
+
+/// A half-open run of line slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slots {
+    from: u32,
+    to: u32,
+}
+
+impl Slots {
+    fn lines(lines: Lines) -> Self {
+        Self { from: lines.first(), to: lines.last().saturating_add(1) }
+    }
+
+    /// The slot that stands for the end of a file of `total` lines.
+    fn end_of(total: u32) -> Self {
+        Self { from: total.saturating_add(1), to: total.saturating_add(2) }
+    }
+
+    fn whole(total: u32) -> Self {
+        Self { from: 1, to: total.saturating_add(2) }
+    }
+}
+
+/// Some slots of one text that the model holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    slots: Slots,
+    /// The slots as they were first shown, before anything newer took some away.
+    shown: Slots,
+    version: Version,
+    at: Place,
+}
+
+impl Held {
+    /// The text these lines belong to.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The entry that showed them.
+    #[must_use]
+    pub fn at(&self) -> Place {
+        self.at
+    }
+
+    /// The lines, without the end slot; `None` when only the end is held.
+    #[must_use]
+    pub fn lines(&self) -> Option<Lines> {
+        Lines::new(self.slots.from, (self.slots.to - 1).min(self.version.total))
+    }
+
+    /// Whether the end of the file is held here.
+    #[must_use]
+    pub fn end(&self) -> bool {
+        self.slots.to == self.version.total.saturating_add(2)
+    }
+}
+
+/// What the model holds. Slots of one path never overlap and stand in order.
+#[derive(Clone, Debug)]
+pub struct Knowledge {
+    paths: RedBlackTreeMapSync<PathKey, Arc<Vec<Held>>>,
+}
+
+impl Default for Knowledge {
+    fn default() -> Self {
+        Self { paths: RedBlackTreeMapSync::new_sync() }
+    }
+}
+
+impl Knowledge {
+    /// Every path something is held of, in order.
+    pub fn paths(&self) -> impl Iterator<Item = (&PathKey, &[Held])> {
+        self.paths.iter().map(|(path, held)| (path, held.as_slice()))
+    }
+
+    /// What is held of one path.
+    #[must_use]
+    pub fn of(&self, path: &PathKey) -> &[Held] {
+        self.paths.get(path).map_or(&[], |held| held.as_slice())
+    }
+
+    /// The one text under which all of `lines` are held, as `answers` lets spans count.
+    #[must_use]
+    pub fn holds_lines(&self, path: &PathKey, lines: Lines, answers: Answers) -> Option<ContentHash> {
+        let held = self.of(path);
+        let wanted = Slots::lines(lines);
+        match answers {
+            Answers::Held => covering(held, wanted),
+            Answers::Seed => {
+                held.iter().find(|h| h.slots == h.shown && h.lines() == Some(lines)).map(|h| h.version.hash).or_else(
+                    || self.holds_whole(path, answers).map(|v| v.hash).filter(|_| covering(held, wanted).is_some()),
+                )
+            }
+        }
+    }
+
+    /// The text that is held from its first line to its end.
+    #[must_use]
+    pub fn holds_whole(&self, path: &PathKey, answers: Answers) -> Option<Version> {
+        let held = self.of(path);
+        let version = held.first()?.version;
+        let whole = Slots::whole(version.total);
+        match answers {
+            Answers::Held => covering(held, whole).map(|_| version),
+            Answers::Seed => (held.first()?.slots == whole).then_some(version),
+        }
+    }
+
+    /// Takes in one event that stands at `at`.
+    pub fn apply(&mut self, at: Place, event: &Event, answers: Answers) {
+        match event {
+            Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
+            Event::Same { path, base, version, scope } => self.same(at, path, *base, *version, *scope),
+            Event::Diff { path, base, version } => {
+                let guard = self.holds_whole(path, Answers::Held).is_some_and(|held| held.hash == *base);
+                self.set(path, if guard { whole(*version, at) } else { Vec::new() });
+            }
+            Event::Written { path, version } => {
+                self.set(path, if answers == Answers::Held { whole(*version, at) } else { Vec::new() });
+            }
+            Event::Edited { path, before, after, hunk } => {
+                let moved = match answers {
+                    Answers::Held => edited(self.of(path), *before, *after, *hunk, at),
+                    Answers::Seed => None,
+                };
+                self.set(path, moved.unwrap_or_default());
+            }
+            Event::Refreshed { paths, scope } => {
+                for path in paths {
+                    self.refresh(path, *scope);
+                }
+            }
+            Event::Void { path } => self.set(path, Vec::new()),
+            Event::Compacted => *self = Self::default(),
+        }
+    }
+
+    fn set(&mut self, path: &PathKey, held: Vec<Held>) {
+        if held.is_empty() {
+            self.paths.remove_mut(path);
+        } else {
+            self.paths.insert_mut(path.clone(), Arc::new(held));
+        }
+    }
+
+    fn show(
+        &mut self,
+        at: Place,
+        path: &PathKey,
+        version: Version,
+        lines: Option<Lines>,
+        end: bool,
+        part: Option<u32>,
+    ) {
+        let mut held = self.of(path).to_vec();
+        if let Some(line) = part {
+            held = without(&held, Slots { from: line, to: line.saturating_add(1) });
+        }
+        if end {
+            // The file was seen to end there, so no older line beyond is left.
+            held = without(&held, Slots { from: version.total.saturating_add(1), to: u32::MAX });
+        }
+        let from = lines.map(Slots::lines);
+        let slots = match (from, end) {
+            (Some(lines), true) => Some(Slots { from: lines.from, to: version.total.saturating_add(2) }),
+            (Some(lines), false) => Some(lines),
+            (None, true) => Some(Slots::end_of(version.total)),
+            (None, false) => None,
+        };
+        if let Some(slots) = slots {
+            held = placed(&held, Held { slots, shown: slots, version, at });
+        }
+        self.set(path, held);
+    }
+
+    /// A marker adds nothing by itself: without the lines it relies on, what the model saw cannot be placed.
+    fn same(&mut self, at: Place, path: &PathKey, base: ContentHash, version: Version, scope: Scope) {
+        let held = self.of(path);
+        let lines = scope.lines(version.total);
+        let needed = lines.map_or(Slots::end_of(version.total), Slots::lines);
+        if covering(held, needed) != Some(base) || (scope == Scope::Full && base != version.hash) {
+            return self.set(path, Vec::new());
+        }
+        let mut held = held.to_vec();
+        if base != version.hash {
+            held = placed(&held, Held { slots: needed, shown: needed, version, at });
+        }
+        let end = Slots::end_of(version.total);
+        if scope == Scope::Full && covering(&held, end) != Some(version.hash) {
+            // The marker names the number of lines, so the end is known from here on.
+            held = without(&held, Slots { from: end.from, to: u32::MAX });
+            held = placed(&held, Held { slots: end, shown: end, version, at });
+        }
+        self.set(path, held);
+    }
+
+    fn refresh(&mut self, path: &PathKey, scope: Scope) {
+        let left = match scope {
+            Scope::Full => Vec::new(),
+            Scope::Lines(lines) => {
+                let held = self.of(path);
+                let taken = Slots::lines(lines);
+                // Whoever wants the last line anew wants to know anew how the file ends.
+                let last = held.iter().any(|h| h.version.total <= lines.last());
+                without(held, Slots { from: taken.from, to: if last { u32::MAX } else { taken.to } })
+            }
+        };
+        self.set(path, left);
+    }
+}
+
+fn whole(version: Version, at: Place) -> Vec<Held> {
+    let slots = Slots::whole(version.total);
+    alloc::vec![Held { slots, shown: slots, version, at }]
+}
+
+/// The one text whose spans, added up, cover `wanted`.
+fn covering(held: &[Held], wanted: Slots) -> Option<ContentHash> {
+    let mut next = wanted.from;
+    let mut hash = None;
+    for h in held.iter().filter(|h| h.slots.to > wanted.from && h.slots.from < wanted.to) {
+        if h.slots.from > next || hash.is_some_and(|hash| hash != h.version.hash) {
+            return None;
+        }
+        hash = Some(h.version.hash);
+        next = h.slots.to;
+    }
+    hash.filter(|_| next >= wanted.to)
+}
+
+/// What is left when `taken` goes.
+fn without(held: &[Held], taken: Slots) -> Vec<Held> {
+    let mut left = Vec::with_capacity(held.len() + 1);
+    for h in held {
+        let before = Slots { to: h.slots.to.min(taken.from), ..h.slots };
+        let after = Slots { from: h.slots.from.max(taken.to), ..h.slots };
+        let outside = h.slots.to <= taken.from || h.slots.from >= taken.to;
+        if outside {
+            left.push(h.clone());
+            continue;
+        }
+        for slots in [before, after] {
+            if slots.from < slots.to {
+                left.push(Held { slots, ..h.clone() });
+            }
+        }
+    }
+    left
+}
+
+/// With `new` in its place, in order; what stood there goes.
+fn placed(held: &[Held], new: Held) -> Vec<Held> {
+    let mut left = without(held, new.slots);
+    let at = left.partition_point(|h| h.slots.from < new.slots.from);
+    left.insert(at, new);
+    left
+}
+
+/// Where the held spans stand after an own edit. `None`: the model cannot tell where the edit fell, or it holds lines
+/// of another text among which the edited bytes might stand as well.
+fn edited(held: &[Held], before: Version, after: Version, hunk: Hunk, at: Place) -> Option<Vec<Held>> {
+    let touched = Slots::lines(hunk.old);
+    if held.iter().any(|h| h.version.hash != before.hash) || covering(held, touched).is_none() {
+        return None;
+    }
+    let shifted = |slot: u32| (slot - touched.to) + touched.from + hunk.new_count;
+    let mut moved = Vec::with_capacity(held.len() + 2);
+    for h in without(held, touched) {
+        let slots = if h.slots.to <= touched.from {
+            h.slots
+        } else {
+            Slots { from: shifted(h.slots.from), to: shifted(h.slots.to) }
+        };
+        moved.push(Held { slots, shown: slots, version: after, at: h.at });
+    }
+    let slots = Slots { from: touched.from, to: touched.from + hunk.new_count };
+    if slots.from < slots.to {
+        moved = placed(&moved, Held { slots, shown: slots, version: after, at });
+    }
+    Some(moved)
+}

@@ -1,0 +1,149 @@
+//! Metadata V1 (`details.readcache`) and the invalidation entry: their fields and what makes them valid. Fail-open: what
+//! is not valid is `None` and creates nothing. JSON itself is read and written at the edges.
+
+use alloc::{
+    borrow::ToOwned,
+    string::{String, ToString},
+};
+
+use crate::{decide::Mode, render::Shown, scope::Scope, text::ContentHash};
+
+/// The only version there is.
+pub const VERSION: u64 = 1;
+
+/// Metadata of one read result, valid by construction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetaV1 {
+    /// Which file.
+    pub path_key: String,
+    /// Which lines.
+    pub scope: Scope,
+    /// The text served against.
+    pub served: ContentHash,
+    /// The text it is relative to.
+    pub base: Option<ContentHash>,
+    /// How it was answered.
+    pub mode: Mode,
+    /// Lines in the file.
+    pub total_lines: u64,
+    /// First line of the scope.
+    pub range_start: u64,
+    /// Last line of the scope.
+    pub range_end: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// The fields as a record holds them: present and of the right type, or absent.
+#[derive(Clone, Debug, Default)]
+pub struct RawMeta<'a> {
+    /// `v`
+    pub v: Option<u64>,
+    /// `pathKey`
+    pub path_key: Option<&'a str>,
+    /// `scopeKey`
+    pub scope_key: Option<&'a str>,
+    /// `servedHash`
+    pub served_hash: Option<&'a str>,
+    /// `baseHash`
+    pub base_hash: Option<&'a str>,
+    /// `mode`
+    pub mode: Option<&'a str>,
+    /// `totalLines`
+    pub total_lines: Option<u64>,
+    /// `rangeStart`
+    pub range_start: Option<u64>,
+    /// `rangeEnd`
+    pub range_end: Option<u64>,
+    /// `bytes`
+    pub bytes: Option<u64>,
+}
+
+impl MetaV1 {
+    /// The metadata of an answer.
+    #[must_use]
+    pub fn of(shown: &Shown, path_key: &str, bytes: u64) -> Self {
+        let total = shown.version().total;
+        let lines = shown.scope().lines(total);
+        Self {
+            path_key: path_key.to_owned(),
+            scope: shown.scope(),
+            served: shown.version().hash,
+            base: shown.base(),
+            mode: shown.mode(),
+            total_lines: u64::from(total),
+            range_start: lines.map_or(1, |lines| u64::from(lines.first())),
+            range_end: lines.map_or(u64::from(total), |lines| u64::from(lines.last())),
+            bytes,
+        }
+    }
+
+    /// Valid fields or nothing.
+    #[must_use]
+    pub fn parse(raw: &RawMeta<'_>) -> Option<Self> {
+        let mode = Mode::parse(raw.mode?)?;
+        let base = match raw.base_hash {
+            Some(hash) => Some(ContentHash::parse(hash)?),
+            None => None,
+        };
+        let scope = Scope::parse(raw.scope_key?)?;
+        let (start, end) = (raw.range_start?, raw.range_end?);
+        let scope_fits = match scope {
+            Scope::Full => true,
+            Scope::Lines(lines) => (start, end) == (u64::from(lines.first()), u64::from(lines.last())),
+        };
+        let mode_fits = match mode {
+            Mode::Full | Mode::BaselineFallback => true,
+            Mode::Unchanged | Mode::Diff => base.is_some() && scope == Scope::Full,
+            Mode::UnchangedRange => base.is_some() && scope != Scope::Full,
+        };
+        let path_key = raw.path_key.filter(|path| !path.is_empty())?.to_string();
+        (raw.v? == VERSION && start >= 1 && scope_fits && mode_fits).then_some(Self {
+            path_key,
+            scope,
+            served: ContentHash::parse(raw.served_hash?)?,
+            base,
+            mode,
+            total_lines: raw.total_lines?,
+            range_start: start,
+            range_end: end,
+            bytes: raw.bytes?,
+        })
+    }
+}
+
+/// An explicit refresh as a transcript holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidationV1 {
+    /// Which file.
+    pub path_key: String,
+    /// Which lines.
+    pub scope: Scope,
+    /// When, in milliseconds; says nothing about order.
+    pub at: u64,
+}
+
+/// The fields as a record holds them.
+#[derive(Clone, Debug, Default)]
+pub struct RawInvalidation<'a> {
+    /// `v`
+    pub v: Option<u64>,
+    /// `kind`
+    pub kind: Option<&'a str>,
+    /// `pathKey`
+    pub path_key: Option<&'a str>,
+    /// `scopeKey`
+    pub scope_key: Option<&'a str>,
+    /// `at`
+    pub at: Option<u64>,
+}
+
+impl InvalidationV1 {
+    /// Valid fields or nothing.
+    #[must_use]
+    pub fn parse(raw: &RawInvalidation<'_>) -> Option<Self> {
+        let path_key = raw.path_key.filter(|path| !path.is_empty())?.to_string();
+        let scope = Scope::parse(raw.scope_key?)?;
+        (raw.v? == VERSION && raw.kind? == "invalidate").then_some(Self { path_key, scope, at: raw.at? })
+    }
+}

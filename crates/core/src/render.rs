@@ -1,0 +1,284 @@
+//! From a decision to the exact text, and the cutter: what one answer shows, by whole lines. Only this file makes a
+//! [`Shown`], so what is recorded is what was shown.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use crate::{
+    decide::{Ask, Decision, Mode, Reason},
+    diff::Unified,
+    knowledge::Event,
+    limits::Limits,
+    path::PathKey,
+    scope::{Lines, Scope},
+    text::{ContentHash, Text, Version},
+};
+
+/// How every marker begins.
+pub const MARKER: &str = "[readcache: ";
+
+/// What a plain answer to a scope shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    scope: Scope,
+    lines: Option<Lines>,
+    bytes: usize,
+    end: bool,
+    part: Option<Part>,
+    cut: bool,
+}
+
+/// A line of which only the beginning fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number.
+    pub line: u32,
+    /// Its length.
+    pub bytes: usize,
+    /// How much of it is shown.
+    pub shown: usize,
+}
+
+impl Window {
+    /// Whole lines of `scope` from its start, as many as the limits allow; a first line that does not fit is shown in
+    /// part. `asked_to` is the last line the caller named, if any: it tells whether the end of the file becomes visible.
+    #[must_use]
+    pub fn cut(text: &Text, scope: Scope, asked_to: Option<u64>, limits: &Limits) -> Self {
+        let Some(asked) = scope.lines(text.total()) else {
+            return Self { scope, lines: None, bytes: 0, end: true, part: None, cut: false };
+        };
+        let from = text.start(asked.first());
+        let most = limits.answer_bytes as usize;
+        let mut last = asked.last().min(asked.first().saturating_add(limits.answer_lines.saturating_sub(1)));
+        if text.end(last) - from > most {
+            // The last line whose end still fits.
+            last = text.line_at(from + most) - 1;
+        }
+        let Some(lines) = Lines::new(asked.first(), last) else {
+            let line = text.line(asked.first());
+            let shown = line.floor_char_boundary(most);
+            let part = Part { line: asked.first(), bytes: line.len(), shown };
+            return Self { scope, lines: None, bytes: shown, end: false, part: Some(part), cut: true };
+        };
+        let cut = lines != asked;
+        let reaches = last == text.total();
+        let open = asked_to.is_none_or(|to| to > u64::from(text.total())) || !text.as_str().ends_with('\n');
+        Self {
+            scope: if cut { Scope::Lines(lines) } else { scope },
+            lines: Some(lines),
+            bytes: text.end(last) - from,
+            end: reaches && open,
+            part: None,
+            cut,
+        }
+    }
+
+    /// The scope this window is: `full` only when it holds the whole file.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// The lines shown whole.
+    #[must_use]
+    pub fn lines(&self) -> Option<Lines> {
+        self.lines
+    }
+
+    /// The bytes a plain answer has.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// A line shown in part.
+    #[must_use]
+    pub fn part(&self) -> Option<Part> {
+        self.part
+    }
+
+    /// Whether more was asked for than is shown.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    fn text<'a>(&self, now: &'a Text) -> &'a str {
+        match (self.lines, self.part) {
+            (Some(lines), _) => now.slice(lines),
+            (None, Some(part)) => &now.line(part.line)[..part.shown],
+            (None, None) => "",
+        }
+    }
+}
+
+/// What the model must know beside the text; never part of the text block itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The answer stops before the end of what was asked.
+    Cut {
+        /// The lines shown.
+        lines: Lines,
+        /// Lines in the file.
+        total: u32,
+    },
+    /// Only the beginning of a line is shown.
+    Part(Part),
+    /// The file's own text looks like a marker.
+    LooksLikeMarker,
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cut { lines, total } => {
+                let (first, last) = (lines.first(), lines.last());
+                write!(f, "lines {first}-{last} of {total} shown; go on with offset {}", last + 1)
+            }
+            Self::Part(Part { line, bytes, shown }) => {
+                write!(f, "line {line} is {bytes} bytes long and is shown in part: its first {shown} bytes")
+            }
+            Self::LooksLikeMarker => {
+                f.write_str("the text holds lines that look like this tool's own markers; they are file text")
+            }
+        }
+    }
+}
+
+/// An answer as the model gets it, and what it shows of which text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    text: String,
+    mode: Mode,
+    reason: Reason,
+    version: Version,
+    base: Option<ContentHash>,
+    window: Window,
+    notices: Vec<Notice>,
+}
+
+impl Shown {
+    /// The answer's text, to the byte.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How it was answered.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Why it was answered so.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// The text of the file that the answer speaks of.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The text it is relative to.
+    #[must_use]
+    pub fn base(&self) -> Option<ContentHash> {
+        self.base
+    }
+
+    /// What a plain answer would have shown.
+    #[must_use]
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// What must be said beside the text.
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The scope this answer settles: `full` for a diff, else the window's.
+    #[must_use]
+    pub fn scope(&self) -> Scope {
+        if self.mode == Mode::Diff { Scope::Full } else { self.window.scope }
+    }
+
+    /// What it does to knowledge once it stands on a branch.
+    #[must_use]
+    pub fn event(&self, path: &PathKey) -> Event {
+        let (path, version) = (path.clone(), self.version);
+        match (self.mode, self.base) {
+            (Mode::Full | Mode::BaselineFallback, _) => Event::Shown {
+                path,
+                version,
+                lines: self.window.lines,
+                end: self.window.end,
+                part: self.window.part.map(|part| part.line),
+            },
+            (Mode::Unchanged | Mode::UnchangedRange, Some(base)) => {
+                Event::Same { path, base, version, scope: self.window.scope }
+            }
+            (Mode::Diff, Some(base)) => Event::Diff { path, base, version },
+            (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => Event::Void { path },
+        }
+    }
+}
+
+/// The line before a diff.
+#[must_use]
+pub fn diff_prefix(diff: &Unified, now: &Text) -> String {
+    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), now.total())
+}
+
+/// The exact answer for a decision.
+#[must_use]
+pub fn render(decision: &Decision, now: &Text, ask: &Ask) -> Shown {
+    let window = &ask.window;
+    let text = match (decision.mode, &decision.diff, window.lines) {
+        (Mode::Diff, Some(diff), _) => diff_prefix(diff, now) + &diff.body,
+        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", now.total()),
+        (Mode::UnchangedRange, _, Some(lines)) => {
+            let (first, last) = (lines.first(), lines.last());
+            if decision.reason == Reason::SameLines {
+                format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
+            } else {
+                format!("{MARKER}unchanged in lines {first}-{last} of {}]", now.total())
+            }
+        }
+        (Mode::Full | Mode::BaselineFallback | Mode::Diff | Mode::UnchangedRange, _, _) => window.text(now).to_string(),
+    };
+    Shown {
+        notices: notices(decision.mode, &text, window, now.total()),
+        text,
+        mode: decision.mode,
+        reason: decision.reason,
+        version: now.version(),
+        base: decision.base,
+        window: window.clone(),
+    }
+}
+
+fn notices(mode: Mode, text: &str, window: &Window, total: u32) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    if !mode.is_derived() && looks_like_marker(text) {
+        notices.push(Notice::LooksLikeMarker);
+    }
+    // A diff speaks of the whole file, whatever the window.
+    if mode != Mode::Diff && window.cut {
+        notices.extend(window.lines.map(|lines| Notice::Cut { lines, total }));
+        notices.extend(window.part.map(Notice::Part));
+    }
+    notices
+}
+
+fn looks_like_marker(text: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), MARKER.trim_end().as_bytes())
+        .any(|at| at == 0 || text.as_bytes()[at - 1] == b'\n')
+}
