@@ -1,2 +1,133 @@
-//! placeholder
-fn main() {}
+//! `cargo xtask`: what is done to this repository rather than by the program. One table names every command.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
+
+mod mutants;
+mod process;
+mod soundness;
+mod test;
+mod tidy;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Why a command did not succeed: what to say, and the exit code to leave with.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    /// Something that was asked for did not hold.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self { code: 1, message: message.into() }
+    }
+
+    /// The command line was not understood.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { code: 2, message: message.into() }
+    }
+}
+
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&Path, &[String]) -> Result<(), Failure>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "test",
+        arguments: "",
+        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches",
+        run: test::run,
+    },
+    Command { name: "tidy", arguments: "", about: "only the repository's own rules", run: tidy::run },
+    Command {
+        name: "soundness",
+        arguments: "--steps N --seed S …",
+        about: "random runs judged by the reader, in release; all arguments are passed on",
+        run: soundness::run,
+    },
+    Command {
+        name: "mutants",
+        arguments: "[NAME…] [--steps N] [--seed S] [--list]",
+        about: "put each known hole back into a copy and require the reader to catch it",
+        run: mutants::run,
+    },
+    Command { name: "help", arguments: "", about: "this list", run: help },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<(), Failure> {
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(Failure::usage(format!("no command given\n{}", command_list())));
+    };
+    let name = if matches!(name.as_str(), "--help" | "-h") { "help" } else { name };
+    match COMMANDS.iter().find(|command| command.name == name) {
+        Some(command) => (command.run)(&root(), rest),
+        None => Err(Failure::usage(format!("unknown command `{name}`\n{}", command_list()))),
+    }
+}
+
+/// The repository. Cargo names this crate's folder at run time, so a moved checkout is found even from an old build.
+pub(crate) fn root() -> PathBuf {
+    let crate_folder =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    crate_folder.parent().map_or_else(|| crate_folder.clone(), Path::to_path_buf)
+}
+
+fn help(_root: &Path, _arguments: &[String]) -> Result<(), Failure> {
+    println!("{}", command_list());
+    Ok(())
+}
+
+fn command_list() -> String {
+    let calls: Vec<String> = COMMANDS.iter().map(|c| format!("{} {}", c.name, c.arguments)).collect();
+    let width = calls.iter().map(|call| call.chars().count()).max().unwrap_or(0);
+    let mut lines = vec!["usage: cargo xtask COMMAND".to_owned(), String::new()];
+    lines.extend(calls.iter().zip(COMMANDS).map(|(call, command)| format!("  {call:width$}  {}", command.about)));
+    lines.join("\n")
+}
+
+/// For commands that take no arguments.
+pub(crate) fn no_arguments(arguments: &[String]) -> Result<(), Failure> {
+    match arguments.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::usage(format!("unexpected argument `{first}`: this command takes none"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_or_missing_command_is_a_usage_error() {
+        for arguments in [vec![], vec!["bogus".to_owned()], vec!["tidy".to_owned(), "extra".to_owned()]] {
+            assert_eq!(dispatch(&arguments).unwrap_err().code, 2, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn the_list_names_every_command_on_one_line() {
+        let list = command_list();
+        for command in COMMANDS {
+            assert_eq!(list.lines().filter(|line| line.starts_with(&format!("  {} ", command.name))).count(), 1);
+        }
+    }
+}

@@ -101,6 +101,10 @@ reasons! {
     NoStore = "no_store", "the store cannot be used, so nothing is known";
     /// The session's log cannot be used.
     NoLog = "no_log", "the session's log cannot be used, so nothing is known";
+    /// An earlier answer about this file, or a write to it, was not confirmed.
+    NotConfirmed = "not_confirmed", "whether an earlier answer about this file reached the model is not known";
+    /// The host was seen to change what the model sees.
+    HostAlters = "host_alters", "the host was seen to drop or change results, so nothing is taken as held";
     /// The branch moved again and again while this was answered.
     BranchMoved = "branch_moved", "the branch kept moving while this was answered";
     /// A line too long for one answer.

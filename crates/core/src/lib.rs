@@ -24,6 +24,7 @@ extern crate alloc;
 
 pub mod decide;
 pub mod diff;
+pub mod edit;
 pub mod knowledge;
 pub mod limits;
 pub mod meta;

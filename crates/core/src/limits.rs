@@ -31,3 +31,20 @@ pub enum Answers {
     #[default]
     Held,
 }
+
+impl Answers {
+    /// The word used in settings and records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Seed => "seed",
+            Self::Held => "held",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Seed, Self::Held].into_iter().find(|answers| answers.as_str() == word)
+    }
+}

@@ -1,1 +1,96 @@
-//! placeholder
+//! One file per thing a caller can ask. Synchronous; prints nothing, reads no environment; cancellation is a question
+//! asked between stages.
+
+mod context;
+mod edit;
+mod error;
+mod place;
+mod read;
+mod record;
+mod refresh;
+mod request;
+mod session;
+mod status;
+
+pub use error::Error;
+pub use readproof_hosts::own::{EntryId, Step};
+pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
+pub use session::{Listed, SessionView};
+pub use status::{FileStatus, SessionStatus, Status};
+
+use readproof_core::{
+    limits::{Answers, FILE_BYTES, Limits},
+    path::Bearings,
+};
+use readproof_disk::{HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
+use readproof_hosts::own::Session;
+use std::collections::BTreeMap;
+
+/// What can be set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How much an answer carries and when a diff is tried.
+    pub limits: Limits,
+    /// Which answers may be given.
+    pub answers: Answers,
+    /// The largest file that is read.
+    pub file_bytes: u64,
+    /// Whether a file with several hard links is read.
+    pub hard_links: HardLinks,
+    /// Names that are always plain and never stored.
+    pub sensitive: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            answers: Answers::default(),
+            file_bytes: FILE_BYTES,
+            hard_links: HardLinks::Allow,
+            sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// Asked between stages: whether the caller has lost interest.
+pub type Cancelled<'a> = &'a dyn Fn() -> bool;
+
+/// The time for records, in milliseconds since 1970. Order never depends on it.
+pub type Clock = Box<dyn Fn() -> u64 + Send>;
+
+/// A workspace, its store and its open sessions.
+pub struct Engine {
+    root: Root,
+    bearings: Bearings,
+    settings: Settings,
+    sensitive: Sensitive,
+    clock: Clock,
+    store: Option<Store>,
+    sessions: BTreeMap<SessionName, Session>,
+}
+
+impl Engine {
+    /// Opens a workspace. Touches no store: that happens when a session is first used.
+    ///
+    /// # Errors
+    /// When a pattern for sensitive names is malformed.
+    pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
+        let sensitive = Sensitive::new(&settings.sensitive)?;
+        Ok(Self { root, bearings, settings, sensitive, clock, store: None, sessions: BTreeMap::new() })
+    }
+
+    /// The workspace.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    fn snapshot_rules(&self) -> SnapshotRules {
+        SnapshotRules { max_bytes: self.settings.file_bytes, hard_links: self.settings.hard_links }
+    }
+
+    fn now(&self) -> u64 {
+        (self.clock)()
+    }
+}

@@ -1,1 +1,164 @@
-//! placeholder
+//! The judge: it stands for the model. It sees rendered text only, in branch order, and rebuilds file lines from it.
+//!
+//! It owns the promise of the project as a check: whoever holds only the visible texts can rebuild the requested lines
+//! byte for byte. It must never depend on a product crate, open a file, or guess: what it cannot rebuild, it complains
+//! about. It does not know the true file either; a harness compares what was rebuilt with it.
+
+mod answer;
+mod diff;
+mod name;
+mod rebuild;
+mod view;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+
+use rebuild::Call;
+use view::View;
+
+/// What the model sees of one answer: the text block, and the notices beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text block: file text, or one of the markers.
+    pub text: String,
+    /// Notices stand in a block of their own and are never file text.
+    pub notices: Vec<String>,
+}
+
+/// One thing the model sees on its branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// A read call together with its visible result.
+    Read {
+        /// The path as the call gives it.
+        path: String,
+        /// The call's first line, counted from 1; line 1 when left out.
+        offset: Option<u64>,
+        /// The most lines the call asks for; all when left out.
+        limit: Option<u64>,
+        /// The visible result.
+        answer: Rendered,
+    },
+    /// An own write whose success result is visible.
+    Write {
+        /// The path as the call gives it.
+        path: String,
+        /// The whole new content.
+        content: String,
+    },
+    /// An own edit whose success result is visible; `old` occurred exactly once in the file.
+    Edit {
+        /// The path as the call gives it.
+        path: String,
+        /// The text that was replaced.
+        old: String,
+        /// The text that now stands in its place.
+        new: String,
+    },
+    /// Something of this file was seen that cannot be placed (an altered block, a failed write): the file is forgotten.
+    Lost {
+        /// The path as the call gives it.
+        path: String,
+    },
+}
+
+/// What an answer stands for, rebuilt from visible text alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// The number of the first line.
+    pub first: u64,
+    /// Exact bytes of the lines from `first` on, terminators included; a line shown in part is left out.
+    pub text: String,
+    /// Which kind of answer it was.
+    pub kind: Kind,
+    /// Whether a notice says that the answer stops short of what the call asked for.
+    pub cut: bool,
+}
+
+/// The kinds of answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// File text as it is.
+    Plain,
+    /// `unchanged, N lines`: the whole file as held.
+    Unchanged,
+    /// `unchanged in lines a-b of N`.
+    UnchangedRange,
+    /// `unchanged in lines a-b; changes exist outside this range`.
+    UnchangedElsewhere,
+    /// A unified diff against the held file.
+    Diff,
+}
+
+/// Why an answer could not be rebuilt from what is visible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint(pub String);
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for Complaint {}
+
+/// Leaves with a complaint unless the condition holds.
+macro_rules! demand {
+    ($holds:expr, $($why:tt)+) => {
+        if !$holds {
+            return Err($crate::Complaint(format!($($why)+)));
+        }
+    };
+}
+use demand;
+
+/// One model's memory of files, made of visible text alone. Clone it where the branch forks.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    views: BTreeMap<String, View>,
+}
+
+impl Reader {
+    /// Takes in the next visible thing; a read gives what its answer stands for, the others give nothing.
+    ///
+    /// # Errors
+    /// A complaint when the answer cannot be rebuilt. Its file is then forgotten: later answers cannot build on it.
+    pub fn see(&mut self, seen: &Seen) -> Result<Option<Rebuilt>, Complaint> {
+        match seen {
+            Seen::Read { path, offset, limit, answer } => self.read(path, *offset, *limit, answer).map(Some),
+            Seen::Write { path, content } => {
+                self.views.insert(path.clone(), View::whole(content));
+                Ok(None)
+            }
+            Seen::Edit { path, old, new } => {
+                let placed = self.views.get_mut(path).is_some_and(|view| view.edit(old, new));
+                if !placed {
+                    self.views.remove(path);
+                }
+                Ok(None)
+            }
+            Seen::Lost { path } => {
+                self.views.remove(path);
+                Ok(None)
+            }
+        }
+    }
+
+    fn read(
+        &mut self,
+        path: &str,
+        offset: Option<u64>,
+        limit: Option<u64>,
+        answer: &Rendered,
+    ) -> Result<Rebuilt, Complaint> {
+        let call = Call { path, first: offset.unwrap_or(1), limit };
+        let view = self.views.entry(path.to_owned()).or_default();
+        let rebuilt = rebuild::answer(view, &call, answer);
+        // The model saw something of this file that it cannot place, so nothing it held before is safe to build on.
+        if rebuilt.is_err() {
+            self.views.remove(path);
+        }
+        rebuilt.map_err(|complaint| Complaint(format!("{path}: {complaint}")))
+    }
+}

@@ -1,1 +1,11 @@
-//! placeholder
+//! Random runs and scenarios through the real disk and the real entry points, judged by `readproof-reader`. What the
+//! model sees is modelled here anew, from the calls alone: nothing is taken from the product's own knowledge.
+
+pub mod conversation;
+pub mod op;
+pub mod report;
+pub mod run;
+pub mod scenario;
+pub mod shrink;
+mod step;
+pub mod world;

@@ -1,0 +1,165 @@
+//! What can be typed. Parsing only: what it means is `config` and `commands`.
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// The file layer between an LLM agent and a workspace: a re-read costs only what changed, and nothing is vouched for
+/// that the model cannot see.
+#[derive(Parser, Debug)]
+#[command(name = "readproof", version, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// The directory tree that may be used [default: nearest parent with .readproof, else the git root, else here]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Override a setting for this call; `readproof config` lists them
+    #[arg(long = "set", global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Read a file, or some of its lines, with the least text that is needed
+    Read(ReadArgs),
+    /// Force the next read of a file, or of some of its lines, to be plain text
+    Refresh(RefreshArgs),
+    /// Write a whole file as the agent of a session; the content comes on standard input
+    Write(WriteArgs),
+    /// Replace text that occurs exactly once, as the agent of a session
+    Edit(EditArgs),
+    /// Show what is held, how reads were answered, what that saved, and the store's size
+    Status(StatusArgs),
+    /// List sessions, show one's tree, and move in it
+    #[command(subcommand)]
+    Session(SessionCommand),
+    /// List every setting, its value and where it comes from
+    Config,
+    /// Watch a scripted agent read, re-read, edit, move in the tree and compact
+    Demo,
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReadArgs {
+    /// The file; `PATH:10-20` reads lines 10 to 20, `PATH:10` from line 10 on
+    #[arg(value_name = "PATH[:A-B]")]
+    pub(crate) path: String,
+    /// The first line, counted from 1
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) offset: Option<String>,
+    /// How many lines
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) limit: Option<String>,
+    /// The conversation this read belongs to; without one the answer is always plain text
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Plain text, whatever is known
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RefreshArgs {
+    /// The file, or some of its lines
+    #[arg(value_name = "PATH[:A-B]")]
+    pub(crate) path: String,
+    /// The first line, counted from 1
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) offset: Option<String>,
+    /// How many lines
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) limit: Option<String>,
+    /// The conversation
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WriteArgs {
+    /// The file; missing folders are made
+    pub(crate) path: String,
+    /// The conversation whose agent writes
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EditArgs {
+    /// The file
+    pub(crate) path: String,
+    /// The conversation whose agent edits
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: String,
+    /// The text to replace; it must occur exactly once
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) old: String,
+    /// The text to put there
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) new: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct StatusArgs {
+    /// Also show this session's branch since its last compaction
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum SessionCommand {
+    /// List the sessions of this workspace
+    List,
+    /// Show a session's tree
+    Show(SessionArg),
+    /// Go on from an earlier entry: what follows is another branch
+    Branch {
+        /// The entry to go on from, as `session show` names it, or `root`
+        #[arg(value_name = "ENTRY")]
+        entry: String,
+        #[command(flatten)]
+        session: SessionArg,
+    },
+    /// Make a session of its own from this branch
+    Fork {
+        /// The entry it ends at [default: the current one]
+        #[arg(value_name = "ENTRY")]
+        entry: Option<String>,
+        /// The new session's name [default: ID-fork]
+        #[arg(long = "as", value_name = "NEW")]
+        into: Option<String>,
+        #[command(flatten)]
+        session: SessionArg,
+    },
+    /// Say that the conversation was compacted: nothing before this counts on this branch
+    Compact {
+        /// What was kept instead
+        #[arg(long, value_name = "TEXT")]
+        summary: Option<String>,
+        #[command(flatten)]
+        session: SessionArg,
+    },
+    /// Go to the tip of the branch that holds an entry
+    Switch {
+        /// The entry, as `session show` names it
+        #[arg(value_name = "ENTRY")]
+        entry: String,
+        #[command(flatten)]
+        session: SessionArg,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SessionArg {
+    /// The conversation
+    #[arg(long = "session", value_name = "ID")]
+    pub(crate) name: String,
+}

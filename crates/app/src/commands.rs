@@ -1,0 +1,192 @@
+//! What each command does: one request to the engine, one answer out. An answer counts as delivered only after it was
+//! written and flushed.
+
+use clap::CommandFactory;
+use readproof_disk::SessionName;
+use readproof_engine::{Change, Engine, EntryId, Error, Freshness, Read, Receipt, Write, Written};
+use std::{
+    io::Read as _,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crate::{
+    cli::{Cli, Command, EditArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
+    config::Config,
+    demo, json,
+    output::{self, Failure},
+    report,
+};
+
+type Outcome = Result<(), Failure>;
+
+/// Runs what was typed.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    let Cli { workspace, json, set, command } = cli;
+    match command {
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "readproof", &mut script);
+            return Ok(output::text(&String::from_utf8_lossy(&script))?);
+        }
+        Command::Demo => return demo::run(json),
+        Command::Read(_)
+        | Command::Refresh(_)
+        | Command::Write(_)
+        | Command::Edit(_)
+        | Command::Status(_)
+        | Command::Session(_)
+        | Command::Config => {}
+    }
+    let config = Config::load(workspace, &set)?;
+    if let Command::Config = command {
+        return show(json, || json::config(&config), || report::config(&config));
+    }
+    let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+    match command {
+        Command::Read(args) => read(&mut engine, args, json),
+        Command::Refresh(args) => refresh(&mut engine, args, json),
+        Command::Write(args) => write(&mut engine, args, json),
+        Command::Edit(args) => edit(&mut engine, args, json),
+        Command::Status(args) => {
+            let name = args.session.as_deref().map(session_name).transpose()?;
+            let status = engine.status(name.as_ref())?;
+            show(json, || json::status(&status), || report::status(&status))
+        }
+        Command::Session(command) => session(&mut engine, command, json),
+        Command::Config | Command::Demo | Command::Completions { .. } => Ok(()),
+    }
+}
+
+/// Milliseconds since 1970; a clock before that counts as 0, as order never depends on it.
+fn clock() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn show(json: bool, object: impl FnOnce() -> serde_json::Value, text: impl FnOnce() -> String) -> Outcome {
+    Ok(output::line(&if json { object().to_string() } else { text() })?)
+}
+
+fn session_name(text: &str) -> Result<SessionName, Failure> {
+    Ok(SessionName::parse(text).map_err(Error::from)?)
+}
+
+/// Digits only, so that a sign or a word gets a message of ours with the value in it.
+fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(Some(number)),
+        Ok(_) | Err(_) => {
+            Err(Failure::usage(format!("--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10")))
+        }
+    }
+}
+
+fn entry(text: &str) -> Result<EntryId, Failure> {
+    text.parse().map_err(|_| Failure::usage(format!("`{text}` is no entry; use a number as `session show` prints it, as in e12")))
+}
+
+/// Says that a result reached the caller. Failing that costs knowledge, not the answer.
+fn confirm(engine: &mut Engine, receipt: Option<&Receipt>) {
+    if let Some(Err(error)) = receipt.map(|receipt| engine.delivered(receipt)) {
+        output::notice(&format!("the next read of this file is plain text, as this one could not be confirmed: {error}"));
+    }
+}
+
+fn read(engine: &mut Engine, args: ReadArgs, json: bool) -> Outcome {
+    let request = Read {
+        offset: line_number("offset", args.offset)?,
+        limit: line_number("limit", args.limit)?,
+        session: args.session.as_deref().map(session_name).transpose()?,
+        freshness: if args.fresh { Freshness::Fresh } else { Freshness::Known },
+        path: args.path,
+        ..Read::default()
+    };
+    let answer = engine.read(&request, &|| false)?;
+    if json {
+        output::line(&json::answer(&answer).to_string())?;
+    } else {
+        output::text(&answer.text)?;
+        for notice in &answer.notices {
+            output::notice(notice);
+        }
+    }
+    confirm(engine, answer.receipt.as_ref());
+    Ok(())
+}
+
+fn refresh(engine: &mut Engine, args: RefreshArgs, json: bool) -> Outcome {
+    let (offset, limit) = (line_number("offset", args.offset)?, line_number("limit", args.limit)?);
+    let done = engine.refresh(&args.path, offset, limit, &session_name(&args.session)?)?;
+    show(json, || json::refreshed(&done), || format!("the next read of {} ({}) is plain text", done.paths.join(", "), done.scope))
+}
+
+fn write(engine: &mut Engine, args: WriteArgs, json: bool) -> Outcome {
+    let session = session_name(&args.session)?;
+    if output::input_is_terminal() {
+        output::notice("type the content, then end it with Ctrl-D");
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::refused("INPUT", format!("standard input cannot be read: {error}")))?;
+    let content = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::refused("NOT_TEXT", format!("{}: the content is not valid UTF-8 from byte {at} on; nothing was written", args.path))
+    })?;
+    let written = engine.write(&Write { path: args.path, session, change: Change::Whole(content) })?;
+    wrote(engine, &written, json, "wrote")
+}
+
+fn edit(engine: &mut Engine, args: EditArgs, json: bool) -> Outcome {
+    let session = session_name(&args.session)?;
+    let change = Change::Replace { old: args.old, new: args.new };
+    let written = engine.write(&Write { path: args.path, session, change })?;
+    wrote(engine, &written, json, "edited")
+}
+
+fn wrote(engine: &mut Engine, written: &Written, json: bool, verb: &str) -> Outcome {
+    let text = || format!("{verb} {}: {} bytes, {} lines", written.path, written.bytes, written.lines);
+    show(json, || json::written(written), text)?;
+    confirm(engine, Some(&written.receipt));
+    Ok(())
+}
+
+fn session(engine: &mut Engine, command: SessionCommand, json: bool) -> Outcome {
+    match command {
+        SessionCommand::List => {
+            let names: Vec<String> = engine.session_list()?.iter().map(ToString::to_string).collect();
+            show(json, || serde_json::json!({"ok": true, "sessions": names}), || names.join("\n"))
+        }
+        SessionCommand::Show(session) => {
+            let view = engine.session_show(&session_name(&session.name)?)?;
+            show(json, || json::session(&view), || report::session(&view))
+        }
+        SessionCommand::Branch { entry: at, session } => {
+            let at = if at == "root" { None } else { Some(entry(&at)?) };
+            engine.session_branch(&session_name(&session.name)?, at)?;
+            let place = at.map_or("root".to_owned(), |id| id.to_string());
+            moved(json, &session.name, &place)
+        }
+        SessionCommand::Switch { entry: to, session } => {
+            let tip = engine.session_switch(&session_name(&session.name)?, entry(&to)?)?;
+            moved(json, &session.name, &tip.to_string())
+        }
+        SessionCommand::Fork { entry: from, into, session } => {
+            let from = from.as_deref().map(entry).transpose()?;
+            let into = into.as_deref().map(session_name).transpose()?;
+            let fork = engine.session_fork(&session_name(&session.name)?, from, into)?.to_string();
+            show(json, || serde_json::json!({"ok": true, "session": fork}), || fork.clone())
+        }
+        SessionCommand::Compact { summary, session } => {
+            let at = engine.session_compact(&session_name(&session.name)?, summary)?.to_string();
+            let text = || format!("session {} is compacted at {at}: nothing before it counts", session.name);
+            show(json, || serde_json::json!({"ok": true, "session": session.name, "entry": at}), text)
+        }
+    }
+}
+
+fn moved(json: bool, session: &str, place: &str) -> Outcome {
+    let text = || format!("session {session} goes on after {place}");
+    show(json, || serde_json::json!({"ok": true, "session": session, "leaf": place}), text)
+}

@@ -1,0 +1,215 @@
+//! Everything that can be set, from `readproof.toml`, the environment and flags, read here once and nowhere else.
+
+use readproof_core::{limits::Answers, path::Bearings};
+use readproof_disk::{HardLinks, Root, SnapshotRules, find_workspace};
+use readproof_engine::{Error, Settings};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use crate::output::Failure;
+
+/// The file in the workspace that holds settings.
+pub(crate) const FILE: &str = "readproof.toml";
+const PREFIX: &str = "READPROOF_";
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Default,
+    File,
+    Environment,
+    Flag,
+}
+
+impl Source {
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::File => FILE,
+            Self::Environment => "environment",
+            Self::Flag => "--set",
+        }
+    }
+}
+
+/// One thing that can be set.
+pub(crate) struct Setting {
+    pub(crate) key: &'static str,
+    pub(crate) help: &'static str,
+    show: fn(&Settings) -> toml::Value,
+    set: fn(&mut Settings, &toml::Value) -> Option<()>,
+    expects: &'static str,
+}
+
+impl Setting {
+    pub(crate) fn value(&self, settings: &Settings) -> toml::Value {
+        (self.show)(settings)
+    }
+
+    pub(crate) fn variable(&self) -> String {
+        format!("{PREFIX}{}", self.key.to_uppercase())
+    }
+}
+
+macro_rules! number {
+    ($key:literal, $help:literal, $($field:ident).+, $type:ty) => {
+        Setting {
+            key: $key,
+            help: $help,
+            show: |s| toml::Value::Integer(i64::try_from(s.$($field).+).unwrap_or(i64::MAX)),
+            set: |s, v| {
+                let number = v.as_integer().filter(|n| *n > 0)?;
+                s.$($field).+ = <$type>::try_from(number).ok()?;
+                Some(())
+            },
+            expects: "a whole number above 0",
+        }
+    };
+}
+
+/// Every setting, in the order `readproof config` lists them.
+pub(crate) const SETTINGS: [Setting; 8] = [
+    Setting {
+        key: "answers",
+        help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
+        show: |s| toml::Value::String(s.answers.as_str().to_owned()),
+        set: |s, v| {
+            s.answers = Answers::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"seed\" or \"held\"",
+    },
+    number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
+    number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),
+    number!("file_bytes", "the largest file that is read or written", file_bytes, u64),
+    number!("diff_bytes", "no diff when a text is larger", limits.diff_bytes, u32),
+    number!("diff_lines", "no diff when a text has more lines", limits.diff_lines, u32),
+    Setting {
+        key: "hard_links",
+        help: "whether files with several hard links are read: \"allow\" or \"refuse\"",
+        show: |s| {
+            let word = match s.hard_links {
+                HardLinks::Allow => "allow",
+                HardLinks::Refuse => "refuse",
+            };
+            toml::Value::String(word.to_owned())
+        },
+        set: |s, v| {
+            s.hard_links = match v.as_str()? {
+                "allow" => HardLinks::Allow,
+                "refuse" => HardLinks::Refuse,
+                _ => return None,
+            };
+            Some(())
+        },
+        expects: "\"allow\" or \"refuse\"",
+    },
+    Setting {
+        key: "sensitive",
+        help: "names that are always plain and never stored (globs)",
+        show: |s| toml::Value::Array(s.sensitive.iter().cloned().map(toml::Value::String).collect()),
+        set: |s, v| {
+            s.sensitive = match v {
+                toml::Value::String(list) => list.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect(),
+                other => other.as_array()?.iter().map(|p| p.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+            };
+            Some(())
+        },
+        expects: "a list of patterns, as in [\".env*\", \"*.pem\"]",
+    },
+];
+
+/// The settings in force and where each came from.
+pub(crate) struct Config {
+    pub(crate) root: Root,
+    pub(crate) bearings: Bearings,
+    pub(crate) settings: Settings,
+    pub(crate) sources: Vec<Source>,
+}
+
+impl Config {
+    /// Finds the workspace and reads its settings.
+    pub(crate) fn load(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
+        let cwd = current_dir()?;
+        let named = workspace.or_else(|| env::var_os(format!("{PREFIX}WORKSPACE")).map(PathBuf::from));
+        let root = match named {
+            Some(path) => Root::open(&cwd.join(path)),
+            None => Root::open(&find_workspace(&cwd)),
+        };
+        let root = root.map_err(Error::Root)?;
+        let bearings = bearings(&root, &cwd)?;
+        let mut config =
+            Self { root, bearings, settings: Settings::default(), sources: vec![Source::Default; SETTINGS.len()] };
+        config.read_file()?;
+        for setting in &SETTINGS {
+            if let Some(text) = env::var_os(setting.variable()) {
+                let text = text.to_str().ok_or_else(|| Failure::usage(format!("{} is not UTF-8", setting.variable())))?;
+                config.set(setting.key, &value(text), Source::Environment, &setting.variable())?;
+            }
+        }
+        for flag in overrides {
+            let (key, text) = flag
+                .split_once('=')
+                .ok_or_else(|| Failure::usage(format!("--set {flag}: expected KEY=VALUE, as in --set answer_lines=500")))?;
+            config.set(key.trim(), &value(text.trim()), Source::Flag, &format!("--set {flag}"))?;
+        }
+        Ok(config)
+    }
+
+    fn read_file(&mut self) -> Result<(), Failure> {
+        let name = format!("{}/{FILE}", self.root.path().display());
+        let Ok(file) = self.root.locate(&[name]) else { return Ok(()) };
+        let rules = SnapshotRules { max_bytes: 1024 * 1024, hard_links: HardLinks::Allow };
+        let snapshot = self.root.snapshot(&file, &rules).map_err(Error::Snapshot)?;
+        let table: toml::Table = snapshot
+            .text
+            .as_str()
+            .parse()
+            .map_err(|error| Failure::refused("BAD_SETTING", format!("{FILE} is not valid TOML: {error}")))?;
+        for (key, value) in &table {
+            self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: &str, value: &toml::Value, source: Source, origin: &str) -> Result<(), Failure> {
+        let Some(at) = SETTINGS.iter().position(|setting| setting.key == key) else {
+            let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
+            return Err(Failure::usage(format!("{origin}: there is no setting `{key}`; there are {}", known.join(", "))));
+        };
+        let setting = &SETTINGS[at];
+        (setting.set)(&mut self.settings, value).ok_or_else(|| {
+            Failure::usage(format!("{origin}: {key} = {value} will not do; expected {}", setting.expects))
+        })?;
+        self.sources[at] = source;
+        Ok(())
+    }
+}
+
+/// TOML where it parses as such, else the words themselves, so that `answers=seed` needs no quotes.
+fn value(text: &str) -> toml::Value {
+    let parsed: Option<toml::Table> = format!("v = {text}").parse().ok();
+    parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| toml::Value::String(text.to_owned()))
+}
+
+fn current_dir() -> Result<PathBuf, Failure> {
+    env::current_dir()
+        .map_err(|error| Failure::refused("BAD_WORKSPACE", format!("the current folder cannot be used: {error}; cd to one that exists")))
+}
+
+/// Relative names start here when here is inside the workspace, else at the workspace.
+fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
+    let start = if cwd.starts_with(root.path()) { cwd } else { root.path() };
+    let cwd = start
+        .to_str()
+        .ok_or_else(|| Failure::refused("BAD_WORKSPACE", format!("{} is not UTF-8; rename it", start.display())))?;
+    let home = env::var_os("HOME").and_then(|home| home.into_string().ok()).filter(|home| home.starts_with('/'));
+    Ok(Bearings { cwd: cwd.to_owned(), home })
+}
+
+/// Where short-lived folders go.
+pub(crate) fn temp_dir() -> PathBuf {
+    env::temp_dir()
+}

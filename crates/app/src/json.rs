@@ -1,0 +1,155 @@
+//! The JSON of every result. Field names are part of the contract.
+
+use readproof_core::{meta::MetaV1, scope::Lines};
+use readproof_engine::{Answer, Refreshed, SessionView, Status, Written};
+use serde_json::{Value, json};
+
+use crate::{
+    config::{Config, SETTINGS},
+    report::tokens,
+};
+
+/// A read.
+pub(crate) fn answer(answer: &Answer) -> Value {
+    let sent = answer.text.len() as u64;
+    let next = answer.lines.filter(|_| answer.cut).map(|lines| lines.last() + 1);
+    json!({
+        "ok": true,
+        "mode": answer.mode.as_str(),
+        "reason": answer.reason.as_str(),
+        "path": answer.path,
+        "text": answer.text,
+        "notices": answer.notices,
+        "scope": answer.scope.to_string(),
+        "lines": answer.lines.map(range),
+        "total_lines": answer.meta.total_lines,
+        "cut": answer.cut,
+        "next_offset": next,
+        "tokens": {
+            "estimate": "bytes/4",
+            "sent": tokens(sent),
+            "plain": tokens(answer.plain_bytes),
+            "saved": tokens(answer.plain_bytes).saturating_sub(tokens(sent)),
+        },
+        "session": answer.receipt.as_ref().map(|receipt| receipt.session.to_string()),
+        "entry": answer.receipt.as_ref().map(|receipt| receipt.entry.to_string()),
+        "readcache": meta(&answer.meta),
+    })
+}
+
+fn range(lines: Lines) -> [u32; 2] {
+    [lines.first(), lines.last()]
+}
+
+/// Metadata V1, to the letter.
+fn meta(meta: &MetaV1) -> Value {
+    let mut object = json!({
+        "v": readproof_core::meta::VERSION,
+        "pathKey": meta.path_key,
+        "scopeKey": meta.scope.to_string(),
+        "servedHash": meta.served.to_string(),
+        "mode": meta.mode.as_str(),
+        "totalLines": meta.total_lines,
+        "rangeStart": meta.range_start,
+        "rangeEnd": meta.range_end,
+        "bytes": meta.bytes,
+    });
+    if let (Some(base), Some(fields)) = (meta.base, object.as_object_mut()) {
+        fields.insert("baseHash".to_owned(), Value::String(base.to_string()));
+    }
+    object
+}
+
+/// A write or an edit.
+pub(crate) fn written(written: &Written) -> Value {
+    json!({
+        "ok": true,
+        "path": written.path,
+        "bytes": written.bytes,
+        "lines": written.lines,
+        "session": written.receipt.session.to_string(),
+        "entry": written.receipt.entry.to_string(),
+    })
+}
+
+/// A refresh.
+pub(crate) fn refreshed(refreshed: &Refreshed) -> Value {
+    json!({
+        "ok": true,
+        "paths": refreshed.paths,
+        "scope": refreshed.scope.to_string(),
+        "entry": refreshed.entry.to_string(),
+    })
+}
+
+/// A session's tree.
+pub(crate) fn session(view: &SessionView) -> Value {
+    let entries: Vec<Value> = view
+        .entries
+        .iter()
+        .map(|entry| {
+            json!({
+                "entry": entry.id.to_string(),
+                "parent": entry.parent.map(|id| id.to_string()),
+                "on_branch": entry.on_branch,
+                "kind": entry.kind,
+                "path": entry.path,
+                "mode": entry.mode.map(readproof_core::decide::Mode::as_str),
+                "note": entry.note,
+            })
+        })
+        .collect();
+    let leaf = view.leaf.map(|id| id.to_string());
+    json!({"ok": true, "session": view.session.to_string(), "leaf": leaf, "entries": entries})
+}
+
+/// The state of a workspace.
+pub(crate) fn status(status: &Status) -> Value {
+    let store = status.store.as_ref().map(|usage| {
+        json!({
+            "objects": usage.objects,
+            "object_bytes": usage.object_bytes,
+            "logs": usage.logs,
+            "log_bytes": usage.log_bytes,
+        })
+    });
+    let session = status.session.as_ref().map(|session| {
+        let files: Vec<Value> = session
+            .files
+            .iter()
+            .map(|file| {
+                let span = |(lines, at): &(Lines, u64)| json!({"lines": range(*lines), "entry": format!("e{at}")});
+                let spans: Vec<Value> = file.spans.iter().map(span).collect();
+                json!({"path": file.path, "whole": file.whole, "spans": spans})
+            })
+            .collect();
+        let counts: serde_json::Map<String, Value> =
+            session.counts.iter().map(|(mode, count)| (mode.as_str().to_owned(), json!(count))).collect();
+        json!({
+            "session": session.name.to_string(),
+            "files": files,
+            "window_entries": session.window,
+            "counts": counts,
+            "plain_bytes": session.plain_bytes,
+            "sent_bytes": session.sent_bytes,
+            "tokens_saved": tokens(session.plain_bytes).saturating_sub(tokens(session.sent_bytes)),
+            "distrusted": session.distrusted,
+        })
+    });
+    let sessions: Vec<String> = status.sessions.iter().map(ToString::to_string).collect();
+    json!({"ok": true, "workspace": status.workspace, "store": store, "sessions": sessions, "status": session})
+}
+
+/// Every setting.
+pub(crate) fn config(config: &Config) -> Value {
+    let settings: serde_json::Map<String, Value> = SETTINGS
+        .iter()
+        .zip(&config.sources)
+        .map(|(setting, source)| {
+            let value = serde_json::to_value(setting.value(&config.settings)).unwrap_or_default();
+            let entry = json!({"value": value, "source": source.as_str(), "variable": setting.variable(), "help": setting.help});
+            (setting.key.to_owned(), entry)
+        })
+        .collect();
+    json!({"ok": true, "workspace": config.root.path().display().to_string(), "settings": settings})
+}

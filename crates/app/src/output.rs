@@ -1,0 +1,81 @@
+//! The only file that writes to standard output and standard error. File text goes out as exact bytes; what is said
+//! beside it goes to standard error, so the two cannot be confused.
+#![allow(clippy::print_stderr, reason = "this is the file that may")]
+
+use readproof_engine::Error;
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+/// What went wrong, ready to be shown.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) usage: bool,
+}
+
+impl Failure {
+    /// The call was malformed.
+    pub(crate) fn usage(message: String) -> Self {
+        Self { code: "USAGE", message, usage: true }
+    }
+
+    /// The call was understood and refused.
+    pub(crate) fn refused(code: &'static str, message: String) -> Self {
+        Self { code, message, usage: false }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { code: error.code(), usage: error.is_usage(), message: error.to_string() }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::refused("OUTPUT", format!("the answer could not be written: {error}"))
+    }
+}
+
+/// Shows a failure and gives its exit code.
+pub(crate) fn failure(failure: &Failure, json: bool) -> ExitCode {
+    if json {
+        let object = serde_json::json!({"ok": false, "error": {"code": failure.code, "message": failure.message}});
+        // There is nowhere left to report that this could not be printed.
+        let _ = line(&object.to_string());
+    } else {
+        notice(&failure.message);
+    }
+    ExitCode::from(if failure.usage { 2 } else { 1 })
+}
+
+/// File text: exact bytes, and a newline only for a person's terminal where the text has none.
+pub(crate) fn text(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if out.is_terminal() && !text.is_empty() && !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// One line of a report.
+pub(crate) fn line(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// Something said beside the answer.
+pub(crate) fn notice(message: &str) {
+    // A closed standard error is no reason to fail.
+    let _ = writeln!(io::stderr().lock(), "readproof: {message}");
+}
+
+/// Whether a person is typing the input.
+pub(crate) fn input_is_terminal() -> bool {
+    io::stdin().is_terminal()
+}

@@ -1,0 +1,117 @@
+//! Reports for people: status, a session's tree, settings. Builds text; prints nothing.
+
+use readproof_core::decide::Mode;
+use readproof_engine::{FileStatus, SessionStatus, SessionView, Status};
+use std::fmt::Write;
+
+use crate::config::{Config, SETTINGS};
+
+/// An estimate, and said to be one: about four bytes to a token.
+pub(crate) fn tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(4)
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),
+        _ => format!("{}.{} MiB", bytes / 1_048_576, bytes % 1_048_576 * 10 / 1_048_576),
+    }
+}
+
+/// The state of a workspace. Writing to a `String` cannot fail, here and below.
+pub(crate) fn status(status: &Status) -> String {
+    let mut out = format!("workspace  {}\n", status.workspace);
+    let _ = match &status.store {
+        Some(usage) => writeln!(
+            out,
+            "store      {} objects, {}; {} logs, {}",
+            usage.objects,
+            size(usage.object_bytes),
+            usage.logs,
+            size(usage.log_bytes)
+        ),
+        None => writeln!(out, "store      none yet; the first read with --session makes it"),
+    };
+    let names: Vec<String> = status.sessions.iter().map(ToString::to_string).collect();
+    let _ = writeln!(out, "sessions   {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+    if let Some(session) = &status.session {
+        out.push_str(&session_status(session));
+    }
+    out.trim_end().to_owned()
+}
+
+fn session_status(session: &SessionStatus) -> String {
+    let mut out = format!("\nsession {}, on its branch since the last compaction ({} entries)\n", session.name, session.window);
+    if session.distrusted {
+        out.push_str("  the host was seen to drop or change results: every answer is plain\n");
+    }
+    let counts: Vec<String> = Mode::ALL
+        .iter()
+        .filter_map(|mode| session.counts.get(mode).map(|count| format!("{} {count}", mode.as_str())))
+        .collect();
+    let _ = writeln!(out, "  reads    {}", if counts.is_empty() { "none".to_owned() } else { counts.join(", ") });
+    let (plain, sent) = (tokens(session.plain_bytes), tokens(session.sent_bytes));
+    let _ = writeln!(
+        out,
+        "  tokens   ~{sent} sent where plain answers would have been ~{plain}: ~{} saved (bytes/4)",
+        plain.saturating_sub(sent)
+    );
+    let _ = writeln!(out, "  held     {}", if session.files.is_empty() { "nothing" } else { "" }.trim_end());
+    for file in &session.files {
+        let _ = writeln!(out, "    {:<32} {}", file.path, spans(file));
+    }
+    out
+}
+
+fn spans(file: &FileStatus) -> String {
+    if file.whole {
+        return "whole file".to_owned();
+    }
+    let spans: Vec<String> = file.spans.iter().map(|(lines, _)| format!("{}-{}", lines.first(), lines.last())).collect();
+    format!("lines {}", spans.join(", "))
+}
+
+/// A session's tree: one line an entry, the branch marked.
+pub(crate) fn session(view: &SessionView) -> String {
+    let mut out = format!("session {}\n", view.session);
+    if view.leaf.is_none() {
+        out.push_str("* root  <- here\n");
+    }
+    let mut forks = std::collections::BTreeMap::new();
+    for entry in &view.entries {
+        *forks.entry(entry.parent).or_insert(0) += 1;
+    }
+    for entry in &view.entries {
+        let mark = if entry.on_branch { '*' } else { ' ' };
+        let here = if view.leaf == Some(entry.id) { "  <- here" } else { "" };
+        let from = match entry.parent {
+            // Only where the tree splits does the parent say anything.
+            parent if forks.get(&parent).copied().unwrap_or(0) > 1 => {
+                format!("  (after {})", parent.map_or("root".to_owned(), |id| id.to_string()))
+            }
+            _ => String::new(),
+        };
+        let mode = entry.mode.map_or("", Mode::as_str);
+        let line = format!(
+            "{mark} {:<5} {:<12} {:<28} {:<17} {}{from}{here}",
+            entry.id.to_string(),
+            entry.kind,
+            entry.path.as_deref().unwrap_or(""),
+            mode,
+            entry.note
+        );
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out.trim_end().to_owned()
+}
+
+/// Every setting, its value and its origin.
+pub(crate) fn config(config: &Config) -> String {
+    let mut out = format!("workspace = {}\n", config.root.path().display());
+    for (setting, source) in SETTINGS.iter().zip(&config.sources) {
+        let _ = writeln!(out, "\n# {} ({})", setting.help, setting.variable());
+        let _ = writeln!(out, "{} = {}  # {}", setting.key, setting.value(&config.settings), source.as_str());
+    }
+    out.trim_end().to_owned()
+}

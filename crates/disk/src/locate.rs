@@ -1,0 +1,296 @@
+//! From candidate names to a [`FileRef`], the only name that can be opened. Follows links only through the root's handle,
+//! and never reads a file. A key holds no `.`, `..` or empty part: the one constructor refuses them.
+
+use std::{io, sync::Arc};
+
+use cap_std::fs::MetadataExt;
+use readproof_core::path::PathKey;
+use rustix::io::Errno;
+
+use crate::{
+    fault::{Fault, escape},
+    root::Root,
+};
+
+/// The longest component and the longest path that file systems take, in bytes.
+const COMPONENT_BYTES: usize = 255;
+const PATH_BYTES: usize = 4096;
+
+/// As many links as Linux follows in one name.
+const LINKS: usize = 40;
+
+/// The most names that [`Root::list_names`] gives.
+const LISTED: usize = 2000;
+
+/// A name inside a root, and the only thing that can be opened there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRef {
+    key: PathKey,
+    root: Arc<str>,
+}
+
+impl FileRef {
+    /// The one constructor: `None` when the name is not inside the root or not clean.
+    fn new(root: &Root, candidate: &str) -> Option<Self> {
+        let roots = [Some(&*root.text), root.given.as_deref()];
+        let name = roots.into_iter().flatten().find_map(|path| below(candidate, path))?;
+        let clean = name == "." || !name.split('/').any(|part| matches!(part, "" | "." | ".."));
+        clean.then(|| Self { key: PathKey::new(name), root: root.text.clone() })
+    }
+
+    /// The name relative to the root, `/`-separated, links not followed; `.` is the root itself.
+    #[must_use]
+    pub fn key(&self) -> &PathKey {
+        &self.key
+    }
+
+    /// The name from `/` on, beginning with the root's canonical path.
+    #[must_use]
+    pub fn absolute(&self) -> String {
+        match self.key.as_str() {
+            "." => self.root.to_string(),
+            name => format!("{}/{name}", self.root.trim_end_matches('/')),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.key.as_str()
+    }
+}
+
+/// What of `candidate` stands below `root`, by the letters.
+fn below<'c>(candidate: &'c str, root: &str) -> Option<&'c str> {
+    match candidate.strip_prefix(root.trim_end_matches('/'))? {
+        "" | "/" => Some("."),
+        rest => rest.strip_prefix('/'),
+    }
+}
+
+/// Which file a name leads to, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId {
+    /// The device.
+    pub dev: u64,
+    /// The inode on it.
+    pub ino: u64,
+}
+
+impl Root {
+    /// The first candidate that exists inside the root, links followed. Costs one `openat2`, one `fstat` and one `close`
+    /// per candidate tried.
+    ///
+    /// # Errors
+    /// When none exists: the first failure that is more than "missing", else [`LocateError::Missing`] if the first candidate
+    /// lies inside the root, else [`LocateError::Outside`].
+    pub fn locate(&self, candidates: &[String]) -> Result<FileRef, LocateError> {
+        let mut failure = None;
+        for candidate in candidates {
+            let Some(file) = FileRef::new(self, candidate) else { continue };
+            match self.probe(&file, candidate) {
+                Ok(true) => return Ok(file),
+                Ok(false) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        Err(failure.unwrap_or_else(|| self.nowhere(candidates)))
+    }
+
+    /// For writing: the candidate that exists, else the first one, whose parents may be missing too.
+    ///
+    /// # Errors
+    /// As [`Root::locate`], but a name inside the root is never "missing".
+    pub fn locate_new(&self, candidates: &[String]) -> Result<FileRef, LocateError> {
+        let found = self.locate(candidates);
+        let first = candidates.first().and_then(|first| FileRef::new(self, first));
+        match (found, first) {
+            (Err(LocateError::Missing { .. }), Some(first)) => Ok(first),
+            (found, _) => found,
+        }
+    }
+
+    /// The identity of the file a name leads to, links followed; `None` when it leads nowhere.
+    #[must_use]
+    pub fn file_id(&self, file: &FileRef) -> Option<FileId> {
+        self.id_of(file.name())
+    }
+
+    /// Those keys that now lead to this file.
+    #[must_use]
+    pub fn names_of(&self, id: FileId, keys: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
+        keys.filter(|key| self.id_of(key.as_str()) == Some(id)).collect()
+    }
+
+    /// Where links finally lead, relative to the root; for a file that does not exist yet, where it would be. `None` when
+    /// that cannot be told or lies outside. Costs one `stat` per component, more for each link.
+    #[must_use]
+    pub fn real_name(&self, file: &FileRef) -> Option<PathKey> {
+        self.follow(file.name()).ok()?.last().map(|name| PathKey::new(name))
+    }
+
+    /// The names in a folder, sorted, of at most 2,000 entries; none when it cannot be listed.
+    #[must_use]
+    pub fn list_names(&self, dir_key: &str) -> Vec<String> {
+        let Ok(entries) = self.dir.read_dir(dir_key) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.take(LISTED).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn id_of(&self, key: &str) -> Option<FileId> {
+        let found = self.dir.metadata(key).ok()?;
+        Some(FileId { dev: found.dev(), ino: found.ino() })
+    }
+
+    /// Whether it exists.
+    fn probe(&self, file: &FileRef, candidate: &str) -> Result<bool, LocateError> {
+        if candidate.contains('\0') {
+            return Err(LocateError::NulInName);
+        }
+        let longest = candidate.split('/').map(str::len).max().unwrap_or(0);
+        if longest > COMPONENT_BYTES {
+            return Err(LocateError::NameTooLong { len: longest });
+        }
+        if candidate.len() > PATH_BYTES {
+            return Err(LocateError::NameTooLong { len: candidate.len() });
+        }
+        match self.dir.metadata(file.name()) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => Ok(false),
+            Err(error) => Err(LocateError::new(file, error)),
+        }
+    }
+
+    fn nowhere(&self, candidates: &[String]) -> LocateError {
+        let asked = candidates.first().cloned().unwrap_or_default();
+        match FileRef::new(self, &asked) {
+            Some(_) => LocateError::Missing { asked },
+            None => LocateError::Outside { asked, root: self.text.to_string() },
+        }
+    }
+
+    /// Every name a file goes by while its links are followed one after another: the key first, last the one in which no
+    /// part is a link. Parts that do not exist count as no links.
+    pub(crate) fn follow(&self, key: &str) -> io::Result<Vec<String>> {
+        let mut names = vec![key.to_owned()];
+        let mut done: Vec<String> = Vec::new();
+        let mut left: Vec<String> = key.split('/').rev().map(str::to_owned).collect();
+        let mut exists = true;
+        while let Some(part) = left.pop() {
+            match &*part {
+                "" | "." => continue,
+                ".." if !exists => return Err(Errno::NOENT.into()),
+                ".." => {
+                    done.pop().ok_or_else(escape)?;
+                    continue;
+                }
+                _ => done.push(part),
+            }
+            let Some(target) = self.link_at(&done.join("/"), &mut exists)? else { continue };
+            if names.len() > LINKS {
+                return Err(Errno::LOOP.into());
+            }
+            done.pop();
+            left.extend(target.split('/').rev().map(str::to_owned));
+            names.push(done.iter().chain(left.iter().rev()).map(String::as_str).collect::<Vec<_>>().join("/"));
+        }
+        names.push(if done.is_empty() { ".".to_owned() } else { done.join("/") });
+        Ok(names)
+    }
+
+    /// The target of the link of this name; `None` for anything else.
+    fn link_at(&self, name: &str, exists: &mut bool) -> io::Result<Option<String>> {
+        if !*exists {
+            return Ok(None);
+        }
+        match self.dir.symlink_metadata(name) {
+            Ok(found) if found.is_symlink() => {
+                let target = self.dir.read_link_contents(name)?;
+                if target.is_absolute() {
+                    return Err(escape());
+                }
+                let text = target.into_os_string().into_string();
+                text.map(Some).map_err(|_| io::ErrorKind::InvalidData.into())
+            }
+            Ok(_) => Ok(None),
+            Err(error) if Fault::of(&error) == Fault::Missing => {
+                *exists = false;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Why a name leads to no file one may use.
+#[derive(Debug, thiserror::Error)]
+pub enum LocateError {
+    /// It is not there.
+    #[error("`{asked}` does not exist; check the name or list the folder")]
+    Missing {
+        /// The first candidate.
+        asked: String,
+    },
+    /// It is not inside the workspace.
+    #[error("`{asked}` lies outside the workspace `{root}`; only names inside it can be used")]
+    Outside {
+        /// The first candidate.
+        asked: String,
+        /// The workspace.
+        root: String,
+    },
+    /// No file system takes it.
+    #[error("the name holds a NUL byte; leave it out")]
+    NulInName,
+    /// No file system takes it.
+    #[error("the name is too long ({len} bytes; 255 per part and 4096 in all are possible); use a shorter one")]
+    NameTooLong {
+        /// Of the part or the path that is too long.
+        len: usize,
+    },
+    /// Links that end nowhere.
+    #[error(
+        "`{name}` leads through links in a circle, or through one that only the kernel can follow; name the file itself"
+    )]
+    LinkLoop {
+        /// The key.
+        name: String,
+    },
+    /// A link one may not follow.
+    #[error(
+        "`{name}` is or leads through a link out of the workspace (a link with an absolute target counts as such); \
+         name a file inside it"
+    )]
+    LinkOut {
+        /// The key.
+        name: String,
+    },
+    /// Permissions.
+    #[error("`{name}` may not be looked at by this user; change the permissions of its folders")]
+    Denied {
+        /// The key.
+        name: String,
+    },
+    /// Anything else.
+    #[error("`{name}` cannot be looked at: {source}; try again")]
+    Io {
+        /// The key.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl LocateError {
+    fn new(file: &FileRef, source: io::Error) -> Self {
+        let name = file.name().to_owned();
+        match Fault::of(&source) {
+            Fault::Missing | Fault::NotFolder => Self::Missing { asked: file.absolute() },
+            Fault::LinkOut => Self::LinkOut { name },
+            Fault::LinkLoop => Self::LinkLoop { name },
+            Fault::TooLong => Self::NameTooLong { len: name.len() },
+            Fault::Denied => Self::Denied { name },
+            Fault::ReadOnly | Fault::Full | Fault::Other => Self::Io { name, source },
+        }
+    }
+}

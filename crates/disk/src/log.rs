@@ -1,0 +1,589 @@
+//! The append-only, hash-chained log of one session: `<64 hex> <payload>\n`, the hash being that of the previous line's
+//! hash and the payload. Verifies every line it returns. Never rewrites, truncates or repairs a log, and never looks into a
+//! payload.
+
+use std::{
+    fmt,
+    fs::{File, Metadata, TryLockError},
+    io,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use readproof_core::text::ContentHash;
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
+
+use crate::{
+    bytes::read_at,
+    fault::Fault,
+    snapshot::{FileKind, MOST_BYTES},
+    store::{Privacy, STORE_NAME, Store, entries},
+};
+
+/// How often a lock is tried, one millisecond apart.
+const LOCK_TRIES: u32 = 2000;
+
+/// What a writer puts around the length of a torn tail before it ends that line: U+0018, CANCEL. Payloads cannot hold it,
+/// and one altered byte cannot make two of it, so a line sealed like that is a fragment and nothing else.
+const CANCEL: u8 = 0x18;
+
+/// The name of a session: 1 to 64 of `A-Z a-z 0-9 . _ -`, beginning with neither `.` nor `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionName(String);
+
+impl SessionName {
+    /// Checks a name.
+    ///
+    /// # Errors
+    /// [`BadSessionName`] when it could not be a file name everywhere.
+    pub fn parse(name: &str) -> Result<Self, BadSessionName> {
+        let fits = (1..=64).contains(&name.len())
+            && !name.starts_with(['.', '-'])
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+        fits.then(|| Self(name.to_owned())).ok_or_else(|| BadSessionName { name: name.chars().take(80).collect() })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The session whose log has this file name.
+    pub(crate) fn of_file(name: &str) -> Option<Self> {
+        Self::parse(name.strip_suffix(".log")?).ok()
+    }
+}
+
+impl FromStr for SessionName {
+    type Err = BadSessionName;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::parse(name)
+    }
+}
+
+impl fmt::Display for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A session name that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{name}` is no session name; use 1 to 64 letters, digits, dots, underscores or hyphens, beginning with a letter, \
+     digit or underscore"
+)]
+pub struct BadSessionName {
+    /// As given, its first 80 characters.
+    pub name: String,
+}
+
+/// Whether a log that is missing is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// Made, empty.
+    Yes,
+    /// Left missing.
+    No,
+}
+
+/// What one line carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// The number of the line in the file, from 1.
+    pub line: u64,
+    /// What was appended.
+    pub text: String,
+}
+
+/// An open log and how far it has been read.
+#[derive(Debug)]
+pub struct SessionLog {
+    session: SessionName,
+    file: File,
+    folder: Arc<OwnedFd>,
+    folder_synced: AtomicBool,
+    /// Behind the last whole line that was read or written.
+    at: u64,
+    /// How long the file was then; beyond `at` lies a torn tail. `None` after a write that went wrong.
+    end: Option<u64>,
+    /// The hash in the last good line.
+    last: [u8; 32],
+    lines: u64,
+    torn: u64,
+    damaged: Option<u64>,
+}
+
+impl SessionLog {
+    /// Opens the log of a session; `None` when there is none and none is to be made.
+    ///
+    /// # Errors
+    /// [`LogError`] when it is no private regular file.
+    pub fn open(store: &Store, session: &SessionName, create: Create) -> Result<Option<Self>, LogError> {
+        let fail = |error| LogError::from_io(session, error);
+        // Non-blocking, or something else in its place could make us wait.
+        let flags =
+            OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags = match create {
+            Create::Yes => flags | OFlags::CREATE,
+            Create::No => flags,
+        };
+        let name = format!("{session}.log");
+        let file = match rustix::fs::openat(store.log().as_fd(), name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(fd) => File::from(fd),
+            Err(Errno::NOENT) if create == Create::No => return Ok(None),
+            Err(Errno::NXIO | Errno::ISDIR) => return Err(LogError::NotAFile { session: session.clone() }),
+            Err(errno) => return Err(fail(errno.into())),
+        };
+        check_private(session, &file.metadata().map_err(fail)?)?;
+        Ok(Some(Self {
+            session: session.clone(),
+            file,
+            folder: Arc::clone(store.log()),
+            folder_synced: AtomicBool::new(false),
+            at: 0,
+            end: Some(0),
+            last: [0; 32],
+            lines: 0,
+            torn: 0,
+            damaged: None,
+        }))
+    }
+
+    /// The sessions that have a log, sorted.
+    #[must_use]
+    pub fn list(store: &Store) -> Vec<SessionName> {
+        let mut names: Vec<SessionName> =
+            entries(store.log().as_fd()).iter().filter_map(|(name, _)| SessionName::of_file(name)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Whose log it is.
+    #[must_use]
+    pub fn session(&self) -> &SessionName {
+        &self.session
+    }
+
+    /// How many lines have been read or written, fragments included.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// How many of them are fragments that a failed write left.
+    #[must_use]
+    pub fn torn(&self) -> u64 {
+        self.torn
+    }
+
+    /// What was appended since the last call, by anyone but this handle, verified. What follows the last line end is
+    /// ignored: its writer is not done, or died. When nothing is new this costs one `fstat`.
+    ///
+    /// # Errors
+    /// [`LogError::Damaged`] when a line does not fit the chain or lines already read are gone; it stays so.
+    pub fn catch_up(&mut self) -> Result<Vec<Payload>, LogError> {
+        let len = self.len()?;
+        if self.end == Some(len) {
+            return Ok(Vec::new());
+        }
+        let new = len - self.at;
+        if new > MOST_BYTES {
+            return Err(LogError::TooLarge { session: self.session.clone(), len, max: MOST_BYTES });
+        }
+        let mut bytes = read_at(&self.file, self.at, new).map_err(|error| LogError::from_io(&self.session, error))?;
+        // Only what the stat knew of: the byte beyond would belong to a write that is not done.
+        bytes.truncate(usize::try_from(new).unwrap_or(usize::MAX));
+        self.end = Some(self.at + bytes.len() as u64);
+        let mut payloads = Vec::new();
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let Some(body) = line.strip_suffix(b"\n") else { break };
+            payloads.extend(self.take(body)?);
+            self.at += line.len() as u64;
+        }
+        Ok(payloads)
+    }
+
+    /// Waits up to about two seconds for the exclusive right to append, which ends when the value is dropped.
+    ///
+    /// # Errors
+    /// [`LogError::Busy`] when another keeps it that long.
+    pub fn lock(&mut self) -> Result<Locked<'_>, LogError> {
+        self.lock_within(LOCK_TRIES)
+    }
+
+    fn lock_within(&mut self, tries: u32) -> Result<Locked<'_>, LogError> {
+        for _ in 0..tries {
+            match self.file.try_lock() {
+                Ok(()) => return Ok(Locked { log: self }),
+                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+                Err(TryLockError::Error(error)) => return Err(LogError::from_io(&self.session, error)),
+            }
+        }
+        Err(LogError::Busy { session: self.session.clone() })
+    }
+
+    /// Makes what was appended outlive a power failure. Needs no lock.
+    ///
+    /// # Errors
+    /// [`LogError`] when the system cannot promise that.
+    pub fn sync(&self) -> Result<(), LogError> {
+        let fail = |errno: Errno| LogError::from_io(&self.session, errno.into());
+        rustix::fs::fdatasync(&self.file).map_err(fail)?;
+        if !self.folder_synced.load(Ordering::Relaxed) {
+            // The log may be new, and its name is in the folder.
+            rustix::fs::fsync(&self.folder).map_err(fail)?;
+            self.folder_synced.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Takes the log out of use, for every process that has it open too: it missed something that happened, so what it
+    /// says last is no longer true. It is kept as evidence under another name, and the session begins anew. Needs no room
+    /// on the disk.
+    ///
+    /// # Errors
+    /// [`LogError`] when the system does not let it.
+    pub fn retire(self) -> Result<(), LogError> {
+        let fail = |errno: Errno| LogError::from_io(&self.session, errno.into());
+        rustix::fs::fchmod(&self.file, Mode::RUSR).map_err(fail)?;
+        let name = format!("{}.log", self.session);
+        for number in 1..=u32::MAX {
+            let kept = format!("{name}.retired-{number}");
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
+            match rustix::fs::renameat_with(&self.folder, &name, &self.folder, kept, flags) {
+                Err(Errno::EXIST) => {}
+                other => return other.map_err(fail),
+            }
+        }
+        Ok(())
+    }
+
+    /// The length of a log that can be used.
+    fn len(&mut self) -> Result<u64, LogError> {
+        if let Some(line) = self.damaged {
+            return Err(self.damage(line));
+        }
+        let found = self.file.metadata().map_err(|error| LogError::from_io(&self.session, error))?;
+        if found.nlink() == 0 || found.mode() & 0o200 == 0 {
+            return Err(LogError::Gone { session: self.session.clone() });
+        }
+        if found.len() < self.at {
+            return Err(self.damage(self.lines));
+        }
+        Ok(found.len())
+    }
+
+    /// Takes one whole line into the chain. `None`: a fragment.
+    fn take(&mut self, body: &[u8]) -> Result<Option<Payload>, LogError> {
+        let number = self.lines + 1;
+        if let Some((hash, text)) = self.verified(body) {
+            self.last = hash;
+            self.lines = number;
+            return Ok(Some(Payload { line: number, text: text.to_owned() }));
+        }
+        if is_sealed(body) {
+            self.lines = number;
+            self.torn += 1;
+            return Ok(None);
+        }
+        Err(self.damage(number))
+    }
+
+    fn verified<'b>(&self, body: &'b [u8]) -> Option<([u8; 32], &'b str)> {
+        let (hex, text) = str::from_utf8(body).ok()?.split_once(' ')?;
+        let hash = self.chained(text);
+        (ContentHash::parse(hex)? == hash).then_some((*hash.as_bytes(), text))
+    }
+
+    fn chained(&self, payload: &str) -> ContentHash {
+        ContentHash::of_parts(&[&self.last, payload.as_bytes()])
+    }
+
+    fn damage(&mut self, line: u64) -> LogError {
+        self.damaged = Some(line);
+        LogError::Damaged { session: self.session.clone(), line }
+    }
+}
+
+/// Ends a torn tail of that many bytes.
+fn seal(tail: u64) -> Vec<u8> {
+    let mark = char::from(CANCEL);
+    format!("{mark}{tail}{mark}\n").into_bytes()
+}
+
+/// Whether a line is a torn tail that a later writer ended. With the length in it, neither a part of one nor one that
+/// swallowed the line before it passes.
+fn is_sealed(body: &[u8]) -> bool {
+    let Some((&CANCEL, rest)) = body.split_last() else { return false };
+    let at = rest.iter().rposition(|byte| *byte == CANCEL);
+    at.is_some_and(|at| rest[at + 1..] == *at.to_string().as_bytes())
+}
+
+fn check_private(session: &SessionName, found: &Metadata) -> Result<(), LogError> {
+    let session = session.clone();
+    if FileKind::of(found.mode()).is_some() {
+        return Err(LogError::NotAFile { session });
+    }
+    match Privacy::of(found.mode(), found.uid()) {
+        Privacy::Private => Ok(()),
+        Privacy::Open { mode } => Err(LogError::NotPrivate { session, mode }),
+        Privacy::Foreign { uid } => Err(LogError::NotOurs { session, uid }),
+    }
+}
+
+/// The exclusive right to append to a log.
+#[derive(Debug)]
+pub struct Locked<'l> {
+    log: &'l mut SessionLog,
+}
+
+impl Locked<'_> {
+    /// As [`SessionLog::catch_up`]; needed before [`Locked::append`] when others appended.
+    ///
+    /// # Errors
+    /// As [`SessionLog::catch_up`].
+    pub fn catch_up(&mut self) -> Result<Vec<Payload>, LogError> {
+        self.log.catch_up()
+    }
+
+    /// Appends one line with a single write and returns its number; a torn tail is sealed by the same write. This handle's
+    /// next `catch_up` does not return the line. Nothing is synced.
+    ///
+    /// # Errors
+    /// [`LogError::Behind`] when something was appended that this handle has not read. After any other failure but
+    /// [`LogError::Damaged`] the log can be used on: catch up, then append again.
+    pub fn append(&mut self, payload: &str) -> Result<u64, LogError> {
+        let log = &mut *self.log;
+        if payload.contains(['\n', '\u{18}']) {
+            return Err(LogError::BadPayload { session: log.session.clone() });
+        }
+        let len = log.len()?;
+        if log.end != Some(len) {
+            return Err(LogError::Behind { session: log.session.clone() });
+        }
+        let is_torn = len > log.at;
+        let hash = log.chained(payload);
+        let mut bytes = Vec::with_capacity(payload.len() + 70);
+        if is_torn {
+            bytes.extend(seal(len - log.at));
+        }
+        bytes.extend_from_slice(format!("{hash} {payload}\n").as_bytes());
+        log.write(&bytes)?;
+        log.last = *hash.as_bytes();
+        log.torn += u64::from(is_torn);
+        log.lines += 1 + u64::from(is_torn);
+        log.at = len + bytes.len() as u64;
+        log.end = Some(log.at);
+        Ok(log.lines)
+    }
+}
+
+impl SessionLog {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), LogError> {
+        let written = loop {
+            match rustix::io::write(&self.file, bytes) {
+                Err(Errno::INTR) => {}
+                other => break other,
+            }
+        };
+        match written {
+            Ok(count) if count == bytes.len() => Ok(()),
+            Ok(_) => {
+                // A regular file takes less than all only when there is no room for more.
+                self.end = None;
+                Err(LogError::Full { session: self.session.clone() })
+            }
+            Err(errno) => Err(LogError::from_io(&self.session, errno.into())),
+        }
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // Closing the file would release it as well; there is nothing else to do about a failure.
+        let _ = self.log.file.unlock();
+    }
+}
+
+/// Why a log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// It is not what was written.
+    #[error(
+        "the log of session `{session}` is damaged at line {line}; start another session: the log is kept as evidence at \
+         `{}`", shown(.session)
+    )]
+    Damaged {
+        /// Whose log.
+        session: SessionName,
+        /// The first line that does not fit.
+        line: u64,
+    },
+    /// Another appends.
+    #[error("the log of session `{session}` is locked by another process; try again, or start another session")]
+    Busy {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// The caller has not read what others appended.
+    #[error("the log of session `{session}` grew since it was read; catch up before appending")]
+    Behind {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// It would be two lines, or look like a fragment.
+    #[error("a payload for session `{session}` holds a line end or U+0018; escape it")]
+    BadPayload {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// Someone removed it or took it out of use.
+    #[error("the log of session `{session}` was removed or taken out of use; try again: the session begins anew")]
+    Gone {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// A link could lead anywhere.
+    #[error("`{}` is a symbolic link; remove it", shown(.session))]
+    Link {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// Something else has its name.
+    #[error("`{}` is no regular file; move it away", shown(.session))]
+    NotAFile {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// Others can use it.
+    #[error(
+        "`{}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run `chmod 600` on it, \
+         else delete it", shown(.session)
+    )]
+    NotPrivate {
+        /// Whose log.
+        session: SessionName,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// It is another user's.
+    #[error("`{}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user", shown(.session))]
+    NotOurs {
+        /// Whose log.
+        session: SessionName,
+        /// Its owner.
+        uid: u32,
+    },
+    /// More than is read at once.
+    #[error("`{}` has {len} bytes, more than the {max} that are read; start another session", shown(.session))]
+    TooLarge {
+        /// Whose log.
+        session: SessionName,
+        /// Its bytes.
+        len: u64,
+        /// The cap.
+        max: u64,
+    },
+    /// No space.
+    #[error("there is no space left for the log of session `{session}`; free some and try again")]
+    Full {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// No writes.
+    #[error(
+        "the log of session `{session}` lies on a read-only file system; nothing is recorded until it can be written"
+    )]
+    ReadOnly {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// Permissions.
+    #[error("`{}` may not be used by this user; change its permissions", shown(.session))]
+    Denied {
+        /// Whose log.
+        session: SessionName,
+    },
+    /// Anything else.
+    #[error("`{}` cannot be used: {source}; try again or start another session", shown(.session))]
+    Io {
+        /// Whose log.
+        session: SessionName,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn shown(session: &SessionName) -> String {
+    format!("{STORE_NAME}/log/{session}.log")
+}
+
+impl LogError {
+    fn from_io(session: &SessionName, source: io::Error) -> Self {
+        let session = session.clone();
+        match Fault::of(&source) {
+            Fault::Missing | Fault::NotFolder => Self::Gone { session },
+            Fault::LinkOut | Fault::LinkLoop => Self::Link { session },
+            Fault::Denied => Self::Denied { session },
+            Fault::ReadOnly => Self::ReadOnly { session },
+            Fault::Full => Self::Full { session },
+            Fault::TooLong | Fault::Other => Self::Io { session, source },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root::Root;
+
+    #[test]
+    fn the_lock_excludes_others_and_ends() {
+        let temp = tempfile::tempdir().unwrap();
+        let store = Store::open(&Root::open(temp.path()).unwrap()).unwrap();
+        let session = SessionName::parse("s").unwrap();
+        let open = || SessionLog::open(&store, &session, Create::Yes).unwrap().unwrap();
+        let (mut a, mut b) = (open(), open());
+        let held = a.lock().unwrap();
+        let error = b.lock_within(3).unwrap_err();
+        assert!(matches!(error, LogError::Busy { .. }), "{error}");
+        assert_eq!(b.catch_up().unwrap(), [], "reading needs no lock");
+        drop(held);
+        b.lock_within(1).unwrap();
+    }
+
+    #[test]
+    fn only_a_whole_seal_seals() {
+        for (body, expected) in [
+            (&b"frag\x184\x18"[..], true),
+            (b"\x180\x18", true),
+            (b"ab\x18\x184\x18", false),
+            (b"ab\x181\x184\x18", true),
+            (b"frag\x183\x18", false),
+            (b"frag\x1804\x18", false),
+            (b"frag\x18+4\x18", false),
+            (b"frag\x184", false),
+            (b"frag4\x18", false),
+            (b"\x18\x18", false),
+            (b"\x18", false),
+            (b"", false),
+        ] {
+            assert_eq!(is_sealed(body), expected, "{body:?}");
+        }
+    }
+}

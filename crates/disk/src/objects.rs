@@ -1,0 +1,170 @@
+//! Texts stored under their hash, `objects/sha256-<64hex>.txt`. An object appears whole, by rename, and is verified against
+//! its name on every load; one that is missing or damaged is data, not an error. Never overwrites a good object, never
+//! follows a link.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::fd::BorrowedFd,
+    sync::atomic::AtomicU64,
+};
+
+use readproof_core::text::{ContentHash, Text};
+use rustix::{
+    fs::{AtFlags, Mode},
+    io::Errno,
+};
+
+use crate::{
+    bytes::read_at,
+    snapshot::{FileKind, MOST_BYTES},
+    store::{READ_FLAGS, STORE_NAME, StoreError, entries},
+    temp::{Placed, Temp},
+};
+
+/// The stored texts of one store.
+#[derive(Clone, Copy, Debug)]
+pub struct Objects<'s> {
+    pub(crate) objects: BorrowedFd<'s>,
+    pub(crate) tmp: BorrowedFd<'s>,
+    pub(crate) temps: &'s AtomicU64,
+}
+
+/// What storing a text did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It is new, or took the place of a torn one.
+    Stored,
+    /// It was there.
+    Present,
+}
+
+/// What is stored under a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// The text with that hash.
+    Text(Text),
+    /// Nothing, or nothing that can be read.
+    Missing,
+    /// Something that is not that text.
+    Damaged,
+}
+
+/// What has the name of an object, without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    Fitting,
+    Torn,
+}
+
+impl Objects<'_> {
+    /// Stores a text. An object of the right length counts as present without being read; nothing is synced, so a power
+    /// failure may leave a torn object, which every load notices.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written; nothing is left behind.
+    pub fn put(&self, text: &Text) -> Result<Put, StoreError> {
+        let name = object_name(text.hash());
+        let there = self.look(&name, text).map_err(|error| failed(&name, error))?;
+        if there == There::Fitting {
+            return Ok(Put::Present);
+        }
+        self.write(&name, text, there, |_| Ok(())).map_err(|error| failed(&name, error))
+    }
+
+    /// Stores a text so that it outlives a power failure. One that is present is read, made anew if damaged, and synced.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written and synced.
+    pub fn put_synced(&self, text: &Text) -> Result<Put, StoreError> {
+        let name = object_name(text.hash());
+        self.put_durably(&name, text).map_err(|error| failed(&name, error))
+    }
+
+    /// The text of that hash, verified.
+    #[must_use]
+    pub fn load(&self, hash: ContentHash) -> Loaded {
+        let name = object_name(hash);
+        let file = match rustix::fs::openat(self.objects, &name, READ_FLAGS, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            // A link or a socket in its place.
+            Err(Errno::LOOP | Errno::NXIO) => return Loaded::Damaged,
+            Err(_) => return Loaded::Missing,
+        };
+        let Ok(found) = rustix::fs::fstat(&file) else { return Loaded::Missing };
+        let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+        if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
+            return Loaded::Damaged;
+        }
+        let Ok(bytes) = read_at(&file, 0, len) else { return Loaded::Missing };
+        match Text::from_bytes(bytes) {
+            Ok(text) if text.hash() == hash => Loaded::Text(text),
+            Ok(_) | Err(_) => Loaded::Damaged,
+        }
+    }
+
+    /// The hash and length in bytes of everything stored, sorted by hash. Nothing is read or verified.
+    #[must_use]
+    pub fn all(&self) -> Vec<(ContentHash, u64)> {
+        let named = |(name, len): (String, u64)| Some((object_hash(&name)?, len));
+        entries(self.objects).into_iter().filter_map(named).collect()
+    }
+
+    fn look(&self, name: &str, text: &Text) -> io::Result<There> {
+        match rustix::fs::statat(self.objects, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let len = usize::try_from(found.st_size).ok();
+                let fits = FileKind::of(found.st_mode).is_none() && len == Some(text.as_str().len());
+                Ok(if fits { There::Fitting } else { There::Torn })
+            }
+            Err(Errno::NOENT) => Ok(There::Nothing),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn put_durably(&self, name: &str, text: &Text) -> io::Result<Put> {
+        let there = match self.look(name, text)? {
+            There::Fitting if self.load(text.hash()) == Loaded::Text(text.clone()) => {
+                let file = rustix::fs::openat(self.objects, name, READ_FLAGS, Mode::empty())?;
+                rustix::fs::fsync(&file)?;
+                rustix::fs::fsync(self.objects)?;
+                return Ok(Put::Present);
+            }
+            There::Fitting | There::Torn => There::Torn,
+            There::Nothing => There::Nothing,
+        };
+        let put = self.write(name, text, there, |file| Ok(rustix::fs::fsync(file)?))?;
+        rustix::fs::fsync(self.objects)?;
+        Ok(put)
+    }
+
+    /// Writes a temporary file, lets `finish` sync it, and gives it its name.
+    fn write(&self, name: &str, text: &Text, there: There, finish: fn(&File) -> io::Result<()>) -> io::Result<Put> {
+        let temp = Temp::create(self.tmp, "", Mode::RUSR | Mode::WUSR, self.temps)?;
+        temp.file().write_all(text.as_str().as_bytes())?;
+        finish(temp.file())?;
+        if there == There::Torn {
+            temp.replace(self.objects, name)?;
+            return Ok(Put::Stored);
+        }
+        Ok(match temp.place(self.objects, name)? {
+            Placed::New => Put::Stored,
+            // Another process stored the same text.
+            Placed::Taken => Put::Present,
+        })
+    }
+}
+
+fn failed(name: &str, error: io::Error) -> StoreError {
+    StoreError::from_io(&format!("{STORE_NAME}/objects/{name}"), error)
+}
+
+fn object_name(hash: ContentHash) -> String {
+    format!("sha256-{hash}.txt")
+}
+
+/// The hash in the name of an object; `None` for any other name.
+pub(crate) fn object_hash(name: &str) -> Option<ContentHash> {
+    ContentHash::parse(name.strip_prefix("sha256-")?.strip_suffix(".txt")?)
+}

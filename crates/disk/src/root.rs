@@ -1,0 +1,182 @@
+//! A directory one may use, and where a workspace begins. Everything is opened relative to the handle held here, so no
+//! name, link or race can lead out of it. Never opens a file itself.
+
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Component, Path, PathBuf},
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+
+use crate::{fault::Fault, store::STORE_NAME};
+
+/// A directory one may use: a handle, and the names it is known by.
+#[derive(Debug)]
+pub struct Root {
+    /// cap-std resolves beneath this handle: by `openat2` on Linux, step by step elsewhere.
+    pub(crate) dir: Dir,
+    path: PathBuf,
+    /// `path` as text: names are text everywhere else.
+    pub(crate) text: Arc<str>,
+    /// The path as given to [`Root::open`], if it is absolute, free of `..` and differs: callers write names under it.
+    pub(crate) given: Option<String>,
+    /// Makes the names of temporary files differ.
+    pub(crate) temps: AtomicU64,
+}
+
+impl Root {
+    /// Opens an existing directory. The handle stays with that directory even if it is renamed.
+    ///
+    /// # Errors
+    /// [`RootError`] when there is no such directory or its name is no text.
+    pub fn open(path: &Path) -> Result<Self, RootError> {
+        let fail = |error| RootError::from_io(path, error);
+        let canonical = fs::canonicalize(path).map_err(fail)?;
+        let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(fail)?;
+        let Some(text) = canonical.to_str().map(Arc::from) else {
+            return Err(RootError::NotUtf8 { path: canonical });
+        };
+        let given = clean(path).filter(|given| Path::new(given) != canonical);
+        Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0) })
+    }
+
+    /// The directory, absolute and free of links.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The same path without doubled or final slashes; `None` when the letters alone cannot say what it means.
+fn clean(path: &Path) -> Option<String> {
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    path.components().collect::<PathBuf>().into_os_string().into_string().ok()
+}
+
+/// Where the workspace of `start` begins: the nearest folder, `start` included, that holds our own `.readproof` directory;
+/// else the nearest that holds `.git`; else `start`. A `.readproof` of another user does not count, or anyone who can write
+/// to a shared parent such as `/tmp` could widen what an agent may read.
+#[must_use]
+pub fn find_workspace(start: &Path) -> PathBuf {
+    let nearest = |holds: fn(&Path) -> bool| start.ancestors().find(|folder| holds(folder)).map(Path::to_path_buf);
+    nearest(holds_our_store).or_else(|| nearest(holds_git)).unwrap_or_else(|| start.to_path_buf())
+}
+
+fn holds_our_store(folder: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(folder.join(STORE_NAME)).is_ok_and(|found| found.is_dir() && found.uid() == user)
+}
+
+/// A file is a git work tree or submodule.
+fn holds_git(folder: &Path) -> bool {
+    fs::metadata(folder.join(".git")).is_ok_and(|found| found.is_dir() || found.is_file())
+}
+
+/// Why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// There is none.
+    #[error("the directory `{}` does not exist; give an existing one", .path.display())]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// It is something else.
+    #[error("`{}` is not a directory; give the directory that holds it", .path.display())]
+    NotADirectory {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Permissions.
+    #[error("the directory `{}` may not be opened by this user; change its permissions or give another", .path.display())]
+    Denied {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Names are text everywhere else.
+    #[error("the name of the directory `{}` is not UTF-8; rename it", .path.display())]
+    NotUtf8 {
+        /// Its canonical name.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("the directory `{}` cannot be opened: {source}; check it and try again", .path.display())]
+    Io {
+        /// As given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl RootError {
+    fn from_io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match Fault::of(&source) {
+            Fault::Missing => Self::Missing { path },
+            Fault::NotFolder => Self::NotADirectory { path },
+            Fault::Denied => Self::Denied { path },
+            Fault::LinkOut | Fault::LinkLoop | Fault::TooLong | Fault::ReadOnly | Fault::Full | Fault::Other => {
+                Self::Io { path, source }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_marker_decides() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let deep = top.join("repo/sub/deep");
+        fs::create_dir_all(&deep).unwrap();
+        assert_eq!(find_workspace(&deep), deep);
+
+        fs::create_dir(top.join("repo/.git")).unwrap();
+        assert_eq!(find_workspace(&deep), top.join("repo"));
+        fs::write(top.join("repo/sub/.git"), "gitdir: elsewhere\n").unwrap();
+        assert_eq!(find_workspace(&deep), top.join("repo/sub"));
+
+        // A file or a link of that name is no store.
+        fs::write(top.join("repo/sub/.readproof"), "").unwrap();
+        std::os::unix::fs::symlink("repo", top.join(".readproof")).unwrap();
+        assert_eq!(find_workspace(&deep), top.join("repo/sub"));
+
+        // A store wins over a nearer `.git`.
+        fs::create_dir(top.join("repo/.readproof")).unwrap();
+        assert_eq!(find_workspace(&deep), top.join("repo"));
+        fs::create_dir(deep.join(".readproof")).unwrap();
+        assert_eq!(find_workspace(&deep), deep);
+    }
+
+    #[test]
+    fn only_existing_directories_open() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("file");
+        fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink(temp.path(), temp.path().join("link")).unwrap();
+        let kind = |path: &Path| Root::open(path).map(|root| root.path().to_path_buf()).map_err(|e| e.to_string());
+        let canonical = temp.path().canonicalize().unwrap();
+        assert_eq!(kind(temp.path()).unwrap(), canonical);
+        assert_eq!(kind(&temp.path().join("link")).unwrap(), canonical);
+        assert!(matches!(Root::open(&file), Err(RootError::NotADirectory { .. })));
+        assert!(matches!(Root::open(&temp.path().join("none")), Err(RootError::Missing { .. })));
+        assert!(kind(&temp.path().join("none")).unwrap_err().contains("none` does not exist"));
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_refused() {
+        use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+        let temp = tempfile::tempdir().unwrap();
+        let odd = temp.path().join(OsStr::from_bytes(b"odd\xff"));
+        fs::create_dir(&odd).unwrap();
+        assert!(matches!(Root::open(&odd), Err(RootError::NotUtf8 { .. })));
+    }
+}

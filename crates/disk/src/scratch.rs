@@ -1,0 +1,57 @@
+//! A short-lived folder of our own, removed when dropped.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    process,
+};
+
+use crate::root::RootError;
+
+/// A private folder that nobody else has.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes one inside `parent`.
+    ///
+    /// # Errors
+    /// When nothing can be made there.
+    pub fn new(parent: &Path, prefix: &str) -> Result<Self, RootError> {
+        let mut number = 0_u32;
+        loop {
+            let path = parent.join(format!("{prefix}-{}-{number}", process::id()));
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self { path }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && number < 1000 => number += 1,
+                Err(source) => return Err(RootError::Io { path, source }),
+            }
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts a file into it. `name` is ours, not a caller's.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, name: &str, text: &str) -> Result<(), RootError> {
+        let path = self.path.join(name);
+        fs::write(&path, text).map_err(|source| RootError::Io { path, source })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system, as any temporary file.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,398 @@
+//! The one read of a file: its bytes, read once, with their stat. Never blocks on what is no regular file, never reads more
+//! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
+
+use std::{
+    fmt,
+    fs::{File, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+};
+
+use cap_std::fs::{OpenOptions, OpenOptionsExt};
+use readproof_core::text::{NotText, Text};
+use rustix::{
+    fs::{FileType, OFlags},
+    io::Errno,
+};
+
+use crate::{bytes::read_at, fault::Fault, locate::FileRef, root::Root};
+
+/// No file beyond this is read, whatever the rules say: line offsets are 32 bits wide.
+pub const MOST_BYTES: u64 = 1 << 30;
+
+/// How often a file that changes underneath is read before it is given up.
+const ATTEMPTS: usize = 3;
+
+/// The text of one file as it was at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// All of it.
+    pub text: Text,
+    /// What the file system said about it, before and after the read alike.
+    pub stat: Stat,
+}
+
+/// What the file system says about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Its bytes.
+    pub len: u64,
+    /// When its bytes last changed, in nanoseconds since 1970.
+    pub mtime_ns: i64,
+    /// When anything of it last changed, in nanoseconds since 1970.
+    pub ctime_ns: i64,
+    /// The device.
+    pub dev: u64,
+    /// The inode.
+    pub ino: u64,
+    /// How many names it has.
+    pub nlink: u64,
+    /// Type and permissions.
+    pub mode: u32,
+}
+
+impl Stat {
+    fn of(found: &Metadata) -> Self {
+        let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        Self {
+            len: found.len(),
+            mtime_ns: ns(found.mtime(), found.mtime_nsec()),
+            ctime_ns: ns(found.ctime(), found.ctime_nsec()),
+            dev: found.dev(),
+            ino: found.ino(),
+            nlink: found.nlink(),
+            mode: found.mode(),
+        }
+    }
+}
+
+/// What may be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotRules {
+    /// The largest file; more than [`MOST_BYTES`] means that.
+    pub max_bytes: u64,
+    /// Files with several names.
+    pub hard_links: HardLinks,
+}
+
+/// Whether a file with several names may be used: another of them may be sensitive or lie outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HardLinks {
+    /// Like any other.
+    Allow,
+    /// Not at all.
+    Refuse,
+}
+
+/// What a name leads to when it is no regular file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A folder.
+    Directory,
+    /// A named pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A character device.
+    CharDevice,
+    /// A block device.
+    BlockDevice,
+    /// A link that is not followed here.
+    Link,
+    /// Something this program does not know.
+    Unknown,
+}
+
+impl FileKind {
+    /// `None` for a regular file.
+    pub(crate) fn of(mode: u32) -> Option<Self> {
+        match FileType::from_raw_mode(mode) {
+            FileType::RegularFile => None,
+            FileType::Directory => Some(Self::Directory),
+            FileType::Fifo => Some(Self::Fifo),
+            FileType::Socket => Some(Self::Socket),
+            FileType::CharacterDevice => Some(Self::CharDevice),
+            FileType::BlockDevice => Some(Self::BlockDevice),
+            FileType::Symlink => Some(Self::Link),
+            FileType::Unknown => Some(Self::Unknown),
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::Fifo => "a named pipe",
+            Self::Socket => "a socket",
+            Self::CharDevice => "a character device",
+            Self::BlockDevice => "a block device",
+            Self::Link => "a symbolic link",
+            Self::Unknown => "of an unknown kind",
+        })
+    }
+}
+
+impl Root {
+    /// Reads a file. For one that does not change: `openat2`, `fstat`, one read, `fstat`, `close`, and no copy of the bytes.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when it is no file, no text, too large, gone, or changes under every attempt.
+    pub fn snapshot(&self, file: &FileRef, rules: &SnapshotRules) -> Result<Snapshot, SnapshotError> {
+        for _ in 0..ATTEMPTS {
+            // Opened anew each time: the file may have been replaced rather than rewritten.
+            let open = self.open_to_read(file)?;
+            if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})? {
+                return match Text::from_bytes(bytes) {
+                    Ok(text) => Ok(Snapshot { text, stat }),
+                    Err(why) => Err(SnapshotError::NotText { name: file.name().to_owned(), why }),
+                };
+            }
+        }
+        Err(SnapshotError::Changing { name: file.name().to_owned() })
+    }
+
+    fn open_to_read(&self, file: &FileRef) -> Result<File, SnapshotError> {
+        // Non-blocking, or opening a FIFO would wait for a writer.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let opened = self.dir.open_with(file.name(), OpenOptions::new().read(true).custom_flags(flags));
+        opened.map(cap_std::fs::File::into_std).map_err(|error| {
+            if Errno::from_io_error(&error) == Some(Errno::NXIO) {
+                return SnapshotError::NotAFile { name: file.name().to_owned(), kind: self.kind_of(file) };
+            }
+            SnapshotError::from_io(file.name(), error)
+        })
+    }
+
+    /// What cannot even be opened: a socket, or a device without a driver.
+    fn kind_of(&self, file: &FileRef) -> FileKind {
+        use cap_std::fs::MetadataExt;
+        let found = self.dir.metadata(file.name()).ok();
+        found.and_then(|found| FileKind::of(found.mode())).unwrap_or(FileKind::Unknown)
+    }
+}
+
+/// The moments at which a file may change underneath.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Sized,
+    Read,
+}
+
+/// One attempt. `None`: the file changed meanwhile. `at` is called between the system calls, for the tests below.
+fn read_once(
+    open: &File,
+    name: &str,
+    rules: &SnapshotRules,
+    mut at: impl FnMut(Step),
+) -> Result<Option<(Vec<u8>, Stat)>, SnapshotError> {
+    let io = |error| SnapshotError::from_io(name, error);
+    let before = Stat::of(&open.metadata().map_err(io)?);
+    check(&before, name, rules)?;
+    at(Step::Sized);
+    let bytes = read_at(open, 0, before.len).map_err(io)?;
+    at(Step::Read);
+    let after = Stat::of(&open.metadata().map_err(io)?);
+    // A rewrite of equal length within one tick of the file system's clock stays unseen; text and hash still agree.
+    let times = |stat: &Stat| (stat.len, stat.mtime_ns, stat.ctime_ns);
+    let unchanged = times(&before) == times(&after) && bytes.len() as u64 == before.len;
+    Ok(unchanged.then_some((bytes, after)))
+}
+
+fn check(stat: &Stat, name: &str, rules: &SnapshotRules) -> Result<(), SnapshotError> {
+    let name = || name.to_owned();
+    if let Some(kind) = FileKind::of(stat.mode) {
+        return Err(SnapshotError::NotAFile { name: name(), kind });
+    }
+    if stat.nlink > 1 && rules.hard_links == HardLinks::Refuse {
+        return Err(SnapshotError::HardLinked { name: name(), links: stat.nlink });
+    }
+    let max = rules.max_bytes.min(MOST_BYTES);
+    if stat.len > max {
+        return Err(SnapshotError::TooLarge { name: name(), len: stat.len, max });
+    }
+    Ok(())
+}
+
+/// Why there is no snapshot.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// It vanished.
+    #[error("`{name}` does not exist any more; list its folder")]
+    Missing {
+        /// The key.
+        name: String,
+    },
+    /// A link one may not follow.
+    #[error("`{name}` leads through a link out of the workspace; name a file inside it")]
+    LinkOut {
+        /// The key.
+        name: String,
+    },
+    /// Links that end nowhere.
+    #[error("`{name}` leads through links in a circle; name the file itself")]
+    LinkLoop {
+        /// The key.
+        name: String,
+    },
+    /// Permissions.
+    #[error("`{name}` may not be read by this user; change its permissions")]
+    Denied {
+        /// The key.
+        name: String,
+    },
+    /// Something else than a file.
+    #[error("`{name}` is {kind}, not a file; name a regular file")]
+    NotAFile {
+        /// The key.
+        name: String,
+        /// What it is.
+        kind: FileKind,
+    },
+    /// It has other names, and the rules refuse that.
+    #[error(
+        "`{name}` is one of {links} hard links to the same file, which the settings refuse; use a copy or allow hard links"
+    )]
+    HardLinked {
+        /// The key.
+        name: String,
+        /// How many names it has.
+        links: u64,
+    },
+    /// Over the cap.
+    #[error("`{name}` has {len} bytes, more than the {max} that are read; search in it or raise the limit")]
+    TooLarge {
+        /// The key.
+        name: String,
+        /// Its bytes.
+        len: u64,
+        /// The cap.
+        max: u64,
+    },
+    /// Never at rest.
+    #[error("`{name}` changed under each of 3 reads; try again when its writer is done")]
+    Changing {
+        /// The key.
+        name: String,
+    },
+    /// Binary data or another encoding.
+    #[error("`{name}` is not text: {why}; use a tool for binary files")]
+    NotText {
+        /// The key.
+        name: String,
+        /// The first byte that is not.
+        why: NotText,
+    },
+    /// Anything else.
+    #[error("`{name}` cannot be read: {source}; try again")]
+    Io {
+        /// The key.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl SnapshotError {
+    fn from_io(name: &str, source: io::Error) -> Self {
+        let name = name.to_owned();
+        match Fault::of(&source) {
+            Fault::Missing | Fault::NotFolder => Self::Missing { name },
+            Fault::LinkOut => Self::LinkOut { name },
+            Fault::LinkLoop => Self::LinkLoop { name },
+            Fault::Denied => Self::Denied { name },
+            Fault::TooLong | Fault::ReadOnly | Fault::Full | Fault::Other => Self::Io { name, source },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, io::Write, path::PathBuf};
+
+    const RULES: SnapshotRules = SnapshotRules { max_bytes: 10, hard_links: HardLinks::Allow };
+
+    fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        fs::write(&path, content).unwrap();
+        (dir, path)
+    }
+
+    /// Reads a file of "12345" while `change` happens at `when`.
+    fn during(when: Step, change: impl Fn(&PathBuf)) -> Option<Vec<u8>> {
+        let (_dir, path) = file(b"12345");
+        let open = File::open(&path).unwrap();
+        let at = |step| {
+            if step == when {
+                change(&path);
+            }
+        };
+        read_once(&open, "f", &RULES, at).unwrap().map(|(bytes, _)| bytes)
+    }
+
+    fn append(path: &PathBuf, more: &[u8]) {
+        fs::OpenOptions::new().append(true).open(path).unwrap().write_all(more).unwrap();
+    }
+
+    fn cut(path: &PathBuf, len: u64) {
+        fs::OpenOptions::new().write(true).open(path).unwrap().set_len(len).unwrap();
+    }
+
+    #[test]
+    fn a_file_at_rest_is_read_as_it_is() {
+        assert_eq!(during(Step::Sized, |_| {}).unwrap(), b"12345");
+        let (_dir, path) = file(b"");
+        let (bytes, stat) = read_once(&File::open(path).unwrap(), "f", &RULES, |_| {}).unwrap().unwrap();
+        assert_eq!((bytes.len(), stat.len, stat.nlink), (0, 0, 1));
+    }
+
+    #[test]
+    fn every_change_underneath_is_seen() {
+        for when in [Step::Sized, Step::Read] {
+            assert_eq!(during(when, |path| append(path, b"6")), None, "{when:?}: grew by one");
+            assert_eq!(during(when, |path| append(path, &[b'x'; 5000])), None, "{when:?}: grew beyond the cap");
+            assert_eq!(during(when, |path| cut(path, 2)), None, "{when:?}: shrank");
+            assert_eq!(during(when, |path| cut(path, 0)), None, "{when:?}: emptied");
+            let touched = |path: &PathBuf| {
+                let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+                file.set_modified(std::time::UNIX_EPOCH).unwrap();
+            };
+            assert_eq!(during(when, touched), None, "{when:?}: another time");
+        }
+    }
+
+    #[test]
+    fn replacing_the_name_leaves_the_open_file_whole() {
+        let swap = |path: &PathBuf| {
+            let other = path.with_extension("new");
+            fs::write(&other, "other").unwrap();
+            fs::rename(&other, path).unwrap();
+        };
+        // Its link count and change time differ, so the new file is read instead.
+        assert_eq!(during(Step::Read, swap), None);
+    }
+
+    #[test]
+    fn a_growing_file_is_never_read_beyond_its_size() {
+        let (_dir, path) = file(b"1234567890");
+        append(&path, &[b'x'; 4000]);
+        assert_eq!(read_at(&File::open(&path).unwrap(), 0, 10).unwrap().len(), 11);
+        assert_eq!(read_at(&File::open(&path).unwrap(), 4008, 10).unwrap().len(), 2);
+        let open = File::open(&path).unwrap();
+        let error = read_once(&open, "f", &RULES, |_| {}).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`f` has 4010 bytes, more than the 10 that are read; search in it or raise the limit"
+        );
+    }
+
+    #[test]
+    fn three_attempts_then_it_is_given_up() {
+        // A file of /proc says it is empty and is not: it "changes" under every read.
+        let root = Root::open(std::path::Path::new("/proc")).unwrap();
+        let file = root.locate(&["/proc/version".into()]).unwrap();
+        assert!(matches!(root.snapshot(&file, &RULES), Err(SnapshotError::Changing { .. })));
+    }
+}

@@ -1,0 +1,93 @@
+//! Own writes and edits: announced in the log, made durable on disk, then recorded. Until the result is delivered
+//! nothing of the file is held, so a crash at any step is safe.
+
+use readproof_core::{
+    edit::replace_once,
+    path::candidates,
+    text::{NotText, Text},
+};
+use readproof_disk::{Create, FileRef, SessionName, SnapshotError};
+use readproof_hosts::own::{Changed, Sha};
+
+use crate::{Change, Engine, Error, Receipt, Write, Written};
+
+/// What is to be written, worked out before anything is touched.
+struct Plan {
+    before: Option<Text>,
+    after: Text,
+    hunk: Option<(u32, u32, u32)>,
+}
+
+impl Engine {
+    /// Writes or edits a file as the agent of a session.
+    ///
+    /// # Errors
+    /// [`Error`]; the file is as before, unless it says that only the record failed.
+    pub fn write(&mut self, request: &Write) -> Result<Written, Error> {
+        if request.path.is_empty() {
+            return Err(Error::EmptyPath);
+        }
+        let file = self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?;
+        let plan = self.plan(&file, &request.change)?;
+        let sensitive = self.sensitive.is_sensitive(&self.root, &file);
+
+        let (path, at) = (file.key().to_string(), self.now());
+        let begun = self.session(&request.session, Create::Yes)?.begin(&path, at)?;
+        self.root.replace(&file, plan.after.as_str(), self.settings.hard_links)?;
+        let entry = self.keep(&request.session, &plan, Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at }, sensitive)?;
+        Ok(Written {
+            path,
+            bytes: plan.after.as_str().len() as u64,
+            lines: plan.after.total(),
+            receipt: Receipt { session: request.session.clone(), entry },
+        })
+    }
+
+    /// Objects and history of a write, synced. A sensitive file leaves only the fact.
+    fn keep(
+        &mut self,
+        session: &SessionName,
+        plan: &Plan,
+        bare: Changed,
+        sensitive: bool,
+    ) -> Result<readproof_hosts::own::EntryId, Error> {
+        let changed = if sensitive {
+            bare
+        } else {
+            let version = |text: &Text| (Sha(text.hash()), text.total());
+            if let Some(store) = &self.store {
+                store.objects().put_synced(&plan.after)?;
+            }
+            Changed {
+                before: plan.before.as_ref().map(version),
+                after: Some(version(&plan.after)),
+                hunk: plan.hunk,
+                ..bare
+            }
+        };
+        Ok(self.session(session, Create::No)?.change(changed)?)
+    }
+
+    fn plan(&self, file: &FileRef, change: &Change) -> Result<Plan, Error> {
+        let plan = match change {
+            Change::Whole(content) => {
+                let after = Text::from_bytes(content.clone().into_bytes()).map_err(|why: NotText| {
+                    Error::Snapshot(SnapshotError::NotText { name: file.key().to_string(), why })
+                })?;
+                Plan { before: None, after, hunk: None }
+            }
+            Change::Replace { old, new } => {
+                let before = self.root.snapshot(file, &self.snapshot_rules())?.text;
+                let edit = replace_once(&before, old, new)
+                    .map_err(|source| Error::Edit { path: file.key().to_string(), source })?;
+                let hunk = Some((edit.hunk.old.first(), edit.hunk.old.last(), edit.hunk.new_count));
+                Plan { before: Some(before), after: edit.after, hunk }
+            }
+        };
+        let bytes = plan.after.as_str().len() as u64;
+        if bytes > self.settings.file_bytes {
+            return Err(Error::TooLarge { path: file.key().to_string(), bytes, max: self.settings.file_bytes });
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,136 @@
+//! What a caller can be told: what failed, with which value, and what to do next. Nothing was recorded as shown.
+
+use readproof_core::{edit::EditError, scope::ScopeError};
+use readproof_disk::{
+    BadPattern, BadSessionName, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError, StoreError,
+};
+use readproof_hosts::own::SessionError;
+
+/// A request that was refused or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Nothing was named.
+    #[error("the path is empty; name a file, as in `readproof read src/main.rs`")]
+    EmptyPath,
+    /// A range that cannot be meant.
+    #[error("{path}: {source}")]
+    Range {
+        /// As asked.
+        path: String,
+        /// Why.
+        source: ScopeError,
+    },
+    /// No such file; perhaps another was meant.
+    #[error("{source}{}", did_you_mean(.near))]
+    Missing {
+        /// As disk says it.
+        source: LocateError,
+        /// Names beside it that are close.
+        near: Vec<String>,
+    },
+    /// The path cannot be used.
+    #[error(transparent)]
+    Locate(LocateError),
+    /// The file cannot be read as text.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Replace(#[from] ReplaceError),
+    /// The edit cannot be made.
+    #[error("{path}: {source}")]
+    Edit {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: EditError,
+    },
+    /// More than the cap.
+    #[error("{path}: {bytes} bytes are more than the largest file this workspace allows ({max}); raise `file_bytes`")]
+    TooLarge {
+        /// Which file.
+        path: String,
+        /// How large it would be.
+        bytes: u64,
+        /// What is allowed.
+        max: u64,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The session.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// There is none of that name.
+    #[error("there is no session {0} in this workspace; `readproof session list` shows those there are")]
+    NoSession(SessionName),
+    /// The session's name.
+    #[error(transparent)]
+    SessionName(#[from] BadSessionName),
+    /// The workspace.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// A setting.
+    #[error(transparent)]
+    Pattern(#[from] BadPattern),
+    /// The caller lost interest.
+    #[error("the call was aborted; nothing was recorded")]
+    Aborted,
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
+}
+
+impl From<LogError> for Error {
+    fn from(error: LogError) -> Self {
+        Self::Session(error.into())
+    }
+}
+
+impl Error {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::EmptyPath => "EMPTY_PATH",
+            Self::Range { .. } => "BAD_RANGE",
+            Self::Missing { .. } => "NOT_FOUND",
+            Self::Locate(error) => match error {
+                LocateError::Missing { .. } => "NOT_FOUND",
+                LocateError::Outside { .. } | LocateError::LinkOut { .. } => "OUTSIDE_WORKSPACE",
+                LocateError::Denied { .. } => "DENIED",
+                LocateError::LinkLoop { .. } | LocateError::NulInName | LocateError::NameTooLong { .. } => "BAD_PATH",
+                LocateError::Io { .. } => "IO",
+            },
+            Self::Snapshot(error) => match error {
+                SnapshotError::NotText { .. } => "NOT_TEXT",
+                SnapshotError::TooLarge { .. } => "TOO_LARGE",
+                SnapshotError::Changing { .. } => "CHANGING",
+                SnapshotError::NotAFile { .. } => "NOT_A_FILE",
+                SnapshotError::LinkLoop { .. } => "BAD_PATH",
+                SnapshotError::HardLinked { .. } => "HARD_LINKED",
+                SnapshotError::Missing { .. } => "NOT_FOUND",
+                SnapshotError::Denied { .. } => "DENIED",
+                SnapshotError::LinkOut { .. } => "OUTSIDE_WORKSPACE",
+                SnapshotError::Io { .. } => "IO",
+            },
+            Self::TooLarge { .. } => "TOO_LARGE",
+            Self::Replace(_) => "WRITE_FAILED",
+            Self::Edit { .. } => "BAD_EDIT",
+            Self::Store(_) => "STORE",
+            Self::Session(_) => "SESSION",
+            Self::NoSession(_) => "NO_SESSION",
+            Self::SessionName(_) => "BAD_SESSION_NAME",
+            Self::Root(_) => "BAD_WORKSPACE",
+            Self::Pattern(_) => "BAD_SETTING",
+            Self::Aborted => "ABORTED",
+        }
+    }
+
+    /// Whether the call itself was malformed, rather than refused by what is there.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::EmptyPath | Self::SessionName(_))
+    }
+}

@@ -1,0 +1,64 @@
+//! One read, from the path as written to the answer. Every stage is one line; what a stage does stands in the room it
+//! names. The snapshot is the only read of the file: rendering, hashing and recording all borrow it. Anything uncertain
+//! ends in plain text with a reason.
+
+use readproof_core::{
+    decide::{Ask, Choice, Reason, decide},
+    render::render,
+};
+
+use crate::{
+    Answer, Cancelled, Engine, Error, Read,
+    record::{Offer, Recorded},
+};
+
+/// How often a moving branch is followed before plain text is sent.
+const ATTEMPTS: u32 = 3;
+
+impl Engine {
+    /// Answers one read with the least text that is needed.
+    ///
+    /// The answer is recorded before it is returned, and relied on only after [`Engine::delivered`].
+    ///
+    /// # Errors
+    /// [`Error`] says what failed and what to do; nothing was recorded as shown.
+    pub fn read(&mut self, request: &Read, cancelled: Cancelled<'_>) -> Result<Answer, Error> {
+        // core: names worth trying → disk: the file inside the workspace
+        let placed = self.place(&request.path, request.offset, request.limit)?;
+        go_on(cancelled)?;
+        // disk: the only read of the file
+        let snapshot = self.root.snapshot(&placed.file, &self.snapshot_rules())?;
+        go_on(cancelled)?;
+
+        let (now, path, limits) = (&snapshot.text, placed.file.key(), self.settings.limits);
+        // core: which lines are meant, and which of them one plain answer shows
+        let ask = Ask::new(now, placed.offset, placed.limit, &limits)
+            .map_err(|source| Error::Range { path: path.to_string(), source })?;
+        // hosts: whose conversation this is
+        let context = self.context(request, &placed.file);
+
+        for attempt in 0.. {
+            // hosts: what the model holds on its branch since the barrier
+            let held = self.held(&context, path);
+            // core: the base that allows → disk: its text, verified
+            let choice = if attempt < ATTEMPTS { held.choose(path, now, &ask) } else { Choice::None(Reason::BranchMoved) };
+            let fetched = self.fetch(choice);
+            go_on(cancelled)?;
+            // core: pure and total
+            let decision = decide(now, path, &ask, fetched.base(), &limits);
+            let shown = render(&decision, now, &ask);
+            go_on(cancelled)?;
+            // engine: store the text, append what was shown; refused when the branch moved meanwhile
+            let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, mark: held.mark };
+            match self.record(&context, &offer) {
+                Recorded::Moved => {}
+                Recorded::Done { receipt, notices } => return Ok(offer.answer(context.notices, notices, receipt)),
+            }
+        }
+        Err(Error::Aborted)
+    }
+}
+
+fn go_on(cancelled: Cancelled<'_>) -> Result<(), Error> {
+    if cancelled() { Err(Error::Aborted) } else { Ok(()) }
+}

@@ -1,0 +1,131 @@
+//! The one vocabulary: what can be asked and what comes back. Plain values, no wire format.
+
+use readproof_core::{
+    decide::{Mode, Reason},
+    meta::MetaV1,
+    scope::{Lines, Scope},
+};
+use readproof_disk::SessionName;
+use readproof_hosts::own::EntryId;
+
+/// Who gets the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// The model itself sees the result.
+    #[default]
+    Model,
+    /// A program between: it holds nothing, and what it gets the model may never see.
+    Program,
+}
+
+/// Whether what is known may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// The least text that is needed.
+    #[default]
+    Known,
+    /// Plain text.
+    Fresh,
+}
+
+/// One read.
+#[derive(Clone, Debug, Default)]
+pub struct Read {
+    /// The path as written, perhaps with `:10-20` at its end.
+    pub path: String,
+    /// The first line.
+    pub offset: Option<u64>,
+    /// How many lines.
+    pub limit: Option<u64>,
+    /// Whose conversation this belongs to; none: plain text.
+    pub session: Option<SessionName>,
+    /// Whether knowledge may be used.
+    pub freshness: Freshness,
+    /// Who gets it.
+    pub audience: Audience,
+}
+
+/// What a read gives.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The text block, to the byte.
+    pub text: String,
+    /// What must be said beside it; never part of the block.
+    pub notices: Vec<String>,
+    /// The file, by its name in the workspace.
+    pub path: String,
+    /// How it was answered.
+    pub mode: Mode,
+    /// Why.
+    pub reason: Reason,
+    /// What was settled.
+    pub scope: Scope,
+    /// The lines that a plain answer shows.
+    pub lines: Option<Lines>,
+    /// Whether more was asked for than one answer holds.
+    pub cut: bool,
+    /// Bytes that a plain answer would have had.
+    pub plain_bytes: u64,
+    /// Metadata V1.
+    pub meta: MetaV1,
+    /// To be handed back once the answer has reached the model; without it the answer is never relied on.
+    pub receipt: Option<Receipt>,
+}
+
+/// A result that was recorded and is on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Whose.
+    pub session: SessionName,
+    /// Which.
+    pub entry: EntryId,
+}
+
+/// How an own write changes a file.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The whole content.
+    Whole(String),
+    /// Bytes that occur exactly once.
+    Replace {
+        /// The old ones.
+        old: String,
+        /// The new ones.
+        new: String,
+    },
+}
+
+/// An own write.
+#[derive(Clone, Debug)]
+pub struct Write {
+    /// The path as written.
+    pub path: String,
+    /// Whose.
+    pub session: SessionName,
+    /// What.
+    pub change: Change,
+}
+
+/// What a write did.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The file, by its name in the workspace.
+    pub path: String,
+    /// Its bytes now.
+    pub bytes: u64,
+    /// Its lines now.
+    pub lines: u32,
+    /// To be handed back once the result has reached the model.
+    pub receipt: Receipt,
+}
+
+/// What a refresh did.
+#[derive(Clone, Debug)]
+pub struct Refreshed {
+    /// Every name it applies to.
+    pub paths: Vec<String>,
+    /// Which lines.
+    pub scope: Scope,
+    /// The entry that says so.
+    pub entry: EntryId,
+}

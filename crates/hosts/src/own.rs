@@ -1,0 +1,261 @@
+//! Our own transcript: a session log read as a tree. Appending costs the appended record; moving to another leaf costs
+//! nothing, as every entry keeps the (shared) knowledge that holds there.
+
+mod record;
+mod transcript;
+
+pub use record::{Answered, Block, Changed, LimitsUsed, Record, Sha};
+pub use transcript::{Entry, EntryId, Step, Transcript};
+
+use readproof_core::{knowledge::Knowledge, limits::Answers, scope::Scope};
+use readproof_disk::{Create, Locked, LogError, SessionLog, SessionName, Store};
+
+/// Why a session cannot be used or moved.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The log itself.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// Written by a later program.
+    #[error("session {0} was written by a newer readproof; use that one, or start another session")]
+    Newer(SessionName),
+    /// There is no such entry.
+    #[error("session {session} has no entry {entry}; `readproof session show --session {session}` lists them")]
+    NoEntry {
+        /// Which session.
+        session: SessionName,
+        /// As asked.
+        entry: EntryId,
+    },
+    /// The name is taken.
+    #[error("session {0} exists already; choose another name")]
+    Exists(SessionName),
+    /// The branch moved while an answer was decided.
+    #[error("the branch moved while the answer was decided")]
+    Moved,
+}
+
+/// A place in the tree as it was when something was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(u64);
+
+/// One conversation.
+pub struct Session {
+    name: SessionName,
+    log: SessionLog,
+    transcript: Transcript,
+}
+
+impl Session {
+    /// Opens a session's log; `None` when there is none and none is to be made.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written, is damaged or newer.
+    pub fn open(store: &Store, name: &SessionName, create: Create, answers: Answers) -> Result<Option<Self>, SessionError> {
+        let Some(log) = SessionLog::open(store, name, create)? else { return Ok(None) };
+        let mut session = Self { name: name.clone(), log, transcript: Transcript::new(answers) };
+        session.catch_up()?;
+        Ok(Some(session))
+    }
+
+    /// Takes in what this or another process appended.
+    ///
+    /// # Errors
+    /// When the log is damaged or newer.
+    pub fn catch_up(&mut self) -> Result<(), SessionError> {
+        for payload in self.log.catch_up()? {
+            take_in(&mut self.transcript, &self.name, payload.line, &payload.text)?;
+        }
+        Ok(())
+    }
+
+    /// The session's name.
+    #[must_use]
+    pub fn name(&self) -> &SessionName {
+        &self.name
+    }
+
+    /// The tree.
+    #[must_use]
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// What the model holds at the leaf.
+    #[must_use]
+    pub fn knowledge(&self) -> Knowledge {
+        self.transcript.knowledge()
+    }
+
+    /// Where the tree stands now; see [`Self::offer`].
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark(self.transcript.moves())
+    }
+
+    /// Records an answer before it is given. It counts only once [`Self::deliver`] says that it was.
+    ///
+    /// # Errors
+    /// [`SessionError::Moved`] when the answer relies on knowledge and the tree is no longer as it was at `mark`.
+    pub fn offer(&mut self, mark: Mark, answer: Answered) -> Result<EntryId, SessionError> {
+        let derived = answer.is_derived();
+        self.append(|transcript| {
+            if derived && transcript.moves() != mark.0 {
+                return Err(SessionError::Moved);
+            }
+            Ok(Record::Answer { parent: transcript.leaf(), answer: Box::new(answer) })
+        })
+    }
+
+    /// Records that an own write is about to happen: until its result is delivered, nothing of the path is held.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn begin(&mut self, path: &str, at: u64) -> Result<EntryId, SessionError> {
+        self.append(|transcript| Ok(Record::Begun { parent: transcript.leaf(), path: path.to_owned(), at }))
+    }
+
+    /// Records what an own write did, durably.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn change(&mut self, changed: Changed) -> Result<EntryId, SessionError> {
+        let id = self.append(|transcript| Ok(Record::Change { parent: transcript.leaf(), changed: Box::new(changed) }))?;
+        self.log.sync()?;
+        Ok(id)
+    }
+
+    /// Records that the result `of` reached the model. It stands on the branch on which it was asked for.
+    ///
+    /// # Errors
+    /// When there is no such result or the log cannot be written.
+    pub fn deliver(&mut self, of: EntryId) -> Result<EntryId, SessionError> {
+        let name = self.name.clone();
+        self.append(|transcript| {
+            let parent = transcript.parent_for_result(of).ok_or(SessionError::NoEntry { session: name, entry: of })?;
+            Ok(Record::Delivered { parent, of: of.0 })
+        })
+    }
+
+    /// Takes lines of every name of a file out of what is held.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn refresh(&mut self, paths: Vec<String>, scope: Scope, at: u64) -> Result<EntryId, SessionError> {
+        let scope = scope.to_string();
+        self.append(|transcript| Ok(Record::Refresh { parent: transcript.leaf(), paths, scope, at }))
+    }
+
+    /// The barrier.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn compact(&mut self, summary: Option<String>, at: u64) -> Result<EntryId, SessionError> {
+        self.append(|transcript| Ok(Record::Compact { parent: transcript.leaf(), summary, at }))
+    }
+
+    /// Records that the host now shows another block (or none) for a delivered result.
+    ///
+    /// # Errors
+    /// When there is no such entry on the branch or the log cannot be written.
+    pub fn edit_context(&mut self, target: EntryId, block: Option<Block>, at: u64) -> Result<EntryId, SessionError> {
+        let target = self.known(target)?;
+        self.append(|transcript| Ok(Record::ContextEdit { parent: transcript.leaf(), target: target.0, block, at }))
+    }
+
+    /// Records that the host was seen to drop or change results per request: from here on nothing is vouched for.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn distrust(&mut self, why: &str, at: u64) -> Result<EntryId, SessionError> {
+        self.append(|_| Ok(Record::Distrust { why: why.to_owned(), at }))
+    }
+
+    /// Moves the leaf; `None` is the root.
+    ///
+    /// # Errors
+    /// When there is no such entry or the log cannot be written.
+    pub fn move_to(&mut self, to: Option<EntryId>, at: u64) -> Result<EntryId, SessionError> {
+        let to = to.map(|to| self.known(to)).transpose()?;
+        self.append(|_| Ok(Record::Switch { to: to.map(|id| id.0), at }))
+    }
+
+    /// Makes a session of its own from the branch that ends at `from`.
+    ///
+    /// # Errors
+    /// When the name is taken, there is no such entry or the log cannot be written.
+    pub fn fork(&self, store: &Store, name: &SessionName, from: Option<EntryId>, at: u64) -> Result<Self, SessionError> {
+        let from = from.map(|from| self.known(from)).transpose()?;
+        if SessionLog::open(store, name, Create::No)?.is_some() {
+            return Err(SessionError::Exists(name.clone()));
+        }
+        let log = SessionLog::open(store, name, Create::Yes)?.ok_or_else(|| SessionError::Exists(name.clone()))?;
+        let mut fork = Self { name: name.clone(), log, transcript: Transcript::new(self.transcript.answers()) };
+        let origin = Some((self.name.to_string(), from.map(|id| id.0)));
+        fork.append(|_| Ok(Record::Open { v: record::VERSION, session: name.to_string(), forked_from: origin, at }))?;
+        let mut ids = std::collections::BTreeMap::new();
+        for id in self.transcript.branch(from) {
+            let Some(record) = self.transcript.record(id) else { continue };
+            let copied = record.renumbered(&|old| ids.get(&old).copied());
+            ids.insert(id.0, fork.append(|_| Ok(copied))?.0);
+        }
+        if self.transcript.is_distrusted() {
+            fork.distrust("forked from a session whose host changes what the model sees", at)?;
+        }
+        Ok(fork)
+    }
+
+    /// Writes the header of a new log.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn ensure_header(&mut self, at: u64) -> Result<(), SessionError> {
+        if self.transcript.is_empty() {
+            let session = self.name.to_string();
+            self.append(|_| Ok(Record::Open { v: record::VERSION, session, forked_from: None, at }))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a log that missed an answer out of use: what it says of the newest text is no longer true.
+    ///
+    /// # Errors
+    /// When the file system does not let it.
+    pub fn retire(self) -> Result<(), SessionError> {
+        Ok(self.log.retire()?)
+    }
+
+    /// The entry where what is named is done.
+    fn known(&self, entry: EntryId) -> Result<EntryId, SessionError> {
+        match self.transcript.entry(entry) {
+            Some(_) => Ok(self.transcript.settled(entry)),
+            None => Err(SessionError::NoEntry { session: self.name.clone(), entry }),
+        }
+    }
+
+    /// One record under the log's lock, made from the tree as it really is at that moment.
+    fn append(&mut self, make: impl FnOnce(&Transcript) -> Result<Record, SessionError>) -> Result<EntryId, SessionError> {
+        let Self { name, log, transcript } = self;
+        let mut locked: Locked<'_> = log.lock()?;
+        for payload in locked.catch_up()? {
+            take_in(transcript, name, payload.line, &payload.text)?;
+        }
+        let record = make(transcript)?;
+        let line = locked.append(&record.to_json())?;
+        drop(locked);
+        transcript.push(line, record);
+        Ok(EntryId(line))
+    }
+}
+
+fn take_in(transcript: &mut Transcript, name: &SessionName, line: u64, text: &str) -> Result<(), SessionError> {
+    match Record::parse(text) {
+        Some(Record::Open { v, .. }) if v > record::VERSION => Err(SessionError::Newer(name.clone())),
+        Some(record) => {
+            transcript.push(line, record);
+            Ok(())
+        }
+        // Not ours or not known: skipped, never fatal.
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,375 @@
+//! The records of a session log, version 1, and their JSON. What a record means is the transcript's business.
+
+use readproof_core::{
+    decide::{Mode, Reason},
+    knowledge::{Event, Hunk},
+    limits::{Answers, Limits},
+    path::PathKey,
+    render::Shown,
+    scope::{Lines, Scope},
+    text::{ContentHash, LINE_RULE, Version},
+};
+use serde::{Deserialize, Serialize, de::Error as _};
+
+/// The version of the records below.
+pub(super) const VERSION: u32 = 1;
+
+/// One line of a session log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// The header.
+    Open {
+        /// Version of the records that follow.
+        v: u32,
+        /// The session's name.
+        session: String,
+        /// Session and entry it was forked from.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<(String, Option<u64>)>,
+        /// Milliseconds since 1970; says nothing about order.
+        at: u64,
+    },
+    /// A read was answered; it counts once delivered.
+    Answer {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// What was answered.
+        answer: Box<Answered>,
+    },
+    /// An own write is about to happen.
+    Begun {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// Which file.
+        path: String,
+        /// When.
+        at: u64,
+    },
+    /// An own write happened; it counts once delivered.
+    Change {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// What was written.
+        changed: Box<Changed>,
+    },
+    /// A result reached the model.
+    Delivered {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// The answer or change.
+        of: u64,
+    },
+    /// Fresh text was asked for.
+    Refresh {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// Every known name of the file.
+        paths: Vec<String>,
+        /// Which lines.
+        scope: String,
+        /// When.
+        at: u64,
+    },
+    /// The barrier.
+    Compact {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// What the host kept instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// When.
+        at: u64,
+    },
+    /// The host shows another block, or none, for a result.
+    ContextEdit {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// Which delivered entry.
+        target: u64,
+        /// What is shown instead.
+        block: Option<Block>,
+        /// When.
+        at: u64,
+    },
+    /// The host was seen to drop or change results per request.
+    Distrust {
+        /// What was seen.
+        why: String,
+        /// When.
+        at: u64,
+    },
+    /// The leaf moved.
+    Switch {
+        /// Where to; `None` is the root.
+        to: Option<u64>,
+        /// When.
+        at: u64,
+    },
+    /// An entry of a kind this program does not know: it keeps its place in the tree and means nothing.
+    #[serde(skip)]
+    Unknown {
+        /// The entry before it.
+        parent: Option<u64>,
+    },
+}
+
+impl Record {
+    /// One line of JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // These types have only string keys and finite numbers, so this cannot fail; an empty line would be skipped.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads a line; `None` when it is no record at all.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Loose {
+            parent: Option<u64>,
+        }
+        match serde_json::from_str(text) {
+            Ok(record) => Some(record),
+            Err(_) => serde_json::from_str(text).ok().map(|Loose { parent }| Self::Unknown { parent }),
+        }
+    }
+
+    /// The same record with other entry numbers.
+    pub(super) fn renumbered(&self, map: &impl Fn(u64) -> Option<u64>) -> Self {
+        let mut copy = self.clone();
+        let lookup = |id: &mut Option<u64>| *id = id.and_then(map);
+        match &mut copy {
+            Self::Open { .. } | Self::Distrust { .. } => {}
+            Self::Answer { parent, .. }
+            | Self::Begun { parent, .. }
+            | Self::Refresh { parent, .. }
+            | Self::Compact { parent, .. }
+            | Self::Unknown { parent } => lookup(parent),
+            Self::Change { parent, changed } => {
+                lookup(parent);
+                changed.begun = map(changed.begun).unwrap_or_default();
+            }
+            Self::Delivered { parent, of: other } | Self::ContextEdit { parent, target: other, .. } => {
+                lookup(parent);
+                *other = map(*other).unwrap_or_default();
+            }
+            Self::Switch { to, .. } => lookup(to),
+        }
+        copy
+    }
+}
+
+/// A hash in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sha(pub ContentHash);
+
+impl Serialize for Sha {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sha {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        ContentHash::parse(&text).map(Self).ok_or_else(|| D::Error::custom("no SHA-256"))
+    }
+}
+
+/// A block of text as the model sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    /// The hash of its bytes.
+    pub sha: Sha,
+    /// Their number.
+    pub bytes: u64,
+}
+
+impl Block {
+    /// The block of this text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self { sha: Sha(ContentHash::of(text.as_bytes())), bytes: text.len() as u64 }
+    }
+}
+
+/// The limits an answer was made under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitsUsed {
+    /// Most lines of an answer.
+    pub answer_lines: u32,
+    /// Most bytes of an answer.
+    pub answer_bytes: u32,
+    /// Most bytes of a text to diff.
+    pub diff_bytes: u32,
+    /// Most lines of a text to diff.
+    pub diff_lines: u32,
+}
+
+impl From<Limits> for LimitsUsed {
+    fn from(limits: Limits) -> Self {
+        let Limits { answer_lines, answer_bytes, diff_bytes, diff_lines } = limits;
+        Self { answer_lines, answer_bytes, diff_bytes, diff_lines }
+    }
+}
+
+/// An answer: what was asked, what was decided and why, what was shown. Everything a later replay needs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Answered {
+    /// Which file.
+    pub path: String,
+    /// First line asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Lines asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Whether the answer goes to a program and not to the model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_program: bool,
+    /// How it was answered.
+    pub mode: String,
+    /// Why.
+    pub reason: String,
+    /// The text of the file; absent for a sensitive one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<Sha>,
+    /// Its lines.
+    pub total: u32,
+    /// The text the answer is relative to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Sha>,
+    /// What was settled: the window's scope, or `full` for a diff.
+    pub scope: String,
+    /// The lines shown whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(u32, u32)>,
+    /// Whether the end of the file became visible.
+    pub end: bool,
+    /// A line shown in part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<u32>,
+    /// The block as it was given; absent for a sensitive file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
+    /// Bytes of the answer.
+    pub sent_bytes: u64,
+    /// Bytes a plain answer would have had.
+    pub plain_bytes: u64,
+    /// Id of the line rule.
+    pub rule: String,
+    /// Which answers were allowed.
+    pub answers: String,
+    /// Limits in force.
+    pub limits: LimitsUsed,
+    /// When.
+    pub at: u64,
+}
+
+impl Answered {
+    /// The record of what was shown, and of nothing else.
+    #[must_use]
+    pub fn new(path: &PathKey, shown: &Shown, asked: (Option<u64>, Option<u64>), rules: (Answers, Limits), at: u64) -> Self {
+        let (lines, end, part) = match shown.event(path) {
+            Event::Shown { lines, end, part, .. } => (lines, end, part),
+            Event::Same { .. }
+            | Event::Diff { .. }
+            | Event::Written { .. }
+            | Event::Edited { .. }
+            | Event::Refreshed { .. }
+            | Event::Void { .. }
+            | Event::Compacted => (None, false, None),
+        };
+        let secret = shown.reason() == Reason::Sensitive;
+        Self {
+            path: path.to_string(),
+            offset: asked.0,
+            limit: asked.1,
+            for_program: shown.reason() == Reason::ForProgram,
+            mode: shown.mode().as_str().to_owned(),
+            reason: shown.reason().as_str().to_owned(),
+            hash: (!secret).then_some(Sha(shown.version().hash)),
+            total: shown.version().total,
+            base: shown.base().map(Sha),
+            scope: shown.scope().to_string(),
+            lines: lines.map(|lines| (lines.first(), lines.last())),
+            end,
+            part,
+            block: (!secret).then(|| Block::of(shown.text())),
+            sent_bytes: shown.text().len() as u64,
+            plain_bytes: shown.window().bytes() as u64,
+            rule: LINE_RULE.to_owned(),
+            answers: rules.0.as_str().to_owned(),
+            limits: rules.1.into(),
+            at,
+        }
+    }
+
+    /// Whether it relies on text shown earlier.
+    #[must_use]
+    pub fn is_derived(&self) -> bool {
+        Mode::parse(&self.mode).is_none_or(Mode::is_derived)
+    }
+
+    /// What it does to knowledge once delivered. A record that does not add up voids its path.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        let path = PathKey::new(&self.path);
+        let void = Event::Void { path: path.clone() };
+        let (Some(mode), Some(Sha(hash)), Some(scope)) = (Mode::parse(&self.mode), self.hash, Scope::parse(&self.scope))
+        else {
+            return void;
+        };
+        let version = Version { hash, total: self.total };
+        match (mode, self.base) {
+            (Mode::Full | Mode::BaselineFallback, _) => {
+                let lines = self.lines.and_then(|(first, last)| Lines::new(first, last));
+                if lines.is_some_and(|lines| lines.last() > self.total) {
+                    return void;
+                }
+                Event::Shown { path, version, lines, end: self.end, part: self.part }
+            }
+            (Mode::Unchanged | Mode::UnchangedRange, Some(Sha(base))) => Event::Same { path, base, version, scope },
+            (Mode::Diff, Some(Sha(base))) => Event::Diff { path, base, version },
+            (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => void,
+        }
+    }
+}
+
+/// An own write or edit that happened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Changed {
+    /// The entry that announced it.
+    pub begun: u64,
+    /// Which file.
+    pub path: String,
+    /// The text before; absent for a new or sensitive file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<(Sha, u32)>,
+    /// The text after; absent for a sensitive file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<(Sha, u32)>,
+    /// For an edit, the old lines it touched and how many replace them; a whole-file write has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk: Option<(u32, u32, u32)>,
+    /// When.
+    pub at: u64,
+}
+
+impl Changed {
+    /// What it does to knowledge once delivered.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        let path = PathKey::new(&self.path);
+        let version = |(Sha(hash), total): (Sha, u32)| Version { hash, total };
+        match (self.before.map(version), self.after.map(version), self.hunk) {
+            (_, Some(version), None) => Event::Written { path, version },
+            (Some(before), Some(after), Some((first, last, new_count))) => match Lines::new(first, last) {
+                Some(old) => Event::Edited { path, before, after, hunk: Hunk { old, new_count } },
+                None => Event::Void { path },
+            },
+            (_, None, _) | (None, Some(_), Some(_)) => Event::Void { path },
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The tree of a session: entries by parent, the leaf, and at every entry the knowledge that holds there.
+
+use readproof_core::{
+    knowledge::{Event, Knowledge},
+    limits::Answers,
+    path::PathKey,
+    scope::Scope,
+};
+use rpds::RedBlackTreeMapSync;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use super::record::{Answered, Block, Record};
+
+/// The number of an entry: its line in the log. Prints as `e12`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryId(pub u64);
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "e{}", self.0)
+    }
+}
+
+impl std::str::FromStr for EntryId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.strip_prefix('e').unwrap_or(text).parse().map(Self)
+    }
+}
+
+/// What an entry is, for those who list a session.
+#[derive(Clone, Debug)]
+pub enum Step<'a> {
+    /// A read that was answered and, if `delivered`, reached the model.
+    Read {
+        /// The answer.
+        answer: &'a Answered,
+        /// Whether the model has it.
+        delivered: bool,
+    },
+    /// An own write or edit.
+    Write {
+        /// Which file.
+        path: &'a str,
+        /// Whether its result reached the model.
+        delivered: bool,
+    },
+    /// Fresh text was asked for.
+    Refresh {
+        /// Every known name of the file.
+        paths: &'a [String],
+        /// Which lines.
+        scope: &'a str,
+    },
+    /// The barrier.
+    Compact {
+        /// What the host kept instead.
+        summary: Option<&'a str>,
+    },
+    /// The host changed or dropped a block.
+    ContextEdit {
+        /// Which entry.
+        target: EntryId,
+        /// Whether the block is gone.
+        dropped: bool,
+    },
+    /// Of a later program.
+    Unknown,
+}
+
+/// One listed entry.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// Its number: what to name to go there.
+    pub id: EntryId,
+    /// The entry before it.
+    pub parent: Option<EntryId>,
+    /// What it is.
+    pub step: Step<'a>,
+}
+
+/// What holds at one entry. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+struct State {
+    knowledge: Knowledge,
+    /// Answers and writes that may or may not have reached the model: until then, or until a newer text of the path is
+    /// delivered, nothing of the path is held.
+    pending: RedBlackTreeMapSync<u64, PathKey>,
+    /// Blocks the host shows otherwise than they were given.
+    edits: RedBlackTreeMapSync<u64, Option<Block>>,
+}
+
+struct Node {
+    parent: Option<u64>,
+    record: Record,
+    state: State,
+}
+
+/// The tree.
+pub struct Transcript {
+    answers: Answers,
+    nodes: BTreeMap<u64, Node>,
+    leaf: Option<u64>,
+    distrusted: bool,
+    /// Results that reached the model, each once, and the entry that says so.
+    delivered: BTreeMap<u64, u64>,
+    /// Changes of the tree so far.
+    moves: u64,
+    /// Events applied so far: what all knowledge has cost.
+    applied: u64,
+    lines: u64,
+}
+
+impl Transcript {
+    /// An empty tree whose knowledge counts as `answers` says.
+    #[must_use]
+    pub fn new(answers: Answers) -> Self {
+        Self { answers, nodes: BTreeMap::new(), leaf: None, distrusted: false, delivered: BTreeMap::new(), moves: 0, applied: 0, lines: 0 }
+    }
+
+    /// Which answers are allowed.
+    #[must_use]
+    pub fn answers(&self) -> Answers {
+        self.answers
+    }
+
+    /// Whether nothing, not even a header, stands here.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines == 0
+    }
+
+    /// The current leaf; `None` is the root.
+    #[must_use]
+    pub fn leaf(&self) -> Option<u64> {
+        self.leaf
+    }
+
+    /// Grows with every change of the tree.
+    #[must_use]
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// How many events were applied to derive all of this.
+    #[must_use]
+    pub fn applied(&self) -> u64 {
+        self.applied
+    }
+
+    /// Whether the host was seen to change what the model sees.
+    #[must_use]
+    pub fn is_distrusted(&self) -> bool {
+        self.distrusted
+    }
+
+    /// What the model holds at the leaf.
+    #[must_use]
+    pub fn knowledge(&self) -> Knowledge {
+        self.state_at(self.leaf).knowledge
+    }
+
+    /// Whether an answer about this path, or a write to it, is still out: then nothing of it is held.
+    #[must_use]
+    pub fn is_pending(&self, path: &PathKey) -> bool {
+        self.state_at(self.leaf).pending.values().any(|pending| pending == path)
+    }
+
+    /// Takes in the next line of the log.
+    pub fn push(&mut self, line: u64, record: Record) {
+        self.lines += 1;
+        let parent = match &record {
+            Record::Open { .. } => return,
+            Record::Distrust { .. } => {
+                self.distrusted = true;
+                self.moves += 1;
+                return;
+            }
+            Record::Switch { to, .. } => {
+                self.leaf = to.filter(|to| self.nodes.contains_key(to));
+                self.moves += 1;
+                return;
+            }
+            Record::Answer { parent, .. }
+            | Record::Begun { parent, .. }
+            | Record::Change { parent, .. }
+            | Record::Delivered { parent, .. }
+            | Record::Refresh { parent, .. }
+            | Record::Compact { parent, .. }
+            | Record::ContextEdit { parent, .. }
+            | Record::Unknown { parent } => *parent,
+        };
+        let before = self.state_at(parent);
+        let record = match record {
+            // Said twice, it would make an old text the newest.
+            Record::Delivered { of, .. } if self.delivered.contains_key(&of) => Record::Unknown { parent },
+            other => other,
+        };
+        if let Record::Delivered { of, .. } = record {
+            self.delivered.insert(of, line);
+        }
+        let state = self.after(before, line, &record, parent);
+        self.nodes.insert(line, Node { parent, record, state });
+        // A result that comes in after the leaf moved elsewhere stands on its own branch and leaves the leaf alone.
+        if parent == self.leaf {
+            self.leaf = Some(line);
+        }
+        self.moves += 1;
+    }
+
+    /// Where the result `of` belongs: behind the leaf while that is on the branch of its call, else behind the call.
+    #[must_use]
+    pub fn parent_for_result(&self, of: EntryId) -> Option<Option<u64>> {
+        self.nodes.get(&of.0)?;
+        let on_branch = self.walk(self.leaf).take_while(|(id, _)| *id >= of.0).any(|(id, _)| id == of.0);
+        Some(if on_branch { self.leaf } else { Some(of.0) })
+    }
+
+    /// From an entry up to the root.
+    fn walk(&self, from: Option<u64>) -> impl Iterator<Item = (u64, &Node)> {
+        let mut next = from;
+        std::iter::from_fn(move || {
+            let id = next?;
+            let node = self.nodes.get(&id)?;
+            // A parent always stands before its child; anything else would be a ring.
+            next = node.parent.filter(|parent| *parent < id);
+            Some((id, node))
+        })
+    }
+
+    fn state_at(&self, entry: Option<u64>) -> State {
+        entry.and_then(|id| self.nodes.get(&id)).map(|node| node.state.clone()).unwrap_or_default()
+    }
+
+    /// The state after one record; `parent` is the entry before it.
+    fn after(&mut self, mut state: State, line: u64, record: &Record, parent: Option<u64>) -> State {
+        match record {
+            Record::Answer { answer, .. } => {
+                let shows = match answer.event() {
+                    // A marker shows no text, so nothing newer can have been seen.
+                    Event::Same { .. } => false,
+                    Event::Shown { .. }
+                    | Event::Diff { .. }
+                    | Event::Written { .. }
+                    | Event::Edited { .. }
+                    | Event::Refreshed { .. }
+                    | Event::Void { .. }
+                    | Event::Compacted => true,
+                };
+                if shows && !answer.for_program {
+                    state.pending.insert_mut(line, PathKey::new(&answer.path));
+                }
+            }
+            Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
+            Record::Delivered { of, .. } => self.deliver(&mut state, line, *of),
+            Record::Refresh { paths, scope, .. } => {
+                let paths = paths.iter().map(|path| PathKey::new(path)).collect();
+                let scope = Scope::parse(scope).unwrap_or(Scope::Full);
+                self.apply(&mut state, line, &Event::Refreshed { paths, scope });
+            }
+            Record::Compact { .. } => {
+                self.applied += 1;
+                state = State::default();
+            }
+            Record::ContextEdit { target, block, .. } => state = self.edited(state, parent, *target, *block),
+            Record::Open { .. }
+            | Record::Change { .. }
+            | Record::Distrust { .. }
+            | Record::Switch { .. }
+            | Record::Unknown { .. } => {}
+        }
+        state
+    }
+
+    fn apply(&mut self, state: &mut State, line: u64, event: &Event) {
+        self.applied += 1;
+        state.knowledge.apply(line, event, self.answers);
+    }
+
+    /// A result stands on the branch: what it showed counts, if the model sees the block as it was given.
+    fn deliver(&mut self, state: &mut State, line: u64, of: u64) {
+        let (event, given, own) = match self.nodes.get(&of).map(|node| &node.record) {
+            Some(Record::Answer { answer, .. }) if answer.for_program => return,
+            Some(Record::Answer { answer, .. }) => (answer.event(), answer.block, of),
+            Some(Record::Change { changed, .. }) => (changed.event(), None, changed.begun),
+            _ => return,
+        };
+        let path = match &event {
+            Event::Shown { path, .. }
+            | Event::Same { path, .. }
+            | Event::Diff { path, .. }
+            | Event::Written { path, .. }
+            | Event::Edited { path, .. }
+            | Event::Void { path } => path.clone(),
+            Event::Refreshed { .. } | Event::Compacted => return,
+        };
+        let older: Vec<u64> =
+            state.pending.iter().filter(|(id, p)| **id < own && **p == path).map(|(id, _)| *id).collect();
+        let altered = state.edits.get(&line).is_some_and(|seen| seen.is_none() || *seen != given);
+        if altered || !older.is_empty() {
+            self.apply(state, line, &Event::Void { path });
+        }
+        for id in older.iter().chain([&own]) {
+            state.pending.remove_mut(id);
+        }
+        if !altered {
+            self.apply(state, line, &event);
+        }
+    }
+
+    /// Derives anew from the edited entry on. An edit of something before the barrier, or of another branch, changes
+    /// nothing.
+    fn edited(&mut self, state: State, parent: Option<u64>, target: u64, block: Option<Block>) -> State {
+        let mut path = Vec::new();
+        let mut found = false;
+        for (id, node) in self.walk(parent) {
+            if matches!(node.record, Record::Compact { .. }) {
+                break;
+            }
+            path.push((id, node.record.clone()));
+            if id == target {
+                found = true;
+                break;
+            }
+        }
+        if !found {
+            return state;
+        }
+        let before = self.nodes.get(&target).and_then(|node| node.parent);
+        let mut anew = self.state_at(before);
+        anew.edits = state.edits;
+        anew.edits.insert_mut(target, block);
+        for (id, record) in path.into_iter().rev() {
+            // Edits that stand between are in the list already.
+            if !matches!(record, Record::ContextEdit { .. }) {
+                anew = self.after(anew, id, &record, None);
+            }
+        }
+        anew
+    }
+}
+
+/// Listing.
+impl Transcript {
+    /// The entry of this number.
+    #[must_use]
+    pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
+        self.nodes.get(&id.0).map(|node| self.listed(id.0, node))
+    }
+
+    /// The record of this number.
+    #[must_use]
+    pub fn record(&self, id: EntryId) -> Option<&Record> {
+        self.nodes.get(&id.0).map(|node| &node.record)
+    }
+
+    /// The entries from the root to `leaf`.
+    #[must_use]
+    pub fn branch(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+        let mut ids: Vec<EntryId> = self.walk(leaf.map(|id| id.0)).map(|(id, _)| EntryId(id)).collect();
+        ids.reverse();
+        ids
+    }
+
+    /// Every entry of the tree that a person would name: calls, under the number their caller was given. That the
+    /// result was delivered is part of them.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        let announced = |record: &Record| match record {
+            Record::Change { changed, .. } => Some(changed.begun),
+            _ => None,
+        };
+        let changed: BTreeSet<u64> = self.nodes.values().filter_map(|node| announced(&node.record)).collect();
+        let is_listed = |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);
+        let listed = self.nodes.iter().filter(|(id, node)| is_listed(**id, node));
+        listed.map(|(id, node)| self.listed(*id, node)).collect()
+    }
+
+    /// Where an entry is done: for a call, the entry that says its result was delivered.
+    #[must_use]
+    pub fn settled(&self, id: EntryId) -> EntryId {
+        self.delivered.get(&id.0).map_or(id, |line| EntryId(*line))
+    }
+
+    /// The number an entry is known by: for a delivered result, that of its call.
+    #[must_use]
+    pub fn named(&self, id: EntryId) -> EntryId {
+        match self.nodes.get(&id.0).map(|node| &node.record) {
+            Some(Record::Delivered { of, .. }) => EntryId(*of),
+            _ => id,
+        }
+    }
+
+    /// The newest entry at or below `id`: the tip of its branch.
+    #[must_use]
+    pub fn tip(&self, id: EntryId) -> EntryId {
+        let mut below = BTreeSet::from([id.0]);
+        for (child, node) in self.nodes.range(id.0 + 1..) {
+            if node.parent.is_some_and(|parent| below.contains(&parent)) {
+                below.insert(*child);
+            }
+        }
+        EntryId(below.last().copied().unwrap_or(id.0))
+    }
+
+    /// The delivered or pending reads on the branch since the barrier, oldest first, and how many entries that is.
+    #[must_use]
+    pub fn window(&self) -> (usize, Vec<&Answered>) {
+        let mut reads = Vec::new();
+        let mut entries = 0;
+        for (_, node) in self.walk(self.leaf) {
+            match &node.record {
+                Record::Compact { .. } => break,
+                Record::Delivered { of, .. } => {
+                    entries += 1;
+                    if let Some(Record::Answer { answer, .. }) = self.nodes.get(of).map(|node| &node.record) {
+                        reads.push(&**answer);
+                    }
+                }
+                Record::Refresh { .. } | Record::ContextEdit { .. } => entries += 1,
+                Record::Open { .. }
+                | Record::Answer { .. }
+                | Record::Begun { .. }
+                | Record::Change { .. }
+                | Record::Distrust { .. }
+                | Record::Switch { .. }
+                | Record::Unknown { .. } => {}
+            }
+        }
+        reads.reverse();
+        (entries, reads)
+    }
+
+    fn listed<'a>(&'a self, id: u64, node: &'a Node) -> Entry<'a> {
+        let delivered = self.delivered.contains_key(&id);
+        let step = match &node.record {
+            Record::Answer { answer, .. } => Step::Read { answer, delivered },
+            Record::Begun { path, .. } => Step::Write { path, delivered },
+            Record::Change { changed, .. } => Step::Write { path: &changed.path, delivered },
+            Record::Refresh { paths, scope, .. } => Step::Refresh { paths, scope },
+            Record::Compact { summary, .. } => Step::Compact { summary: summary.as_deref() },
+            Record::ContextEdit { target, block, .. } => {
+                Step::ContextEdit { target: self.named(EntryId(*target)), dropped: block.is_none() }
+            }
+            Record::Open { .. }
+            | Record::Delivered { .. }
+            | Record::Distrust { .. }
+            | Record::Switch { .. }
+            | Record::Unknown { .. } => Step::Unknown,
+        };
+        let parent = node.parent.map(|parent| self.named(EntryId(parent)));
+        Entry { id: EntryId(id), parent, step }
+    }
+}

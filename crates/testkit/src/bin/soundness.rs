@@ -1,0 +1,98 @@
+//! `soundness --steps N --seed S`: random runs, the table of short answers, and on a broken promise the shortest run that
+//! breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
+
+use readproof_testkit::{
+    op::{Random, script},
+    report::Report,
+    run::run,
+    shrink::shrink,
+    world::Broken,
+};
+use std::{io::IsTerminal, process::ExitCode};
+
+/// Operations in one workspace before the next is made.
+const RUN: usize = 80;
+
+/// From this length on, every cell of the table must be filled.
+const FILLED_FROM: u64 = 20_000;
+
+struct Args {
+    steps: u64,
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    let args = match parse(std::env::args().skip(1)) {
+        Ok(args) => args,
+        Err(message) => {
+            eprintln!("{message}\nusage: soundness [--steps N] [--seed S]");
+            return ExitCode::from(2);
+        }
+    };
+    match soundness(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("the harness cannot go on: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
+    let mut args = Args { steps: 20_000, seed: 1 };
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(format!("{word} needs a number"))?;
+        let number = value.replace('_', "").parse().map_err(|_| format!("{value} is no number"))?;
+        match word.as_str() {
+            "--steps" => args.steps = number,
+            "--seed" => args.seed = number,
+            _ => return Err(format!("{word} is not known")),
+        }
+    }
+    Ok(args)
+}
+
+fn soundness(args: &Args) -> Result<ExitCode, Broken> {
+    let mut seeds = Random::new(args.seed);
+    let mut report = Report::default();
+    while report.steps < args.steps {
+        let left = usize::try_from(args.steps - report.steps).unwrap_or(RUN).min(RUN);
+        let (world, ops) = (seeds.next(), script(seeds.next(), left));
+        let done = report.steps;
+        let outcome = run(world, &ops)?;
+        report.add(&outcome.report);
+        if let Some((at, what)) = outcome.violation {
+            println!("VIOLATION at step {}: {what}", done + at as u64 + 1);
+            show_shortest(world, &ops[..=at])?;
+            return Ok(ExitCode::from(1));
+        }
+        if std::io::stderr().is_terminal() {
+            eprint!("\r{} of {} steps", report.steps, args.steps);
+        }
+    }
+    println!("seed {}\n{}", args.seed, report.table());
+    let empty = report.empty_cells();
+    if empty.is_empty() {
+        println!("no violation, no empty cell");
+    } else {
+        println!("no violation; {} empty cells: {empty:?}", empty.len());
+        if report.steps >= FILLED_FROM {
+            return Ok(ExitCode::from(1));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_shortest(world: u64, ops: &[readproof_testkit::op::Op]) -> Result<(), Broken> {
+    let shortest = shrink(world, ops)?;
+    let outcome = run(world, &shortest)?;
+    println!("the shortest run that shows it ({} operations):", shortest.len());
+    for line in outcome.trace {
+        println!("  {line}");
+    }
+    if let Some((_, what)) = outcome.violation {
+        println!("  -> {what}");
+    }
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! What one model sees: its conversation as a tree, kept by the harness from the calls alone. Gives the reader everything
+//! that is visible at the leaf, in order.
+
+use readproof_engine::EntryId;
+use readproof_reader::{Reader, Seen};
+
+/// One thing that happened in the conversation.
+#[derive(Clone, Debug)]
+pub enum Turn {
+    /// A call went out; `glimpsed` when its result was seen though never confirmed.
+    Called {
+        /// What may have been seen.
+        glimpsed: Option<Seen>,
+    },
+    /// A result came in.
+    Saw(Seen),
+    /// The barrier.
+    Compacted,
+    /// The block of an earlier result is shown otherwise.
+    Edited {
+        /// The turn it concerns.
+        target: usize,
+        /// How.
+        how: Alteration,
+    },
+    /// Nothing that can be seen.
+    Silent,
+}
+
+/// How a host shows a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alteration {
+    /// Not at all.
+    Dropped,
+    /// With other text.
+    Replaced,
+    /// As it was.
+    Restored,
+}
+
+/// A turn in its place.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The turn before it.
+    pub parent: Option<usize>,
+    /// What happened.
+    pub turn: Turn,
+    /// What the product calls it.
+    pub entry: Option<EntryId>,
+}
+
+/// One conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Conversation {
+    /// All turns.
+    pub nodes: Vec<Node>,
+    /// Where it stands.
+    pub leaf: Option<usize>,
+    /// Turns the host hides from every request.
+    pub pruned: Vec<usize>,
+    /// Whether the product was told that results are pruned.
+    pub distrusted: bool,
+    reader: Option<Reader>,
+}
+
+impl Conversation {
+    /// Adds a turn behind the leaf and goes there.
+    pub fn push(&mut self, turn: Turn, entry: Option<EntryId>) -> usize {
+        let parent = self.leaf;
+        self.insert(parent, turn, entry)
+    }
+
+    /// Adds a turn behind `parent`; the leaf follows only if it stood there.
+    pub fn insert(&mut self, parent: Option<usize>, turn: Turn, entry: Option<EntryId>) -> usize {
+        let at = self.nodes.len();
+        let follows = parent == self.leaf;
+        match (&turn, follows, &mut self.reader) {
+            (Turn::Saw(seen), true, Some(reader)) => {
+                // A complaint was reported when the answer was judged.
+                let _ = reader.see(seen);
+            }
+            (Turn::Called { glimpsed: None } | Turn::Silent, true, _) => {}
+            _ => self.reader = None,
+        }
+        self.nodes.push(Node { parent, turn, entry });
+        if follows {
+            self.leaf = Some(at);
+        }
+        at
+    }
+
+    /// Goes elsewhere.
+    pub fn go(&mut self, to: Option<usize>) {
+        self.leaf = to;
+        self.reader = None;
+    }
+
+    /// Turns from the root to `leaf`.
+    #[must_use]
+    pub fn path(&self, leaf: Option<usize>) -> Vec<usize> {
+        let mut path = Vec::new();
+        let mut next = leaf;
+        while let Some(at) = next {
+            path.push(at);
+            next = self.nodes[at].parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Whether `ancestor` stands on the way to `leaf`.
+    #[must_use]
+    pub fn is_on_branch(&self, ancestor: usize) -> bool {
+        self.path(self.leaf).contains(&ancestor)
+    }
+
+    /// The newest turn at or below `at`.
+    #[must_use]
+    pub fn tip(&self, at: usize) -> usize {
+        let mut below = vec![at];
+        for (child, node) in self.nodes.iter().enumerate().skip(at + 1) {
+            if node.parent.is_some_and(|parent| below.contains(&parent)) {
+                below.push(child);
+            }
+        }
+        below.last().copied().unwrap_or(at)
+    }
+
+    /// Turns on the branch since the barrier.
+    #[must_use]
+    pub fn window(&self) -> Vec<usize> {
+        let path = self.path(self.leaf);
+        let barrier = path.iter().rposition(|at| matches!(self.nodes[*at].turn, Turn::Compacted));
+        path[barrier.map_or(0, |at| at + 1)..].to_vec()
+    }
+
+    /// Hides a turn from every request from now on.
+    pub fn prune(&mut self, at: usize) {
+        self.pruned.push(at);
+        self.reader = None;
+    }
+
+    /// A model that has seen what is visible at the leaf.
+    pub fn reader(&mut self) -> &Reader {
+        let fresh = match self.reader.take() {
+            Some(reader) => reader,
+            None => self.rebuilt(),
+        };
+        self.reader.insert(fresh)
+    }
+
+    fn rebuilt(&self) -> Reader {
+        let mut reader = Reader::default();
+        let window = self.window();
+        for at in &window {
+            let alteration = window.iter().rev().find_map(|other| match &self.nodes[*other].turn {
+                Turn::Edited { target, how } if target == at => Some(*how),
+                _ => None,
+            });
+            if self.pruned.contains(at) || alteration == Some(Alteration::Dropped) {
+                continue;
+            }
+            let seen = match &self.nodes[*at].turn {
+                Turn::Saw(seen) | Turn::Called { glimpsed: Some(seen) } => seen.clone(),
+                Turn::Called { glimpsed: None } | Turn::Compacted | Turn::Edited { .. } | Turn::Silent => continue,
+            };
+            let seen = if alteration == Some(Alteration::Replaced) { lost(&seen) } else { seen };
+            // A derived answer that cannot be rebuilt here was sound where it was given: then its file is forgotten.
+            let _ = reader.see(&seen);
+        }
+        reader
+    }
+}
+
+fn lost(seen: &Seen) -> Seen {
+    let (Seen::Read { path, .. } | Seen::Write { path, .. } | Seen::Edit { path, .. } | Seen::Lost { path }) = seen;
+    Seen::Lost { path: path.clone() }
+}

@@ -1,0 +1,150 @@
+//! What can happen in a run, as data: an operation and raw choices that are read modulo whatever there is to choose
+//! from, so that any part of a run is a run.
+
+/// A small deterministic generator (splitmix64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Starts from a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next 64 bits.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n` (0 when `n` is 0).
+    pub fn below(&mut self, n: usize) -> usize {
+        if n == 0 { 0 } else { usize::try_from(self.next() % n as u64).unwrap_or(0) }
+    }
+
+    /// One of these.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        items.get(self.below(items.len()))
+    }
+}
+
+/// The kinds of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A read of a whole file or some of its lines.
+    Read,
+    /// The file just read, once more.
+    ReadAgain,
+    /// A read that asks for plain text.
+    ReadFresh,
+    /// A read whose answer goes to a program.
+    ReadForProgram,
+    /// Several reads at once: none is a base for another.
+    Batch,
+    /// A read that is given up between two stages.
+    Aborted,
+    /// An answer that is never confirmed; the model may have seen it.
+    Unconfirmed,
+    /// An answer that comes in after the leaf moved.
+    Late,
+    /// A file that changes between two stages of a read.
+    Race,
+    /// Someone else changes a file.
+    Outside,
+    /// A file goes back to an earlier text.
+    Revert,
+    /// The agent writes a file.
+    Write,
+    /// The agent edits a file.
+    Edit,
+    /// A write whose result never comes.
+    LostWrite,
+    /// On from an earlier entry.
+    Branch,
+    /// To the tip of another branch.
+    Switch,
+    /// A session of its own.
+    Fork,
+    /// The barrier.
+    Compact,
+    /// The host drops or changes a block.
+    ContextEdit,
+    /// Fresh text is asked for.
+    Refresh,
+    /// The process ends and another begins.
+    Restart,
+    /// An object goes.
+    DropObject,
+    /// An object is altered.
+    AlterObject,
+    /// Another conversation goes on.
+    OtherSession,
+    /// The host is seen to prune results per request.
+    Prune,
+}
+
+/// Kinds and how often each comes.
+const WEIGHTS: [(Kind, usize); 25] = [
+    (Kind::Read, 22),
+    (Kind::ReadAgain, 16),
+    (Kind::ReadFresh, 2),
+    (Kind::ReadForProgram, 2),
+    (Kind::Batch, 4),
+    (Kind::Aborted, 2),
+    (Kind::Unconfirmed, 3),
+    (Kind::Late, 2),
+    (Kind::Race, 2),
+    (Kind::Outside, 12),
+    (Kind::Revert, 6),
+    (Kind::Write, 4),
+    (Kind::Edit, 6),
+    (Kind::LostWrite, 1),
+    (Kind::Branch, 4),
+    (Kind::Switch, 3),
+    (Kind::Fork, 1),
+    (Kind::Compact, 2),
+    (Kind::ContextEdit, 4),
+    (Kind::Refresh, 4),
+    (Kind::Restart, 2),
+    (Kind::DropObject, 2),
+    (Kind::AlterObject, 2),
+    (Kind::OtherSession, 4),
+    (Kind::Prune, 0),
+];
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub struct Op {
+    /// What.
+    pub kind: Kind,
+    /// The seed of its choices.
+    pub seed: u64,
+}
+
+/// The operations of one run.
+#[must_use]
+pub fn script(seed: u64, length: usize) -> Vec<Op> {
+    let mut random = Random::new(seed);
+    let total: usize = WEIGHTS.iter().map(|(_, weight)| weight).sum();
+    let mut ops: Vec<Op> = (0..length)
+        .map(|_| {
+            let mut at = random.below(total);
+            let kind = WEIGHTS.iter().find(|(_, weight)| {
+                let here = at < *weight;
+                at = at.wrapping_sub(if here { 0 } else { *weight });
+                here
+            });
+            Op { kind: kind.map_or(Kind::Read, |(kind, _)| *kind), seed: random.next() }
+        })
+        .collect();
+    // From there on everything is plain, so it comes late and not in every run.
+    if random.below(4) == 0 && length > 10 {
+        let at = length * 3 / 4;
+        ops[at].kind = Kind::Prune;
+    }
+    ops
+}

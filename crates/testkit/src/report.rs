@@ -1,0 +1,112 @@
+//! The table of short answers per decision and event kind. An empty cell is a failure: plain text everywhere proves nothing.
+
+use readproof_core::decide::Mode;
+use std::collections::BTreeMap;
+
+use crate::op::Kind;
+
+/// Decisions that rely on knowledge.
+const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
+
+/// Events after which short answers must still occur. After a prune everything is plain, by rule.
+const EVENTS: [Kind; 24] = [
+    Kind::Read,
+    Kind::ReadAgain,
+    Kind::ReadFresh,
+    Kind::ReadForProgram,
+    Kind::Batch,
+    Kind::Aborted,
+    Kind::Unconfirmed,
+    Kind::Late,
+    Kind::Race,
+    Kind::Outside,
+    Kind::Revert,
+    Kind::Write,
+    Kind::Edit,
+    Kind::LostWrite,
+    Kind::Branch,
+    Kind::Switch,
+    Kind::Fork,
+    Kind::Compact,
+    Kind::ContextEdit,
+    Kind::Refresh,
+    Kind::Restart,
+    Kind::DropObject,
+    Kind::AlterObject,
+    Kind::OtherSession,
+];
+
+/// Counts of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    cells: BTreeMap<(Mode, Kind), u64>,
+    modes: BTreeMap<Mode, u64>,
+    reasons: BTreeMap<&'static str, u64>,
+    /// Operations done.
+    pub steps: u64,
+    /// Operations that could not be done where they stood.
+    pub idle: u64,
+    /// Requests refused, each as it had to be.
+    pub refused: u64,
+}
+
+impl Report {
+    /// An answer, and the events shortly before it.
+    pub fn answer(&mut self, mode: Mode, reason: &'static str, recent: &[Kind]) {
+        *self.modes.entry(mode).or_default() += 1;
+        *self.reasons.entry(reason).or_default() += 1;
+        if mode.is_derived() {
+            for kind in recent {
+                *self.cells.entry((mode, *kind)).or_default() += 1;
+            }
+        }
+    }
+
+    /// Adds another run's counts.
+    pub fn add(&mut self, other: &Self) {
+        for (key, count) in &other.cells {
+            *self.cells.entry(*key).or_default() += count;
+        }
+        for (key, count) in &other.modes {
+            *self.modes.entry(*key).or_default() += count;
+        }
+        for (key, count) in &other.reasons {
+            *self.reasons.entry(key).or_default() += count;
+        }
+        self.steps += other.steps;
+        self.idle += other.idle;
+        self.refused += other.refused;
+    }
+
+    /// Decisions and events that never met.
+    #[must_use]
+    pub fn empty_cells(&self) -> Vec<(Mode, Kind)> {
+        let all = SHORT.iter().flat_map(|mode| EVENTS.iter().map(|kind| (*mode, *kind)));
+        all.filter(|cell| !self.cells.contains_key(cell)).collect()
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut out = format!("{:<16}", "event");
+        for mode in SHORT {
+            out.push_str(&format!("{:>17}", mode.as_str()));
+        }
+        out.push('\n');
+        for kind in EVENTS {
+            out.push_str(&format!("{:<16}", format!("{kind:?}")));
+            for mode in SHORT {
+                out.push_str(&format!("{:>17}", self.cells.get(&(mode, kind)).copied().unwrap_or(0)));
+            }
+            out.push('\n');
+        }
+        let list = |counts: Vec<(&str, u64)>| {
+            counts.iter().map(|(word, count)| format!("{word} {count}")).collect::<Vec<_>>().join(", ")
+        };
+        let modes = self.modes.iter().map(|(mode, count)| (mode.as_str(), *count)).collect();
+        let reasons = self.reasons.iter().map(|(reason, count)| (*reason, *count)).collect();
+        out.push_str(&format!("answers: {}\nreasons: {}\n", list(modes), list(reasons)));
+        out.push_str(&format!("steps {}, idle {}, refused as they had to be {}", self.steps, self.idle, self.refused));
+        out
+    }
+}

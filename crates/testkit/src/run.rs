@@ -1,0 +1,367 @@
+//! One run: operations done through the real engine, every answer judged at once by what the model can see.
+
+use readproof_core::scope::ScopeError;
+use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt};
+use readproof_disk::SessionName;
+use readproof_reader::{Rebuilt, Rendered, Seen};
+use std::{cell::Cell, fs};
+
+use crate::{
+    conversation::{Conversation, Turn},
+    op::{Kind, Op, Random},
+    report::Report,
+    world::{Broken, NAMES, World, session},
+};
+
+/// How many operations count as "shortly before".
+const RECENT: usize = 6;
+
+/// What a run came to.
+pub struct Outcome {
+    /// What was counted.
+    pub report: Report,
+    /// The first broken promise and the operation that broke it.
+    pub violation: Option<(usize, String)>,
+    /// What was done, in words.
+    pub trace: Vec<String>,
+}
+
+/// Why an operation ended.
+pub(crate) enum Stop {
+    /// The product broke a promise.
+    Violation(String),
+    /// The harness cannot go on.
+    Broken(Broken),
+}
+
+impl<E: Into<Broken>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+pub(crate) type Step<T = ()> = Result<T, Stop>;
+
+pub(crate) fn violation<T>(what: String) -> Step<T> {
+    Err(Stop::Violation(what))
+}
+
+/// A call as the model makes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    pub(crate) offset: Option<u64>,
+    pub(crate) limit: Option<u64>,
+}
+
+impl Call {
+    fn seen(&self, answer: &Answer) -> Seen {
+        Seen::Read {
+            path: self.name.to_owned(),
+            offset: self.offset,
+            limit: self.limit,
+            answer: Rendered { text: answer.text.clone(), notices: answer.notices.clone() },
+        }
+    }
+}
+
+/// An answer on its way to the model.
+pub(crate) struct OnItsWay {
+    pub(crate) node: usize,
+    pub(crate) receipt: Receipt,
+    pub(crate) seen: Seen,
+}
+
+/// One conversation and its name.
+pub(crate) struct Talk {
+    pub(crate) name: SessionName,
+    pub(crate) talk: Conversation,
+}
+
+/// The state of a run.
+pub(crate) struct Run {
+    pub(crate) world: World,
+    pub(crate) talks: Vec<Talk>,
+    pub(crate) current: usize,
+    pub(crate) agent: usize,
+    pub(crate) last: Option<Call>,
+    recent: Vec<Kind>,
+    report: Report,
+    pub(crate) trace: Vec<String>,
+}
+
+/// Does these operations in a workspace made from `seed`.
+///
+/// # Errors
+/// When the harness itself cannot work, as on a full disk.
+pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
+    let mut run = Run {
+        world: World::new(seed)?,
+        talks: vec![Talk { name: session(0)?, talk: Conversation::default() }],
+        current: 0,
+        agent: 0,
+        last: None,
+        recent: Vec::new(),
+        report: Report::default(),
+        trace: Vec::new(),
+    };
+    for (at, op) in ops.iter().enumerate() {
+        run.report.steps += 1;
+        run.recent.push(op.kind);
+        let from = run.recent.len().saturating_sub(RECENT);
+        run.recent.drain(..from);
+        match run.step(op) {
+            Ok(()) => {}
+            Err(Stop::Violation(what)) => {
+                return Ok(Outcome { report: run.report, violation: Some((at, what)), trace: run.trace });
+            }
+            Err(Stop::Broken(error)) => return Err(error),
+        }
+    }
+    let violation = run.secrets().map(|what| (ops.len().saturating_sub(1), what));
+    Ok(Outcome { report: run.report, violation, trace: run.trace })
+}
+
+impl Run {
+    /// Something to do that cannot be done here and now.
+    pub(crate) fn idle(&mut self) -> Step {
+        self.report.idle += 1;
+        Ok(())
+    }
+
+    pub(crate) fn note(&mut self, what: String) {
+        self.trace.push(what);
+    }
+
+    pub(crate) fn engine(&mut self) -> &mut Engine {
+        self.world.engine(self.agent)
+    }
+
+    pub(crate) fn name(&self) -> SessionName {
+        self.talks[self.current].name.clone()
+    }
+
+    pub(crate) fn talk(&mut self) -> &mut Conversation {
+        &mut self.talks[self.current].talk
+    }
+
+    /// No secret may lie in the store.
+    fn secrets(&self) -> Option<String> {
+        let holds = |path: &std::path::PathBuf| fs::read(path).is_ok_and(|b| b.windows(7).any(|w| w == b"SECRET="));
+        let found = self.world.objects().into_iter().find(|path| holds(path))?;
+        Some(format!("a sensitive text was stored as {}", found.display()))
+    }
+
+    pub(crate) fn some_call(&self, random: &mut Random) -> Call {
+        let (name, _) = random.pick(&NAMES).copied().unwrap_or(NAMES[0]);
+        self.call_of(name, random)
+    }
+
+    /// All of a file, or some of its lines; sometimes lines that are not there.
+    pub(crate) fn call_of(&self, name: &'static str, random: &mut Random) -> Call {
+        let total = self.world.truth(name).map_or(0, |text| text.lines().count());
+        let mut call = Call { name, offset: None, limit: None };
+        if random.below(2) == 0 {
+            return call;
+        }
+        if random.below(6) > 0 {
+            let beyond = usize::from(random.below(12) == 0) * 3;
+            call.offset = Some(1 + random.below(total + beyond) as u64);
+        }
+        if random.below(5) > 0 {
+            call.limit = Some(1 + random.below(total + 2) as u64);
+        }
+        call
+    }
+
+    pub(crate) fn request(&self, call: &Call) -> Read {
+        Read {
+            path: call.name.to_owned(),
+            offset: call.offset,
+            limit: call.limit,
+            session: Some(self.name()),
+            ..Read::default()
+        }
+    }
+
+    /// Asks, judges, and puts the call into the conversation. `None`: refused, as it had to be.
+    pub(crate) fn ask(&mut self, call: &Call, random: &mut Random) -> Step<Option<OnItsWay>> {
+        // Now and then a file changes while it is read.
+        let race = self.recent.last() == Some(&Kind::Race);
+        let before = self.world.truth(call.name);
+        let path = self.world.path().join(call.name);
+        let (at, count) = (random.below(6), Cell::new(0));
+        let after = format!("{}raced {}\n", before.clone().unwrap_or_default(), random.below(100));
+        let request = self.request(call);
+        let hook = || {
+            if race && count.get() == at && before.is_some() {
+                // Should this fail, the text stays as it was, which is one of the texts expected.
+                let _ = fs::write(&path, &after);
+            }
+            count.set(count.get() + 1);
+            false
+        };
+        let result = self.world.engine(self.agent).read(&request, &hook);
+        let mut truths = vec![before.clone()];
+        if race && before.is_some() {
+            truths.push(Some(after.clone()));
+            self.world.remember(call.name);
+        }
+        self.judge(call, &truths, result)
+    }
+
+    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte.
+    fn judge(&mut self, call: &Call, truths: &[Option<String>], result: Result<Answer, Error>) -> Step<Option<OnItsWay>> {
+        let answer = match result {
+            Ok(answer) => answer,
+            Err(error) => return self.refused(call, truths, &error).map(|()| None),
+        };
+        let seen = call.seen(&answer);
+        let what = format!("{call:?} was answered {} ({})", answer.mode.as_str(), answer.reason.as_str());
+        self.note(what.clone());
+        let mut reader = self.talk().reader().clone();
+        let rebuilt = match reader.see(&seen) {
+            Ok(Some(rebuilt)) => rebuilt,
+            Ok(None) => return violation(format!("{what}: nothing to rebuild")),
+            Err(complaint) => return violation(format!("{what}: {complaint}")),
+        };
+        let fits = truths.iter().flatten().any(|truth| self.is_true(call, &rebuilt, truth));
+        if !fits {
+            return violation(format!("{what}: rebuilt {rebuilt:?}, but the file says {truths:?}"));
+        }
+        if answer.mode.is_derived() && (self.talk().distrusted || call.name == ".env") {
+            return violation(format!("{what}, where only plain text may be sent"));
+        }
+        let recent = self.recent.clone();
+        self.report.answer(answer.mode, answer.reason.as_str(), &recent);
+        let Some(receipt) = answer.receipt else {
+            return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
+        };
+        let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        self.last = Some(call.clone());
+        Ok(Some(OnItsWay { node, receipt, seen }))
+    }
+
+    /// A refusal must have its reason in the file.
+    fn refused(&mut self, call: &Call, truths: &[Option<String>], error: &Error) -> Step {
+        let start = call.offset.unwrap_or(1);
+        let justified = truths.iter().any(|truth| match (truth, error) {
+            (None, Error::Missing { .. }) => true,
+            (Some(text), Error::Range { source: ScopeError::BeyondEnd { .. }, .. }) => {
+                start > lines(text).len().max(1) as u64
+            }
+            _ => false,
+        });
+        self.report.refused += 1;
+        self.note(format!("{call:?} was refused: {error}"));
+        if justified { Ok(()) } else { violation(format!("{call:?} was refused: {error}")) }
+    }
+
+    /// Whether what was rebuilt is what the file says, and as much of it as was asked for or is declared.
+    fn is_true(&self, call: &Call, rebuilt: &Rebuilt, truth: &str) -> bool {
+        let start = call.offset.unwrap_or(1);
+        let all = lines(truth);
+        let from = usize::try_from(start - 1).unwrap_or(usize::MAX).min(all.len());
+        let to = call.limit.map_or(all.len(), |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX).saturating_add(from).min(all.len())
+        });
+        let wanted: String = all[from..to].concat();
+        let limits = self.world.limits();
+        if !rebuilt.cut {
+            return rebuilt.first == start && rebuilt.text == wanted;
+        }
+        // Cut: whole lines from the start, as many as fit, and not all of them.
+        let got = lines(&rebuilt.text).len();
+        let next = all.get(from + got).map_or(0, |line| line.len());
+        let full = got >= limits.answer_lines as usize || rebuilt.text.len() + next > limits.answer_bytes as usize;
+        rebuilt.first == start && wanted.starts_with(&rebuilt.text) && rebuilt.text.len() < wanted.len() && full
+    }
+
+    /// The result reaches the model and the product is told so.
+    pub(crate) fn deliver(&mut self, way: OnItsWay) -> Step {
+        self.engine().delivered(&way.receipt)?;
+        let entry = Some(way.receipt.entry);
+        let talk = self.talk();
+        if talk.is_on_branch(way.node) {
+            talk.push(Turn::Saw(way.seen), entry);
+        } else {
+            talk.insert(Some(way.node), Turn::Saw(way.seen), entry);
+        }
+        Ok(())
+    }
+
+    /// Asks and delivers.
+    pub(crate) fn read(&mut self, call: &Call, random: &mut Random) -> Step {
+        match self.ask(call, random)? {
+            Some(way) => self.deliver(way),
+            None => Ok(()),
+        }
+    }
+
+    /// A program gets the plain text, whatever the model holds; the model sees nothing of it.
+    pub(crate) fn read_for_program(&mut self, call: &Call) -> Step {
+        let request = Read { audience: Audience::Program, ..self.request(call) };
+        let truth = self.world.truth(call.name);
+        match self.engine().read(&request, &|| false) {
+            Ok(answer) => {
+                let mut nobody = readproof_reader::Reader::default();
+                let rebuilt = nobody.see(&call.seen(&answer)).ok().flatten();
+                let plain = rebuilt.zip(truth).is_some_and(|(rebuilt, truth)| self.is_true(call, &rebuilt, &truth));
+                if !plain || answer.mode.is_derived() {
+                    return violation(format!("{call:?} for a program was answered {:?}", answer.text));
+                }
+                self.note(format!("{call:?} went to a program"));
+                if let Some(receipt) = answer.receipt {
+                    self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+                    self.engine().delivered(&receipt)?;
+                }
+                Ok(())
+            }
+            Err(error) => self.refused(call, &[truth], &error),
+        }
+    }
+
+    pub(crate) fn read_fresh(&mut self, call: &Call) -> Step {
+        let request = Read { freshness: Freshness::Fresh, ..self.request(call) };
+        let truth = self.world.truth(call.name);
+        let result = self.engine().read(&request, &|| false);
+        if result.as_ref().is_ok_and(|answer| answer.mode.is_derived()) {
+            return violation(format!("{call:?}: plain text was asked for"));
+        }
+        match self.judge(call, &[truth], result)? {
+            Some(way) => self.deliver(way),
+            None => Ok(()),
+        }
+    }
+
+    /// Given up between two stages: nothing may be recorded.
+    pub(crate) fn read_aborted(&mut self, call: &Call, random: &mut Random) -> Step {
+        let (at, count) = (random.below(4), Cell::new(0));
+        let request = self.request(call);
+        let give_up = || {
+            count.set(count.get() + 1);
+            count.get() > at
+        };
+        let truth = self.world.truth(call.name);
+        match self.engine().read(&request, &give_up) {
+            Err(Error::Aborted) => {
+                self.note(format!("{call:?} was given up at stage {at}"));
+                Ok(())
+            }
+            Ok(answer) => violation(format!("{call:?} was answered {} after being given up", answer.mode.as_str())),
+            Err(error) => self.refused(call, &[truth], &error),
+        }
+    }
+
+    /// A turn of the current branch that satisfies something.
+    pub(crate) fn some_turn(&mut self, random: &mut Random, is: fn(&Turn) -> bool) -> Option<(usize, EntryId)> {
+        let talk = self.talk();
+        let fit: Vec<usize> = talk.window().into_iter().filter(|at| is(&talk.nodes[*at].turn)).collect();
+        let at = *random.pick(&fit)?;
+        Some((at, talk.nodes[at].entry?))
+    }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}

@@ -1,0 +1,373 @@
+//! What each operation does: to the files, to the conversation, and to the product.
+
+use readproof_engine::{Change, Receipt, Write};
+use readproof_reader::Seen;
+use std::fs;
+
+use crate::{
+    conversation::{Alteration, Conversation, Turn},
+    op::{Kind, Op, Random},
+    run::{Call, Run, Step, Talk, violation},
+    world::{NAMES, session, some_edit, some_text},
+};
+
+/// The most conversations in one run.
+const SESSIONS: usize = 4;
+
+impl Run {
+    pub(crate) fn step(&mut self, op: &Op) -> Step {
+        let random = &mut Random::new(op.seed);
+        self.agent = random.below(2);
+        match op.kind {
+            Kind::Read | Kind::Race => {
+                let call = self.some_call(random);
+                self.read(&call, random)
+            }
+            Kind::ReadAgain => {
+                let Some(last) = self.last.clone() else { return self.idle() };
+                let call = if random.below(3) == 0 { self.call_of(last.name, random) } else { last };
+                self.read(&call, random)
+            }
+            Kind::ReadFresh => {
+                let call = self.some_call(random);
+                self.read_fresh(&call)
+            }
+            Kind::ReadForProgram => {
+                let call = self.some_call(random);
+                self.read_for_program(&call)
+            }
+            Kind::Aborted => {
+                let call = self.some_call(random);
+                self.read_aborted(&call, random)
+            }
+            Kind::Batch => self.batch(random),
+            Kind::Unconfirmed => self.unconfirmed(random),
+            Kind::Late => self.late(random),
+            Kind::Outside => self.outside(random),
+            Kind::Revert => self.reverted(random),
+            Kind::Write | Kind::LostWrite => self.write(random, op.kind),
+            Kind::Edit => self.edit(random),
+            Kind::Branch => self.branch(random),
+            Kind::Switch => self.switch(random),
+            Kind::Fork => self.fork(),
+            Kind::Compact => self.compact(),
+            Kind::ContextEdit => self.context_edit(random),
+            Kind::Refresh => self.refresh(random),
+            Kind::Restart => {
+                self.note("restart".to_owned());
+                Ok(self.world.restart(random.below(2))?)
+            }
+            Kind::DropObject | Kind::AlterObject => self.harm_object(random, op.kind),
+            Kind::OtherSession => self.other_session(random),
+            Kind::Prune => self.prune(random),
+        }
+    }
+
+    /// Several calls at one leaf, delivered in any order; sometimes the file changes between.
+    fn batch(&mut self, random: &mut Random) -> Step {
+        let first = self.some_call(random);
+        let mut ways = Vec::new();
+        for _ in 0..2 + random.below(3) {
+            let call = if random.below(3) > 0 { self.call_of(first.name, random) } else { self.some_call(random) };
+            ways.extend(self.ask(&call, random)?);
+            if random.below(5) == 0 {
+                self.world.change(call.name, random)?;
+            }
+        }
+        while !ways.is_empty() {
+            let way = ways.swap_remove(random.below(ways.len()));
+            self.deliver(way)?;
+        }
+        Ok(())
+    }
+
+    /// Never confirmed: the model may have seen it or not, and both must be sound.
+    fn unconfirmed(&mut self, random: &mut Random) -> Step {
+        let call = match self.last.clone() {
+            Some(last) if random.below(2) == 0 => last,
+            _ => self.some_call(random),
+        };
+        let Some(way) = self.ask(&call, random)? else { return Ok(()) };
+        let seen = random.below(2) == 0;
+        self.note(format!("that answer was never confirmed; seen: {seen}"));
+        if seen {
+            self.talk().nodes[way.node].turn = Turn::Called { glimpsed: Some(way.seen) };
+            let leaf = self.talk().leaf;
+            self.talk().go(leaf);
+        }
+        Ok(())
+    }
+
+    /// The leaf moves while a call is out.
+    fn late(&mut self, random: &mut Random) -> Step {
+        let call = self.some_call(random);
+        let Some(way) = self.ask(&call, random)? else { return Ok(()) };
+        self.branch(random)?;
+        self.note("only now the answer comes in".to_owned());
+        self.deliver(way)
+    }
+
+    fn outside(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        self.note(format!("someone changes {name}"));
+        Ok(self.world.change(name, random)?)
+    }
+
+    fn reverted(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        self.note(format!("{name} goes back to an earlier text"));
+        Ok(self.world.revert(name, random)?)
+    }
+
+    /// Mostly what was read last, so that things meet.
+    fn some_name(&self, random: &mut Random) -> &'static str {
+        match &self.last {
+            Some(last) if random.below(3) > 0 => last.name,
+            _ => random.pick(&NAMES).map_or(NAMES[0].0, |(name, _)| name),
+        }
+    }
+
+    fn write(&mut self, random: &mut Random, kind: Kind) -> Step {
+        let name = self.some_name(random);
+        if name == ".env" {
+            return self.idle();
+        }
+        let content = some_text(random);
+        let seen = Seen::Write { path: name.to_owned(), content: content.clone() };
+        self.note(format!("the agent writes {name}"));
+        let receipt = self.change(name, Change::Whole(content))?;
+        let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        if kind == Kind::Write {
+            return self.wrote(receipt, seen);
+        }
+        if random.below(2) == 0 {
+            self.talk().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
+            let leaf = self.talk().leaf;
+            self.talk().go(leaf);
+        }
+        self.note("and its result never comes".to_owned());
+        Ok(())
+    }
+
+    fn edit(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let Some((old, new)) = self.world.truth(name).and_then(|text| some_edit(&text, random)) else {
+            return self.idle();
+        };
+        if name == ".env" {
+            return self.idle();
+        }
+        self.note(format!("the agent edits {name}: {old:?} becomes {new:?}"));
+        let seen = Seen::Edit { path: name.to_owned(), old: old.clone(), new: new.clone() };
+        let receipt = self.change(name, Change::Replace { old, new })?;
+        self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        self.wrote(receipt, seen)
+    }
+
+    fn change(&mut self, name: &str, change: Change) -> Step<Receipt> {
+        let request = Write { path: name.to_owned(), session: self.name(), change };
+        let written = self.engine().write(&request)?;
+        self.world.remember(name);
+        Ok(written.receipt)
+    }
+
+    fn wrote(&mut self, receipt: Receipt, seen: Seen) -> Step {
+        self.engine().delivered(&receipt)?;
+        self.talk().push(Turn::Saw(seen), Some(receipt.entry));
+        Ok(())
+    }
+
+    /// Turns that can be gone to: what the product lists.
+    fn places(&mut self) -> Vec<usize> {
+        let talk = self.talk();
+        let answered: Vec<_> = talk
+            .nodes
+            .iter()
+            .filter_map(|node| match node.turn {
+                Turn::Saw(_) => node.entry,
+                _ => None,
+            })
+            .collect();
+        let is_place = |at: &usize| {
+            let node = &talk.nodes[*at];
+            match (&node.turn, node.entry) {
+                (_, None) => false,
+                (Turn::Called { .. }, Some(entry)) => !answered.contains(&entry),
+                (Turn::Saw(_) | Turn::Compacted | Turn::Edited { .. } | Turn::Silent, Some(_)) => true,
+            }
+        };
+        (0..talk.nodes.len()).filter(is_place).collect()
+    }
+
+    fn branch(&mut self, random: &mut Random) -> Step {
+        let places = self.places();
+        let name = self.name();
+        let to = if random.below(12) == 0 { None } else { random.pick(&places).copied() };
+        let entry = to.and_then(|at| self.talk().nodes[at].entry);
+        if to.is_none() && self.talk().nodes.is_empty() {
+            return self.idle();
+        }
+        self.note(format!("on from {entry:?}"));
+        self.engine().session_branch(&name, entry)?;
+        self.talk().go(to);
+        Ok(())
+    }
+
+    fn switch(&mut self, random: &mut Random) -> Step {
+        let places = self.places();
+        let Some(at) = random.pick(&places).copied() else { return self.idle() };
+        let Some(entry) = self.talk().nodes[at].entry else { return self.idle() };
+        let call = self.talk().nodes.iter().position(|node| node.entry == Some(entry)).unwrap_or(at);
+        let name = self.name();
+        self.note(format!("to the tip of {entry}"));
+        self.engine().session_switch(&name, entry)?;
+        let tip = self.talk().tip(call);
+        self.talk().go(Some(tip));
+        Ok(())
+    }
+
+    /// A session of its own from this branch: the same turns under other numbers.
+    fn fork(&mut self) -> Step {
+        if self.talks.len() >= SESSIONS || self.talk().leaf.is_none() {
+            return self.idle();
+        }
+        let (name, into) = (self.name(), session(self.talks.len())?);
+        self.note(format!("{name} is forked as {into}"));
+        self.engine().session_fork(&name, None, Some(into.clone()))?;
+        let old: Vec<_> = self.engine().session_show(&name)?.entries.into_iter().filter(|e| e.on_branch).collect();
+        let new = self.engine().session_show(&into)?.entries;
+        if old.len() != new.len() {
+            return violation(format!("the fork lists {} entries, the branch {}", new.len(), old.len()));
+        }
+        let renamed = |entry| old.iter().position(|e| Some(e.id) == entry).map(|at| new[at].id);
+        let talk = self.talk();
+        let mut copy = Conversation::default();
+        copy.distrusted = talk.distrusted;
+        let path = talk.path(talk.leaf);
+        for at in &path {
+            let node = talk.nodes[*at].clone();
+            let place = |old: usize| path.iter().position(|other| *other == old);
+            let turn = match node.turn {
+                // An edit of something that is not on this branch means nothing here.
+                Turn::Edited { target, how } => {
+                    place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
+                }
+                other => other,
+            };
+            let pruned = talk.pruned.contains(at);
+            let new_at = copy.push(turn, renamed(node.entry));
+            if pruned {
+                copy.prune(new_at);
+            }
+        }
+        self.talks.push(Talk { name: into, talk: copy });
+        self.current = self.talks.len() - 1;
+        Ok(())
+    }
+
+    fn compact(&mut self) -> Step {
+        if self.talk().nodes.is_empty() {
+            return self.idle();
+        }
+        let name = self.name();
+        self.note("compaction".to_owned());
+        let entry = self.engine().session_compact(&name, None)?;
+        self.talk().push(Turn::Compacted, Some(entry));
+        Ok(())
+    }
+
+    fn context_edit(&mut self, random: &mut Random) -> Step {
+        let Some((target, entry)) = self.some_turn(random, |turn| matches!(turn, Turn::Saw(_))) else {
+            return self.idle();
+        };
+        let original = match &self.talk().nodes[target].turn {
+            Turn::Saw(Seen::Read { answer, .. }) => Some(answer.text.clone()),
+            _ => None,
+        };
+        let (how, text) = match (random.below(4), original) {
+            (0 | 1, _) => (Alteration::Dropped, None),
+            (2, Some(text)) => (Alteration::Restored, Some(text)),
+            (_, _) => (Alteration::Replaced, Some("[the host shortened this]".to_owned())),
+        };
+        let name = self.name();
+        self.note(format!("the host shows {entry} otherwise: {how:?}"));
+        let edit = self.engine().context_edited(&name, entry, text.as_deref())?;
+        self.talk().push(Turn::Edited { target, how }, Some(edit));
+        Ok(())
+    }
+
+    /// The next read of these lines is plain, under every name of the file.
+    fn refresh(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let call = self.call_of(name, random);
+        if self.world.truth(name).is_none() || self.talk().nodes.is_empty() {
+            return self.idle();
+        }
+        self.note(format!("fresh text is asked for: {call:?}"));
+        let session = self.name();
+        let done = self.engine().refresh(name, call.offset, call.limit, &session)?;
+        self.talk().push(Turn::Silent, Some(done.entry));
+        if random.below(2) == 0 {
+            return Ok(());
+        }
+        let same = self.names_of_the_same_file(name);
+        let other = random.pick(&same).copied().unwrap_or(name);
+        let before = self.trace.len();
+        self.read(&Call { name: other, ..call }, random)?;
+        let short = [" unchanged (", " unchanged_range (", " diff ("];
+        match self.trace.get(before) {
+            Some(line) if short.iter().any(|mode| line.contains(mode)) => {
+                violation(format!("{line}, though {name} was refreshed just before"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn names_of_the_same_file(&self, name: &str) -> Vec<&'static str> {
+        use std::os::unix::fs::MetadataExt;
+        let id = |name: &str| fs::metadata(self.world.path().join(name)).ok().map(|meta| (meta.dev(), meta.ino()));
+        let wanted = id(name);
+        NAMES.iter().map(|(name, _)| *name).filter(|other| id(other) == wanted).collect()
+    }
+
+    fn harm_object(&mut self, random: &mut Random, kind: Kind) -> Step {
+        let objects = self.world.objects();
+        let Some(path) = random.pick(&objects) else { return self.idle() };
+        if kind == Kind::DropObject {
+            self.note("an object is gone".to_owned());
+            fs::remove_file(path)?;
+            return Ok(());
+        }
+        let mut bytes = fs::read(path)?;
+        if bytes.is_empty() {
+            return self.idle();
+        }
+        self.note("an object is altered".to_owned());
+        let at = random.below(bytes.len());
+        bytes[at] = if bytes[at] == b'#' { b'+' } else { b'#' };
+        fs::write(path, bytes)?;
+        Ok(())
+    }
+
+    fn other_session(&mut self, random: &mut Random) -> Step {
+        if self.talks.len() < 2 {
+            let name = session(self.talks.len())?;
+            self.talks.push(Talk { name, talk: Conversation::default() });
+        }
+        self.current = random.below(self.talks.len());
+        self.note(format!("now session {}", self.name()));
+        Ok(())
+    }
+
+    fn prune(&mut self, random: &mut Random) -> Step {
+        let Some((at, entry)) = self.some_turn(random, |turn| matches!(turn, Turn::Saw(_))) else {
+            return self.idle();
+        };
+        let name = self.name();
+        self.note(format!("the host is seen to prune {entry} from its requests"));
+        self.talk().prune(at);
+        self.talk().distrusted = true;
+        self.engine().context_distrusted(&name, "a result was missing from a request")?;
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! A scratch workspace with files of every awkward shape, two engines on one store, and what outside hands do to it.
+
+use readproof_core::{
+    limits::{Answers, Limits},
+    path::Bearings,
+};
+use readproof_disk::{HardLinks, Root, SessionName};
+use readproof_engine::{Engine, Settings};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+use crate::op::Random;
+
+/// Names a run reads, and which file each leads to.
+pub const NAMES: [(&str, &str); 11] = [
+    ("small.txt", "small.txt"),
+    ("medium.rs", "medium.rs"),
+    ("long.txt", "long.txt"),
+    ("wide.txt", "wide.txt"),
+    ("giant.txt", "giant.txt"),
+    ("forged.txt", "forged.txt"),
+    ("crlf.txt", "crlf.txt"),
+    ("sub/deep.txt", "sub/deep.txt"),
+    ("link.txt", "small.txt"),
+    ("hard.rs", "medium.rs"),
+    (".env", ".env"),
+];
+
+/// A failure of the harness itself, not of the product.
+pub type Broken = Box<dyn std::error::Error>;
+
+/// The workspace and its engines.
+pub struct World {
+    dir: TempDir,
+    root: PathBuf,
+    settings: Settings,
+    engines: Vec<Engine>,
+    /// Earlier texts of each file.
+    history: BTreeMap<String, Vec<String>>,
+}
+
+impl World {
+    /// A new workspace.
+    ///
+    /// # Errors
+    /// When the file system does not let it.
+    pub fn new(seed: u64) -> Result<Self, Broken> {
+        let dir = tempfile::tempdir()?;
+        let root = dir.path().canonicalize()?;
+        let mut random = Random::new(seed);
+        let answers = if random.below(5) == 0 { Answers::Seed } else { Answers::Held };
+        let limits = Limits { answer_lines: 40, answer_bytes: 2500, diff_bytes: 20_000, diff_lines: 400 };
+        let settings = Settings { limits, answers, ..Settings::default() };
+        fs::create_dir(root.join("sub"))?;
+        let mut world = Self { dir, root, settings, engines: Vec::new(), history: BTreeMap::new() };
+        for (name, file) in NAMES {
+            if name == file {
+                let text = first_text(name, &mut random);
+                world.put(name, &text)?;
+            }
+        }
+        symlink("small.txt", world.root.join("link.txt"))?;
+        fs::hard_link(world.root.join("medium.rs"), world.root.join("hard.rs"))?;
+        world.engines = vec![world.open()?, world.open()?];
+        Ok(world)
+    }
+
+    fn open(&self) -> Result<Engine, Broken> {
+        let bearings = Bearings { cwd: self.root.display().to_string(), home: None };
+        let root = Root::open(&self.root)?;
+        Ok(Engine::new(root, bearings, self.settings.clone(), Box::new(|| 0))?)
+    }
+
+    /// One of the two agents' engines.
+    pub fn engine(&mut self, which: usize) -> &mut Engine {
+        let at = which % self.engines.len();
+        &mut self.engines[at]
+    }
+
+    /// The process ends, and another begins.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn restart(&mut self, which: usize) -> Result<(), Broken> {
+        let at = which % self.engines.len();
+        self.engines[at] = self.open()?;
+        Ok(())
+    }
+
+    /// The limits in force.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.settings.limits
+    }
+
+    /// The true text of a name; `None` when there is no such file.
+    #[must_use]
+    pub fn truth(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.root.join(name)).ok()
+    }
+
+    /// Where the workspace lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    /// Keeps what a write made, so that it can come back.
+    pub fn remember(&mut self, name: &str) {
+        if let Some(text) = self.truth(name) {
+            let texts = self.history.entry(target(name).to_owned()).or_default();
+            if texts.last() != Some(&text) {
+                texts.push(text);
+            }
+        }
+    }
+
+    /// Writes a file from outside, in place, so that its other names see it too.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&mut self, name: &str, text: &str) -> Result<(), Broken> {
+        fs::write(self.root.join(name), text)?;
+        self.remember(name);
+        Ok(())
+    }
+
+    /// Some outside change of a file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn change(&mut self, name: &str, random: &mut Random) -> Result<(), Broken> {
+        let old = self.truth(name).unwrap_or_default();
+        let new = changed(&old, random);
+        if random.below(6) == 0 {
+            // Deleted and made anew: another inode, and the hard link goes its own way.
+            match fs::remove_file(self.root.join(target(name))) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                Ok(()) | Err(_) => {}
+            }
+            if random.below(4) == 0 {
+                return Ok(());
+            }
+            return self.put(target(name), &new);
+        }
+        self.put(name, &new)
+    }
+
+    /// Back to an earlier text.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn revert(&mut self, name: &str, random: &mut Random) -> Result<(), Broken> {
+        let texts = self.history.get(target(name)).cloned().unwrap_or_default();
+        let recent = &texts[texts.len().saturating_sub(4)..];
+        match random.pick(recent) {
+            Some(text) => self.put(name, text),
+            None => Ok(()),
+        }
+    }
+
+    /// Some stored objects.
+    #[must_use]
+    pub fn objects(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.root.join(".readproof/objects")) else { return Vec::new() };
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        paths
+    }
+
+    /// The folder, for those who must keep it alive.
+    #[must_use]
+    pub fn dir(&self) -> &TempDir {
+        &self.dir
+    }
+}
+
+/// The file a name leads to at first.
+#[must_use]
+pub fn target(name: &str) -> &str {
+    NAMES.iter().find(|(known, _)| *known == name).map_or(name, |(_, file)| file)
+}
+
+/// A session's name.
+///
+/// # Errors
+/// When it is no name.
+pub fn session(number: usize) -> Result<SessionName, Broken> {
+    Ok(SessionName::parse(&format!("s{number}"))?)
+}
+
+/// How the workspaces of a run treat hard links.
+#[must_use]
+pub fn hard_links() -> HardLinks {
+    HardLinks::Allow
+}
+
+fn line(random: &mut Random) -> String {
+    const WORDS: [&str; 8] = ["let", "x", "=", "return", "über", "日本", "{", "}"];
+    let count = random.below(6);
+    let mut text: Vec<String> = (0..count).map(|_| (*random.pick(&WORDS).unwrap_or(&"")).to_owned()).collect();
+    // Some lines are alike, most are not.
+    if random.below(3) > 0 {
+        text.push(random.below(1000).to_string());
+    }
+    text.join(" ")
+}
+
+fn lines(count: usize, random: &mut Random, end: &str) -> String {
+    (0..count).map(|_| line(random) + end).collect()
+}
+
+fn first_text(name: &str, random: &mut Random) -> String {
+    match name {
+        "small.txt" => {
+            let count = random.below(12);
+            lines(count, random, "\n")
+        }
+        "long.txt" => lines(90, random, "\n"),
+        "wide.txt" => (0..12).map(|n| format!("{n} {}\n", "w".repeat(300 + n))).collect(),
+        "giant.txt" => format!("{}\nsecond\n", "g".repeat(4000)),
+        "forged.txt" => {
+            let start = ["[readcache: unchanged, 3 lines]\n", "plain\n[readcache: unchanged in lines 1-2 of 9]\n"];
+            let first = random.pick(&start).copied().unwrap_or_default();
+            format!("{first}{}", lines(20, random, "\n"))
+        }
+        "crlf.txt" => lines(25, random, "\r\n"),
+        ".env" => "SECRET=1\nOTHER=2\n".to_owned(),
+        _ => {
+            let count = 25 + random.below(12);
+            lines(count, random, "\n")
+        }
+    }
+}
+
+/// One of the ways in which text changes.
+fn changed(old: &str, random: &mut Random) -> String {
+    let mut parts: Vec<String> = old.split_inclusive('\n').map(str::to_owned).collect();
+    let at = random.below(parts.len() + 1);
+    match random.below(12) {
+        0..=2 => parts.insert(at, line(random) + "\n"),
+        3 | 4 if at < parts.len() => {
+            parts.remove(at);
+        }
+        5..=7 if at < parts.len() => parts[at] = line(random) + "\n",
+        8 if at < parts.len() => {
+            let text = parts[at].trim_end_matches('\n').to_owned();
+            parts[at] = text + " \n";
+        }
+        9 if old.contains("\r\n") => return old.replace("\r\n", "\n"),
+        9 => return old.replace('\n', "\r\n"),
+        10 if old.ends_with('\n') => return old[..old.len() - 1].to_owned(),
+        10 => return format!("{old}\n"),
+        11 if random.below(3) == 0 => return String::new(),
+        11 => {
+            let count = random.below(60);
+            return lines(count, random, "\n");
+        }
+        _ => parts.push(line(random) + "\n"),
+    }
+    parts.concat()
+}
+
+/// Something that occurs exactly once in a text, and what to put in its place.
+#[must_use]
+pub fn some_edit(text: &str, random: &mut Random) -> Option<(String, String)> {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    for _ in 0..6 {
+        let from = *random.pick(&starts)?;
+        let to = *random.pick(&starts)?;
+        let old = text.get(from.min(to)..from.max(to).min(from.min(to) + 120));
+        let Some(old) = old.filter(|old| !old.is_empty()) else { continue };
+        if text.match_indices(old).count() == 1 && text.find(old) == text.rfind(old) {
+            let new = match random.below(4) {
+                0 => String::new(),
+                1 => line(random),
+                2 => lines(2, random, "\n"),
+                _ => old.replace('\n', ""),
+            };
+            return Some((old.to_owned(), new));
+        }
+    }
+    None
+}
+
+/// A whole new text for a file.
+#[must_use]
+pub fn some_text(random: &mut Random) -> String {
+    let count = random.below(50);
+    let mut text = lines(count, random, "\n");
+    if random.below(3) == 0 {
+        text.push_str("end");
+    }
+    text
+}

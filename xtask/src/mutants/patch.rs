@@ -1,0 +1,95 @@
+//! A mutant's patch file: some lines of description, then a git diff. Applies it with git, and only to the given folder.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{Failure, process};
+
+/// One file `mutants/NAME.patch`.
+#[derive(Debug)]
+pub(crate) struct Patch {
+    pub(crate) name: String,
+    file: PathBuf,
+    description: String,
+}
+
+/// Every patch of the repository, by name. None at all is a failure: then nothing shows that the runs can fail.
+pub(crate) fn load_all(root: &Path) -> Result<Vec<Patch>, Failure> {
+    let folder = root.join("mutants");
+    let unreadable = |path: &Path, error: std::io::Error| Failure::failed(format!("{}: {error}", path.display()));
+    let mut patches = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))? {
+        let file = entry.map_err(|error| unreadable(&folder, error))?.path();
+        let Some(name) = file.file_name().and_then(|name| name.to_str()?.strip_suffix(".patch")) else { continue };
+        let text = fs::read_to_string(&file).map_err(|error| unreadable(&file, error))?;
+        patches.push(Patch::from_text(name, file.clone(), &text));
+    }
+    if patches.is_empty() {
+        return Err(Failure::failed("there is no mutants/*.patch: put a hole back and save the diff there"));
+    }
+    patches.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(patches)
+}
+
+impl Patch {
+    pub(crate) fn from_text(name: &str, file: PathBuf, text: &str) -> Self {
+        let head = text.lines().take_while(|line| !line.starts_with("diff ") && !line.starts_with("---"));
+        let description = head.map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no description)");
+        Self { name: name.to_owned(), file, description: description.to_owned() }
+    }
+
+    /// The first line of the description.
+    pub(crate) fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// Whether the patch applies to the tree at `folder`; changes nothing.
+    pub(crate) fn check(&self, folder: &Path) -> Result<(), Failure> {
+        self.git_apply(folder, &["--check"])
+    }
+
+    /// Changes the tree at `folder`.
+    pub(crate) fn apply(&self, folder: &Path) -> Result<(), Failure> {
+        self.git_apply(folder, &[])
+    }
+
+    fn git_apply(&self, folder: &Path, options: &[&str]) -> Result<(), Failure> {
+        let mut command = process::git(folder);
+        // Without a ceiling git would find a repository further up and skip every path outside its own idea of `folder`.
+        if let Some(parent) = folder.parent() {
+            command.env("GIT_CEILING_DIRECTORIES", parent);
+        }
+        let output = command
+            .args(["apply", "--whitespace=nowarn"])
+            .args(options)
+            .arg(&self.file)
+            .output()
+            .map_err(|error| Failure::failed(format!("git could not be started: {error}")))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let words = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+        Err(Failure::failed(format!("mutants/{}.patch does not apply: {words}", self.name)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_is_the_first_line_before_the_diff() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(Patch::from_text("x", PathBuf::new(), text).description(), expected);
+        };
+        check(
+            "A cut answer vouches for the file.\nMore.\n\ndiff --git a/x b/x\n",
+            "A cut answer vouches for the file.",
+        );
+        check("\n  Indented.\n--- a/x\n+++ b/x\n", "Indented.");
+        check("diff --git a/x b/x\nnot this\n", "(no description)");
+        check("", "(no description)");
+    }
+}
