@@ -75,20 +75,24 @@ fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure>
     let Some(text) = text else { return Ok(None) };
     match text.parse() {
         Ok(number) if number > 0 => Ok(Some(number)),
-        Ok(_) | Err(_) => {
-            Err(Failure::usage(format!("--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10")))
-        }
+        Ok(_) | Err(_) => Err(Failure::usage(format!(
+            "--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10"
+        ))),
     }
 }
 
 fn entry(text: &str) -> Result<EntryId, Failure> {
-    text.parse().map_err(|_| Failure::usage(format!("`{text}` is no entry; use a number as `session show` prints it, as in e12")))
+    text.parse().map_err(|_| {
+        Failure::usage(format!("`{text}` is no entry; use a number as `session show` prints it, as in e12"))
+    })
 }
 
 /// Says that a result reached the caller. Failing that costs knowledge, not the answer.
 fn confirm(engine: &mut Engine, receipt: Option<&Receipt>) {
     if let Some(Err(error)) = receipt.map(|receipt| engine.delivered(receipt)) {
-        output::notice(&format!("the next read of this file is plain text, as this one could not be confirmed: {error}"));
+        output::notice(&format!(
+            "the next read of this file is plain text, as this one could not be confirmed: {error}"
+        ));
     }
 }
 
@@ -117,7 +121,11 @@ fn read(engine: &mut Engine, args: ReadArgs, json: bool) -> Outcome {
 fn refresh(engine: &mut Engine, args: RefreshArgs, json: bool) -> Outcome {
     let (offset, limit) = (line_number("offset", args.offset)?, line_number("limit", args.limit)?);
     let done = engine.refresh(&args.path, offset, limit, &session_name(&args.session)?)?;
-    show(json, || json::refreshed(&done), || format!("the next read of {} ({}) is plain text", done.paths.join(", "), done.scope))
+    show(
+        json,
+        || json::refreshed(&done),
+        || format!("the next read of {} ({}) is plain text", done.paths.join(", "), done.scope),
+    )
 }
 
 fn write(engine: &mut Engine, args: WriteArgs, json: bool) -> Outcome {
@@ -132,7 +140,10 @@ fn write(engine: &mut Engine, args: WriteArgs, json: bool) -> Outcome {
         .map_err(|error| Failure::refused("INPUT", format!("standard input cannot be read: {error}")))?;
     let content = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::refused("NOT_TEXT", format!("{}: the content is not valid UTF-8 from byte {at} on; nothing was written", args.path))
+        Failure::refused(
+            "NOT_TEXT",
+            format!("{}: the content is not valid UTF-8 from byte {at} on; nothing was written", args.path),
+        )
     })?;
     let written = engine.write(&Write { path: args.path, session, change: Change::Whole(content) })?;
     wrote(engine, &written, json, "wrote")

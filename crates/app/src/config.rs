@@ -112,7 +112,9 @@ pub(crate) const SETTINGS: [Setting; 8] = [
         show: |s| toml::Value::Array(s.sensitive.iter().cloned().map(toml::Value::String).collect()),
         set: |s, v| {
             s.sensitive = match v {
-                toml::Value::String(list) => list.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect(),
+                toml::Value::String(list) => {
+                    list.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect()
+                }
                 other => other.as_array()?.iter().map(|p| p.as_str().map(str::to_owned)).collect::<Option<_>>()?,
             };
             Some(())
@@ -145,14 +147,15 @@ impl Config {
         config.read_file()?;
         for setting in &SETTINGS {
             if let Some(text) = env::var_os(setting.variable()) {
-                let text = text.to_str().ok_or_else(|| Failure::usage(format!("{} is not UTF-8", setting.variable())))?;
+                let text =
+                    text.to_str().ok_or_else(|| Failure::usage(format!("{} is not UTF-8", setting.variable())))?;
                 config.set(setting.key, &value(text), Source::Environment, &setting.variable())?;
             }
         }
         for flag in overrides {
-            let (key, text) = flag
-                .split_once('=')
-                .ok_or_else(|| Failure::usage(format!("--set {flag}: expected KEY=VALUE, as in --set answer_lines=500")))?;
+            let (key, text) = flag.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("--set {flag}: expected KEY=VALUE, as in --set answer_lines=500"))
+            })?;
             config.set(key.trim(), &value(text.trim()), Source::Flag, &format!("--set {flag}"))?;
         }
         Ok(config)
@@ -177,7 +180,10 @@ impl Config {
     fn set(&mut self, key: &str, value: &toml::Value, source: Source, origin: &str) -> Result<(), Failure> {
         let Some(at) = SETTINGS.iter().position(|setting| setting.key == key) else {
             let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
-            return Err(Failure::usage(format!("{origin}: there is no setting `{key}`; there are {}", known.join(", "))));
+            return Err(Failure::usage(format!(
+                "{origin}: there is no setting `{key}`; there are {}",
+                known.join(", ")
+            )));
         };
         let setting = &SETTINGS[at];
         (setting.set)(&mut self.settings, value).ok_or_else(|| {
@@ -195,8 +201,9 @@ fn value(text: &str) -> toml::Value {
 }
 
 fn current_dir() -> Result<PathBuf, Failure> {
-    env::current_dir()
-        .map_err(|error| Failure::refused("BAD_WORKSPACE", format!("the current folder cannot be used: {error}; cd to one that exists")))
+    env::current_dir().map_err(|error| {
+        Failure::refused("BAD_WORKSPACE", format!("the current folder cannot be used: {error}; cd to one that exists"))
+    })
 }
 
 /// Relative names start here when here is inside the workspace, else at the workspace.

@@ -58,7 +58,11 @@ fn script(agent: &mut Agent, scratch: &Scratch) -> Result<(), Failure> {
     agent.excerpt("a person changes one line; read again", "inventory.py")?;
     agent.read("only lines 30-50, which did not change", "inventory.py:30-50")?;
 
-    agent.edit("the agent edits a function itself", "    return sorted(low)", "    return sorted(low, key=str.lower)")?;
+    agent.edit(
+        "the agent edits a function itself",
+        "    return sorted(low)",
+        "    return sorted(low, key=str.lower)",
+    )?;
     agent.read("read after its own edit", "inventory.py")?;
 
     agent.engine.session_branch(&agent.session, first)?;
@@ -112,7 +116,13 @@ impl Agent {
             format!("{}, {} lines of text", answer.mode.as_str(), answer.text.lines().count())
         };
         let (sent, plain) = (answer.text.len() as u64, answer.plain_bytes);
-        self.rows.push(Row { step, answer: short, sent: tokens(sent), plain: tokens(plain), why: answer.reason.sentence() });
+        self.rows.push(Row {
+            step,
+            answer: short,
+            sent: tokens(sent),
+            plain: tokens(plain),
+            why: answer.reason.sentence(),
+        });
     }
 
     fn edit(&mut self, step: &'static str, old: &str, new: &str) -> Result<(), Failure> {
@@ -141,7 +151,11 @@ impl Agent {
             out.push('\n');
         }
         let (sent, plain) = self.totals();
-        out.push_str(&format!("{:<40} {sent:>6} {plain:>6}  ~{} tokens saved (estimated as bytes/4)\n", "total", plain - sent));
+        out.push_str(&format!(
+            "{:<40} {sent:>6} {plain:>6}  ~{} tokens saved (estimated as bytes/4)\n",
+            "total",
+            plain - sent
+        ));
         for (step, text) in &self.excerpts {
             out.push_str(&format!("\nThe answer to \"{step}\":\n\n{text}"));
         }

@@ -42,7 +42,8 @@ pub(crate) fn status(status: &Status) -> String {
 }
 
 fn session_status(session: &SessionStatus) -> String {
-    let mut out = format!("\nsession {}, on its branch since the last compaction ({} entries)\n", session.name, session.window);
+    let mut out =
+        format!("\nsession {}, on its branch since the last compaction ({} entries)\n", session.name, session.window);
     if session.distrusted {
         out.push_str("  the host was seen to drop or change results: every answer is plain\n");
     }
@@ -68,7 +69,8 @@ fn spans(file: &FileStatus) -> String {
     if file.whole {
         return "whole file".to_owned();
     }
-    let spans: Vec<String> = file.spans.iter().map(|(lines, _)| format!("{}-{}", lines.first(), lines.last())).collect();
+    let spans: Vec<String> =
+        file.spans.iter().map(|(lines, _)| format!("{}-{}", lines.first(), lines.last())).collect();
     format!("lines {}", spans.join(", "))
 }
 

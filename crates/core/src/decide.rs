@@ -239,7 +239,9 @@ pub fn decide(now: &Text, path: &PathKey, ask: &Ask, base: Base<'_>, limits: &Li
             Decision::plain(mode, Reason::SameText, Some(now.hash()))
         }
         Base::Other { text, whole } => {
-            let same = window.lines().is_some_and(|lines| text.slice(lines) == now.slice(lines));
+            // An open-ended request shows where the file ends, so that must not have moved either.
+            let same_end = !window.shows_end() || text.total() == now.total();
+            let same = same_end && window.lines().is_some_and(|lines| text.slice(lines) == now.slice(lines));
             if same && window.scope() != Scope::Full {
                 return Decision::plain(Mode::UnchangedRange, Reason::SameLines, Some(text.hash()));
             }

@@ -2,11 +2,7 @@
 
 use alloc::string::String;
 
-use crate::{
-    knowledge::Hunk,
-    scope::Lines,
-    text::Text,
-};
+use crate::{knowledge::Hunk, scope::Lines, text::Text};
 
 /// An edit that can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]

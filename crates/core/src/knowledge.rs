@@ -260,6 +260,14 @@ impl Knowledge {
             // The file was seen to end there, so no older line beyond is left.
             held = without(&held, Slots { from: version.total.saturating_add(1), to: u32::MAX });
         }
+        if let Some(lines) = lines {
+            // A line was seen at or behind where an older text ended, so the file does not end there, and its last line,
+            // if it had no terminator, has one now.
+            let ends = held.iter().find(|h| h.end() && h.version.total < lines.last()).map(|h| h.version.total);
+            if let Some(total) = ends {
+                held = without(&held, Slots { from: total, to: total.saturating_add(2) });
+            }
+        }
         let from = lines.map(Slots::lines);
         let slots = match (from, end) {
             (Some(lines), true) => Some(Slots { from: lines.from, to: version.total.saturating_add(2) }),

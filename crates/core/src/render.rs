@@ -101,6 +101,12 @@ impl Window {
         self.part
     }
 
+    /// Whether the call and the text together show where the file ends.
+    #[must_use]
+    pub fn shows_end(&self) -> bool {
+        self.end
+    }
+
     /// Whether more was asked for than is shown.
     #[must_use]
     pub fn is_cut(&self) -> bool {

@@ -34,7 +34,12 @@ impl Engine {
         let (path, at) = (file.key().to_string(), self.now());
         let begun = self.session(&request.session, Create::Yes)?.begin(&path, at)?;
         self.root.replace(&file, plan.after.as_str(), self.settings.hard_links)?;
-        let entry = self.keep(&request.session, &plan, Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at }, sensitive)?;
+        let entry = self.keep(
+            &request.session,
+            &plan,
+            Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at },
+            sensitive,
+        )?;
         Ok(Written {
             path,
             bytes: plan.after.as_str().len() as u64,

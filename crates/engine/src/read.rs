@@ -41,7 +41,8 @@ impl Engine {
             // hosts: what the model holds on its branch since the barrier
             let held = self.held(&context, path);
             // core: the base that allows → disk: its text, verified
-            let choice = if attempt < ATTEMPTS { held.choose(path, now, &ask) } else { Choice::None(Reason::BranchMoved) };
+            let choice =
+                if attempt < ATTEMPTS { held.choose(path, now, &ask) } else { Choice::None(Reason::BranchMoved) };
             let fetched = self.fetch(choice);
             go_on(cancelled)?;
             // core: pure and total

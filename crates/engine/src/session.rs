@@ -125,7 +125,12 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no such session or entry, or the log cannot be written.
-    pub fn context_edited(&mut self, name: &SessionName, target: EntryId, text: Option<&str>) -> Result<EntryId, Error> {
+    pub fn context_edited(
+        &mut self,
+        name: &SessionName,
+        target: EntryId,
+        text: Option<&str>,
+    ) -> Result<EntryId, Error> {
         let now = self.now();
         Ok(self.session(name, Create::No)?.edit_context(target, text.map(Block::of), now)?)
     }

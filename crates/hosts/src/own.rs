@@ -51,7 +51,12 @@ impl Session {
     ///
     /// # Errors
     /// When the log cannot be read or written, is damaged or newer.
-    pub fn open(store: &Store, name: &SessionName, create: Create, answers: Answers) -> Result<Option<Self>, SessionError> {
+    pub fn open(
+        store: &Store,
+        name: &SessionName,
+        create: Create,
+        answers: Answers,
+    ) -> Result<Option<Self>, SessionError> {
         let Some(log) = SessionLog::open(store, name, create)? else { return Ok(None) };
         let mut session = Self { name: name.clone(), log, transcript: Transcript::new(answers) };
         session.catch_up()?;
@@ -120,7 +125,8 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub fn change(&mut self, changed: Changed) -> Result<EntryId, SessionError> {
-        let id = self.append(|transcript| Ok(Record::Change { parent: transcript.leaf(), changed: Box::new(changed) }))?;
+        let id =
+            self.append(|transcript| Ok(Record::Change { parent: transcript.leaf(), changed: Box::new(changed) }))?;
         self.log.sync()?;
         Ok(id)
     }
@@ -184,7 +190,13 @@ impl Session {
     ///
     /// # Errors
     /// When the name is taken, there is no such entry or the log cannot be written.
-    pub fn fork(&self, store: &Store, name: &SessionName, from: Option<EntryId>, at: u64) -> Result<Self, SessionError> {
+    pub fn fork(
+        &self,
+        store: &Store,
+        name: &SessionName,
+        from: Option<EntryId>,
+        at: u64,
+    ) -> Result<Self, SessionError> {
         let from = from.map(|from| self.known(from)).transpose()?;
         if SessionLog::open(store, name, Create::No)?.is_some() {
             return Err(SessionError::Exists(name.clone()));
@@ -234,7 +246,10 @@ impl Session {
     }
 
     /// One record under the log's lock, made from the tree as it really is at that moment.
-    fn append(&mut self, make: impl FnOnce(&Transcript) -> Result<Record, SessionError>) -> Result<EntryId, SessionError> {
+    fn append(
+        &mut self,
+        make: impl FnOnce(&Transcript) -> Result<Record, SessionError>,
+    ) -> Result<EntryId, SessionError> {
         let Self { name, log, transcript } = self;
         let mut locked: Locked<'_> = log.lock()?;
         for payload in locked.catch_up()? {

@@ -53,6 +53,8 @@ pub enum Kind {
     Late,
     /// A file that changes between two stages of a read.
     Race,
+    /// Another process moves the conversation between two stages of a read.
+    MovedUnder,
     /// Someone else changes a file.
     Outside,
     /// A file goes back to an earlier text.
@@ -88,7 +90,7 @@ pub enum Kind {
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 25] = [
+const WEIGHTS: [(Kind, usize); 26] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -98,6 +100,7 @@ const WEIGHTS: [(Kind, usize); 25] = [
     (Kind::Unconfirmed, 3),
     (Kind::Late, 2),
     (Kind::Race, 2),
+    (Kind::MovedUnder, 2),
     (Kind::Outside, 12),
     (Kind::Revert, 6),
     (Kind::Write, 4),

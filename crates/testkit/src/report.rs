@@ -9,7 +9,7 @@ use crate::op::Kind;
 const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
 /// Events after which short answers must still occur. After a prune everything is plain, by rule.
-const EVENTS: [Kind; 24] = [
+const EVENTS: [Kind; 25] = [
     Kind::Read,
     Kind::ReadAgain,
     Kind::ReadFresh,
@@ -19,6 +19,7 @@ const EVENTS: [Kind; 24] = [
     Kind::Unconfirmed,
     Kind::Late,
     Kind::Race,
+    Kind::MovedUnder,
     Kind::Outside,
     Kind::Revert,
     Kind::Write,

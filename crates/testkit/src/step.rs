@@ -2,7 +2,10 @@
 
 use readproof_engine::{Change, Receipt, Write};
 use readproof_reader::Seen;
-use std::fs;
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+};
 
 use crate::{
     conversation::{Alteration, Conversation, Turn},
@@ -36,6 +39,7 @@ impl Run {
                 let call = self.some_call(random);
                 self.read_for_program(&call)
             }
+            Kind::MovedUnder => self.moved_under(random),
             Kind::Aborted => {
                 let call = self.some_call(random);
                 self.read_aborted(&call, random)
@@ -105,6 +109,51 @@ impl Run {
         self.branch(random)?;
         self.note("only now the answer comes in".to_owned());
         self.deliver(way)
+    }
+
+    /// Another process compacts or goes to the root while an answer is being decided: it must hold where it is given.
+    fn moved_under(&mut self, random: &mut Random) -> Step {
+        if self.talk().leaf.is_none() {
+            return self.idle();
+        }
+        let call = match self.last.clone() {
+            Some(last) if random.below(3) > 0 => last,
+            _ => self.some_call(random),
+        };
+        let (name, compacts) = (self.name(), random.below(2) == 0);
+        let other = RefCell::new(self.world.open()?);
+        let (at, count, moved) = (random.below(4), Cell::new(0), RefCell::new(None));
+        let hook = || {
+            if count.get() == at {
+                let mut other = other.borrow_mut();
+                let entry = if compacts {
+                    other.session_compact(&name, None).map(Some)
+                } else {
+                    other.session_branch(&name, None).map(|_| None)
+                };
+                *moved.borrow_mut() = Some(entry);
+            }
+            count.set(count.get() + 1);
+            false
+        };
+        let truth = self.world.truth(call.name);
+        let request = self.request(&call);
+        let result = self.world.engine(self.agent).read(&request, &hook);
+        match moved.into_inner().transpose()? {
+            Some(Some(entry)) => {
+                self.note("another process compacts meanwhile".to_owned());
+                self.talk().push(Turn::Compacted, Some(entry));
+            }
+            Some(None) => {
+                self.note("another process goes to the root meanwhile".to_owned());
+                self.talk().go(None);
+            }
+            None => {}
+        }
+        match self.judge(&call, &[truth], result)? {
+            Some(way) => self.deliver(way),
+            None => Ok(()),
+        }
     }
 
     fn outside(&mut self, random: &mut Random) -> Step {

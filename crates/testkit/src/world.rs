@@ -19,17 +19,20 @@ use crate::op::Random;
 /// Names a run reads, and which file each leads to.
 pub const NAMES: [(&str, &str); 11] = [
     ("small.txt", "small.txt"),
-    ("medium.rs", "medium.rs"),
     ("long.txt", "long.txt"),
     ("wide.txt", "wide.txt"),
     ("giant.txt", "giant.txt"),
+    ("link.txt", "small.txt"),
+    (".env", ".env"),
     ("forged.txt", "forged.txt"),
+    ("medium.rs", "medium.rs"),
+    ("hard.rs", "medium.rs"),
     ("crlf.txt", "crlf.txt"),
     ("sub/deep.txt", "sub/deep.txt"),
-    ("link.txt", "small.txt"),
-    ("hard.rs", "medium.rs"),
-    (".env", ".env"),
 ];
+
+/// Those of [`NAMES`] with more lines than a diff needs and fewer than an answer holds.
+pub const MIDDLING: std::ops::RangeFrom<usize> = 6..;
 
 /// A failure of the harness itself, not of the product.
 pub type Broken = Box<dyn std::error::Error>;
@@ -70,7 +73,11 @@ impl World {
         Ok(world)
     }
 
-    fn open(&self) -> Result<Engine, Broken> {
+    /// One more engine on the same workspace.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(&self) -> Result<Engine, Broken> {
         let bearings = Bearings { cwd: self.root.display().to_string(), home: None };
         let root = Root::open(&self.root)?;
         Ok(Engine::new(root, bearings, self.settings.clone(), Box::new(|| 0))?)

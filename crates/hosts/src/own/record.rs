@@ -270,7 +270,13 @@ pub struct Answered {
 impl Answered {
     /// The record of what was shown, and of nothing else.
     #[must_use]
-    pub fn new(path: &PathKey, shown: &Shown, asked: (Option<u64>, Option<u64>), rules: (Answers, Limits), at: u64) -> Self {
+    pub fn new(
+        path: &PathKey,
+        shown: &Shown,
+        asked: (Option<u64>, Option<u64>),
+        rules: (Answers, Limits),
+        at: u64,
+    ) -> Self {
         let (lines, end, part) = match shown.event(path) {
             Event::Shown { lines, end, part, .. } => (lines, end, part),
             Event::Same { .. }
@@ -317,7 +323,8 @@ impl Answered {
     pub fn event(&self) -> Event {
         let path = PathKey::new(&self.path);
         let void = Event::Void { path: path.clone() };
-        let (Some(mode), Some(Sha(hash)), Some(scope)) = (Mode::parse(&self.mode), self.hash, Scope::parse(&self.scope))
+        let (Some(mode), Some(Sha(hash)), Some(scope)) =
+            (Mode::parse(&self.mode), self.hash, Scope::parse(&self.scope))
         else {
             return void;
         };

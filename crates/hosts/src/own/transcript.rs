@@ -119,7 +119,16 @@ impl Transcript {
     /// An empty tree whose knowledge counts as `answers` says.
     #[must_use]
     pub fn new(answers: Answers) -> Self {
-        Self { answers, nodes: BTreeMap::new(), leaf: None, distrusted: false, delivered: BTreeMap::new(), moves: 0, applied: 0, lines: 0 }
+        Self {
+            answers,
+            nodes: BTreeMap::new(),
+            leaf: None,
+            distrusted: false,
+            delivered: BTreeMap::new(),
+            moves: 0,
+            applied: 0,
+            lines: 0,
+        }
     }
 
     /// Which answers are allowed.
@@ -312,25 +321,21 @@ impl Transcript {
         }
     }
 
-    /// Derives anew from the edited entry on. An edit of something before the barrier, or of another branch, changes
-    /// nothing.
+    /// Derives anew from the edited entry on, or from the first one edited before, as the entries between were derived
+    /// without knowing of it. An edit of something before the barrier, or of another branch, changes nothing.
     fn edited(&mut self, state: State, parent: Option<u64>, target: u64, block: Option<Block>) -> State {
+        let first = state.edits.first().map_or(target, |(first, _)| target.min(*first));
         let mut path = Vec::new();
-        let mut found = false;
-        for (id, node) in self.walk(parent) {
+        for (id, node) in self.walk(parent).take_while(|(id, _)| *id >= first) {
             if matches!(node.record, Record::Compact { .. }) {
                 break;
             }
             path.push((id, node.record.clone()));
-            if id == target {
-                found = true;
-                break;
-            }
         }
-        if !found {
+        let Some((start, _)) = path.last().filter(|_| path.iter().any(|(id, _)| *id == target)) else {
             return state;
-        }
-        let before = self.nodes.get(&target).and_then(|node| node.parent);
+        };
+        let before = self.nodes.get(start).and_then(|node| node.parent);
         let mut anew = self.state_at(before);
         anew.edits = state.edits;
         anew.edits.insert_mut(target, block);
@@ -375,7 +380,8 @@ impl Transcript {
             _ => None,
         };
         let changed: BTreeSet<u64> = self.nodes.values().filter_map(|node| announced(&node.record)).collect();
-        let is_listed = |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);
+        let is_listed =
+            |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);
         let listed = self.nodes.iter().filter(|(id, node)| is_listed(**id, node));
         listed.map(|(id, node)| self.listed(*id, node)).collect()
     }
