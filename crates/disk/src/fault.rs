@@ -38,7 +38,6 @@ impl Fault {
         match errno {
             Errno::NOENT => Self::Missing,
             Errno::NOTDIR => Self::NotFolder,
-            Errno::XDEV => Self::LinkOut,
             Errno::LOOP => Self::LinkLoop,
             Errno::NAMETOOLONG => Self::TooLong,
             Errno::ACCESS | Errno::PERM => Self::Denied,

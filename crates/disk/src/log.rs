@@ -258,14 +258,20 @@ impl SessionLog {
     ///
     /// # Errors
     /// [`LogError`] when the system does not let it.
-    pub fn retire(self) -> Result<(), LogError> {
-        let fail = |errno: Errno| LogError::from_io(&self.session, errno.into());
-        rustix::fs::fchmod(&self.file, Mode::RUSR).map_err(fail)?;
-        let name = format!("{}.log", self.session);
+    pub fn retire(mut self) -> Result<(), LogError> {
+        let locked = self.lock()?;
+        let log = &*locked.log;
+        let fail = |errno: Errno| LogError::from_io(&log.session, errno.into());
+        // Under the lock, so that whoever comes second leaves the log that took its place alone.
+        if !is_in_use(&log.file.metadata().map_err(|error| LogError::from_io(&log.session, error))?) {
+            return Ok(());
+        }
+        rustix::fs::fchmod(&log.file, Mode::RUSR).map_err(fail)?;
+        let name = format!("{}.log", log.session);
         for number in 1..=u32::MAX {
             let kept = format!("{name}.retired-{number}");
             let flags = rustix::fs::RenameFlags::NOREPLACE;
-            match rustix::fs::renameat_with(&self.folder, &name, &self.folder, kept, flags) {
+            match rustix::fs::renameat_with(&log.folder, &name, &log.folder, kept, flags) {
                 Err(Errno::EXIST) => {}
                 other => return other.map_err(fail),
             }
@@ -279,7 +285,7 @@ impl SessionLog {
             return Err(self.damage(line));
         }
         let found = self.file.metadata().map_err(|error| LogError::from_io(&self.session, error))?;
-        if found.nlink() == 0 || found.mode() & 0o200 == 0 {
+        if !is_in_use(&found) {
             return Err(LogError::Gone { session: self.session.clone() });
         }
         if found.len() < self.at {
@@ -332,6 +338,11 @@ fn is_sealed(body: &[u8]) -> bool {
     let Some((&CANCEL, rest)) = body.split_last() else { return false };
     let at = rest.iter().rposition(|byte| *byte == CANCEL);
     at.is_some_and(|at| rest[at + 1..] == *at.to_string().as_bytes())
+}
+
+/// Neither deleted nor retired.
+fn is_in_use(found: &Metadata) -> bool {
+    found.nlink() > 0 && found.mode() & 0o200 != 0
 }
 
 fn check_private(session: &SessionName, found: &Metadata) -> Result<(), LogError> {

@@ -154,6 +154,12 @@ mod tests {
         assert_eq!(find_workspace(&deep), top.join("repo"));
         fs::create_dir(deep.join(".readproof")).unwrap();
         assert_eq!(find_workspace(&deep), deep);
+
+        // Only root can make a test of this: a store of another user is none.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(deep.join(".readproof"), Some(12345), None).unwrap();
+            assert_eq!(find_workspace(&deep), top.join("repo"));
+        }
     }
 
     #[test]

@@ -135,23 +135,26 @@ fn appending_needs_to_be_caught_up() {
 #[test]
 fn many_append_at_once_and_all_chain() {
     let world = World::new();
-    let count = 50;
+    let count = 25;
     thread::scope(|scope| {
-        for n in 0..8 {
-            let world = &world;
-            scope.spawn(move || {
-                let mut log = world.open();
-                for i in 0..count {
-                    append(&mut log, &format!("{n}:{i}:{}", "x".repeat(i * 10)));
-                }
-            });
-        }
+        let writers: Vec<_> = (0..8)
+            .map(|n| {
+                let world = &world;
+                scope.spawn(move || {
+                    let mut log = world.open();
+                    for i in 0..count {
+                        append(&mut log, &format!("{n}:{i}:{}", "x".repeat(i * 10)));
+                    }
+                })
+            })
+            .collect();
         // A reader without a lock never takes half a line for damage.
         let mut reader = world.open();
         let mut seen = 0;
-        while seen < 8 * count {
+        while !writers.iter().all(thread::ScopedJoinHandle::is_finished) {
             seen += reader.catch_up().unwrap().len();
         }
+        assert_eq!(seen + reader.catch_up().unwrap().len(), 8 * count);
     });
     let payloads = world.open().catch_up().unwrap();
     assert_eq!(payloads.len(), 8 * count);

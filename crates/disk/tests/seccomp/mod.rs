@@ -19,6 +19,7 @@ mod numbers {
     pub const FSYNC: i64 = 74;
     pub const OPENAT: i64 = 257;
     pub const MKDIRAT: i64 = 258;
+    pub const FACCESSAT: i64 = 269;
     pub const RENAMEAT2: i64 = 316;
 }
 #[cfg(target_arch = "aarch64")]
@@ -27,10 +28,12 @@ mod numbers {
     pub const FSYNC: i64 = 82;
     pub const OPENAT: i64 = 56;
     pub const MKDIRAT: i64 = 34;
+    pub const FACCESSAT: i64 = 48;
     pub const RENAMEAT2: i64 = 276;
 }
 pub use numbers::*;
 pub const OPENAT2: i64 = 437;
+pub const FACCESSAT2: i64 = 439;
 
 const O_CREAT: u64 = 0o100;
 
