@@ -155,10 +155,18 @@ impl Held {
     }
 }
 
-/// What the model holds. Slots of one path never overlap and stand in order.
+/// What is held of one path: slots that never overlap and stand in order.
+#[derive(Clone, Debug, Default)]
+struct File {
+    held: Vec<Held>,
+    /// Text of this file that is not in `held` may still be in sight, so an edit's old bytes could stand there as well.
+    stale: bool,
+}
+
+/// What the model holds.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
-    paths: RedBlackTreeMapSync<PathKey, Arc<Vec<Held>>>,
+    paths: RedBlackTreeMapSync<PathKey, Arc<File>>,
 }
 
 impl Default for Knowledge {
@@ -170,25 +178,28 @@ impl Default for Knowledge {
 impl Knowledge {
     /// Every path something is held of, in order.
     pub fn paths(&self) -> impl Iterator<Item = (&PathKey, &[Held])> {
-        self.paths.iter().map(|(path, held)| (path, held.as_slice()))
+        self.paths.iter().map(|(path, file)| (path, file.held.as_slice())).filter(|(_, held)| !held.is_empty())
     }
 
     /// What is held of one path.
     #[must_use]
     pub fn of(&self, path: &PathKey) -> &[Held] {
-        self.paths.get(path).map_or(&[], |held| held.as_slice())
+        self.paths.get(path).map_or(&[], |file| file.held.as_slice())
     }
 
     /// The one text under which all of `lines` are held, as `answers` lets spans count.
     #[must_use]
     pub fn holds_lines(&self, path: &PathKey, lines: Lines, answers: Answers) -> Option<ContentHash> {
         let held = self.of(path);
-        let wanted = Slots::lines(lines);
         match answers {
-            Answers::Held => covering(held, wanted),
+            Answers::Held => covering_lines(held, lines),
             Answers::Seed => {
                 held.iter().find(|h| h.slots == h.shown && h.lines() == Some(lines)).map(|h| h.version.hash).or_else(
-                    || self.holds_whole(path, answers).map(|v| v.hash).filter(|_| covering(held, wanted).is_some()),
+                    || {
+                        self.holds_whole(path, answers)
+                            .map(|v| v.hash)
+                            .filter(|hash| covering_lines(held, lines) == Some(*hash))
+                    },
                 )
             }
         }
@@ -213,34 +224,50 @@ impl Knowledge {
             Event::Same { path, base, version, scope } => self.same(at, path, *base, *version, *scope),
             Event::Diff { path, base, version } => {
                 let guard = self.holds_whole(path, Answers::Held).is_some_and(|held| held.hash == *base);
-                self.set(path, if guard { whole(*version, at) } else { Vec::new() });
+                if guard { self.set(path, whole(*version, at)) } else { self.void(path) }
             }
             Event::Written { path, version } => {
-                self.set(path, if answers == Answers::Held { whole(*version, at) } else { Vec::new() });
+                if answers == Answers::Held {
+                    self.set(path, whole(*version, at))
+                } else {
+                    self.void(path)
+                }
             }
             Event::Edited { path, before, after, hunk } => {
+                let stale = self.paths.get(path).is_none_or(|file| file.stale);
                 let moved = match answers {
-                    Answers::Held => edited(self.of(path), *before, *after, *hunk, at),
-                    Answers::Seed => None,
+                    Answers::Held if !stale => edited(self.of(path), *before, *after, *hunk, at),
+                    Answers::Held | Answers::Seed => None,
                 };
-                self.set(path, moved.unwrap_or_default());
+                match moved {
+                    Some(held) => self.set(path, held),
+                    None => self.void(path),
+                }
             }
             Event::Refreshed { paths, scope } => {
                 for path in paths {
                     self.refresh(path, *scope);
                 }
             }
-            Event::Void { path } => self.set(path, Vec::new()),
+            Event::Void { path } => self.void(path),
             Event::Compacted => *self = Self::default(),
         }
     }
 
+    /// What is held now; once that is a whole text, no other is in sight.
     fn set(&mut self, path: &PathKey, held: Vec<Held>) {
-        if held.is_empty() {
-            self.paths.remove_mut(path);
-        } else {
-            self.paths.insert_mut(path.clone(), Arc::new(held));
-        }
+        let is_whole = matches!(held.as_slice(), [only] if only.slots == Slots::whole(only.version.total));
+        let stale = !is_whole && self.paths.get(path).is_some_and(|file| file.stale);
+        self.paths.insert_mut(path.clone(), Arc::new(File { held, stale }));
+    }
+
+    /// What is left after something was taken that may still be in sight.
+    fn take(&mut self, path: &PathKey, held: Vec<Held>) {
+        self.paths.insert_mut(path.clone(), Arc::new(File { held, stale: true }));
+    }
+
+    fn void(&mut self, path: &PathKey) {
+        self.take(path, Vec::new());
     }
 
     fn show(
@@ -252,7 +279,8 @@ impl Knowledge {
         end: bool,
         part: Option<u32>,
     ) {
-        let mut held = self.of(path).to_vec();
+        let seen = lines.map(Lines::last).max(part).unwrap_or(0);
+        let mut held = self.passed(path, version, seen);
         if let Some(line) = part {
             held = without(&held, Slots { from: line, to: line.saturating_add(1) });
         }
@@ -260,22 +288,13 @@ impl Knowledge {
             // The file was seen to end there, so no older line beyond is left.
             held = without(&held, Slots { from: version.total.saturating_add(1), to: u32::MAX });
         }
-        if let Some(lines) = lines {
-            // A line was seen at or behind where an older text ended, so the file does not end there, and its last line,
-            // if it had no terminator, has one now.
-            let ends = held.iter().find(|h| h.end() && h.version.total < lines.last()).map(|h| h.version.total);
-            if let Some(total) = ends {
-                held = without(&held, Slots { from: total, to: total.saturating_add(2) });
-            }
-        }
-        let from = lines.map(Slots::lines);
-        let slots = match (from, end) {
-            (Some(lines), true) => Some(Slots { from: lines.from, to: version.total.saturating_add(2) }),
-            (Some(lines), false) => Some(lines),
-            (None, true) => Some(Slots::end_of(version.total)),
-            (None, false) => None,
+        let tail = Slots::end_of(version.total);
+        let slots = match (lines.map(Slots::lines), end) {
+            (Some(lines), true) if lines.to == tail.from => [Some(Slots { to: tail.to, ..lines }), None],
+            (lines, true) => [lines, Some(tail)],
+            (lines, false) => [lines, None],
         };
-        if let Some(slots) = slots {
+        for slots in slots.into_iter().flatten() {
             held = placed(&held, Held { slots, shown: slots, version, at });
         }
         self.set(path, held);
@@ -286,17 +305,24 @@ impl Knowledge {
         let held = self.of(path);
         let lines = scope.lines(version.total);
         let needed = lines.map_or(Slots::end_of(version.total), Slots::lines);
-        if covering(held, needed) != Some(base) || (scope == Scope::Full && base != version.hash) {
-            return self.set(path, Vec::new());
+        let relied = lines.map_or_else(|| covering(held, needed), |lines| covering_lines(held, lines));
+        if relied != Some(base) || (scope == Scope::Full && base != version.hash) {
+            return self.void(path);
         }
-        let mut held = held.to_vec();
+        // The model is told, by the marker or by where it stops, that no older line beyond is left.
+        let end = Slots::end_of(version.total);
+        let mut held = self.passed(path, version, version.total);
+        let ends_there = held.iter().any(|h| h.end() && h.version.total == version.total);
+        let left = without(&held, Slots { from: if ends_there { end.to } else { end.from }, to: u32::MAX });
+        if left != held {
+            self.take(path, left.clone());
+            held = left;
+        }
         if base != version.hash {
             held = placed(&held, Held { slots: needed, shown: needed, version, at });
         }
-        let end = Slots::end_of(version.total);
         if scope == Scope::Full && covering(&held, end) != Some(version.hash) {
             // The marker names the number of lines, so the end is known from here on.
-            held = without(&held, Slots { from: end.from, to: u32::MAX });
             held = placed(&held, Held { slots: end, shown: end, version, at });
         }
         self.set(path, held);
@@ -313,7 +339,23 @@ impl Knowledge {
                 without(held, Slots { from: taken.from, to: if last { u32::MAX } else { taken.to } })
             }
         };
-        self.set(path, left);
+        if left.as_slice() != self.of(path) {
+            self.take(path, left);
+        }
+    }
+
+    /// What is left once line `seen` of `version` was seen: an older end at or before it is none any more, and the line
+    /// before that end may have been without terminator.
+    fn passed(&mut self, path: &PathKey, version: Version, seen: u32) -> Vec<Held> {
+        let held = self.of(path);
+        let mut left = held.to_vec();
+        for h in held.iter().filter(|h| h.end() && h.version.hash != version.hash && h.slots.to - 1 <= seen) {
+            left = without(&left, Slots { from: h.version.total, to: h.slots.to });
+        }
+        if left != held {
+            self.take(path, left.clone());
+        }
+        left
     }
 }
 
@@ -334,6 +376,12 @@ fn covering(held: &[Held], wanted: Slots) -> Option<ContentHash> {
         next = h.slots.to;
     }
     hash.filter(|_| next >= wanted.to)
+}
+
+/// The same for lines: the end of a text is none.
+fn covering_lines(held: &[Held], lines: Lines) -> Option<ContentHash> {
+    let no_end = held.iter().all(|h| !h.end() || !(lines.first()..=lines.last()).contains(&(h.slots.to - 1)));
+    covering(held, Slots::lines(lines)).filter(|_| no_end)
 }
 
 /// What is left when `taken` goes.
@@ -368,7 +416,13 @@ fn placed(held: &[Held], new: Held) -> Vec<Held> {
 /// of another text among which the edited bytes might stand as well.
 fn edited(held: &[Held], before: Version, after: Version, hunk: Hunk, at: Place) -> Option<Vec<Held>> {
     let touched = Slots::lines(hunk.old);
-    if held.iter().any(|h| h.version.hash != before.hash) || covering(held, touched).is_none() {
+    // Where an edited last line ends shows only where the end of the file does.
+    let needed = if hunk.old.last() == before.total { Slots { to: touched.to + 1, ..touched } } else { touched };
+    let adds_up = before.total.checked_sub(hunk.old.count()).and_then(|rest| rest.checked_add(hunk.new_count));
+    if adds_up != Some(after.total) {
+        return None;
+    }
+    if held.iter().any(|h| h.version.hash != before.hash) || covering(held, needed).is_none() {
         return None;
     }
     let shifted = |slot: u32| (slot - touched.to) + touched.from + hunk.new_count;

@@ -87,10 +87,12 @@ impl MetaV1 {
             None => None,
         };
         let scope = Scope::parse(raw.scope_key?)?;
-        let (start, end) = (raw.range_start?, raw.range_end?);
+        let (start, end, total_lines) = (raw.range_start?, raw.range_end?, raw.total_lines?);
         let scope_fits = match scope {
-            Scope::Full => true,
-            Scope::Lines(lines) => (start, end) == (u64::from(lines.first()), u64::from(lines.last())),
+            Scope::Full => (start, end) == (1, total_lines),
+            Scope::Lines(lines) => {
+                end <= total_lines && (start, end) == (u64::from(lines.first()), u64::from(lines.last()))
+            }
         };
         let mode_fits = match mode {
             Mode::Full | Mode::BaselineFallback => true,
@@ -104,7 +106,7 @@ impl MetaV1 {
             served: ContentHash::parse(raw.served_hash?)?,
             base,
             mode,
-            total_lines: raw.total_lines?,
+            total_lines,
             range_start: start,
             range_end: end,
             bytes: raw.bytes?,

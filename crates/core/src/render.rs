@@ -62,6 +62,7 @@ impl Window {
             let line = text.line(asked.first());
             let shown = line.floor_char_boundary(most);
             let part = Part { line: asked.first(), bytes: line.len(), shown };
+            let scope = Lines::new(part.line, part.line).map_or(scope, Scope::Lines);
             return Self { scope, lines: None, bytes: shown, end: false, part: Some(part), cut: true };
         };
         let cut = lines != asked;

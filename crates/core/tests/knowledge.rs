@@ -8,7 +8,7 @@
 //! What is held is written the same way: `A1-1@1 B2-3@2 A4-5.@1 /y C1-8.@3`.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use readproof_core::{
     knowledge::{Event, Held, Hunk, Knowledge},
@@ -453,7 +453,7 @@ impl Slots {
     fn of(held: &[Held]) -> Self {
         let mut slots = BTreeMap::new();
         for held in held {
-            let lines = held.lines().map_or(1..=0, |lines| lines.first()..=lines.last());
+            let lines = held.lines().into_iter().flat_map(|lines| lines.first()..=lines.last());
             let end = held.end().then(|| held.version().total + 1);
             slots.extend(lines.chain(end).map(|slot| (slot, held.version())));
         }
@@ -471,7 +471,7 @@ impl Slots {
 
     fn show(&mut self, version: Version, lines: Option<Lines>, end: bool, part: Option<u32>) {
         part.map(|line| self.0.remove(&line));
-        for line in lines.map_or(1..=0, |lines| lines.first()..=lines.last()) {
+        for line in lines.into_iter().flat_map(|lines| lines.first()..=lines.last()) {
             self.0.insert(line, version);
         }
         if end {
@@ -480,11 +480,13 @@ impl Slots {
         }
     }
 
-    fn same(&mut self, base: ContentHash, version: Version, scope: Scope) {
+    /// Whether its guard held.
+    fn same(&mut self, base: ContentHash, version: Version, scope: Scope) -> bool {
         let needed = needed(version, scope);
         let relied = self.one(needed.clone()).map(|version| version.hash);
         if relied != Some(base) || (scope == Scope::Full && base != version.hash) {
-            return self.0.clear();
+            self.0.clear();
+            return false;
         }
         for slot in needed {
             self.0.insert(slot, version);
@@ -493,13 +495,16 @@ impl Slots {
             self.0.retain(|slot, _| *slot <= version.total);
             self.0.insert(version.total + 1, version);
         }
+        true
     }
 
-    fn edit(&mut self, before: Version, after: Version, hunk: Hunk) {
+    /// Whether its place could be told.
+    fn edit(&mut self, before: Version, after: Version, hunk: Hunk) -> bool {
         let touched = hunk.old.first()..=hunk.old.last();
         let placed = self.0.values().all(|version| *version == before) && self.one(touched.clone()).is_some();
         if !placed {
-            return self.0.clear();
+            self.0.clear();
+            return false;
         }
         let mut moved: BTreeMap<u32, Version> = BTreeMap::new();
         for slot in self.0.keys().filter(|slot| !touched.contains(slot)) {
@@ -508,6 +513,7 @@ impl Slots {
         }
         moved.extend((0..hunk.new_count).map(|n| (touched.start() + n, after)));
         self.0 = moved;
+        true
     }
 
     fn refresh(&mut self, scope: Scope) {
@@ -526,9 +532,9 @@ fn needed(version: Version, scope: Scope) -> std::ops::RangeInclusive<u32> {
     scope.lines(version.total).map_or(version.total + 1..=version.total + 1, |lines| lines.first()..=lines.last())
 }
 
-/// All paths, one slot at a time.
+/// All paths, one slot at a time, and those of which other text may still be in sight.
 #[derive(Clone, Debug, Default)]
-struct Model(BTreeMap<PathKey, Slots>);
+struct Model(BTreeMap<PathKey, Slots>, BTreeSet<PathKey>);
 
 impl Model {
     fn of(&mut self, path: &PathKey) -> &mut Slots {
@@ -536,19 +542,48 @@ impl Model {
     }
 
     fn apply(&mut self, event: &Event) {
+        let (mut whole, mut lost) = (Vec::new(), Vec::new());
         match event {
-            Event::Shown { path, version, lines, end, part } => self.of(path).show(*version, *lines, *end, *part),
-            Event::Same { path, base, version, scope } => self.of(path).same(*base, *version, *scope),
+            Event::Shown { path, version, lines, end, part } => {
+                self.of(path).show(*version, *lines, *end, *part);
+                let all = lines.is_none_or(|lines| lines.first() == 1) && lines.is_some() == (version.total > 0);
+                whole.extend((all && *end).then_some(path));
+            }
+            Event::Same { path, base, version, scope } => {
+                let held = self.of(path).same(*base, *version, *scope);
+                lost.extend((!held).then_some(path));
+            }
             Event::Diff { path, base, version } => {
                 let guard = self.of(path).whole().is_some_and(|held| held.hash == *base);
                 *self.of(path) = if guard { Slots::all(*version) } else { Slots::default() };
+                if guard { whole.push(path) } else { lost.push(path) }
             }
-            Event::Written { path, version } => *self.of(path) = Slots::all(*version),
-            Event::Edited { path, before, after, hunk } => self.of(path).edit(*before, *after, *hunk),
-            Event::Refreshed { paths, scope } => paths.iter().for_each(|path| self.of(path).refresh(*scope)),
-            Event::Void { path } => self.of(path).0.clear(),
-            Event::Compacted => self.0.clear(),
+            Event::Written { path, version } => {
+                *self.of(path) = Slots::all(*version);
+                whole.push(path);
+            }
+            Event::Edited { path, before, after, hunk } => {
+                let placed = !self.1.contains(path) && self.of(path).edit(*before, *after, *hunk);
+                if !placed {
+                    self.of(path).0.clear();
+                    lost.push(path);
+                }
+            }
+            Event::Refreshed { paths, scope } => {
+                for path in paths {
+                    let before = self.of(path).clone();
+                    self.of(path).refresh(*scope);
+                    lost.extend((*self.of(path) != before).then_some(path));
+                }
+            }
+            Event::Void { path } => {
+                self.of(path).0.clear();
+                lost.push(path);
+            }
+            Event::Compacted => *self = Self::default(),
         }
+        self.1.extend(lost.into_iter().cloned());
+        self.1.retain(|path| !whole.contains(&path));
     }
 }
 
