@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How many operations count as "shortly before".
-const RECENT: usize = 6;
+const RECENT: usize = 8;
 
 /// What a run came to.
 pub struct Outcome {
@@ -155,7 +155,8 @@ impl Run {
     pub(crate) fn some_call(&self, random: &mut Random) -> Call {
         // Files of middling length are where every kind of answer can occur.
         let names = if random.below(2) == 0 { &NAMES[..] } else { &NAMES[MIDDLING] };
-        let (name, _) = random.pick(names).copied().unwrap_or(NAMES[0]);
+        let (any, _) = random.pick(names).copied().unwrap_or(NAMES[0]);
+        let name = self.last.as_ref().filter(|_| random.below(3) == 0).map_or(any, |last| last.name);
         self.call_of(name, random)
     }
 

@@ -28,7 +28,9 @@ impl Run {
             }
             Kind::ReadAgain => {
                 let Some(last) = self.last.clone() else { return self.idle() };
-                let call = if random.below(3) == 0 { self.call_of(last.name, random) } else { last };
+                let whole = Call { name: last.name, offset: None, limit: None };
+                let other = self.call_of(last.name, random);
+                let call = random.pick(&[whole, other, last]).cloned().unwrap_or_else(|| self.some_call(random));
                 self.read(&call, random)
             }
             Kind::ReadFresh => {
@@ -181,7 +183,7 @@ impl Run {
         if name == ".env" {
             return self.idle();
         }
-        let content = some_text(random);
+        let content = some_text(self.world.shape(), random);
         let seen = Seen::Write { path: name.to_owned(), content: content.clone() };
         self.note(format!("the agent writes {name}"));
         let receipt = self.change(name, Change::Whole(content))?;
@@ -200,7 +202,8 @@ impl Run {
 
     fn edit(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
-        let Some((old, new)) = self.world.truth(name).and_then(|text| some_edit(&text, random)) else {
+        let shape = self.world.shape();
+        let Some((old, new)) = self.world.truth(name).and_then(|text| some_edit(&text, shape, random)) else {
             return self.idle();
         };
         if name == ".env" {

@@ -34,6 +34,15 @@ pub const NAMES: [(&str, &str); 11] = [
 /// Those of [`NAMES`] with more lines than a diff needs and fewer than an answer holds.
 pub const MIDDLING: std::ops::RangeFrom<usize> = 6..;
 
+/// What texts are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Lines that mostly differ, files of every length.
+    Ample,
+    /// A handful of lines that are mostly alike: whatever can be confused will be.
+    Tiny,
+}
+
 /// A failure of the harness itself, not of the product.
 pub type Broken = Box<dyn std::error::Error>;
 
@@ -43,6 +52,7 @@ pub struct World {
     root: PathBuf,
     settings: Settings,
     engines: Vec<Engine>,
+    shape: Shape,
     /// Earlier texts of each file.
     history: BTreeMap<String, Vec<String>>,
 }
@@ -56,14 +66,15 @@ impl World {
         let dir = tempfile::tempdir()?;
         let root = dir.path().canonicalize()?;
         let mut random = Random::new(seed);
+        let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
         let answers = if random.below(5) == 0 { Answers::Seed } else { Answers::Held };
         let limits = Limits { answer_lines: 40, answer_bytes: 2500, diff_bytes: 20_000, diff_lines: 400 };
         let settings = Settings { limits, answers, ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
-        let mut world = Self { dir, root, settings, engines: Vec::new(), history: BTreeMap::new() };
+        let mut world = Self { dir, root, settings, engines: Vec::new(), shape, history: BTreeMap::new() };
         for (name, file) in NAMES {
             if name == file {
-                let text = first_text(name, &mut random);
+                let text = first_text(name, shape, &mut random);
                 world.put(name, &text)?;
             }
         }
@@ -97,6 +108,12 @@ impl World {
         let at = which % self.engines.len();
         self.engines[at] = self.open()?;
         Ok(())
+    }
+
+    /// What its texts are made of.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
     }
 
     /// The limits in force.
@@ -143,7 +160,7 @@ impl World {
     /// When it cannot be written.
     pub fn change(&mut self, name: &str, random: &mut Random) -> Result<(), Broken> {
         let old = self.truth(name).unwrap_or_default();
-        let new = changed(&old, random);
+        let new = changed(&old, self.shape, random);
         if random.below(6) == 0 {
             // Deleted and made anew: another inode, and the hard link goes its own way.
             match fs::remove_file(self.root.join(target(name))) {
@@ -207,7 +224,10 @@ pub fn hard_links() -> HardLinks {
     HardLinks::Allow
 }
 
-fn line(random: &mut Random) -> String {
+fn line(shape: Shape, random: &mut Random) -> String {
+    if shape == Shape::Tiny {
+        return ["a", "b", "c", ""][random.below(4)].to_owned();
+    }
     const WORDS: [&str; 8] = ["let", "x", "=", "return", "über", "日本", "{", "}"];
     let count = random.below(6);
     let mut text: Vec<String> = (0..count).map(|_| (*random.pick(&WORDS).unwrap_or(&"")).to_owned()).collect();
@@ -218,43 +238,47 @@ fn line(random: &mut Random) -> String {
     text.join(" ")
 }
 
-fn lines(count: usize, random: &mut Random, end: &str) -> String {
-    (0..count).map(|_| line(random) + end).collect()
+fn lines(count: usize, shape: Shape, random: &mut Random, end: &str) -> String {
+    (0..count).map(|_| line(shape, random) + end).collect()
 }
 
-fn first_text(name: &str, random: &mut Random) -> String {
+fn first_text(name: &str, shape: Shape, random: &mut Random) -> String {
     match name {
+        ".env" => "SECRET=1\nOTHER=2\n".to_owned(),
+        _ if shape == Shape::Tiny => {
+            let count = random.below(7);
+            lines(count, shape, random, "\n")
+        }
         "small.txt" => {
             let count = random.below(12);
-            lines(count, random, "\n")
+            lines(count, shape, random, "\n")
         }
-        "long.txt" => lines(90, random, "\n"),
+        "long.txt" => lines(90, shape, random, "\n"),
         "wide.txt" => (0..12).map(|n| format!("{n} {}\n", "w".repeat(300 + n))).collect(),
         "giant.txt" => format!("{}\nsecond\n", "g".repeat(4000)),
         "forged.txt" => {
             let start = ["[readcache: unchanged, 3 lines]\n", "plain\n[readcache: unchanged in lines 1-2 of 9]\n"];
             let first = random.pick(&start).copied().unwrap_or_default();
-            format!("{first}{}", lines(20, random, "\n"))
+            format!("{first}{}", lines(20, shape, random, "\n"))
         }
-        "crlf.txt" => lines(25, random, "\r\n"),
-        ".env" => "SECRET=1\nOTHER=2\n".to_owned(),
+        "crlf.txt" => lines(25, shape, random, "\r\n"),
         _ => {
             let count = 25 + random.below(12);
-            lines(count, random, "\n")
+            lines(count, shape, random, "\n")
         }
     }
 }
 
 /// One of the ways in which text changes.
-fn changed(old: &str, random: &mut Random) -> String {
+fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
     let mut parts: Vec<String> = old.split_inclusive('\n').map(str::to_owned).collect();
     let at = random.below(parts.len() + 1);
     match random.below(12) {
-        0..=2 => parts.insert(at, line(random) + "\n"),
+        0..=2 => parts.insert(at, line(shape, random) + "\n"),
         3 | 4 if at < parts.len() => {
             parts.remove(at);
         }
-        5..=7 if at < parts.len() => parts[at] = line(random) + "\n",
+        5..=7 if at < parts.len() => parts[at] = line(shape, random) + "\n",
         8 if at < parts.len() => {
             let text = parts[at].trim_end_matches('\n').to_owned();
             parts[at] = text + " \n";
@@ -265,17 +289,17 @@ fn changed(old: &str, random: &mut Random) -> String {
         10 => return format!("{old}\n"),
         11 if random.below(3) == 0 => return String::new(),
         11 => {
-            let count = random.below(60);
-            return lines(count, random, "\n");
+            let count = random.below(if shape == Shape::Tiny { 7 } else { 60 });
+            return lines(count, shape, random, "\n");
         }
-        _ => parts.push(line(random) + "\n"),
+        _ => parts.push(line(shape, random) + "\n"),
     }
     parts.concat()
 }
 
 /// Something that occurs exactly once in a text, and what to put in its place.
 #[must_use]
-pub fn some_edit(text: &str, random: &mut Random) -> Option<(String, String)> {
+pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(String, String)> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     for _ in 0..6 {
         let from = *random.pick(&starts)?;
@@ -285,8 +309,8 @@ pub fn some_edit(text: &str, random: &mut Random) -> Option<(String, String)> {
         if text.match_indices(old).count() == 1 && text.find(old) == text.rfind(old) {
             let new = match random.below(4) {
                 0 => String::new(),
-                1 => line(random),
-                2 => lines(2, random, "\n"),
+                1 => line(shape, random),
+                2 => lines(2, shape, random, "\n"),
                 _ => old.replace('\n', ""),
             };
             return Some((old.to_owned(), new));
@@ -297,9 +321,9 @@ pub fn some_edit(text: &str, random: &mut Random) -> Option<(String, String)> {
 
 /// A whole new text for a file.
 #[must_use]
-pub fn some_text(random: &mut Random) -> String {
-    let count = random.below(50);
-    let mut text = lines(count, random, "\n");
+pub fn some_text(shape: Shape, random: &mut Random) -> String {
+    let count = random.below(if shape == Shape::Tiny { 7 } else { 50 });
+    let mut text = lines(count, shape, random, "\n");
     if random.below(3) == 0 {
         text.push_str("end");
     }
