@@ -128,15 +128,24 @@ pub struct Op {
     pub seed: u64,
 }
 
+/// The weights of one run: about half of the runs leave out about half of the kinds, so that those that stay meet more
+/// often than they would by chance.
+fn weights(random: &mut Random) -> Vec<(Kind, usize)> {
+    let swarm = random.below(2) == 0;
+    let mut keep = |kind: Kind| !swarm || matches!(kind, Kind::Read | Kind::ReadAgain) || random.below(2) == 0;
+    WEIGHTS.iter().filter(|(kind, _)| keep(*kind)).copied().collect()
+}
+
 /// The operations of one run.
 #[must_use]
 pub fn script(seed: u64, length: usize) -> Vec<Op> {
     let mut random = Random::new(seed);
-    let total: usize = WEIGHTS.iter().map(|(_, weight)| weight).sum();
+    let weights = weights(&mut random);
+    let total: usize = weights.iter().map(|(_, weight)| weight).sum();
     let mut ops: Vec<Op> = (0..length)
         .map(|_| {
             let mut at = random.below(total);
-            let kind = WEIGHTS.iter().find(|(_, weight)| {
+            let kind = weights.iter().find(|(_, weight)| {
                 let here = at < *weight;
                 at = at.wrapping_sub(if here { 0 } else { *weight });
                 here

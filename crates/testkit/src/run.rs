@@ -154,8 +154,10 @@ impl Run {
 
     pub(crate) fn some_call(&self, random: &mut Random) -> Call {
         // Files of middling length are where every kind of answer can occur.
-        let names = if random.below(2) == 0 { &NAMES[..] } else { &NAMES[MIDDLING] };
-        let (any, _) = random.pick(names).copied().unwrap_or(NAMES[0]);
+        let names = self.world.names();
+        let middling = random.below(2) == 0 && names.len() == NAMES.len();
+        let names = if middling { &MIDDLING[..] } else { names };
+        let any = random.pick(names).copied().unwrap_or(NAMES[0].0);
         let name = self.last.as_ref().filter(|_| random.below(3) == 0).map_or(any, |last| last.name);
         self.call_of(name, random)
     }
@@ -164,8 +166,14 @@ impl Run {
     pub(crate) fn call_of(&self, name: &'static str, random: &mut Random) -> Call {
         let total = self.world.truth(name).map_or(0, |text| text.lines().count());
         let mut call = Call { name, offset: None, limit: None };
-        if random.below(2) == 0 {
-            return call;
+        let half = (total / 2) as u64;
+        match random.below(10) {
+            0..=4 => return call,
+            // Pages that meet, the last with or without its end in sight.
+            5 => return Call { limit: Some(half.max(1)), ..call },
+            6 => return Call { offset: Some(half + 1), limit: Some((total as u64 - half).max(1)), ..call },
+            7 => return Call { offset: Some(half + 1), ..call },
+            _ => {}
         }
         if random.below(6) > 0 {
             let beyond = usize::from(random.below(12) == 0) * 3;

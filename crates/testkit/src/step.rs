@@ -174,7 +174,7 @@ impl Run {
     fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
             Some(last) if random.below(3) > 0 => last.name,
-            _ => random.pick(&NAMES).map_or(NAMES[0].0, |(name, _)| name),
+            _ => random.pick(self.world.names()).copied().unwrap_or(NAMES[0].0),
         }
     }
 

@@ -18,12 +18,12 @@ use crate::op::Random;
 
 /// Names a run reads, and which file each leads to.
 pub const NAMES: [(&str, &str); 11] = [
+    (".env", ".env"),
     ("small.txt", "small.txt"),
     ("long.txt", "long.txt"),
     ("wide.txt", "wide.txt"),
     ("giant.txt", "giant.txt"),
     ("link.txt", "small.txt"),
-    (".env", ".env"),
     ("forged.txt", "forged.txt"),
     ("medium.rs", "medium.rs"),
     ("hard.rs", "medium.rs"),
@@ -31,8 +31,8 @@ pub const NAMES: [(&str, &str); 11] = [
     ("sub/deep.txt", "sub/deep.txt"),
 ];
 
-/// Those of [`NAMES`] with more lines than a diff needs and fewer than an answer holds.
-pub const MIDDLING: std::ops::RangeFrom<usize> = 6..;
+/// Names of files with more lines than a diff needs and fewer than an answer holds.
+pub const MIDDLING: [&str; 5] = ["forged.txt", "medium.rs", "hard.rs", "crlf.txt", "sub/deep.txt"];
 
 /// What texts are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,9 @@ pub enum Shape {
     /// A handful of lines that are mostly alike: whatever can be confused will be.
     Tiny,
 }
+
+/// Lines of a tiny text, at most; a diff of one can still be shorter than the text.
+const TINY: usize = 16;
 
 /// A failure of the harness itself, not of the product.
 pub type Broken = Box<dyn std::error::Error>;
@@ -53,6 +56,7 @@ pub struct World {
     settings: Settings,
     engines: Vec<Engine>,
     shape: Shape,
+    names: Vec<&'static str>,
     /// Earlier texts of each file.
     history: BTreeMap<String, Vec<String>>,
 }
@@ -71,7 +75,7 @@ impl World {
         let limits = Limits { answer_lines: 40, answer_bytes: 2500, diff_bytes: 20_000, diff_lines: 400 };
         let settings = Settings { limits, answers, ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
-        let mut world = Self { dir, root, settings, engines: Vec::new(), shape, history: BTreeMap::new() };
+        let mut world = Self { dir, root, settings, engines: Vec::new(), shape, names: some_names(&mut random), history: BTreeMap::new() };
         for (name, file) in NAMES {
             if name == file {
                 let text = first_text(name, shape, &mut random);
@@ -108,6 +112,12 @@ impl World {
         let at = which % self.engines.len();
         self.engines[at] = self.open()?;
         Ok(())
+    }
+
+    /// The names this run is about.
+    #[must_use]
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
     }
 
     /// What its texts are made of.
@@ -204,6 +214,16 @@ impl World {
     }
 }
 
+/// All names, or a few files under all their names, so that things meet.
+fn some_names(random: &mut Random) -> Vec<&'static str> {
+    let all = NAMES.map(|(name, _)| name);
+    if random.below(2) == 0 {
+        return all.to_vec();
+    }
+    let files: Vec<&str> = (0..1 + random.below(2)).map(|_| NAMES[1 + random.below(NAMES.len() - 1)].1).collect();
+    all.into_iter().filter(|name| files.contains(&target(name))).collect()
+}
+
 /// The file a name leads to at first.
 #[must_use]
 pub fn target(name: &str) -> &str {
@@ -226,7 +246,7 @@ pub fn hard_links() -> HardLinks {
 
 fn line(shape: Shape, random: &mut Random) -> String {
     if shape == Shape::Tiny {
-        return ["a", "b", "c", ""][random.below(4)].to_owned();
+        return ["a", "b", "c", ""][random.below(4)].repeat(40);
     }
     const WORDS: [&str; 8] = ["let", "x", "=", "return", "über", "日本", "{", "}"];
     let count = random.below(6);
@@ -246,7 +266,7 @@ fn first_text(name: &str, shape: Shape, random: &mut Random) -> String {
     match name {
         ".env" => "SECRET=1\nOTHER=2\n".to_owned(),
         _ if shape == Shape::Tiny => {
-            let count = random.below(7);
+            let count = random.below(TINY);
             lines(count, shape, random, "\n")
         }
         "small.txt" => {
@@ -279,6 +299,11 @@ fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
             parts.remove(at);
         }
         5..=7 if at < parts.len() => parts[at] = line(shape, random) + "\n",
+        8 if random.below(2) == 0 => {
+            // The end moves.
+            let keep = parts.len().saturating_sub(1 + random.below(3));
+            parts.truncate(keep);
+        }
         8 if at < parts.len() => {
             let text = parts[at].trim_end_matches('\n').to_owned();
             parts[at] = text + " \n";
@@ -289,7 +314,7 @@ fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
         10 => return format!("{old}\n"),
         11 if random.below(3) == 0 => return String::new(),
         11 => {
-            let count = random.below(if shape == Shape::Tiny { 7 } else { 60 });
+            let count = random.below(if shape == Shape::Tiny { TINY } else { 60 });
             return lines(count, shape, random, "\n");
         }
         _ => parts.push(line(shape, random) + "\n"),
@@ -322,7 +347,7 @@ pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(Strin
 /// A whole new text for a file.
 #[must_use]
 pub fn some_text(shape: Shape, random: &mut Random) -> String {
-    let count = random.below(if shape == Shape::Tiny { 7 } else { 50 });
+    let count = random.below(if shape == Shape::Tiny { TINY } else { 50 });
     let mut text = lines(count, shape, random, "\n");
     if random.below(3) == 0 {
         text.push_str("end");
