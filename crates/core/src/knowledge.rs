@@ -45,6 +45,13 @@ pub enum Event {
         /// The lines it vouches for.
         scope: Scope,
     },
+    /// A marker is on its way: the model may learn from it how many lines there are, and nothing else.
+    Told {
+        /// The file.
+        path: PathKey,
+        /// The text it speaks of.
+        version: Version,
+    },
     /// A diff of the whole file was shown.
     Diff {
         /// The file.
@@ -222,6 +229,10 @@ impl Knowledge {
         match event {
             Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
             Event::Same { path, base, version, scope } => self.same(at, path, *base, *version, *scope),
+            Event::Told { path, version } => {
+                let left = self.told(path, *version);
+                self.set(path, left);
+            }
             Event::Diff { path, base, version } => {
                 let guard = self.holds_whole(path, Answers::Held).is_some_and(|held| held.hash == *base);
                 if guard { self.set(path, whole(*version, at)) } else { self.void(path) }
@@ -309,23 +320,28 @@ impl Knowledge {
         if relied != Some(base) || (scope == Scope::Full && base != version.hash) {
             return self.void(path);
         }
-        // The model is told, by the marker or by where it stops, that no older line beyond is left.
-        let end = Slots::end_of(version.total);
-        let mut held = self.passed(path, version, version.total);
-        let ends_there = held.iter().any(|h| h.end() && h.version.total == version.total);
-        let left = without(&held, Slots { from: if ends_there { end.to } else { end.from }, to: u32::MAX });
-        if left != held {
-            self.take(path, left.clone());
-            held = left;
-        }
+        let mut held = self.told(path, version);
         if base != version.hash {
             held = placed(&held, Held { slots: needed, shown: needed, version, at });
         }
+        let end = Slots::end_of(version.total);
         if scope == Scope::Full && covering(&held, end) != Some(version.hash) {
             // The marker names the number of lines, so the end is known from here on.
             held = placed(&held, Held { slots: end, shown: end, version, at });
         }
         self.set(path, held);
+    }
+
+    /// What is left once the model knows, by a marker or by where it stops, that no older line beyond is left.
+    fn told(&mut self, path: &PathKey, version: Version) -> Vec<Held> {
+        let held = self.passed(path, version, version.total);
+        let end = Slots::end_of(version.total);
+        let ends_there = held.iter().any(|h| h.end() && h.version.total == version.total);
+        let left = without(&held, Slots { from: if ends_there { end.to } else { end.from }, to: u32::MAX });
+        if left != held {
+            self.take(path, left.clone());
+        }
+        left
     }
 
     fn refresh(&mut self, path: &PathKey, scope: Scope) {

@@ -581,6 +581,8 @@ impl Model {
                 lost.push(path);
             }
             Event::Compacted => *self = Self::default(),
+            // It only takes, as a marker does; its own test stands below.
+            Event::Told { .. } => {}
         }
         self.1.extend(lost.into_iter().cloned());
         self.1.retain(|path| !whole.contains(&path));
@@ -607,6 +609,7 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
         | Event::Written { .. }
         | Event::Refreshed { .. }
         | Event::Void { .. }
+        | Event::Told { .. }
         | Event::Compacted => false,
     }
 }
@@ -780,7 +783,7 @@ fn event_path(event: &Event) -> Option<&PathKey> {
         | Event::Written { path, .. }
         | Event::Edited { path, .. }
         | Event::Void { path } => Some(path),
-        Event::Refreshed { .. } | Event::Compacted => None,
+        Event::Told { .. } | Event::Refreshed { .. } | Event::Compacted => None,
     }
 }
 
@@ -793,6 +796,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Edited { .. } => "edited",
         Event::Refreshed { .. } => "refreshed",
         Event::Void { .. } => "void",
+        Event::Told { .. } => "told",
         Event::Compacted => "compacted",
     }
 }
@@ -823,4 +827,19 @@ fn an_edit_with_an_absurd_count_is_no_panic() {
     let (path, before, after) = (PathKey::new("x"), version("A"), version("F"));
     knowledge.apply(2, &Event::Edited { path, before, after, hunk }, Answers::Held);
     assert_eq!(draw(&knowledge), "");
+}
+
+#[test]
+fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
+    let told = |branch: &str, total: u32| {
+        let mut knowledge = known(branch, Answers::Held);
+        let version = Version { hash: ContentHash::of(b"told"), total };
+        knowledge.apply(9, &Event::Told { path: PathKey::new("p"), version }, Answers::Held);
+        draw(&knowledge)
+    };
+    let all = draw(&known("show A1-5.", Answers::Held));
+    assert_eq!(told("show A1-5.", 5), all, "the same number of lines says nothing new");
+    assert_eq!(told("show A1-5.", 3), draw(&known("show A1-3", Answers::Held)), "lines beyond are gone");
+    assert_eq!(told("show A1-5.", 9), draw(&known("show A1-4", Answers::Held)), "the file goes on");
+    assert_eq!(told("", 5), "", "nothing is held of it");
 }

@@ -62,13 +62,18 @@ impl Engine {
         Ok(Status { workspace, store, sessions, session })
     }
 
-    fn session_status(&mut self, name: &SessionName) -> Result<SessionStatus, Error> {
+    /// The state of one session's branch. What is not relied on, as an answer is still out, is not listed as held.
+    ///
+    /// # Errors
+    /// When there is no such session or its log cannot be read.
+    pub fn session_status(&mut self, name: &SessionName) -> Result<SessionStatus, Error> {
         let answers = self.settings.answers;
         let transcript = self.session(name, Create::No)?.transcript();
         let knowledge = transcript.knowledge();
         let span = |held: &Held| held.lines().map(|lines| (lines, held.at()));
         let files = knowledge
             .paths()
+            .filter(|(path, _)| !transcript.is_distrusted() && !transcript.is_pending(path))
             .map(|(path, held)| FileStatus {
                 path: path.to_string(),
                 whole: knowledge.holds_whole(path, answers).is_some(),

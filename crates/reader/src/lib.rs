@@ -145,6 +145,19 @@ impl Reader {
         }
     }
 
+    /// Whether these lines of a file are in sight, whatever they say.
+    #[must_use]
+    pub fn holds(&self, path: &str, first: u64, last: u64) -> bool {
+        self.views.get(path).is_some_and(|view| view.join(first, last).is_ok())
+    }
+
+    /// Whether all of some text of a file is in sight, its end included.
+    #[must_use]
+    pub fn holds_whole(&self, path: &str) -> bool {
+        let whole = |view: &View| view.end().is_some_and(|end| end == 0 || view.join(1, end).is_ok());
+        self.views.get(path).is_some_and(whole)
+    }
+
     fn read(
         &mut self,
         path: &str,

@@ -1,6 +1,6 @@
 //! One run: operations done through the real engine, every answer judged at once by what the model can see.
 
-use readproof_core::scope::ScopeError;
+use readproof_core::scope::{Lines, ScopeError};
 use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt};
 use readproof_disk::SessionName;
 use readproof_reader::{Rebuilt, Rendered, Seen};
@@ -110,7 +110,7 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
         run.recent.push(op.kind);
         let from = run.recent.len().saturating_sub(RECENT);
         run.recent.drain(..from);
-        match run.step(op) {
+        match run.step(op).and_then(|()| run.claims()) {
             Ok(()) => {}
             Err(Stop::Violation(what)) => {
                 return Ok(Outcome { report: run.report, violation: Some((at, what)), trace: run.trace });
@@ -143,6 +143,26 @@ impl Run {
 
     pub(crate) fn talk(&mut self) -> &mut Conversation {
         &mut self.talks[self.current].talk
+    }
+
+    /// What the product says is held must be in the model's sight, line by line, whether or not it is asked for.
+    fn claims(&mut self) -> Step {
+        if self.talk().nodes.is_empty() {
+            return Ok(());
+        }
+        let name = self.name();
+        let status = self.engine().session_status(&name)?;
+        let reader = self.talk().reader().clone();
+        for file in status.files {
+            let held = |lines: &Lines| reader.holds(&file.path, u64::from(lines.first()), u64::from(lines.last()));
+            if let Some((lines, at)) = file.spans.iter().find(|(lines, _)| !held(lines)) {
+                return violation(format!("{} {lines:?} counts as held since e{at}, but is not in sight", file.path));
+            }
+            if file.whole && !reader.holds_whole(&file.path) {
+                return violation(format!("{} counts as held whole, but where it ends is not in sight", file.path));
+            }
+        }
+        Ok(())
     }
 
     /// No secret may lie in the store.

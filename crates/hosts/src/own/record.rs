@@ -280,6 +280,7 @@ impl Answered {
         let (lines, end, part) = match shown.event(path) {
             Event::Shown { lines, end, part, .. } => (lines, end, part),
             Event::Same { .. }
+            | Event::Told { .. }
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }

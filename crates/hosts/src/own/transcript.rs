@@ -249,19 +249,19 @@ impl Transcript {
     fn after(&mut self, mut state: State, line: u64, record: &Record, parent: Option<u64>) -> State {
         match record {
             Record::Answer { answer, .. } => {
-                let shows = match answer.event() {
-                    // A marker shows no text, so nothing newer can have been seen.
-                    Event::Same { .. } => false,
-                    Event::Shown { .. }
-                    | Event::Diff { .. }
-                    | Event::Written { .. }
-                    | Event::Edited { .. }
-                    | Event::Refreshed { .. }
-                    | Event::Void { .. }
-                    | Event::Compacted => true,
-                };
-                if shows && !answer.for_program {
-                    state.pending.insert_mut(line, PathKey::new(&answer.path));
+                if answer.for_program {
+                    return state;
+                }
+                match answer.event() {
+                    // A marker shows no text: at most the model learns from it how long the file is.
+                    Event::Same { path, version, .. } => self.apply(&mut state, line, &Event::Told { path, version }),
+                    Event::Shown { path, .. }
+                    | Event::Told { path, .. }
+                    | Event::Diff { path, .. }
+                    | Event::Written { path, .. }
+                    | Event::Edited { path, .. }
+                    | Event::Void { path } => state.pending.insert_mut(line, path),
+                    Event::Refreshed { .. } | Event::Compacted => {}
                 }
             }
             Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
@@ -301,6 +301,7 @@ impl Transcript {
         let path = match &event {
             Event::Shown { path, .. }
             | Event::Same { path, .. }
+            | Event::Told { path, .. }
             | Event::Diff { path, .. }
             | Event::Written { path, .. }
             | Event::Edited { path, .. }
