@@ -834,7 +834,7 @@ fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
     let told = |branch: &str, total: u32| {
         let mut knowledge = known(branch, Answers::Held);
         let version = Version { hash: ContentHash::of(b"told"), total };
-        knowledge.apply(9, &Event::Told { path: PathKey::new("p"), version }, Answers::Held);
+        knowledge.apply(9, &Event::Told { path: PathKey::new("x"), version }, Answers::Held);
         draw(&knowledge)
     };
     let all = draw(&known("show A1-5.", Answers::Held));
