@@ -1,0 +1,19 @@
+//! The `readproof` command from outside: what is typed, what comes out, what is left on disk. One file per thing a user
+//! does; every test runs the real binary in a workspace of its own.
+#![allow(clippy::disallowed_methods, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
+
+mod bad_input;
+mod delivery;
+mod demo;
+mod discovery;
+mod faulty_store;
+mod help;
+mod names;
+mod patches;
+mod reads;
+mod sessions;
+mod settings;
+mod status;
+mod workspace;
+mod writes;

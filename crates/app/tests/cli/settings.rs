@@ -1,0 +1,160 @@
+//! Settings: where they come from, which wins, and what is said about those that cannot be meant.
+
+use serde_json::json;
+
+use crate::workspace::{Done, READPROOF, Workspace, finish, numbered};
+
+fn ten_lines() -> Workspace {
+    Workspace::with(&[("a.txt", &numbered(10))])
+}
+
+/// Runs `readproof` with a variable set.
+fn with_variable(ws: &Workspace, name: &str, value: &str, words: &str) -> Done {
+    finish(ws.command(READPROOF).env(name, value).args(words.split_whitespace()))
+}
+
+/// A read of a file of ten lines that shows this many.
+#[track_caller]
+fn shows(done: Done, lines: u32) {
+    assert_eq!(done.noticed(&[&format!("lines 1-{lines} of 10 shown")]), numbered(lines));
+}
+
+#[test]
+fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
+    let ws = ten_lines();
+    let variable = "READPROOF_ANSWER_LINES";
+    ws.run("read a.txt").gives(&numbered(10));
+    ws.put("readproof.toml", "answer_lines = 5\n");
+    shows(ws.run("read a.txt"), 5);
+    shows(with_variable(&ws, variable, "4", "read a.txt"), 4);
+    shows(with_variable(&ws, variable, "4", "read a.txt --set answer_lines=3"), 3);
+    shows(ws.run("read a.txt --set answer_lines=3 --set answer_lines=2"), 2);
+}
+
+#[test]
+fn config_names_the_origin_of_every_value() {
+    let ws = ten_lines();
+    ws.put("readproof.toml", "answers = \"seed\"\nsensitive = [\"*.secret\", \"keys/*\"]\n");
+    let words = "config --json --set diff_lines=7";
+    let config = with_variable(&ws, "READPROOF_FILE_BYTES", "1000", words).json();
+    assert_eq!((&config["ok"], &config["workspace"]), (&json!(true), &json!(ws.path("").to_str().unwrap())));
+    let of = |key: &str| (config["settings"][key]["value"].clone(), config["settings"][key]["source"].clone());
+    assert_eq!(of("answers"), (json!("seed"), json!("readproof.toml")));
+    assert_eq!(of("sensitive"), (json!(["*.secret", "keys/*"]), json!("readproof.toml")));
+    assert_eq!(of("file_bytes"), (json!(1000), json!("environment")));
+    assert_eq!(of("diff_lines"), (json!(7), json!("--set")));
+    assert_eq!(of("answer_lines"), (json!(2000), json!("default")));
+    assert_eq!(of("answer_bytes"), (json!(40_000), json!("default")));
+    assert_eq!(of("diff_bytes"), (json!(2_097_152), json!("default")));
+    assert_eq!(of("hard_links"), (json!("allow"), json!("default")));
+    assert_eq!(config["settings"].as_object().unwrap().len(), 8);
+    assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
+}
+
+#[test]
+fn what_config_prints_is_a_settings_file() {
+    let ws = ten_lines();
+    let text = ws.run("config --set answer_lines=3").text();
+    let (first, rest) = text.split_once('\n').unwrap();
+    assert_eq!(first, format!("workspace = {}", ws.path("").display()));
+    assert!(rest.contains("\n# the most lines one answer shows (READPROOF_ANSWER_LINES)\nanswer_lines = 3  # --set\n"));
+    ws.put("readproof.toml", rest);
+    shows(ws.run("read a.txt"), 3);
+}
+
+#[test]
+fn every_setting_does_something() {
+    let ws = ten_lines();
+    let out = ws.run("read a.txt --set answer_bytes=6").noticed(&["lines 1-3 of 10 shown"]);
+    assert_eq!(out, numbered(3));
+    ws.run("read a.txt --set file_bytes=5").refused(1, &["more than the 5"]);
+    ws.put("a.txt", numbered(100));
+    ws.read("a.txt");
+    for setting in ["diff_bytes=10", "diff_lines=10"] {
+        ws.put("a.txt", numbered(100).replace("\n50\n", &format!("\n{setting}\n")));
+        assert_eq!(ws.run(&format!("read a.txt --session s --set {setting}")).text(), ws.get("a.txt"));
+    }
+    ws.run("read a.txt --session s --set sensitive=*.txt").gives(&ws.get("a.txt"));
+    ws.run("read a.txt --session s").gives(&ws.get("a.txt"));
+}
+
+#[test]
+fn a_list_may_be_written_with_commas() {
+    let ws = ten_lines();
+    let config = ws.run_args(&["config", "--json", "--set", "sensitive= *.a , *.b,"]).json();
+    assert_eq!(config["settings"]["sensitive"]["value"], json!(["*.a", "*.b"]));
+    let config = with_variable(&ws, "READPROOF_SENSITIVE", "[\"x,y\"]", "config --json").json();
+    assert_eq!(config["settings"]["sensitive"]["value"], json!(["x,y"]));
+}
+
+#[test]
+fn a_flag_that_cannot_be_meant_is_a_usage_error() {
+    let ws = ten_lines();
+    for (flag, words) in [
+        ("answer_line=2", &["there is no setting `answer_line`", "answer_lines, answer_bytes"][..]),
+        ("=2", &["there is no setting ``"]),
+        ("answer_lines", &["expected KEY=VALUE", "answer_lines=500"]),
+        ("", &["expected KEY=VALUE"]),
+        ("answer_lines=", &["answer_lines = \"\" will not do", "a whole number above 0"]),
+        ("answer_lines=ten", &["answer_lines = \"ten\" will not do"]),
+        ("answer_lines=0", &["answer_lines = 0 will not do"]),
+        ("answer_lines=-1", &["answer_lines = -1 will not do"]),
+        ("answer_lines=1.5", &["answer_lines = 1.5 will not do"]),
+        ("answers=lean", &["answers = \"lean\" will not do", "\"seed\" or \"held\""]),
+        ("hard_links=maybe", &["\"allow\" or \"refuse\""]),
+        ("sensitive=3", &["a list of patterns"]),
+    ] {
+        let origin = format!("--set {flag}");
+        ws.run_args(&["read", "a.txt", "--set", flag]).refused(2, &[&[origin.as_str()], words].concat());
+        let json = ws.run_args(&["read", "a.txt", "--json", "--set", flag]);
+        assert_eq!(json.code, Some(2), "{json:?}");
+        assert!(json.out.contains("\"USAGE\""), "{json:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_cannot_be_meant_is_a_usage_error() {
+    let ws = ten_lines();
+    for value in ["", "x", "0", "[1]"] {
+        let done = with_variable(&ws, "READPROOF_ANSWER_LINES", value, "read a.txt");
+        done.refused(2, &["READPROOF_ANSWER_LINES: answer_lines = ", "will not do"]);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_meant_is_refused() {
+    let ws = ten_lines();
+    for (text, words) in [
+        ("answer_lines = \n", &["readproof.toml is not valid TOML", "line 1, column 16"][..]),
+        ("answer_lines = 1\nanswer_lines = 2\n", &["readproof.toml is not valid TOML", "duplicate key"]),
+        ("colour = 1\n", &["readproof.toml: there is no setting `colour`", "answer_lines"]),
+        ("[limits]\nanswer_lines = 1\n", &["readproof.toml: there is no setting `limits`"]),
+        ("answer_lines = \"5\"\n", &["readproof.toml: answer_lines = \"5\" will not do"]),
+        ("sensitive = [1]\n", &["readproof.toml: sensitive = [1] will not do"]),
+        ("sensitive = [\"a[\"]\n", &["the sensitive pattern `a[` is no glob", "correct it"]),
+        ("a\0b", &["`readproof.toml` is not text"]),
+    ] {
+        ws.put("readproof.toml", text);
+        ws.run("read a.txt").refused(1, words);
+        ws.run("status").refused(1, words);
+        ws.run("read a.txt --set answer_lines=3").refused(1, words);
+        let json = ws.run("read a.txt --json");
+        assert_eq!((json.code, json.err.as_str()), (Some(1), ""));
+        assert!(json.out.contains("\"ok\":false"), "{json:?}");
+    }
+    assert_eq!(ws.names(), ["a.txt", "readproof.toml"]);
+}
+
+#[test]
+fn a_settings_file_that_is_no_file_is_refused() {
+    let ws = ten_lines();
+    std::fs::create_dir(ws.path("readproof.toml")).unwrap();
+    ws.run("read a.txt").refused(1, &["`readproof.toml` is a directory"]);
+}
+
+#[test]
+fn an_empty_settings_file_is_fine() {
+    let ws = ten_lines();
+    ws.put("readproof.toml", "# nothing yet\n");
+    ws.run("read a.txt").gives(&numbered(10));
+}

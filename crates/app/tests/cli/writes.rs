@@ -1,0 +1,183 @@
+//! The agent's own writes and edits: what is written is known, what is refused leaves the file as it was.
+
+use std::fs;
+
+use crate::workspace::{Workspace, numbered};
+
+#[test]
+fn what_was_written_is_known() {
+    let ws = Workspace::new();
+    ws.feed("write a.txt --session s", numbered(9)).gives("wrote a.txt: 18 bytes, 9 lines\n");
+    assert_eq!(ws.get("a.txt"), numbered(9));
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 9 lines]");
+    ws.run("read a.txt:3-4 --session s").gives("[readcache: unchanged in lines 3-4 of 9]");
+    ws.run("read a.txt --session other").gives(&numbered(9));
+}
+
+#[test]
+fn what_was_edited_is_known() {
+    let ws = Workspace::with(&[("a.txt", &numbered(40))]);
+    ws.read("a.txt");
+    ws.run("edit a.txt --session s --old 20 --new twenty").gives("edited a.txt: 115 bytes, 40 lines\n");
+    assert_eq!(ws.get("a.txt"), numbered(40).replace("\n20\n", "\ntwenty\n"));
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 40 lines]");
+}
+
+#[test]
+fn an_edit_of_a_file_never_read_vouches_for_nothing() {
+    let ws = Workspace::with(&[("a.txt", &numbered(40))]);
+    ws.run("edit a.txt --session s --old 20 --new twenty").text();
+    assert_eq!(ws.read("a.txt"), ws.get("a.txt"));
+}
+
+#[test]
+fn an_outside_edit_after_an_own_write_is_a_diff() {
+    let ws = Workspace::new();
+    ws.feed("write a.txt --session s", numbered(40)).text();
+    ws.put("a.txt", numbered(40).replace("\n20\n", "\ntwenty\n"));
+    assert!(ws.read("a.txt").contains("\n-20\n+twenty\n"));
+}
+
+#[test]
+fn with_answers_seed_own_writes_do_not_count() {
+    let ws = Workspace::new();
+    ws.feed("write a.txt --session s", numbered(9)).text();
+    ws.run("read a.txt --session s --set answers=seed").gives(&numbered(9));
+}
+
+#[test]
+fn the_json_of_a_write() {
+    let ws = Workspace::new();
+    let done = ws.feed("write a.txt --session s --json", "x\ny").json();
+    let expected =
+        serde_json::json!({"ok": true, "path": "a.txt", "bytes": 3, "lines": 2, "session": "s", "entry": "e3"});
+    assert_eq!(done, expected);
+}
+
+#[test]
+fn every_byte_that_comes_in_is_written() {
+    let ws = Workspace::new();
+    for text in ["", "x", "\u{feff}a\r\nb\r", "  \n\n\t", "\u{2028}é😀\n"] {
+        ws.feed("write a.txt --session s", text).text();
+        assert_eq!(ws.get("a.txt"), text);
+    }
+}
+
+#[test]
+fn a_write_makes_the_folders() {
+    let ws = Workspace::new();
+    ws.feed("write new/folder/a.txt --session s", "a\n").gives("wrote new/folder/a.txt: 2 bytes, 1 lines\n");
+    assert_eq!(ws.get("new/folder/a.txt"), "a\n");
+    ws.run("read new/folder/a.txt --session s").gives("[readcache: unchanged, 1 lines]");
+}
+
+#[test]
+fn a_write_through_a_link_keeps_the_link() {
+    let ws = Workspace::with(&[("folder/target.txt", "old\n")]);
+    ws.link("link.txt", "folder/target.txt");
+    ws.feed("write link.txt --session s", "new\n").gives("wrote link.txt: 4 bytes, 1 lines\n");
+    assert_eq!(fs::read_link(ws.path("link.txt")).unwrap().to_str(), Some("folder/target.txt"));
+    assert_eq!(ws.get("folder/target.txt"), "new\n");
+}
+
+#[test]
+fn permissions_are_kept() {
+    let ws = Workspace::with(&[("a.sh", "old\n")]);
+    for mode in [0o755, 0o600, 0o444, 0o666] {
+        ws.chmod("a.sh", mode);
+        if mode & 0o200 == 0 && !ws.is_root() {
+            continue;
+        }
+        ws.feed("write a.sh --session s", "new\n").text();
+        assert_eq!(ws.mode("a.sh"), mode);
+    }
+}
+
+#[test]
+fn a_write_leaves_nothing_beside_the_file() {
+    let ws = Workspace::with(&[("a.txt", "old\n")]);
+    ws.feed("write a.txt --session s", "new\n").text();
+    ws.run("edit a.txt --session s --old new --new newer").text();
+    ws.feed("write . --session s", "x").refused(1, &["`.` is a directory"]);
+    assert_eq!(ws.names(), [".readproof", "a.txt"]);
+}
+
+#[test]
+fn what_is_no_text_is_not_written() {
+    let ws = Workspace::with(&[("a.txt", "old\n")]);
+    ws.read("a.txt");
+    let broken = ws.feed("write a.txt --session s", b"caf\xe9");
+    broken.refused(1, &["a.txt: the content is not valid UTF-8 from byte 3 on", "nothing was written"]);
+    ws.feed("write a.txt --session s", b"a\0b").refused(1, &["`a.txt` is not text", "NUL byte at offset 1"]);
+    let json = ws.feed("write a.txt --session s --json", b"\xff");
+    assert_eq!(json.code, Some(1));
+    assert!(json.out.contains("\"NOT_TEXT\""), "{json:?}");
+    assert_eq!(ws.get("a.txt"), "old\n");
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 1 lines]");
+}
+
+#[test]
+fn writes_that_are_refused_change_nothing() {
+    let ws = Workspace::with(&[("a.txt", "old\n"), ("folder/x", "x\n")]);
+    fs::write(ws.top().join("beside"), "beside\n").unwrap();
+    ws.link("out", "../beside");
+    ws.link("loop", "loop");
+    let outside = "lies outside the workspace";
+    for (name, word) in [
+        ("../beside", outside),
+        ("/etc/readproof-test", outside),
+        ("out", "link out of the workspace"),
+        ("loop", "links in a circle"),
+        ("folder", "`folder` is a directory"),
+        ("a.txt/below", "check the parents"),
+        (".readproof/format", "readproof's own store"),
+        (".READPROOF/format", "readproof's own store"),
+    ] {
+        ws.feed(&format!("write {name} --session s"), "new\n").refused(1, &[word]);
+    }
+    let capped = ws.feed("write a.txt --session s --set file_bytes=3", "new\n");
+    capped.refused(1, &["4 bytes are more than", "(3)", "raise `file_bytes`"]);
+    ws.feed("write a.txt", "new\n").refused(2, &["--session"]);
+    assert_eq!((ws.get("a.txt"), ws.get("folder/x")), ("old\n".to_owned(), "x\n".to_owned()));
+    assert_eq!(fs::read_to_string(ws.top().join("beside")).unwrap(), "beside\n");
+}
+
+#[test]
+fn edits_that_are_refused_change_nothing() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\ntwo\naaa\n")]);
+    ws.read("a.txt");
+    let edit = |old: &str| ws.run_args(&["edit", "a.txt", "--session", "s", "--old", old, "--new", "x"]);
+    edit("two").refused(1, &["a.txt: the old text occurs 2 times", "add lines around it"]);
+    edit("aa").refused(1, &["a.txt: the old text occurs 2 times"]);
+    edit("three").refused(1, &["a.txt: the old text does not occur", "read the file again"]);
+    edit("").refused(1, &["a.txt: the old text is empty", "write the whole file"]);
+    ws.run("edit b.txt --session s --old x --new y").refused(1, &["b.txt", "does not exist"]);
+    assert_eq!(ws.get("a.txt"), "one\ntwo\ntwo\naaa\n");
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 4 lines]");
+}
+
+#[test]
+fn an_edit_takes_what_looks_like_a_flag() {
+    let ws = Workspace::with(&[("a.txt", "--old\n-x\n")]);
+    ws.run_args(&["edit", "a.txt", "--session", "s", "--old", "-x\n", "--new", "--json\n"]).text();
+    assert_eq!(ws.get("a.txt"), "--old\n--json\n");
+}
+
+#[test]
+fn a_write_into_a_damaged_log_is_refused_and_the_file_untouched() {
+    let ws = Workspace::with(&[("a.txt", "old\n")]);
+    ws.read("a.txt");
+    let log = ws.get(".readproof/log/s.log").replacen("answer", "Answer", 1);
+    ws.put(".readproof/log/s.log", log);
+    ws.feed("write a.txt --session s", "new\n").refused(1, &["the log of session `s` is damaged"]);
+    assert_eq!(ws.get("a.txt"), "old\n");
+}
+
+#[test]
+fn hard_links_can_be_refused() {
+    let ws = Workspace::with(&[("a.txt", "old\n")]);
+    fs::hard_link(ws.path("a.txt"), ws.path("b.txt")).unwrap();
+    ws.run("read b.txt --set hard_links=refuse").refused(1, &["`b.txt` is one of 2 hard links"]);
+    ws.feed("write b.txt --session s --set hard_links=refuse", "new\n").refused(1, &["`b.txt` has several hard links"]);
+    ws.run("read b.txt").gives("old\n");
+}
