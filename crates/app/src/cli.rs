@@ -142,7 +142,7 @@ pub(crate) enum SessionCommand {
     /// Say that the conversation was compacted: nothing before this counts on this branch
     Compact {
         /// What was kept instead
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
         #[command(flatten)]
         session: SessionArg,

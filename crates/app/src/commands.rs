@@ -73,18 +73,19 @@ fn session_name(text: &str) -> Result<SessionName, Failure> {
 /// Digits only, so that a sign or a word gets a message of ours with the value in it.
 fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
     let Some(text) = text else { return Ok(None) };
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(Some(number)),
-        Ok(_) | Err(_) => Err(Failure::usage(format!(
-            "--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10"
-        ))),
-    }
+    let number = text.parse().ok().filter(|number| *number > 0 && is_digits(&text));
+    let wrong = || format!("--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10");
+    number.map(Some).ok_or_else(|| Failure::usage(wrong()))
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn entry(text: &str) -> Result<EntryId, Failure> {
-    text.parse().map_err(|_| {
-        Failure::usage(format!("`{text}` is no entry; use a number as `session show` prints it, as in e12"))
-    })
+    let number = text.parse().ok().filter(|_| is_digits(text.strip_prefix('e').unwrap_or(text)));
+    let wrong = || format!("`{text}` is no entry; use a number as `session show` prints it, as in e12");
+    number.ok_or_else(|| Failure::usage(wrong()))
 }
 
 /// Says that a result reached the caller. Failing that costs knowledge, not the answer.
@@ -167,6 +168,9 @@ fn session(engine: &mut Engine, command: SessionCommand, json: bool) -> Outcome 
     match command {
         SessionCommand::List => {
             let names: Vec<String> = engine.session_list()?.iter().map(ToString::to_string).collect();
+            if names.is_empty() && !json {
+                return Ok(());
+            }
             show(json, || serde_json::json!({"ok": true, "sessions": names}), || names.join("\n"))
         }
         SessionCommand::Show(session) => {
@@ -175,7 +179,7 @@ fn session(engine: &mut Engine, command: SessionCommand, json: bool) -> Outcome 
         }
         SessionCommand::Branch { entry: at, session } => {
             let at = if at == "root" { None } else { Some(entry(&at)?) };
-            engine.session_branch(&session_name(&session.name)?, at)?;
+            let at = engine.session_branch(&session_name(&session.name)?, at)?;
             let place = at.map_or("root".to_owned(), |id| id.to_string());
             moved(json, &session.name, &place)
         }

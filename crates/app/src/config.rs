@@ -1,8 +1,8 @@
 //! Everything that can be set, from `readproof.toml`, the environment and flags, read here once and nowhere else.
 
 use readproof_core::{limits::Answers, path::Bearings};
-use readproof_disk::{HardLinks, Root, SnapshotRules, find_workspace};
-use readproof_engine::{Error, Settings};
+use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder};
+use readproof_engine::{Error, SETTINGS_FILE as FILE, Settings};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -10,8 +10,6 @@ use std::{
 
 use crate::output::Failure;
 
-/// The file in the workspace that holds settings.
-pub(crate) const FILE: &str = "readproof.toml";
 const PREFIX: &str = "READPROOF_";
 
 /// Where a value came from.
@@ -134,11 +132,12 @@ pub(crate) struct Config {
 impl Config {
     /// Finds the workspace and reads its settings.
     pub(crate) fn load(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
-        let cwd = current_dir()?;
         let named = workspace.or_else(|| env::var_os(format!("{PREFIX}WORKSPACE")).map(PathBuf::from));
-        let root = match named {
-            Some(path) => Root::open(&cwd.join(path)),
-            None => Root::open(&find_workspace(&cwd)),
+        let (cwd, root) = match named {
+            // Then the current folder matters only to relative names.
+            Some(path) if path.is_absolute() => (current_dir().unwrap_or_else(|_| path.clone()), Root::open(&path)),
+            Some(path) => current_dir().map(|cwd| (cwd.clone(), Root::open(&cwd.join(path))))?,
+            None => current_dir().map(|cwd| (cwd.clone(), Root::open(&find_workspace(&cwd))))?,
         };
         let root = root.map_err(Error::Root)?;
         let bearings = bearings(&root, &cwd)?;
@@ -163,7 +162,17 @@ impl Config {
 
     fn read_file(&mut self) -> Result<(), Failure> {
         let name = format!("{}/{FILE}", self.root.path().display());
-        let Ok(file) = self.root.locate(&[name]) else { return Ok(()) };
+        let file = match self.root.locate(&[name]) {
+            Ok(file) => file,
+            // A link that leads nowhere is there all the same, and what it should say may matter.
+            Err(LocateError::Missing { .. }) if !self.root.list_names(".").iter().any(|name| name == FILE) => {
+                return Ok(());
+            }
+            Err(error) => {
+                let message = format!("the settings in {FILE} cannot be read: {error}");
+                return Err(Failure::refused("BAD_SETTING", message));
+            }
+        };
         let rules = SnapshotRules { max_bytes: 1024 * 1024, hard_links: HardLinks::Allow };
         let snapshot = self.root.snapshot(&file, &rules).map_err(Error::Snapshot)?;
         let table: toml::Table = snapshot
@@ -200,15 +209,18 @@ fn value(text: &str) -> toml::Value {
     parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
+/// The current folder under the name the shell has for it, so that names made from `$PWD` lead inside the workspace.
 fn current_dir() -> Result<PathBuf, Failure> {
-    env::current_dir().map_err(|error| {
-        Failure::refused("BAD_WORKSPACE", format!("the current folder cannot be used: {error}; cd to one that exists"))
-    })
+    if let Some(told) = env::var_os("PWD").map(PathBuf::from).filter(|told| is_current_folder(told)) {
+        return Ok(told);
+    }
+    let wrong = |error| format!("the current folder cannot be used: {error}; cd to one that exists");
+    env::current_dir().map_err(|error| Failure::refused("BAD_WORKSPACE", wrong(error)))
 }
 
 /// Relative names start here when here is inside the workspace, else at the workspace.
 fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
-    let start = if cwd.starts_with(root.path()) { cwd } else { root.path() };
+    let start = if root.holds(cwd) { cwd } else { root.path() };
     let cwd = start
         .to_str()
         .ok_or_else(|| Failure::refused("BAD_WORKSPACE", format!("{} is not UTF-8; rename it", start.display())))?;

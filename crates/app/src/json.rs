@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 
 use crate::{
     config::{Config, SETTINGS},
-    report::tokens,
+    report::{saved, tokens},
 };
 
 /// A read.
 pub(crate) fn answer(answer: &Answer) -> Value {
     let sent = answer.text.len() as u64;
-    let next = answer.lines.filter(|_| answer.cut).map(|lines| lines.last() + 1);
     json!({
         "ok": true,
         "mode": answer.mode.as_str(),
@@ -22,18 +21,18 @@ pub(crate) fn answer(answer: &Answer) -> Value {
         "notices": answer.notices,
         "scope": answer.scope.to_string(),
         "lines": answer.lines.map(range),
-        "total_lines": answer.meta.total_lines,
-        "cut": answer.cut,
-        "next_offset": next,
+        "total_lines": answer.total_lines,
+        "cut": answer.next.is_some(),
+        "next_offset": answer.next,
         "tokens": {
             "estimate": "bytes/4",
             "sent": tokens(sent),
             "plain": tokens(answer.plain_bytes),
-            "saved": tokens(answer.plain_bytes).saturating_sub(tokens(sent)),
+            "saved": saved(answer.plain_bytes, sent),
         },
         "session": answer.receipt.as_ref().map(|receipt| receipt.session.to_string()),
         "entry": answer.receipt.as_ref().map(|receipt| receipt.entry.to_string()),
-        "readcache": meta(&answer.meta),
+        "readcache": answer.meta.as_ref().map(meta),
     })
 }
 
@@ -132,7 +131,7 @@ pub(crate) fn status(status: &Status) -> Value {
             "counts": counts,
             "plain_bytes": session.plain_bytes,
             "sent_bytes": session.sent_bytes,
-            "tokens_saved": tokens(session.plain_bytes).saturating_sub(tokens(session.sent_bytes)),
+            "tokens_saved": saved(session.plain_bytes, session.sent_bytes),
             "distrusted": session.distrusted,
         })
     });

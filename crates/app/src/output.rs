@@ -8,6 +8,8 @@ use std::{
     process::ExitCode,
 };
 
+use crate::report::printable;
+
 /// What went wrong, ready to be shown.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -52,6 +54,16 @@ pub(crate) fn failure(failure: &Failure, json: bool) -> ExitCode {
     ExitCode::from(if failure.usage { 2 } else { 1 })
 }
 
+/// A call that clap could not parse, or a help text.
+pub(crate) fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        return failure(&Failure::usage(error.to_string().trim_end().to_owned()), json);
+    }
+    // There is nowhere left to report that this could not be printed.
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
 /// File text: exact bytes, and a newline only for a person's terminal where the text has none.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -71,8 +83,9 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
 
 /// Something said beside the answer.
 pub(crate) fn notice(message: &str) {
+    let message: Vec<String> = message.lines().map(printable).collect();
     // A closed standard error is no reason to fail.
-    let _ = writeln!(io::stderr().lock(), "readproof: {message}");
+    let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
 }
 
 /// Whether a person is typing the input.

@@ -11,6 +11,18 @@ pub(crate) fn tokens(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }
 
+/// Tokens that were not sent; below 0 where markers were longer than the text they stand for.
+pub(crate) fn saved(plain: u64, sent: u64) -> i64 {
+    let number = |bytes| i64::try_from(tokens(bytes)).unwrap_or(i64::MAX);
+    number(plain) - number(sent)
+}
+
+/// A name as it may be shown on a terminal: control characters could colour it or bend the line.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
+}
+
 fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -56,11 +68,11 @@ fn session_status(session: &SessionStatus) -> String {
     let _ = writeln!(
         out,
         "  tokens   ~{sent} sent where plain answers would have been ~{plain}: ~{} saved (bytes/4)",
-        plain.saturating_sub(sent)
+        saved(session.plain_bytes, session.sent_bytes)
     );
     let _ = writeln!(out, "  held     {}", if session.files.is_empty() { "nothing" } else { "" }.trim_end());
     for file in &session.files {
-        let _ = writeln!(out, "    {:<32} {}", file.path, spans(file));
+        let _ = writeln!(out, "    {:<32} {}", printable(&file.path), spans(file));
     }
     out
 }
@@ -99,9 +111,9 @@ pub(crate) fn session(view: &SessionView) -> String {
             "{mark} {:<5} {:<12} {:<28} {:<17} {}{from}{here}",
             entry.id.to_string(),
             entry.kind,
-            entry.path.as_deref().unwrap_or(""),
+            printable(entry.path.as_deref().unwrap_or("")),
             mode,
-            entry.note
+            printable(&entry.note)
         );
         let _ = writeln!(out, "{}", line.trim_end());
     }

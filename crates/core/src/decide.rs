@@ -175,6 +175,7 @@ pub enum Choice {
 pub fn choose_base(held: &Knowledge, path: &PathKey, now: &Text, ask: &Ask, answers: Answers) -> Choice {
     let window = match (ask.window.lines(), ask.window.part()) {
         (None, Some(_)) => return Choice::None(Reason::LineTooLong),
+        (Some(lines), _) if held.holds_lines_of(path, lines, now.hash(), answers) => Some(now.hash()),
         (Some(lines), _) => held.holds_lines(path, lines, answers),
         // An empty file: held when its end is.
         (None, None) => held.holds_whole(path, answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),

@@ -107,7 +107,7 @@ fn print_lines(out: &mut String, sign: char, text: &Text, lines: Range<u32>) {
 /// A name as git prints it in a header: in quotes when a byte in it could end or bend the line.
 fn quoted(side: &str, name: &str) -> String {
     let odd = |c: char| c.is_control() || c == '"' || c == '\\';
-    if !name.contains(odd) {
+    if !name.contains(odd) && !name.ends_with(' ') {
         // A tab ends the name for patch where the name holds a space.
         let end = if name.contains(' ') { "\t" } else { "" };
         return format!("{side}{name}{end}");

@@ -44,6 +44,8 @@ pub enum Event {
         version: Version,
         /// The lines it vouches for.
         scope: Scope,
+        /// Whether the marker, or the call with it, tells how many lines the file has.
+        ends: bool,
     },
     /// A marker is on its way: the model may learn from it how many lines there are, and nothing else.
     Told {
@@ -133,6 +135,8 @@ pub struct Held {
     /// The slots as they were first shown, before anything newer took some away.
     shown: Slots,
     version: Version,
+    /// Another text, newer than `version`, in which these lines are the same.
+    also: Option<Version>,
     at: Place,
 }
 
@@ -194,41 +198,44 @@ impl Knowledge {
         self.paths.get(path).map_or(&[], |file| file.held.as_slice())
     }
 
-    /// The one text under which all of `lines` are held, as `answers` lets spans count.
+    /// A text under which all of `lines` are held, as `answers` lets spans count; the newest, if there are several.
     #[must_use]
     pub fn holds_lines(&self, path: &PathKey, lines: Lines, answers: Answers) -> Option<ContentHash> {
+        let texts = texts_at(self.of(path), lines.first());
+        texts.map(|version| version.hash).find(|hash| self.holds_lines_of(path, lines, *hash, answers))
+    }
+
+    /// Whether all of `lines` are held under this very text.
+    #[must_use]
+    pub fn holds_lines_of(&self, path: &PathKey, lines: Lines, hash: ContentHash, answers: Answers) -> bool {
         let held = self.of(path);
-        match answers {
-            Answers::Held => covering_lines(held, lines),
+        let exactly = |h: &Held| Held { slots: h.shown, ..h.clone() }.lines() == Some(lines);
+        let counts = match answers {
+            Answers::Held => true,
             Answers::Seed => {
-                held.iter().find(|h| h.slots == h.shown && h.lines() == Some(lines)).map(|h| h.version.hash).or_else(
-                    || {
-                        self.holds_whole(path, answers)
-                            .map(|v| v.hash)
-                            .filter(|hash| covering_lines(held, lines) == Some(*hash))
-                    },
-                )
+                overlapping(held, Slots::lines(lines)).all(exactly)
+                    || self.holds_whole(path, answers).is_some_and(|whole| whole.hash == hash)
             }
-        }
+        };
+        counts && covers_lines(held, lines, hash)
     }
 
     /// The text that is held from its first line to its end.
     #[must_use]
     pub fn holds_whole(&self, path: &PathKey, answers: Answers) -> Option<Version> {
         let held = self.of(path);
-        let version = held.first()?.version;
-        let whole = Slots::whole(version.total);
-        match answers {
-            Answers::Held => covering(held, whole).map(|_| version),
-            Answers::Seed => (held.first()?.slots == whole).then_some(version),
-        }
+        texts_at(held, 1).find(|version| {
+            let whole = Slots::whole(version.total);
+            let counts = answers == Answers::Held || overlapping(held, whole).all(|h| h.shown == whole);
+            counts && covers(held, whole, version.hash)
+        })
     }
 
     /// Takes in one event that stands at `at`.
     pub fn apply(&mut self, at: Place, event: &Event, answers: Answers) {
         match event {
             Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
-            Event::Same { path, base, version, scope } => self.same(at, path, *base, *version, *scope),
+            Event::Same { path, base, version, scope, ends } => self.same(at, path, *base, *version, *scope, *ends),
             Event::Told { path, version } => {
                 let left = self.told(path, *version);
                 self.set(path, left);
@@ -306,28 +313,29 @@ impl Knowledge {
             (lines, false) => [lines, None],
         };
         for slots in slots.into_iter().flatten() {
-            held = placed(&held, Held { slots, shown: slots, version, at });
+            held = placed(&held, Held { slots, shown: slots, version, also: None, at });
         }
         self.set(path, held);
     }
 
     /// A marker adds nothing by itself: without the lines it relies on, what the model saw cannot be placed.
-    fn same(&mut self, at: Place, path: &PathKey, base: ContentHash, version: Version, scope: Scope) {
+    /// What it vouches for stays held under the text it was shown of as well: those lines are the same in both.
+    fn same(&mut self, at: Place, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
         let held = self.of(path);
         let lines = scope.lines(version.total);
         let needed = lines.map_or(Slots::end_of(version.total), Slots::lines);
-        let relied = lines.map_or_else(|| covering(held, needed), |lines| covering_lines(held, lines));
-        if relied != Some(base) || (scope == Scope::Full && base != version.hash) {
+        let relied = lines.map_or_else(|| covers(held, needed, base), |lines| covers_lines(held, lines, base));
+        if !relied || (scope == Scope::Full && base != version.hash) {
             return self.void(path);
         }
-        let mut held = self.told(path, version);
+        let mut held = if ends { self.told(path, version) } else { self.of(path).to_vec() };
         if base != version.hash {
-            held = placed(&held, Held { slots: needed, shown: needed, version, at });
+            held = alike(&held, needed, version);
         }
         let end = Slots::end_of(version.total);
-        if scope == Scope::Full && covering(&held, end) != Some(version.hash) {
+        if scope == Scope::Full && !covers(&held, end, version.hash) {
             // The marker names the number of lines, so the end is known from here on.
-            held = placed(&held, Held { slots: end, shown: end, version, at });
+            held = placed(&held, Held { slots: end, shown: end, version, also: None, at });
         }
         self.set(path, held);
     }
@@ -377,27 +385,48 @@ impl Knowledge {
 
 fn whole(version: Version, at: Place) -> Vec<Held> {
     let slots = Slots::whole(version.total);
-    alloc::vec![Held { slots, shown: slots, version, at }]
+    alloc::vec![Held { slots, shown: slots, version, also: None, at }]
 }
 
-/// The one text whose spans, added up, cover `wanted`.
-fn covering(held: &[Held], wanted: Slots) -> Option<ContentHash> {
+fn overlapping(held: &[Held], wanted: Slots) -> impl Iterator<Item = &Held> {
+    held.iter().filter(move |h| h.slots.to > wanted.from && h.slots.from < wanted.to)
+}
+
+/// The texts that the span at a slot belongs to, newest first.
+fn texts_at(held: &[Held], slot: u32) -> impl Iterator<Item = Version> {
+    let at = overlapping(held, Slots { from: slot, to: slot.saturating_add(1) }).next();
+    at.into_iter().flat_map(|h| [h.also, Some(h.version)]).flatten()
+}
+
+/// Whether spans of one text, added up, cover `wanted`.
+fn covers(held: &[Held], wanted: Slots, hash: ContentHash) -> bool {
     let mut next = wanted.from;
-    let mut hash = None;
-    for h in held.iter().filter(|h| h.slots.to > wanted.from && h.slots.from < wanted.to) {
-        if h.slots.from > next || hash.is_some_and(|hash| hash != h.version.hash) {
-            return None;
+    for h in overlapping(held, wanted) {
+        let of_it = h.version.hash == hash || h.also.is_some_and(|also| also.hash == hash);
+        if h.slots.from > next || !of_it {
+            return false;
         }
-        hash = Some(h.version.hash);
         next = h.slots.to;
     }
-    hash.filter(|_| next >= wanted.to)
+    next >= wanted.to
 }
 
 /// The same for lines: the end of a text is none.
-fn covering_lines(held: &[Held], lines: Lines) -> Option<ContentHash> {
-    let no_end = held.iter().all(|h| !h.end() || !(lines.first()..=lines.last()).contains(&(h.slots.to - 1)));
-    covering(held, Slots::lines(lines)).filter(|_| no_end)
+fn covers_lines(held: &[Held], lines: Lines, hash: ContentHash) -> bool {
+    let wanted = Slots::lines(lines);
+    let ends_inside = |h: &Held| h.end() && (wanted.from..wanted.to).contains(&(h.slots.to - 1));
+    covers(held, wanted, hash) && !held.iter().any(ends_inside)
+}
+
+/// With `slots` known to be the same in another text too.
+fn alike(held: &[Held], slots: Slots, version: Version) -> Vec<Held> {
+    let mut all = without(held, slots);
+    for h in overlapping(held, slots) {
+        let part = Slots { from: h.slots.from.max(slots.from), to: h.slots.to.min(slots.to) };
+        all.push(Held { slots: part, also: Some(version), ..h.clone() });
+    }
+    all.sort_unstable_by_key(|h| h.slots.from);
+    all
 }
 
 /// What is left when `taken` goes.
@@ -438,7 +467,7 @@ fn edited(held: &[Held], before: Version, after: Version, hunk: Hunk, at: Place)
     if adds_up != Some(after.total) {
         return None;
     }
-    if held.iter().any(|h| h.version.hash != before.hash) || covering(held, needed).is_none() {
+    if held.iter().any(|h| h.version.hash != before.hash) || !covers(held, needed, before.hash) {
         return None;
     }
     let shifted = |slot: u32| (slot - touched.to) + touched.from + hunk.new_count;
@@ -449,11 +478,11 @@ fn edited(held: &[Held], before: Version, after: Version, hunk: Hunk, at: Place)
         } else {
             Slots { from: shifted(h.slots.from), to: shifted(h.slots.to) }
         };
-        moved.push(Held { slots, shown: slots, version: after, at: h.at });
+        moved.push(Held { slots, shown: slots, version: after, also: None, at: h.at });
     }
     let slots = Slots { from: touched.from, to: touched.from + hunk.new_count };
     if slots.from < slots.to {
-        moved = placed(&moved, Held { slots, shown: slots, version: after, at });
+        moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
     }
     Some(moved)
 }

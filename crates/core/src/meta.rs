@@ -60,12 +60,15 @@ pub struct RawMeta<'a> {
 }
 
 impl MetaV1 {
-    /// The metadata of an answer.
+    /// The metadata of an answer; none for a line shown in part, which no scope can say.
     #[must_use]
-    pub fn of(shown: &Shown, path_key: &str, bytes: u64) -> Self {
+    pub fn of(shown: &Shown, path_key: &str, bytes: u64) -> Option<Self> {
+        if shown.window().part().is_some() {
+            return None;
+        }
         let total = shown.version().total;
         let lines = shown.scope().lines(total);
-        Self {
+        Some(Self {
             path_key: path_key.to_owned(),
             scope: shown.scope(),
             served: shown.version().hash,
@@ -75,7 +78,7 @@ impl MetaV1 {
             range_start: lines.map_or(1, |lines| u64::from(lines.first())),
             range_end: lines.map_or(u64::from(total), |lines| u64::from(lines.last())),
             bytes,
-        }
+        })
     }
 
     /// Valid fields or nothing.

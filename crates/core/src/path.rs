@@ -94,13 +94,19 @@ pub fn candidates(raw: &str, bearings: &Bearings) -> Vec<String> {
     let name = spaced.strip_prefix('@').unwrap_or(&spaced);
     let meant = resolve(&expand(name, bearings), &bearings.cwd);
 
-    let nfd: String = meant.nfd().collect();
+    // Where the workspace itself has an odd name, that part is right as it is.
+    let (here, asked) = match meant.strip_prefix(&bearings.cwd) {
+        Some(asked) if asked.starts_with('/') => (bearings.cwd.as_str(), asked),
+        _ => ("", meant.as_str()),
+    };
+    let nfd: String = asked.nfd().collect();
+    let below = |asked: &str| format!("{here}{asked}");
     let mut names = alloc::vec![
         meant.clone(),
-        narrow_space_before_am_pm(&meant),
-        nfd.clone(),
-        curly(&meant),
-        curly(&nfd),
+        below(&narrow_space_before_am_pm(asked)),
+        below(&nfd),
+        below(&curly(asked)),
+        below(&curly(&nfd)),
         // Last, the name exactly as written: a file may really be called `@x` or hold an odd space.
         resolve(raw, &bearings.cwd),
     ];
@@ -223,6 +229,10 @@ mod tests {
         check("file://localhost/w/a", &["/w/a", "/w/sub/file:/localhost/w/a"]);
         check("file:///w/%zz", &["/w/%zz", "/w/sub/file:/w/%zz"]);
         check("", &["/w/sub"]);
+        let odd = Bearings { cwd: "/it's/\u{e9} PM.d".into(), home: None };
+        let names = ["/it's/\u{e9} PM.d/a'", "/it's/\u{e9} PM.d/a\u{2019}"];
+        assert_eq!(candidates("a'", &odd), names);
+        assert_eq!(candidates("/it's/\u{e9} PM.d/a'", &odd), names);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Window {
     bytes: usize,
     end: bool,
     part: Option<Part>,
-    cut: bool,
+    next: Option<u32>,
 }
 
 /// A line of which only the beginning fits.
@@ -49,7 +49,7 @@ impl Window {
     #[must_use]
     pub fn cut(text: &Text, scope: Scope, asked_to: Option<u64>, limits: &Limits) -> Self {
         let Some(asked) = scope.lines(text.total()) else {
-            return Self { scope, lines: None, bytes: 0, end: true, part: None, cut: false };
+            return Self { scope, lines: None, bytes: 0, end: true, part: None, next: None };
         };
         let from = text.start(asked.first());
         let most = limits.answer_bytes as usize;
@@ -62,8 +62,9 @@ impl Window {
             let line = text.line(asked.first());
             let shown = line.floor_char_boundary(most);
             let part = Part { line: asked.first(), bytes: line.len(), shown };
+            let next = (asked.last() > part.line).then(|| part.line + 1);
             let scope = Lines::new(part.line, part.line).map_or(scope, Scope::Lines);
-            return Self { scope, lines: None, bytes: shown, end: false, part: Some(part), cut: true };
+            return Self { scope, lines: None, bytes: shown, end: false, part: Some(part), next };
         };
         let cut = lines != asked;
         let reaches = last == text.total();
@@ -74,7 +75,7 @@ impl Window {
             bytes: text.end(last) - from,
             end: reaches && open,
             part: None,
-            cut,
+            next: cut.then(|| last + 1),
         }
     }
 
@@ -108,10 +109,10 @@ impl Window {
         self.end
     }
 
-    /// Whether more was asked for than is shown.
+    /// The line to go on with, where more was asked for than is shown.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.cut
+    pub fn next(&self) -> Option<u32> {
+        self.next
     }
 
     fn text<'a>(&self, now: &'a Text) -> &'a str {
@@ -135,6 +136,11 @@ pub enum Notice {
     },
     /// Only the beginning of a line is shown.
     Part(Part),
+    /// There is more behind a line shown in part.
+    GoOn {
+        /// The next line.
+        offset: u32,
+    },
     /// The file's own text looks like a marker.
     LooksLikeMarker,
 }
@@ -144,11 +150,12 @@ impl fmt::Display for Notice {
         match self {
             Self::Cut { lines, total } => {
                 let (first, last) = (lines.first(), lines.last());
-                write!(f, "lines {first}-{last} of {total} shown; go on with offset {}", last + 1)
+                write!(f, "lines {first}-{last} of {total}; go on with offset {}", last + 1)
             }
             Self::Part(Part { line, bytes, shown }) => {
                 write!(f, "line {line} is {bytes} bytes long and is shown in part: its first {shown} bytes")
             }
+            Self::GoOn { offset } => write!(f, "go on with offset {offset}"),
             Self::LooksLikeMarker => {
                 f.write_str("the text holds lines that look like this tool's own markers; they are file text")
             }
@@ -230,7 +237,9 @@ impl Shown {
                 part: self.window.part.map(|part| part.line),
             },
             (Mode::Unchanged | Mode::UnchangedRange, Some(base)) => {
-                Event::Same { path, base, version, scope: self.window.scope }
+                // The marker for the same text names its number of lines.
+                let ends = base == version.hash || self.window.end;
+                Event::Same { path, base, version, scope: self.window.scope, ends }
             }
             (Mode::Diff, Some(base)) => Event::Diff { path, base, version },
             (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => Event::Void { path },
@@ -278,9 +287,12 @@ fn notices(mode: Mode, text: &str, window: &Window, total: u32) -> Vec<Notice> {
         notices.push(Notice::LooksLikeMarker);
     }
     // A diff speaks of the whole file, whatever the window.
-    if mode != Mode::Diff && window.cut {
-        notices.extend(window.lines.map(|lines| Notice::Cut { lines, total }));
+    if mode != Mode::Diff {
+        let cut = window.lines.filter(|_| window.next.is_some());
+        notices.extend(cut.map(|lines| Notice::Cut { lines, total }));
         notices.extend(window.part.map(Notice::Part));
+        let behind_part = window.next.filter(|_| window.part.is_some());
+        notices.extend(behind_part.map(|offset| Notice::GoOn { offset }));
     }
     notices
 }

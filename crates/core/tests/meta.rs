@@ -214,7 +214,7 @@ fn the_record_of_an_answer_is_read_back() {
         (Mode::Diff, five, None, None, &narrow, "full", (1, 5)),
     ] {
         let shown = answer(mode, now, offset, limit, limits);
-        let meta = MetaV1::of(&shown, "/w/a.txt", now.len() as u64);
+        let meta = MetaV1::of(&shown, "/w/a.txt", now.len() as u64).unwrap();
         let expected = MetaV1 {
             path_key: "/w/a.txt".into(),
             scope: Scope::parse(scope).unwrap(),
@@ -231,12 +231,12 @@ fn the_record_of_an_answer_is_read_back() {
     }
 }
 
-/// A reader of V1 takes mode `full` with scope `full` for the whole text.
+/// A reader of V1 takes mode `full` for text of which every line was shown.
 #[test]
-fn a_part_of_one_line_is_not_recorded_as_the_whole_file() {
+fn a_part_of_one_line_has_no_metadata() {
     let limits = Limits { answer_bytes: 4, ..Limits::default() };
     let meta = MetaV1::of(&answer(Mode::Full, "1234567\nb\n", None, None, &limits), "/w/a.txt", 10);
-    assert_ne!(meta.scope, Scope::Full);
+    assert_eq!(meta, None);
 }
 
 /// `full` spans the file exactly, and a range lies within it.

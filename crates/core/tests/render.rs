@@ -92,14 +92,14 @@ fn a_cut_answer_says_where_to_go_on() {
         assert_eq!((shown.text(), shown.scope().to_string().as_str()), (text, scope), "{mode:?} {call:?}");
         assert_eq!(said(&shown), notice, "{mode:?} {call:?}");
     };
-    let first = &["lines 1-2 of 5 shown; go on with offset 3"][..];
+    let first = &["lines 1-2 of 5; go on with offset 3"][..];
     check(Mode::Full, Reason::NotHeld, ALL, "one\ntwo\n", "r:1:2", first);
     check(Mode::BaselineFallback, Reason::LinesChanged, ALL, "one\ntwo\n", "r:1:2", first);
     let same = "[readcache: unchanged in lines 1-2 of 5]";
     check(Mode::UnchangedRange, Reason::SameText, ALL, same, "r:1:2", first);
     let elsewhere = "[readcache: unchanged in lines 1-2; changes exist outside this range]";
     check(Mode::UnchangedRange, Reason::SameLines, ALL, elsewhere, "r:1:2", first);
-    let middle = &["lines 2-3 of 5 shown; go on with offset 4"][..];
+    let middle = &["lines 2-3 of 5; go on with offset 4"][..];
     check(Mode::Full, Reason::NotHeld, (Some(2), Some(3)), "two\nthree\n", "r:2:3", middle);
     // What was asked for is there: nothing to go on with.
     check(Mode::Full, Reason::NotHeld, (Some(2), Some(2)), "two\nthree\n", "r:2:3", &[]);
@@ -111,17 +111,19 @@ fn a_cut_answer_says_where_to_go_on() {
 
 #[test]
 fn a_long_line_is_shown_in_part() {
-    let check = |now: &str, call: Call, bytes, text: &str, notice: &str| {
+    let check = |now: &str, call: Call, bytes, text: &str, notices: &[&str]| {
         let limits = Limits { answer_bytes: bytes, ..LIMITS };
         let shown = answer(Mode::Full, Reason::LineTooLong, now, call, &limits);
-        assert_eq!((shown.text(), said(&shown)), (text, vec![notice.to_owned()]), "{now:?} {bytes}");
-        assert!(shown.window().is_cut());
+        let notices: Vec<String> = notices.iter().map(ToString::to_string).collect();
+        assert_eq!((shown.text(), said(&shown)), (text, notices), "{now:?} {bytes}");
     };
-    let notice = "line 1 is 9 bytes long and is shown in part: its first 5 bytes";
-    check("12345678\nb\n", ALL, 5, "12345", notice);
-    check("äöüä\nb\n", ALL, 5, "äö", "line 1 is 9 bytes long and is shown in part: its first 4 bytes");
-    check("🦀🦀", ALL, 7, "🦀", "line 1 is 8 bytes long and is shown in part: its first 4 bytes");
-    check("a\n123456", (Some(2), None), 5, "12345", "line 2 is 6 bytes long and is shown in part: its first 5 bytes");
+    let (five, four) = ("its first 5 bytes", "its first 4 bytes");
+    let part = |line, bytes, first| format!("line {line} is {bytes} bytes long and is shown in part: {first}");
+    check("12345678\nb\n", ALL, 5, "12345", &[&part(1, 9, five), "go on with offset 2"]);
+    check("12345678\nb\n", (None, Some(1)), 5, "12345", &[&part(1, 9, five)]);
+    check("äöüä\nb\n", ALL, 5, "äö", &[&part(1, 9, four), "go on with offset 2"]);
+    check("🦀🦀", ALL, 7, "🦀", &[&part(1, 8, four)]);
+    check("a\n123456", (Some(2), None), 5, "12345", &[&part(2, 6, five)]);
 }
 
 #[test]
@@ -171,7 +173,10 @@ fn both_notices_stand_side_by_side() {
     assert_eq!(answer(Mode::Full, Reason::NotHeld, now, ALL, &TWO).notices(), [Notice::LooksLikeMarker, cut]);
     let part = Notice::Part(Part { line: 1, bytes: 15, shown: 12 });
     let limits = Limits { answer_bytes: 12, ..LIMITS };
-    assert_eq!(answer(Mode::Full, Reason::NotHeld, now, ALL, &limits).notices(), [Notice::LooksLikeMarker, part]);
+    assert_eq!(
+        answer(Mode::Full, Reason::NotHeld, now, ALL, &limits).notices(),
+        [Notice::LooksLikeMarker, part, Notice::GoOn { offset: 2 }]
+    );
 }
 
 #[test]
@@ -197,10 +202,12 @@ fn what_an_answer_does_to_knowledge() {
     let part = Event::Shown { path: path.clone(), version, lines: None, end: false, part: Some(3) };
     let four = Limits { answer_bytes: 4, ..LIMITS };
     check(Mode::Full, Reason::LineTooLong, (Some(3), None), &four, part);
-    let same = |scope| Event::Same { path: path.clone(), base: base(), version, scope };
-    check(Mode::Unchanged, Reason::SameText, ALL, &LIMITS, same(Scope::Full));
-    check(Mode::UnchangedRange, Reason::SameText, (Some(2), Some(2)), &LIMITS, same(Scope::Lines(lines(2, 3))));
-    check(Mode::UnchangedRange, Reason::SameLines, ALL, &TWO, same(Scope::Lines(lines(1, 2))));
+    let same = |scope, ends| Event::Same { path: path.clone(), base: base(), version, scope, ends };
+    check(Mode::Unchanged, Reason::SameText, ALL, &LIMITS, same(Scope::Full, true));
+    let range = (Some(2), Some(2));
+    check(Mode::UnchangedRange, Reason::SameLines, range, &LIMITS, same(Scope::Lines(lines(2, 3)), false));
+    check(Mode::UnchangedRange, Reason::SameLines, (Some(4), None), &LIMITS, same(Scope::Lines(lines(4, 5)), true));
+    check(Mode::UnchangedRange, Reason::SameLines, ALL, &TWO, same(Scope::Lines(lines(1, 2)), false));
     check(Mode::Diff, Reason::Changed, ALL, &TWO, Event::Diff { path: path.clone(), base: base(), version });
 }
 
@@ -272,7 +279,7 @@ fn check_whole_lines(window: &Window, text: &str, now: &Text, asked: Lines, limi
     let of_file = (asked.first()..=shown.last()).map(|n| now.line(n)).collect::<String>();
     assert_eq!((window.lines(), window.part()), (Some(shown), None));
     assert_eq!((text, window.bytes()), (of_file.as_str(), bytes));
-    assert_eq!(window.is_cut(), shown != asked);
+    assert_eq!(window.next().is_some(), shown != asked);
     let whole = Lines::new(1, now.total()) == Some(shown);
     assert_eq!(window.scope(), if whole { Scope::Full } else { Scope::Lines(shown) });
 }
@@ -285,7 +292,7 @@ fn check_part(window: &Window, text: &str, now: &Text, asked: Lines, limits: &Li
     let length = fits.next_back().unwrap_or(0);
     let part = Part { line: asked.first(), bytes: line.len(), shown: length };
     assert_eq!((window.lines(), window.part()), (None, Some(part)));
-    assert_eq!((text, window.bytes(), window.is_cut()), (&line[..length], length, true));
+    assert_eq!((text, window.bytes(), window.part().is_some()), (&line[..length], length, true));
 }
 
 #[test]
@@ -303,7 +310,7 @@ fn no_window_exceeds_the_limits_or_misreports_its_lines() {
         assert!(text.len() <= limits.answer_bytes as usize, "{text:?} under {limits:?}");
         assert!(text.split_inclusive('\n').count() <= limits.answer_lines as usize, "{text:?} under {limits:?}");
         let Some(asked) = ask.scope.lines(now.total()) else {
-            assert_eq!((text, window.lines(), window.part(), window.is_cut()), ("", None, None, false));
+            assert_eq!((text, window.lines(), window.part(), window.next().is_some()), ("", None, None, false));
             continue;
         };
         match naive_window(&now, asked, &limits) {
@@ -319,7 +326,7 @@ fn no_window_exceeds_the_limits_or_misreports_its_lines() {
         assert_eq!(shown.event(&path), expected, "{now:?} {offset:?} {limit:?}");
         *(if window.part().is_some() {
             &mut part
-        } else if window.is_cut() {
+        } else if window.next().is_some() {
             &mut cut
         } else {
             &mut whole

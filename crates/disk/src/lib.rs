@@ -19,7 +19,7 @@ pub use locate::{FileId, FileRef, LocateError};
 pub use log::{BadSessionName, Create, Locked, LogError, Payload, SessionLog, SessionName};
 pub use objects::{Loaded, Objects, Put};
 pub use replace::ReplaceError;
-pub use root::{Root, RootError, find_workspace};
+pub use root::{Root, RootError, find_workspace, is_current_folder};
 pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};

@@ -28,12 +28,13 @@ use rustix::{
 use crate::{
     bytes::read_at,
     fault::Fault,
+    root::Root,
     snapshot::{FileKind, MOST_BYTES},
-    store::{Privacy, STORE_NAME, Store, entries},
+    store::{Privacy, READ_FLAGS, STORE_NAME, Store, entries},
 };
 
-/// How often a lock is tried, one millisecond apart.
-const LOCK_TRIES: u32 = 2000;
+/// How often a lock is tried, one millisecond apart. An append takes microseconds.
+const LOCK_TRIES: u32 = 1000;
 
 /// What a writer puts around the length of a torn tail before it ends that line: U+0018, CANCEL. Payloads cannot hold it,
 /// and one altered byte cannot make two of it, so a line sealed like that is a fragment and nothing else.
@@ -143,8 +144,13 @@ impl SessionLog {
             Create::No => flags,
         };
         let name = format!("{session}.log");
-        let file = match rustix::fs::openat(store.log().as_fd(), name, flags, Mode::RUSR | Mode::WUSR) {
+        let file = match rustix::fs::openat(store.log().as_fd(), &name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => File::from(fd),
+            // To look at it is possible all the same.
+            Err(Errno::ROFS) if create == Create::No => {
+                let opened = rustix::fs::openat(store.log().as_fd(), &name, READ_FLAGS, Mode::empty());
+                File::from(opened.map_err(|errno| fail(errno.into()))?)
+            }
             Err(Errno::NOENT) if create == Create::No => return Ok(None),
             Err(Errno::NXIO | Errno::ISDIR) => return Err(LogError::NotAFile { session: session.clone() }),
             Err(errno) => return Err(fail(errno.into())),
@@ -218,7 +224,7 @@ impl SessionLog {
         Ok(payloads)
     }
 
-    /// Waits up to about two seconds for the exclusive right to append, which ends when the value is dropped.
+    /// Waits up to about a second for the exclusive right to append, which ends when the value is dropped.
     ///
     /// # Errors
     /// [`LogError::Busy`] when another keeps it that long.
@@ -252,31 +258,43 @@ impl SessionLog {
         Ok(())
     }
 
-    /// Takes the log out of use, for every process that has it open too: it missed something that happened, so what it
-    /// says last is no longer true. It is kept as evidence under another name, and the session begins anew. Needs no room
-    /// on the disk.
+    /// Takes the log of a session out of use, for every process that has it open too: it missed something that happened,
+    /// so what it says last is no longer true. It is kept as evidence under another name, and the session begins anew.
+    /// Works on a store that is otherwise refused, and needs no room on the disk. `None`: there was no log.
     ///
     /// # Errors
     /// [`LogError`] when the system does not let it.
-    pub fn retire(mut self) -> Result<(), LogError> {
-        let locked = self.lock()?;
-        let log = &*locked.log;
-        let fail = |errno: Errno| LogError::from_io(&log.session, errno.into());
-        // Under the lock, so that whoever comes second leaves the log that took its place alone.
-        if !is_in_use(&log.file.metadata().map_err(|error| LogError::from_io(&log.session, error))?) {
-            return Ok(());
+    pub fn retire(root: &Root, session: &SessionName) -> Result<Option<String>, LogError> {
+        let fail = |errno: Errno| LogError::from_io(session, errno.into());
+        let folder = match open_folder(root) {
+            Ok(folder) => folder,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            Err(errno) => return Err(fail(errno)),
+        };
+        let name = format!("{session}.log");
+        let at = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+        let missing = |result: Result<(), Errno>| match result {
+            Err(Errno::NOENT) => Ok(false),
+            other => other.map(|()| true),
+        };
+        if !missing(rustix::fs::statat(&folder, &name, at).map(drop)).map_err(fail)? {
+            return Ok(None);
         }
-        rustix::fs::fchmod(&log.file, Mode::RUSR).map_err(fail)?;
-        let name = format!("{}.log", log.session);
+        // Whoever has it open sees by this that it is out of use, even if it cannot be renamed.
+        let opened = rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty());
+        let marked = opened.and_then(|fd| rustix::fs::fchmod(&fd, Mode::RUSR));
         for number in 1..=u32::MAX {
             let kept = format!("{name}.retired-{number}");
             let flags = rustix::fs::RenameFlags::NOREPLACE;
-            match rustix::fs::renameat_with(&log.folder, &name, &log.folder, kept, flags) {
+            match rustix::fs::renameat_with(&folder, &name, &folder, &kept, flags) {
+                Ok(()) => return Ok(Some(kept)),
                 Err(Errno::EXIST) => {}
-                other => return other.map_err(fail),
+                // Another was faster.
+                Err(Errno::NOENT) => return Ok(None),
+                Err(errno) => return marked.map(|()| None).map_err(|_| fail(errno)),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// The length of a log that can be used.
@@ -338,6 +356,13 @@ fn is_sealed(body: &[u8]) -> bool {
     let Some((&CANCEL, rest)) = body.split_last() else { return false };
     let at = rest.iter().rposition(|byte| *byte == CANCEL);
     at.is_some_and(|at| rest[at + 1..] == *at.to_string().as_bytes())
+}
+
+/// The folder of the logs, whatever the state of the store around it.
+fn open_folder(root: &Root) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let store = rustix::fs::openat(&root.dir, STORE_NAME, flags, Mode::empty())?;
+    rustix::fs::openat(&store, "log", flags, Mode::empty())
 }
 
 /// Neither deleted nor retired.

@@ -42,11 +42,24 @@ impl Root {
         Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0) })
     }
 
+    /// Whether a path lies inside, by the letters of the canonical name or of the one given.
+    #[must_use]
+    pub fn holds(&self, path: &Path) -> bool {
+        path.starts_with(&self.path) || self.given.as_ref().is_some_and(|given| path.starts_with(given))
+    }
+
     /// The directory, absolute and free of links.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether an absolute path leads to the folder this process is in.
+#[must_use]
+pub fn is_current_folder(path: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    clean(path).is_some() && id(path).is_some_and(|found| id(Path::new(".")) == Some(found))
 }
 
 /// The same path without doubled or final slashes; `None` when the letters alone cannot say what it means.

@@ -20,7 +20,8 @@ pub(crate) struct Context {
     pub(crate) notices: Vec<String>,
     /// Whether the text may be stored.
     pub(crate) store_text: bool,
-    plain: Option<Reason>,
+    /// Why nothing is relied on, if so.
+    pub(crate) plain: Option<Reason>,
 }
 
 /// What is held at the moment of the decision.
@@ -71,9 +72,7 @@ impl Engine {
         match self.session(name, Create::Yes) {
             Ok(_) => context.session = Some(name.clone()),
             Err(error) => {
-                let reason = if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog };
-                context.plain = Some(reason);
-                context.notices.push(format!("nothing is remembered of this answer: {error}"));
+                self.forget(&mut context, name, &error);
                 return context;
             }
         }

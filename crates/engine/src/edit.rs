@@ -9,7 +9,7 @@ use readproof_core::{
 use readproof_disk::{Create, FileRef, SessionName, SnapshotError};
 use readproof_hosts::own::{Changed, Sha};
 
-use crate::{Change, Engine, Error, Receipt, Write, Written};
+use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
 
 /// What is to be written, worked out before anything is touched.
 struct Plan {
@@ -24,22 +24,27 @@ impl Engine {
     /// # Errors
     /// [`Error`]; the file is as before, unless it says that only the record failed.
     pub fn write(&mut self, request: &Write) -> Result<Written, Error> {
-        if request.path.is_empty() {
-            return Err(Error::EmptyPath);
+        let file = match &request.change {
+            Change::Whole(_) if request.path.is_empty() => return Err(Error::EmptyPath),
+            Change::Whole(_) => {
+                self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?
+            }
+            // What is edited must be there; a path that is not gets the same help as for a read.
+            Change::Replace { .. } => self.place(&request.path, Some(1), None)?.file,
+        };
+        if file.key().as_str() == SETTINGS_FILE {
+            return Err(Error::OwnSettings);
         }
-        let file = self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?;
         let plan = self.plan(&file, &request.change)?;
         let sensitive = self.sensitive.is_sensitive(&self.root, &file);
 
         let (path, at) = (file.key().to_string(), self.now());
         let begun = self.session(&request.session, Create::Yes)?.begin(&path, at)?;
         self.root.replace(&file, plan.after.as_str(), self.settings.hard_links)?;
-        let entry = self.keep(
-            &request.session,
-            &plan,
-            Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at },
-            sensitive,
-        )?;
+        let bare = Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at };
+        let entry = self
+            .keep(&request.session, &plan, bare, sensitive)
+            .map_err(|source| Error::Unrecorded { path: path.clone(), source: Box::new(source) })?;
         Ok(Written {
             path,
             bytes: plan.after.as_str().len() as u64,

@@ -6,6 +6,8 @@ use readproof_disk::{
 };
 use readproof_hosts::own::SessionError;
 
+use crate::SETTINGS_FILE;
+
 /// A request that was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -44,6 +46,17 @@ pub enum Error {
         path: String,
         /// Why.
         source: EditError,
+    },
+    /// Settings are not the agent's to change.
+    #[error("{SETTINGS_FILE} holds the workspace's settings, which an agent may not change; edit it yourself")]
+    OwnSettings,
+    /// The file is written, its history is not.
+    #[error("{path} was written, but that could not be recorded: {source}. Read the file before changing it again")]
+    Unrecorded {
+        /// Which file.
+        path: String,
+        /// Why.
+        source: Box<Error>,
     },
     /// More than the cap.
     #[error("{path}: {bytes} bytes are more than the largest file this workspace allows ({max}); raise `file_bytes`")]
@@ -116,6 +129,8 @@ impl Error {
                 SnapshotError::Io { .. } => "IO",
             },
             Self::TooLarge { .. } => "TOO_LARGE",
+            Self::OwnSettings => "DENIED",
+            Self::Unrecorded { .. } => "UNRECORDED",
             Self::Replace(_) => "WRITE_FAILED",
             Self::Edit { .. } => "BAD_EDIT",
             Self::Store(_) => "STORE",

@@ -26,6 +26,9 @@ use readproof_disk::{HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName,
 use readproof_hosts::own::Session;
 use std::collections::BTreeMap;
 
+/// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
+pub const SETTINGS_FILE: &str = "readproof.toml";
+
 /// What can be set.
 #[derive(Clone, Debug)]
 pub struct Settings {

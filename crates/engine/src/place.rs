@@ -2,7 +2,7 @@
 
 use readproof_core::{
     path::{candidates, split_range},
-    scope::{Lines, Scope, ScopeError},
+    scope::ScopeError,
 };
 use readproof_disk::{FileRef, LocateError};
 use readproof_index::nearest;
@@ -16,24 +16,6 @@ pub(crate) struct Placed {
     pub(crate) limit: Option<u64>,
 }
 
-impl Placed {
-    /// The scope without looking at the file: its end may lie behind the file's.
-    pub(crate) fn scope(&self) -> Result<Scope, ScopeError> {
-        for (what, number) in [("offset", self.offset), ("limit", self.limit)] {
-            if number == Some(0) {
-                return Err(ScopeError::Zero { what });
-            }
-        }
-        let first = self.offset.unwrap_or(1);
-        let last = self.limit.map_or(u64::from(u32::MAX), |limit| first.saturating_add(limit - 1));
-        let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        Ok(match (self.offset, self.limit) {
-            (None | Some(1), None) => Scope::Full,
-            _ => Lines::new(number(first), number(last)).map_or(Scope::Full, Scope::Lines),
-        })
-    }
-}
-
 impl Engine {
     /// The path as a file, else its `:10-20` taken off; a file that is really called so comes first.
     pub(crate) fn place(&self, path: &str, offset: Option<u64>, limit: Option<u64>) -> Result<Placed, Error> {
@@ -42,20 +24,29 @@ impl Engine {
         }
         let missing = match self.root.locate(&candidates(path, &self.bearings)) {
             Ok(file) => return Ok(Placed { file, offset, limit }),
-            Err(error @ LocateError::Missing { .. }) => error,
+            Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
             Err(error) => return Err(Error::Locate(error)),
         };
-        let bare = path.rsplit_once(':').map(|(bare, _)| bare).filter(|bare| !bare.is_empty());
-        if let (None, None, Some(bare)) = (offset, limit, bare)
+        let parts = path.rsplit_once(':').filter(|(bare, _)| !bare.is_empty());
+        if let (None, None, Some((bare, range))) = (offset, limit, parts)
             && let Ok(file) = self.root.locate(&candidates(bare, &self.bearings))
         {
-            let range = split_range(path).map_err(|source| Error::Range { path: bare.to_owned(), source })?;
-            if let Some(range) = range {
-                let limit = range.last.map(|last| last - range.first + 1);
-                return Ok(Placed { file, offset: Some(range.first), limit });
-            }
+            let fail = |source| Error::Range { path: bare.to_owned(), source };
+            let text = range.to_owned();
+            let range = split_range(path).map_err(fail)?.ok_or_else(|| fail(ScopeError::NotANumber { text }))?;
+            let limit = range.last.map(|last| last - range.first + 1);
+            return Ok(Placed { file, offset: Some(range.first), limit });
         }
-        Err(Error::Missing { near: self.near(path), source: missing })
+        match missing {
+            LocateError::Missing { .. } => Err(Error::Missing { near: self.near(path), source: missing }),
+            LocateError::Outside { .. }
+            | LocateError::NulInName
+            | LocateError::NameTooLong { .. }
+            | LocateError::LinkLoop { .. }
+            | LocateError::LinkOut { .. }
+            | LocateError::Denied { .. }
+            | LocateError::Io { .. } => Err(Error::Locate(missing)),
+        }
     }
 
     /// Names beside a missing file that resemble it.
@@ -64,6 +55,8 @@ impl Engine {
         let key = file.key().as_str();
         let (folder, name) = key.rsplit_once('/').unwrap_or((".", key));
         let join = |name: String| if folder == "." { name } else { format!("{folder}/{name}") };
-        nearest(name, &self.root.list_names(folder)).into_iter().map(join).collect()
+        // A dangling link is listed under the very name that leads nowhere.
+        let names = nearest(name, &self.root.list_names(folder)).into_iter().filter(|near| near != name);
+        names.map(join).collect()
     }
 }

@@ -35,7 +35,7 @@ impl Engine {
         let ask = Ask::new(now, placed.offset, placed.limit, &limits)
             .map_err(|source| Error::Range { path: path.to_string(), source })?;
         // hosts: whose conversation this is
-        let context = self.context(request, &placed.file);
+        let mut context = self.context(request, &placed.file);
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier
@@ -51,9 +51,9 @@ impl Engine {
             go_on(cancelled)?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile
             let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, mark: held.mark };
-            match self.record(&context, &offer) {
+            match self.record(&mut context, &offer) {
                 Recorded::Moved => {}
-                Recorded::Done { receipt, notices } => return Ok(offer.answer(context.notices, notices, receipt)),
+                Recorded::Done { receipt } => return Ok(offer.answer(context, receipt)),
             }
         }
         Err(Error::Aborted)

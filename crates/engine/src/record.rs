@@ -1,8 +1,12 @@
 //! The only writer of objects and logs for reads: stores the text, appends what was shown, confirms what was delivered.
 
-use readproof_core::{meta::MetaV1, render::Shown};
-use readproof_disk::{Create, SessionName, Snapshot};
-use readproof_hosts::own::{Answered, EntryId, Mark, Session, SessionError};
+use readproof_core::{
+    decide::{Mode, Reason},
+    meta::MetaV1,
+    render::Shown,
+};
+use readproof_disk::{Create, SessionLog, SessionName, Snapshot};
+use readproof_hosts::own::{Answered, EntryId, Mark, SessionError};
 
 use crate::{Answer, Engine, Error, Receipt, context::Context, place::Placed};
 
@@ -19,22 +23,23 @@ pub(crate) enum Recorded {
     /// It relied on a branch that has moved.
     Moved,
     /// It may be given.
-    Done { receipt: Option<Receipt>, notices: Vec<String> },
+    Done { receipt: Option<Receipt> },
 }
 
 impl Offer<'_> {
-    pub(crate) fn answer(&self, first: Vec<String>, then: Vec<String>, receipt: Option<Receipt>) -> Answer {
+    pub(crate) fn answer(&self, context: Context, receipt: Option<Receipt>) -> Answer {
         let shown = self.shown;
         let said = shown.notices().iter().map(ToString::to_string);
         Answer {
             text: shown.text().to_owned(),
-            notices: said.chain(first).chain(then).collect(),
+            notices: said.chain(context.notices).collect(),
             path: self.placed.file.key().to_string(),
             mode: shown.mode(),
             reason: shown.reason(),
             scope: shown.scope(),
             lines: shown.window().lines(),
-            cut: shown.window().is_cut() && shown.scope() == shown.window().scope(),
+            next: shown.window().next().filter(|_| shown.mode() != Mode::Diff),
+            total_lines: shown.version().total,
             plain_bytes: shown.window().bytes() as u64,
             meta: MetaV1::of(shown, &self.placed.file.absolute(), self.snapshot.text.as_str().len() as u64),
             receipt,
@@ -44,44 +49,43 @@ impl Offer<'_> {
 
 impl Engine {
     /// Stores the text and appends the answer. What cannot be stored or appended costs knowledge, never the answer.
-    pub(crate) fn record(&mut self, context: &Context, offer: &Offer<'_>) -> Recorded {
-        let mut notices = Vec::new();
-        let Some(name) = &context.session else { return Recorded::Done { receipt: None, notices } };
-        let Some(mark) = offer.mark else {
-            notices.push(format!("nothing is remembered of this answer: the log of session {name} cannot be read"));
-            self.retire(name, &mut notices);
-            return Recorded::Done { receipt: None, notices };
-        };
+    pub(crate) fn record(&mut self, context: &mut Context, offer: &Offer<'_>) -> Recorded {
+        let Some(name) = context.session.clone() else { return Recorded::Done { receipt: None } };
         if context.store_text
             && let Some(Err(error)) = self.store.as_ref().map(|store| store.objects().put(&offer.snapshot.text))
         {
-            notices.push(format!("this text was not stored, so a later change is sent as plain text: {error}"));
+            let what = "this text was not stored, so a later change is sent as plain text";
+            context.notices.push(format!("{what}: {error}"));
         }
         let asked = (offer.placed.offset, offer.placed.limit);
         let rules = (self.settings.answers, self.settings.limits);
         let answer = Answered::new(offer.placed.file.key(), offer.shown, asked, rules, self.now());
-        match self.sessions.get_mut(name).map(|session| session.offer(mark, answer)) {
-            Some(Ok(entry)) => {
-                let receipt = Some(Receipt { session: name.clone(), entry });
-                Recorded::Done { receipt, notices }
+        let offered = match (self.sessions.get_mut(&name), offer.mark) {
+            (Some(session), Some(mark)) => session.offer(mark, answer).map_err(Error::from),
+            (_, _) => Err(Error::NoSession(name.clone())),
+        };
+        match offered {
+            Ok(entry) => Recorded::Done { receipt: Some(Receipt { session: name, entry }) },
+            Err(Error::Session(SessionError::Moved)) => Recorded::Moved,
+            Err(error) => {
+                self.forget(context, &name, &error);
+                // A marker that cannot be recorded may not be given either: decide again, without the log.
+                if offer.shown.mode().is_derived() { Recorded::Moved } else { Recorded::Done { receipt: None } }
             }
-            Some(Err(SessionError::Moved)) => Recorded::Moved,
-            // A marker that could not be recorded may not be given either: decide again, without the log.
-            Some(Err(_)) | None if offer.shown.mode().is_derived() => Recorded::Moved,
-            Some(Err(error)) => {
-                notices.push(format!("nothing is remembered of this answer: {error}"));
-                self.retire(name, &mut notices);
-                Recorded::Done { receipt: None, notices }
-            }
-            None => Recorded::Done { receipt: None, notices },
         }
     }
 
-    /// The model is about to see text that its log does not know, so the log may not be relied on again.
-    fn retire(&mut self, name: &SessionName, notices: &mut Vec<String>) {
-        if let Some(Err(error)) = self.sessions.remove(name).map(Session::retire) {
-            notices.push(format!("session {name} must not be used again: {error}"));
-        }
+    /// The model is about to see text that its log does not know, so the log may not be relied on again, by anyone.
+    pub(crate) fn forget(&mut self, context: &mut Context, name: &SessionName, error: &Error) {
+        context.session = None;
+        context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
+        self.sessions.remove(name);
+        let then = match SessionLog::retire(&self.root, name) {
+            Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
+            Ok(None) => String::new(),
+            Err(error) => format!("; use another session than {name}, as its log cannot be put aside ({error})"),
+        };
+        context.notices.push(format!("nothing is remembered of this answer: {error}{then}"));
     }
 
     /// Confirms that a result reached the model: from here on it is relied on.

@@ -1,5 +1,6 @@
 //! Asking for fresh text: the lines are taken out of what is held, under every name of the file.
 
+use readproof_core::scope::Scope;
 use readproof_disk::{Create, SessionName};
 
 use crate::{Engine, Error, Refreshed};
@@ -17,7 +18,9 @@ impl Engine {
         session: &SessionName,
     ) -> Result<Refreshed, Error> {
         let placed = self.place(path, offset, limit)?;
-        let scope = placed.scope().map_err(|source| Error::Range { path: path.to_owned(), source })?;
+        let now = self.root.snapshot(&placed.file, &self.snapshot_rules())?.text;
+        let scope = Scope::of(placed.offset, placed.limit, now.total())
+            .map_err(|source| Error::Range { path: placed.file.key().to_string(), source })?;
         let at = self.now();
         let known: Vec<_> = {
             let knowledge = self.session(session, Create::No)?.knowledge();

@@ -62,12 +62,14 @@ pub struct Answer {
     pub scope: Scope,
     /// The lines that a plain answer shows.
     pub lines: Option<Lines>,
-    /// Whether more was asked for than one answer holds.
-    pub cut: bool,
+    /// The line to go on with, where more was asked for than one answer holds.
+    pub next: Option<u32>,
+    /// Lines in the file.
+    pub total_lines: u32,
     /// Bytes that a plain answer would have had.
     pub plain_bytes: u64,
-    /// Metadata V1.
-    pub meta: MetaV1,
+    /// Metadata V1; none for a line shown in part, which no scope can say.
+    pub meta: Option<MetaV1>,
     /// To be handed back once the answer has reached the model; without it the answer is never relied on.
     pub receipt: Option<Receipt>,
 }

@@ -71,8 +71,9 @@ impl Engine {
     /// When there is no such session or entry, or the log cannot be written.
     pub fn session_branch(&mut self, name: &SessionName, at: Option<EntryId>) -> Result<Option<EntryId>, Error> {
         let now = self.now();
-        self.session(name, Create::No)?.move_to(at, now)?;
-        Ok(at)
+        let session = self.session(name, Create::No)?;
+        session.move_to(at, now)?;
+        Ok(at.map(|at| session.transcript().named(at)))
     }
 
     /// Goes to the tip of the branch that holds an entry.

@@ -229,14 +229,6 @@ impl Session {
         Ok(())
     }
 
-    /// Takes a log that missed an answer out of use: what it says of the newest text is no longer true.
-    ///
-    /// # Errors
-    /// When the file system does not let it.
-    pub fn retire(self) -> Result<(), SessionError> {
-        Ok(self.log.retire()?)
-    }
-
     /// The entry where what is named is done.
     fn known(&self, entry: EntryId) -> Result<EntryId, SessionError> {
         match self.transcript.entry(entry) {

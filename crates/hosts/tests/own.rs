@@ -7,19 +7,21 @@ use readproof_core::{
     scope::Lines,
     text::Text,
 };
-use readproof_disk::{Create, Root, SessionName, Store};
+use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_hosts::own::{Answered, Block, EntryId, Session};
 
 struct Fixture {
     _dir: tempfile::TempDir,
+    root: Root,
     store: Store,
 }
 
 impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(&Root::open(dir.path()).unwrap()).unwrap();
-        Self { _dir: dir, store }
+        let root = Root::open(dir.path()).unwrap();
+        let store = Store::open(&root).unwrap();
+        Self { _dir: dir, root, store }
     }
 
     fn session(&self, name: &str) -> Session {
@@ -130,9 +132,13 @@ fn a_retired_log_is_left_behind_by_everyone() {
     let (mut one, mut two) = (fixture.session("s"), fixture.session("s"));
     show(&mut one, "a", "1\n");
     two.catch_up().unwrap();
-    one.retire().unwrap();
+    let name = SessionName::parse("s").unwrap();
+    let kept = SessionLog::retire(&fixture.root, &name).unwrap();
+    assert_eq!(kept.as_deref(), Some("s.log.retired-1"));
+    assert!(one.catch_up().is_err());
     assert!(two.catch_up().is_err());
     assert!(!holds(&fixture.session("s"), "a"), "the session begins anew");
+    assert_eq!(SessionLog::retire(&fixture.root, &SessionName::parse("t").unwrap()).unwrap(), None);
 }
 
 #[test]
@@ -141,7 +147,7 @@ fn unknown_records_keep_their_place() {
     let mut session = fixture.session("s");
     let first = show(&mut session, "a", "1\n");
     let name = SessionName::parse("s").unwrap();
-    let mut log = readproof_disk::SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap();
+    let mut log = SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap();
     let mut locked = log.lock().unwrap();
     locked.catch_up().unwrap();
     let leaf = session.transcript().settled(first).0;

@@ -86,7 +86,7 @@ pub(crate) fn notices(all: &[String]) -> Result<Notices, Complaint> {
     for notice in all {
         if notice == FILE_TEXT_NOTICE {
             found.origin = Origin::File;
-        } else if let Some(numbers) = fields(notice, "lines {}-{} of {} shown; go on with offset {}") {
+        } else if let Some(numbers) = fields(notice, "lines {}-{} of {}; go on with offset {}") {
             demand!(found.cut.is_none(), "two notices say where the answer is cut");
             found.cut = Some(cut(notice, numbers)?);
         } else if let Some([line, bytes, shown]) =
@@ -192,31 +192,31 @@ mod tests {
         let cut = Notices { cut: Some(Cut { first: 3, next: 6, total: 9 }), ..nothing.clone() };
         let part = Notices { part: Some(Part { line: 6, shown: 10 }), ..nothing.clone() };
         for (notice, expected) in [
-            ("lines 3-5 of 9 shown; go on with offset 6", &cut),
+            ("lines 3-5 of 9; go on with offset 6", &cut),
             ("line 6 is 11 bytes long and is shown in part: its first 10 bytes", &part),
             (FILE_TEXT_NOTICE, &Notices { origin: Origin::File, ..nothing.clone() }),
             ("", &nothing),
             ("lines 3-5 of 9 shown", &nothing),
-            ("lines 3-5 of 9 shown; go on with offset 6.", &nothing),
-            (" lines 3-5 of 9 shown; go on with offset 6", &nothing),
+            ("lines 3-5 of 9; go on with offset 6.", &nothing),
+            (" lines 3-5 of 9; go on with offset 6", &nothing),
             ("something else", &nothing),
         ] {
             assert_eq!(notices(&[notice.to_owned()]).as_ref(), Ok(expected), "{notice}");
         }
-        let both = ["lines 3-5 of 9 shown; go on with offset 6", "else", FILE_TEXT_NOTICE].map(str::to_owned);
+        let both = ["lines 3-5 of 9; go on with offset 6", "else", FILE_TEXT_NOTICE].map(str::to_owned);
         assert_eq!(notices(&both), Ok(Notices { cut: cut.cut, part: None, origin: Origin::File }));
     }
 
     #[test]
     fn notices_that_contradict_themselves() {
-        let cut = "lines 3-5 of 9 shown; go on with offset 6";
+        let cut = "lines 3-5 of 9; go on with offset 6";
         let part = "line 6 is 11 bytes long and is shown in part: its first 10 bytes";
         for all in [
-            &["lines 3-5 of 9 shown; go on with offset 7"][..],
-            &["lines 3-5 of 9 shown; go on with offset 5"],
-            &["lines 3-5 of 5 shown; go on with offset 6"],
-            &["lines 3-5 of 4 shown; go on with offset 6"],
-            &["lines 3-18446744073709551615 of 9 shown; go on with offset 0"],
+            &["lines 3-5 of 9; go on with offset 7"][..],
+            &["lines 3-5 of 9; go on with offset 5"],
+            &["lines 3-5 of 5; go on with offset 6"],
+            &["lines 3-5 of 4; go on with offset 6"],
+            &["lines 3-18446744073709551615 of 9; go on with offset 0"],
             &["line 6 is 10 bytes long and is shown in part: its first 10 bytes"],
             &["line 6 is 9 bytes long and is shown in part: its first 10 bytes"],
             &[cut, cut],

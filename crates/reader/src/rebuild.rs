@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn cut_text() {
-        let cut = "lines 3-4 of 9 shown; go on with offset 5";
+        let cut = "lines 3-4 of 9; go on with offset 5";
         let ask = (Some(3), None);
         check_cut(&[read(ask, "c\nd\n", &[cut])], Kind::Plain, 3, "c\nd\n");
         check_cut(&[read(from(3, 2), "c\nd\n", &[cut])], Kind::Plain, 3, "c\nd\n");
@@ -292,12 +292,12 @@ mod tests {
         complains(&[read(ask, "c\n", &[cut])], "goes on at line 5");
         complains(&[read(ask, "c\nd\ne\n", &[cut])], "goes on at line 5");
         complains(&[read(ask, "c\nd", &[cut])], "said to be cut");
-        complains(&[read(ask, "", &["lines 3-2 of 9 shown; go on with offset 3"])], "shows nothing");
-        complains(&[read(ask, "c\nd\n", &["lines 3-4 of 9 shown; go on with offset 6"])], "does not go on");
-        complains(&[read(ask, "c\nd\n", &["lines 3-4 of 4 shown; go on with offset 5"])], "after the last line");
+        complains(&[read(ask, "", &["lines 3-2 of 9; go on with offset 3"])], "shows nothing");
+        complains(&[read(ask, "c\nd\n", &["lines 3-4 of 9; go on with offset 6"])], "does not go on");
+        complains(&[read(ask, "c\nd\n", &["lines 3-4 of 4; go on with offset 5"])], "after the last line");
         complains(&[read(ask, "c\nd\n", &[cut, cut])], "two notices");
         // What was not shown is not held, though the total is known.
-        let first_two = read(ALL, "a\nb\n", &["lines 1-2 of 3 shown; go on with offset 3"]);
+        let first_two = read(ALL, "a\nb\n", &["lines 1-2 of 3; go on with offset 3"]);
         complains(&[first_two.clone(), unchanged(3)], "line 3 is not held");
         complains(&[first_two.clone(), diff(ALL, "1 lines changed of 3", "@@ -3 +3 @@\n-c\n+x\n", &[])], "not held");
         check(&[first_two.clone(), page(3, 1, "c\n"), unchanged(3)], Kind::Unchanged, 1, "a\nb\nc\n");
@@ -309,11 +309,11 @@ mod tests {
     #[test]
     fn a_line_shown_in_part_is_not_held() {
         let part = "line 2 is 90 bytes long and is shown in part: its first 3 bytes";
-        let cut = "lines 1-1 of 9 shown; go on with offset 2";
+        let cut = "lines 1-1 of 9; go on with offset 2";
         check_cut(&[read(ALL, "a\nbbb", &[part])], Kind::Plain, 1, "a\n");
         check_cut(&[read(ALL, "a\nbbb", &[cut, part])], Kind::Plain, 1, "a\n");
         check_cut(&[read((Some(2), None), "bbb", &[part])], Kind::Plain, 2, "");
-        let bare_cut = "lines 2-1 of 9 shown; go on with offset 2";
+        let bare_cut = "lines 2-1 of 9; go on with offset 2";
         check_cut(&[read((Some(2), None), "bbb", &[part, bare_cut])], Kind::Plain, 2, "");
         complains(&[read(ALL, "a\nb\nccc", &[part])], "said to be in part");
         complains(&[read(ALL, "bbb", &[part])], "said to be in part");
@@ -321,7 +321,7 @@ mod tests {
         complains(&[read(ALL, "", &[part])], "no piece of line 2");
         complains(&[read(ALL, "a\nbbbb", &[part])], "3 bytes of line 2");
         complains(&[read(ALL, "a\nä", &[part])], "3 bytes of line 2");
-        complains(&[read(ALL, "a\nbbb", &[part, "lines 1-2 of 9 shown; go on with offset 3"])], "goes on at line 3");
+        complains(&[read(ALL, "a\nbbb", &[part, "lines 1-2 of 9; go on with offset 3"])], "goes on at line 3");
         let no_part = "line 2 is 3 bytes long and is shown in part: its first 3 bytes";
         complains(&[read(ALL, "a\nbbb", &[no_part])], "calls a whole line a part");
         complains(&[read(from(1, 1), "a\nbbb", &[part])], "more than the call asks for");
@@ -355,7 +355,7 @@ mod tests {
         for unknown in [
             vec![],
             vec![page(1, 2, "a\nb\n")],
-            vec![read(ALL, "a\nb\n", &["lines 1-2 of 3 shown; go on with offset 3"])],
+            vec![read(ALL, "a\nb\n", &["lines 1-2 of 3; go on with offset 3"])],
             vec![whole("a\nb\n"), page(3, 1, "c\n")],
             vec![whole("a\nb"), page(2, 1, "b\n")],
             vec![page(1, 2, "a\nb\n"), range(from(1, 1), "1-1 of 2", &[])],
@@ -392,7 +392,7 @@ mod tests {
         complains(&[page(1, 1, "a\n"), unchanged(2)], "line 2 is not held");
         complains(&[whole("a\nb\n"), unchanged(3)], "line 3 is not held");
         complains(&[whole("a\nb\n"), unchanged(u64::MAX)], "line 3 is not held");
-        let cut = "lines 1-2 of 3 shown; go on with offset 3";
+        let cut = "lines 1-2 of 3; go on with offset 3";
         complains(&[whole("a\nb\n"), read(ALL, marker, &[cut])], "never cut");
         let part = "line 2 is 9 bytes long and is shown in part: its first 3 bytes";
         complains(&[whole("a\nb\n"), read(ALL, marker, &[part])], "no line in part");
@@ -470,12 +470,12 @@ mod tests {
     #[test]
     fn range_markers_for_a_cut_window() {
         let file = whole("a\nb\nc\nd\n");
-        let cut = "lines 2-3 of 4 shown; go on with offset 4";
+        let cut = "lines 2-3 of 4; go on with offset 4";
         let ask = (Some(2), None);
         check_cut(&[file.clone(), range(ask, "2-3 of 4", &[cut])], Kind::UnchangedRange, 2, "b\nc\n");
         check_cut(&[file.clone(), range(from(2, 3), "2-3 of 4", &[cut])], Kind::UnchangedRange, 2, "b\nc\n");
         check_cut(&[file.clone(), elsewhere(ask, "2-3", &[cut])], Kind::UnchangedElsewhere, 2, "b\nc\n");
-        let all = "lines 1-3 of 4 shown; go on with offset 4";
+        let all = "lines 1-3 of 4; go on with offset 4";
         check_cut(&[file.clone(), range(ALL, "1-3 of 4", &[all])], Kind::UnchangedRange, 1, "a\nb\nc\n");
         complains(&[file.clone(), range(ask, "2-2 of 4", &[cut])], "goes on at line 4");
         complains(&[file.clone(), range(ask, "2-4 of 4", &[cut])], "goes on at line 4");
@@ -527,7 +527,7 @@ mod tests {
         let shrink = diff(ALL, "2 lines changed of 1", "@@ -2,2 +1,0 @@\n-b\n-c\n", &[]);
         check(&[file.clone(), shrink.clone()], Kind::Diff, 1, "a\n");
         complains(&[file.clone(), shrink, unchanged(3)], "line 2 is not held");
-        let cut = "lines 1-2 of 3 shown; go on with offset 3";
+        let cut = "lines 1-2 of 3; go on with offset 3";
         complains(&[file.clone(), diff(ALL, "1 lines changed of 3", hunk, &[cut])], "never cut");
         let part = "line 3 is 9 bytes long and is shown in part: its first 3 bytes";
         complains(&[file, diff(ALL, "1 lines changed of 3", hunk, &[part])], "no line in part");

@@ -172,7 +172,9 @@ impl Conversation {
     }
 }
 
-fn lost(seen: &Seen) -> Seen {
+/// Something of this file was seen that cannot be placed.
+#[must_use]
+pub fn lost(seen: &Seen) -> Seen {
     let (Seen::Read { path, .. } | Seen::Write { path, .. } | Seen::Edit { path, .. } | Seen::Lost { path }) = seen;
     Seen::Lost { path: path.clone() }
 }

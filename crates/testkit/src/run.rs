@@ -1,13 +1,13 @@
 //! One run: operations done through the real engine, every answer judged at once by what the model can see.
 
 use readproof_core::scope::{Lines, ScopeError};
-use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt};
 use readproof_disk::SessionName;
+use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt};
 use readproof_reader::{Rebuilt, Rendered, Seen};
 use std::{cell::Cell, fs};
 
 use crate::{
-    conversation::{Conversation, Turn},
+    conversation::{Conversation, Turn, lost},
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
@@ -242,7 +242,12 @@ impl Run {
     }
 
     /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte.
-    pub(crate) fn judge(&mut self, call: &Call, truths: &[Option<String>], result: Result<Answer, Error>) -> Step<Option<OnItsWay>> {
+    pub(crate) fn judge(
+        &mut self,
+        call: &Call,
+        truths: &[Option<String>],
+        result: Result<Answer, Error>,
+    ) -> Step<Option<OnItsWay>> {
         let answer = match result {
             Ok(answer) => answer,
             Err(error) => return self.refused(call, truths, &error).map(|()| None),
@@ -314,7 +319,9 @@ impl Run {
         let entry = Some(way.receipt.entry);
         let talk = self.talk();
         if talk.is_on_branch(way.node) {
-            talk.push(Turn::Saw(way.seen), entry);
+            // Without its call, a result says neither which file it is of nor where its lines stand.
+            let seen = if talk.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
+            talk.push(Turn::Saw(seen), entry);
         } else {
             talk.insert(Some(way.node), Turn::Saw(way.seen), entry);
         }

@@ -1,6 +1,6 @@
 //! What each operation does: to the files, to the conversation, and to the product.
 
-use readproof_engine::{Change, Receipt, Write};
+use readproof_engine::{Change, Error, Receipt, Write};
 use readproof_reader::Seen;
 use std::{
     cell::{Cell, RefCell},
@@ -357,7 +357,10 @@ impl Run {
         }
         self.note(format!("fresh text is asked for: {call:?}"));
         let session = self.name();
-        let done = self.engine().refresh(name, call.offset, call.limit, &session)?;
+        let done = match self.engine().refresh(name, call.offset, call.limit, &session) {
+            Err(Error::Range { .. }) => return self.idle(),
+            other => other?,
+        };
         self.talk().push(Turn::Silent, Some(done.entry));
         if random.below(2) == 0 {
             return Ok(());

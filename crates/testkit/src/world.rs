@@ -75,7 +75,15 @@ impl World {
         let limits = Limits { answer_lines: 40, answer_bytes: 2500, diff_bytes: 20_000, diff_lines: 400 };
         let settings = Settings { limits, answers, ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
-        let mut world = Self { dir, root, settings, engines: Vec::new(), shape, names: some_names(&mut random), history: BTreeMap::new() };
+        let mut world = Self {
+            dir,
+            root,
+            settings,
+            engines: Vec::new(),
+            shape,
+            names: some_names(&mut random),
+            history: BTreeMap::new(),
+        };
         for (name, file) in NAMES {
             if name == file {
                 let text = first_text(name, shape, &mut random);
@@ -246,7 +254,7 @@ pub fn hard_links() -> HardLinks {
 
 fn line(shape: Shape, random: &mut Random) -> String {
     if shape == Shape::Tiny {
-        return ["a", "b", "c", ""][random.below(4)].repeat(40);
+        return ["a", "b", "c", "d", "e", "f", "g", ""][random.below(8)].repeat(40);
     }
     const WORDS: [&str; 8] = ["let", "x", "=", "return", "über", "日本", "{", "}"];
     let count = random.below(6);
@@ -326,10 +334,17 @@ fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
 #[must_use]
 pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(String, String)> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    for _ in 0..6 {
+    let parts: Vec<&str> = text.split_inclusive('\n').collect();
+    for _ in 0..8 {
         let from = *random.pick(&starts)?;
         let to = *random.pick(&starts)?;
-        let old = text.get(from.min(to)..from.max(to).min(from.min(to) + 120));
+        let old = match random.below(4) {
+            // A line, with or without its end; the last one; or anything.
+            0 => random.pick(&parts).copied(),
+            1 => random.pick(&parts).map(|line| line.trim_end()),
+            2 => parts.last().copied(),
+            _ => text.get(from.min(to)..from.max(to).min(from.min(to) + 120)),
+        };
         let Some(old) = old.filter(|old| !old.is_empty()) else { continue };
         if text.match_indices(old).count() == 1 && text.find(old) == text.rfind(old) {
             let new = match random.below(4) {

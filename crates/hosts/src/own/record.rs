@@ -245,7 +245,7 @@ pub struct Answered {
     /// The lines shown whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(u32, u32)>,
-    /// Whether the end of the file became visible.
+    /// Whether the end of the file became visible, by text or by a marker.
     pub end: bool,
     /// A line shown in part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,8 +279,8 @@ impl Answered {
     ) -> Self {
         let (lines, end, part) = match shown.event(path) {
             Event::Shown { lines, end, part, .. } => (lines, end, part),
-            Event::Same { .. }
-            | Event::Told { .. }
+            Event::Same { ends, .. } => (None, ends, None),
+            Event::Told { .. }
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }
@@ -338,7 +338,9 @@ impl Answered {
                 }
                 Event::Shown { path, version, lines, end: self.end, part: self.part }
             }
-            (Mode::Unchanged | Mode::UnchangedRange, Some(Sha(base))) => Event::Same { path, base, version, scope },
+            (Mode::Unchanged | Mode::UnchangedRange, Some(Sha(base))) => {
+                Event::Same { path, base, version, scope, ends: self.end }
+            }
             (Mode::Diff, Some(Sha(base))) => Event::Diff { path, base, version },
             (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => void,
         }

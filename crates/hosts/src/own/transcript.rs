@@ -90,6 +90,8 @@ struct State {
     /// Answers and writes that may or may not have reached the model: until then, or until a newer text of the path is
     /// delivered, nothing of the path is held.
     pending: RedBlackTreeMapSync<u64, PathKey>,
+    /// The latest compaction, 0 when there is none.
+    barrier: u64,
     /// Blocks the host shows otherwise than they were given.
     edits: RedBlackTreeMapSync<u64, Option<Block>>,
 }
@@ -254,7 +256,10 @@ impl Transcript {
                 }
                 match answer.event() {
                     // A marker shows no text: at most the model learns from it how long the file is.
-                    Event::Same { path, version, .. } => self.apply(&mut state, line, &Event::Told { path, version }),
+                    Event::Same { path, version, ends: true, .. } => {
+                        self.apply(&mut state, line, &Event::Told { path, version });
+                    }
+                    Event::Same { ends: false, .. } => {}
                     Event::Shown { path, .. }
                     | Event::Told { path, .. }
                     | Event::Diff { path, .. }
@@ -273,7 +278,7 @@ impl Transcript {
             }
             Record::Compact { .. } => {
                 self.applied += 1;
-                state = State::default();
+                state = State { barrier: line, ..State::default() };
             }
             Record::ContextEdit { target, block, .. } => state = self.edited(state, parent, *target, *block),
             Record::Open { .. }
@@ -296,7 +301,18 @@ impl Transcript {
             Some(Record::Answer { answer, .. }) if answer.for_program => return,
             Some(Record::Answer { answer, .. }) => (answer.event(), answer.block, of),
             Some(Record::Change { changed, .. }) => (changed.event(), None, changed.begun),
-            _ => return,
+            Some(
+                Record::Open { .. }
+                | Record::Begun { .. }
+                | Record::Delivered { .. }
+                | Record::Refresh { .. }
+                | Record::Compact { .. }
+                | Record::ContextEdit { .. }
+                | Record::Distrust { .. }
+                | Record::Switch { .. }
+                | Record::Unknown { .. },
+            )
+            | None => return,
         };
         let path = match &event {
             Event::Shown { path, .. }
@@ -310,7 +326,9 @@ impl Transcript {
         };
         let older: Vec<u64> =
             state.pending.iter().filter(|(id, p)| **id < own && **p == path).map(|(id, _)| *id).collect();
-        let altered = state.edits.get(&line).is_some_and(|seen| seen.is_none() || *seen != given);
+        let edit = state.edits.get(&line).or_else(|| state.edits.get(&of));
+        // A result whose call was compacted away says neither which file it is of nor where its lines stand.
+        let altered = of < state.barrier || edit.is_some_and(|seen| seen.is_none() || *seen != given);
         if altered || !older.is_empty() {
             self.apply(state, line, &Event::Void { path });
         }
