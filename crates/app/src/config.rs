@@ -109,11 +109,9 @@ pub(crate) const SETTINGS: [Setting; 8] = [
         help: "names that are always plain and never stored (globs)",
         show: |s| toml::Value::Array(s.sensitive.iter().cloned().map(toml::Value::String).collect()),
         set: |s, v| {
-            s.sensitive = match v {
-                toml::Value::String(list) => {
-                    list.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect()
-                }
-                other => other.as_array()?.iter().map(|p| p.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+            s.sensitive = match v.as_str() {
+                Some(list) => list.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect(),
+                None => v.as_array()?.iter().map(|p| p.as_str().map(str::to_owned)).collect::<Option<_>>()?,
             };
             Some(())
         },

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let asked = std::env::args().any(|word| word == "--json");
+            let asked = std::env::args_os().any(|word| word == "--json");
             return output::not_understood(&error, asked);
         }
     };

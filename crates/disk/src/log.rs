@@ -461,8 +461,8 @@ impl Drop for Locked<'_> {
 pub enum LogError {
     /// It is not what was written.
     #[error(
-        "the log of session `{session}` is damaged at line {line}; start another session: the log is kept as evidence at \
-         `{}`", shown(.session)
+        "the log of session `{session}` is damaged at line {line} (`{}`); the next read with it keeps the log as \
+         evidence and begins anew", shown(.session)
     )]
     Damaged {
         /// Whose log.

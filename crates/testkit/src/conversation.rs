@@ -154,8 +154,8 @@ impl Conversation {
         let window = self.window();
         for at in &window {
             let alteration = window.iter().rev().find_map(|other| match &self.nodes[*other].turn {
-                Turn::Edited { target, how } if target == at => Some(*how),
-                _ => None,
+                Turn::Edited { target, how } => (target == at).then_some(*how),
+                Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
             });
             if self.pruned.contains(at) || alteration == Some(Alteration::Dropped) {
                 continue;

@@ -13,7 +13,7 @@ impl Random {
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,7 +23,7 @@ impl Random {
 
     /// A number below `n` (0 when `n` is 0).
     pub fn below(&mut self, n: usize) -> usize {
-        if n == 0 { 0 } else { usize::try_from(self.next() % n as u64).unwrap_or(0) }
+        if n == 0 { 0 } else { usize::try_from(self.bits() % n as u64).unwrap_or(0) }
     }
 
     /// One of these.
@@ -150,7 +150,7 @@ pub fn script(seed: u64, length: usize) -> Vec<Op> {
                 at = at.wrapping_sub(if here { 0 } else { *weight });
                 here
             });
-            Op { kind: kind.map_or(Kind::Read, |(kind, _)| *kind), seed: random.next() }
+            Op { kind: kind.map_or(Kind::Read, |(kind, _)| *kind), seed: random.bits() }
         })
         .collect();
     // From there on everything is plain, so it comes late and not in every run.

@@ -232,14 +232,8 @@ impl Run {
     /// Turns that can be gone to: what the product lists.
     fn places(&mut self) -> Vec<usize> {
         let talk = self.talk();
-        let answered: Vec<_> = talk
-            .nodes
-            .iter()
-            .filter_map(|node| match node.turn {
-                Turn::Saw(_) => node.entry,
-                _ => None,
-            })
-            .collect();
+        let answered: Vec<_> =
+            talk.nodes.iter().filter_map(|node| node.entry.filter(|_| matches!(node.turn, Turn::Saw(_)))).collect();
         let is_place = |at: &usize| {
             let node = &talk.nodes[*at];
             match (&node.turn, node.entry) {
@@ -304,7 +298,7 @@ impl Run {
                 Turn::Edited { target, how } => {
                     place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
                 }
-                other => other,
+                other @ (Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent) => other,
             };
             let pruned = talk.pruned.contains(at);
             let new_at = copy.push(turn, renamed(node.entry));
@@ -332,9 +326,10 @@ impl Run {
         let Some((target, entry)) = self.some_turn(random, |turn| matches!(turn, Turn::Saw(_))) else {
             return self.idle();
         };
-        let original = match &self.talk().nodes[target].turn {
-            Turn::Saw(Seen::Read { answer, .. }) => Some(answer.text.clone()),
-            _ => None,
+        let original = if let Turn::Saw(Seen::Read { answer, .. }) = &self.talk().nodes[target].turn {
+            Some(answer.text.clone())
+        } else {
+            None
         };
         let (how, text) = match (random.below(4), original) {
             (0 | 1, _) => (Alteration::Dropped, None),

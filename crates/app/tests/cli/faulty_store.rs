@@ -28,6 +28,15 @@ fn plain_with_notice(ws: &Workspace, reason: &str, words: &[&str]) {
     ws.run("read a.txt").gives(&numbered(40));
 }
 
+/// The text with a notice; the log is put aside as evidence, and the session begins anew.
+#[track_caller]
+fn begins_anew(ws: &Workspace, words: &[&str]) {
+    let words = &[&["nothing is remembered of this answer"], words, &["s.log.retired-", "begins anew"]].concat();
+    assert_eq!(ws.run("read a.txt --session s").noticed(words), numbered(40));
+    assert_eq!(ws.read("a.txt"), numbered(40), "plain first");
+    assert_eq!(ws.read("a.txt"), "[readcache: unchanged, 40 lines]");
+}
+
 /// What asks for the store itself says what is wrong with it.
 #[track_caller]
 fn status_refuses(ws: &Workspace, words: &[&str]) {
@@ -135,9 +144,9 @@ fn one_byte_of_the_log_was_flipped() {
         let mut bytes = log.clone();
         bytes[at] ^= 1;
         ws.put(".readproof/log/s.log", &bytes);
-        plain_with_notice(&ws, "no_log", &["the log of session `s` is damaged at line", "start another session"]);
         ws.run("status --session s").refused(1, &["is damaged at line"]);
-        assert_eq!(fs::read(ws.path(".readproof/log/s.log")).unwrap(), bytes, "kept as evidence");
+        begins_anew(&ws, &["the log of session `s` is damaged at line"]);
+        assert_eq!(fs::read(ws.path(".readproof/log/s.log.retired-1")).unwrap(), bytes, "kept as evidence");
         ws.run("read a.txt --session another").gives(&numbered(40));
     }
 }
@@ -150,7 +159,7 @@ fn lines_of_the_log_were_swapped_or_taken_out() {
     let swapped = [lines[0], lines[2], lines[1], lines[3]].concat();
     for text in [lines[1..].concat(), [&lines[..1], &lines[2..]].concat().concat(), swapped, format!("\n{log}")] {
         ws.put(".readproof/log/s.log", text);
-        plain_with_notice(&ws, "no_log", &["is damaged at line"]);
+        begins_anew(&ws, &["is damaged at line"]);
     }
 }
 
@@ -183,13 +192,13 @@ fn the_log_is_something_else() {
     let kept = ws.top().join("kept.log");
     fs::rename(&log, &kept).unwrap();
     fs::create_dir(&log).unwrap();
-    plain_with_notice(&ws, "no_log", &["`.readproof/log/s.log` is no regular file", "move it away"]);
-    fs::remove_dir(&log).unwrap();
+    begins_anew(&ws, &["`.readproof/log/s.log` is no regular file"]);
+    fs::remove_file(&log).unwrap();
     std::os::unix::fs::symlink(&kept, &log).unwrap();
-    plain_with_notice(&ws, "no_log", &["`.readproof/log/s.log` is a symbolic link", "remove it"]);
+    begins_anew(&ws, &["`.readproof/log/s.log` is a symbolic link"]);
     fs::remove_file(&log).unwrap();
     assert_eq!(finish(ws.command("mkfifo").args(["-m", "600"]).arg(&log)).code, Some(0));
-    plain_with_notice(&ws, "no_log", &["`.readproof/log/s.log` is no regular file"]);
+    begins_anew(&ws, &["`.readproof/log/s.log` is no regular file"]);
     fs::remove_file(&log).unwrap();
     assert_eq!(ws.read("a.txt"), numbered(40), "a session without a log begins anew");
 }
@@ -198,7 +207,7 @@ fn the_log_is_something_else() {
 fn the_log_can_be_used_by_others() {
     let ws = known();
     ws.chmod(".readproof/log/s.log", 0o644);
-    plain_with_notice(&ws, "no_log", &["`.readproof/log/s.log` can be used by others (mode 0644)", "chmod 600"]);
+    begins_anew(&ws, &["`.readproof/log/s.log` can be used by others (mode 0644)"]);
 }
 
 /// `ulimit -f` plays a disk that is full from the start: no file can be longer than nothing.

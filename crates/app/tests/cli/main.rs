@@ -12,6 +12,7 @@ mod help;
 mod names;
 mod patches;
 mod reads;
+mod regressions;
 mod sessions;
 mod settings;
 mod status;

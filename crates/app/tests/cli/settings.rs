@@ -16,7 +16,7 @@ fn with_variable(ws: &Workspace, name: &str, value: &str, words: &str) -> Done {
 /// A read of a file of ten lines that shows this many.
 #[track_caller]
 fn shows(done: Done, lines: u32) {
-    assert_eq!(done.noticed(&[&format!("lines 1-{lines} of 10 shown")]), numbered(lines));
+    assert_eq!(done.noticed(&[&format!("lines 1-{lines} of 10;")]), numbered(lines));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn what_config_prints_is_a_settings_file() {
 #[test]
 fn every_setting_does_something() {
     let ws = ten_lines();
-    let out = ws.run("read a.txt --set answer_bytes=6").noticed(&["lines 1-3 of 10 shown"]);
+    let out = ws.run("read a.txt --set answer_bytes=6").noticed(&["lines 1-3 of 10;"]);
     assert_eq!(out, numbered(3));
     ws.run("read a.txt --set file_bytes=5").refused(1, &["more than the 5"]);
     ws.put("a.txt", numbered(100));

@@ -206,13 +206,13 @@ impl Transcript {
             | Record::Unknown { parent } => *parent,
         };
         let before = self.state_at(parent);
-        let record = match record {
-            // Said twice, it would make an old text the newest.
-            Record::Delivered { of, .. } if self.delivered.contains_key(&of) => Record::Unknown { parent },
-            other => other,
-        };
+        let mut record = record;
         if let Record::Delivered { of, .. } = record {
-            self.delivered.insert(of, line);
+            // Said twice, it would make an old text the newest.
+            match self.delivered.entry(of) {
+                std::collections::btree_map::Entry::Vacant(first) => drop(first.insert(line)),
+                std::collections::btree_map::Entry::Occupied(_) => record = Record::Unknown { parent },
+            }
         }
         let state = self.after(before, line, &record, parent);
         self.nodes.insert(line, Node { parent, record, state });
@@ -394,10 +394,8 @@ impl Transcript {
     /// result was delivered is part of them.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry<'_>> {
-        let announced = |record: &Record| match record {
-            Record::Change { changed, .. } => Some(changed.begun),
-            _ => None,
-        };
+        let announced =
+            |record: &Record| if let Record::Change { changed, .. } = record { Some(changed.begun) } else { None };
         let changed: BTreeSet<u64> = self.nodes.values().filter_map(|node| announced(&node.record)).collect();
         let is_listed =
             |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);

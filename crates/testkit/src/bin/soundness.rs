@@ -58,7 +58,7 @@ fn soundness(args: &Args) -> Result<ExitCode, Broken> {
     let mut report = Report::default();
     while report.steps < args.steps {
         let left = usize::try_from(args.steps - report.steps).unwrap_or(RUN).min(RUN);
-        let (world, ops) = (seeds.next(), script(seeds.next(), left));
+        let (world, ops) = (seeds.bits(), script(seeds.bits(), left));
         let done = report.steps;
         let outcome = run(world, &ops)?;
         report.add(&outcome.report);
