@@ -264,8 +264,8 @@ fn lines_taken_out_or_put_in_are_damage() {
         assert!(matches!(error, LogError::Damaged { line: 4, .. }), "{extra:?}");
         assert_eq!(
             error.to_string(),
-            "the log of session `s` is damaged at line 4; start another session: the log is kept as evidence at \
-             `.readproof/log/s.log`"
+            "the log of session `s` is damaged at line 4 (`.readproof/log/s.log`); the next read with it keeps the log as \
+             evidence and begins anew"
         );
     }
 }

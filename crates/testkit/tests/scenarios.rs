@@ -12,7 +12,8 @@ const MATRIX: [std::ops::RangeInclusive<u32>; 2] = [1..=23, 27..=30];
 
 fn scenarios() -> Vec<PathBuf> {
     let within = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    folders(&within).unwrap()
+    // None is a failure too: the matrix below is then not complete.
+    folders(&within).unwrap_or_default()
 }
 
 /// The first line that differs, with its number.
