@@ -1,4 +1,6 @@
 //! Our own transcript: what appending, moving and editing cost, and that a session reads the same however it is opened.
+#![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
 use readproof_core::{
     decide::{Ask, Base, Reason, decide},
     limits::{Answers, Limits},
