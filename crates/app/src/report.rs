@@ -70,7 +70,7 @@ fn session_status(session: &SessionStatus) -> String {
         "  tokens   ~{sent} sent where plain answers would have been ~{plain}: ~{} saved (bytes/4)",
         saved(session.plain_bytes, session.sent_bytes)
     );
-    let _ = writeln!(out, "  held     {}", if session.files.is_empty() { "nothing" } else { "" }.trim_end());
+    out.push_str(if session.files.is_empty() { "  held     nothing\n" } else { "  held\n" });
     for file in &session.files {
         let _ = writeln!(out, "    {:<32} {}", printable(&file.path), spans(file));
     }

@@ -202,6 +202,24 @@ impl Run {
 
     fn edit(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
+        if random.below(4) == 0 {
+            // Two pages of two texts in sight, and an edit that could be meant in either.
+            self.page(name, 0, random)?;
+            self.world.change(name, random)?;
+            self.page(name, 1, random)?;
+        }
+        self.edit_of(name, random)
+    }
+
+    /// The first or the second half of a file, neither of which shows where it ends.
+    fn page(&mut self, name: &'static str, which: u64, random: &mut Random) -> Step {
+        let total = self.world.truth(name).map_or(0, |text| text.lines().count() as u64);
+        let half = (total / 2).max(1);
+        let offset = (which > 0).then_some(half + 1).filter(|offset| *offset <= total);
+        self.read(&Call { name, offset, limit: Some(half) }, random)
+    }
+
+    fn edit_of(&mut self, name: &'static str, random: &mut Random) -> Step {
         let shape = self.world.shape();
         let Some((old, new)) = self.world.truth(name).and_then(|text| some_edit(&text, shape, random)) else {
             return self.idle();
@@ -357,8 +375,15 @@ impl Run {
             other => other?,
         };
         self.talk().push(Turn::Silent, Some(done.entry));
-        if random.below(2) == 0 {
-            return Ok(());
+        match random.below(4) {
+            0 | 1 => return Ok(()),
+            // What was refreshed is still in sight when the file, and what is held of it, has changed.
+            2 => {
+                self.world.change(name, random)?;
+                self.page(name, random.below(2) as u64, random)?;
+                return self.edit_of(name, random);
+            }
+            _ => {}
         }
         let same = self.names_of_the_same_file(name);
         let other = random.pick(&same).copied().unwrap_or(name);
