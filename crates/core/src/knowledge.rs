@@ -47,12 +47,18 @@ pub enum Event {
         /// Whether the marker, or the call with it, tells how many lines the file has.
         ends: bool,
     },
-    /// A marker is on its way: the model may learn from it how many lines there are, and nothing else.
+    /// A marker is on its way. It may or may not be seen: it adds nothing, and takes what it would take if seen.
     Told {
         /// The file.
         path: PathKey,
+        /// The text it relies on.
+        base: ContentHash,
         /// The text it speaks of.
         version: Version,
+        /// The lines it vouches for.
+        scope: Scope,
+        /// Whether it tells how many lines the file has.
+        ends: bool,
     },
     /// A diff of the whole file was shown.
     Diff {
@@ -236,10 +242,7 @@ impl Knowledge {
         match event {
             Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
             Event::Same { path, base, version, scope, ends } => self.same(at, path, *base, *version, *scope, *ends),
-            Event::Told { path, version } => {
-                let left = self.told(path, *version);
-                self.set(path, left);
-            }
+            Event::Told { path, base, version, scope, ends } => self.rely(path, *base, *version, *scope, *ends),
             Event::Diff { path, base, version } => {
                 let guard = self.holds_whole(path, Answers::Held).is_some_and(|held| held.hash == *base);
                 if guard { self.set(path, whole(*version, at)) } else { self.void(path) }
@@ -318,26 +321,35 @@ impl Knowledge {
         self.set(path, held);
     }
 
-    /// A marker adds nothing by itself: without the lines it relies on, what the model saw cannot be placed.
-    /// What it vouches for stays held under the text it was shown of as well: those lines are the same in both.
+    /// A marker adds nothing by itself: without the lines it relies on, what the model saw cannot be placed. What it
+    /// vouches for stays held under the text it was shown of as well: those lines are the same in both.
     fn same(&mut self, at: Place, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
-        let held = self.of(path);
-        let lines = scope.lines(version.total);
-        let needed = lines.map_or(Slots::end_of(version.total), Slots::lines);
-        let relied = lines.map_or_else(|| covers(held, needed, base), |lines| covers_lines(held, lines, base));
-        if !relied || (scope == Scope::Full && base != version.hash) {
-            return self.void(path);
-        }
-        let mut held = if ends { self.told(path, version) } else { self.of(path).to_vec() };
+        self.rely(path, base, version, scope, ends);
+        let mut held = self.of(path).to_vec();
         if base != version.hash {
-            held = alike(&held, needed, version);
+            held = alike(&held, vouched(version, scope), version);
         }
         let end = Slots::end_of(version.total);
-        if scope == Scope::Full && !covers(&held, end, version.hash) {
+        if scope == Scope::Full && !held.is_empty() && !covers(&held, end, version.hash) {
             // The marker names the number of lines, so the end is known from here on.
             held = placed(&held, Held { slots: end, shown: end, version, also: None, at });
         }
         self.set(path, held);
+    }
+
+    /// The guard of a marker, and what it contradicts.
+    fn rely(&mut self, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
+        let held = self.of(path);
+        let relied = match scope.lines(version.total) {
+            Some(lines) => covers_lines(held, lines, base),
+            None => covers(held, vouched(version, scope), base),
+        };
+        if !relied || (scope == Scope::Full && base != version.hash) {
+            self.void(path);
+        } else if ends {
+            let left = self.told(path, version);
+            self.set(path, left);
+        }
     }
 
     /// What is left once the model knows, by a marker or by where it stops, that no older line beyond is left.
@@ -381,6 +393,11 @@ impl Knowledge {
         }
         left
     }
+}
+
+/// The slots a marker vouches for: lines, or the end of an empty file.
+fn vouched(version: Version, scope: Scope) -> Slots {
+    scope.lines(version.total).map_or(Slots::end_of(version.total), Slots::lines)
 }
 
 fn whole(version: Version, at: Place) -> Vec<Held> {

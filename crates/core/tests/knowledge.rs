@@ -850,15 +850,17 @@ fn an_edit_with_an_absurd_count_is_no_panic() {
 
 #[test]
 fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
-    let told = |branch: &str, total: u32| {
+    let told = |branch: &str, total: u32, lines: &str| {
         let mut knowledge = known(branch, Answers::Held);
-        let version = Version { hash: ContentHash::of(b"told"), total };
-        knowledge.apply(9, &Event::Told { path: PathKey::new("x"), version }, Answers::Held);
+        let now = Version { hash: ContentHash::of(b"told"), total };
+        let (path, base, scope) = (PathKey::new("x"), version("A").hash, scope(lines));
+        knowledge.apply(9, &Event::Told { path, base, version: now, scope, ends: true }, Answers::Held);
         draw(&knowledge)
     };
     let all = draw(&known("show A1-5.", Answers::Held));
-    assert_eq!(told("show A1-5.", 5), all, "the same number of lines says nothing new");
-    assert_eq!(told("show A1-5.", 3), draw(&known("show A1-3", Answers::Held)), "lines beyond are gone");
-    assert_eq!(told("show A1-5.", 9), draw(&known("show A1-4", Answers::Held)), "the file goes on");
-    assert_eq!(told("void", 5), "", "nothing is held of it");
+    assert_eq!(told("show A1-5.", 5, "2-3"), all, "the same number of lines says nothing new");
+    assert_eq!(told("show A1-5.", 3, "2-3"), draw(&known("show A1-3", Answers::Held)), "lines beyond are gone");
+    assert_eq!(told("show A1-5.", 9, "2-3"), draw(&known("show A1-4", Answers::Held)), "the file goes on");
+    assert_eq!(told("void", 5, "2-3"), "", "nothing is held of it");
+    assert_eq!(told("show A1-1", 5, "2-3"), "", "what it relies on is not held, so what was seen cannot be placed");
 }

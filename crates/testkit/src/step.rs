@@ -108,7 +108,11 @@ impl Run {
     fn late(&mut self, random: &mut Random) -> Step {
         let call = self.some_call(random);
         let Some(way) = self.ask(&call, random)? else { return Ok(()) };
-        self.branch(random)?;
+        if random.below(3) == 0 {
+            self.compact()?
+        } else {
+            self.branch(random)?
+        }
         self.note("only now the answer comes in".to_owned());
         self.deliver(way)
     }

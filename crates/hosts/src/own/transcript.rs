@@ -255,11 +255,10 @@ impl Transcript {
                     return state;
                 }
                 match answer.event() {
-                    // A marker shows no text: at most the model learns from it how long the file is.
-                    Event::Same { path, version, ends: true, .. } => {
-                        self.apply(&mut state, line, &Event::Told { path, version });
+                    // A marker shows no text, so nothing newer than what is held can have been seen.
+                    Event::Same { path, base, version, scope, ends } => {
+                        self.apply(&mut state, line, &Event::Told { path, base, version, scope, ends });
                     }
-                    Event::Same { ends: false, .. } => {}
                     Event::Shown { path, .. }
                     | Event::Told { path, .. }
                     | Event::Diff { path, .. }
