@@ -207,12 +207,18 @@ impl Run {
     fn edit(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         if random.below(4) == 0 {
-            // Two pages of two texts in sight, and an edit that could be meant in either.
             self.page(name, 0, random)?;
-            self.world.change(name, random)?;
-            self.page(name, 1, random)?;
+            return self.edit_moved(name, random);
         }
-        self.edit_of(name, random)
+        self.edit_of(name, None, random)
+    }
+
+    /// A line moves to where it is shown anew and is then edited: where it stood before it may still be in sight.
+    fn edit_moved(&mut self, name: &'static str, random: &mut Random) -> Step {
+        let moved = self.world.move_line(name, random)?;
+        self.note(format!("a line of {name} moves to its second half"));
+        self.page(name, 1, random)?;
+        self.edit_of(name, moved, random)
     }
 
     /// The first or the second half of a file, neither of which shows where it ends.
@@ -223,9 +229,13 @@ impl Run {
         self.read(&Call { name, offset, limit: Some(half) }, random)
     }
 
-    fn edit_of(&mut self, name: &'static str, random: &mut Random) -> Step {
+    fn edit_of(&mut self, name: &'static str, line: Option<String>, random: &mut Random) -> Step {
         let shape = self.world.shape();
-        let Some((old, new)) = self.world.truth(name).and_then(|text| some_edit(&text, shape, random)) else {
+        let some = |text: String| match line {
+            Some(line) if !line.is_empty() && text.matches(&line).count() == 1 => Some((line, "moved".to_owned())),
+            Some(_) | None => some_edit(&text, shape, random),
+        };
+        let Some((old, new)) = self.world.truth(name).and_then(some) else {
             return self.idle();
         };
         if name == ".env" {
@@ -383,9 +393,7 @@ impl Run {
             0 | 1 => return Ok(()),
             // What was refreshed is still in sight when the file, and what is held of it, has changed.
             2 => {
-                self.world.change(name, random)?;
-                self.page(name, random.below(2) as u64, random)?;
-                return self.edit_of(name, random);
+                return self.edit_moved(name, random);
             }
             _ => {}
         }

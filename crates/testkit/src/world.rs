@@ -193,6 +193,23 @@ impl World {
         self.put(name, &new)
     }
 
+    /// A line moves from the first half of a file to the second; gives that line.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn move_line(&mut self, name: &str, random: &mut Random) -> Result<Option<String>, Broken> {
+        let text = self.truth(name).unwrap_or_default();
+        let mut parts: Vec<&str> = text.split_inclusive('\n').collect();
+        if parts.len() < 2 || !text.ends_with('\n') {
+            return Ok(None);
+        }
+        let line = parts.remove(random.below(parts.len() / 2));
+        let half = parts.len() / 2;
+        parts.insert(half + 1 + random.below(parts.len() - half), line);
+        self.put(name, &parts.concat())?;
+        Ok(Some(line.trim_end().to_owned()))
+    }
+
     /// Back to an earlier text.
     ///
     /// # Errors
