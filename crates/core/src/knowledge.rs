@@ -380,14 +380,15 @@ impl Knowledge {
         }
     }
 
-    /// What is left once line `seen` of `version` was seen: an older end at or before it is none any more, and the line
-    /// before that end may have been without terminator.
+    /// What is left once line `seen` of `version` was seen: a text that has fewer lines does not end there any more, and
+    /// its last line, which may have been without terminator, has one now.
     fn passed(&mut self, path: &PathKey, version: Version, seen: u32) -> Vec<Held> {
         let held = self.of(path);
-        let mut left = held.to_vec();
-        for h in held.iter().filter(|h| h.end() && h.version.hash != version.hash && h.slots.to - 1 <= seen) {
-            left = without(&left, Slots { from: h.version.total, to: h.slots.to });
-        }
+        let is_passed = |h: &Held| h.version.hash != version.hash && h.version.total < seen;
+        let kept =
+            |h: &Held| Slots { to: if is_passed(h) { h.slots.to.min(h.version.total) } else { h.slots.to }, ..h.slots };
+        let left = held.iter().map(|h| Held { slots: kept(h), ..h.clone() });
+        let left: Vec<Held> = left.filter(|h| h.slots.from < h.slots.to).collect();
         if left != held {
             self.take(path, left.clone());
         }

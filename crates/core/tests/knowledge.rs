@@ -541,6 +541,11 @@ impl Slots {
         self.keep(|slot| slot < lines.first() || (slot > lines.last() && !last));
     }
 
+    /// The last line or the end of a shorter text than was seen is held.
+    fn is_passed(&self, version: Version, seen: u32) -> bool {
+        self.0.iter().any(|(slot, at)| *at != version && at.total < seen && *slot >= at.total)
+    }
+
     /// The end of the file is held of a text other than this one, at this slot.
     fn other_ends(&self, than: Version) -> impl Iterator<Item = u32> {
         self.0.iter().filter(move |(slot, at)| **slot == at.total + 1 && **at != than).map(|(slot, _)| *slot)
@@ -615,11 +620,11 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
     match event {
         Event::Shown { version, lines, part, .. } => {
             let seen = lines.map(Lines::last).max(*part).unwrap_or(0);
-            held.other_ends(*version).any(|end| end <= seen)
+            held.is_passed(*version, seen)
         }
         Event::Same { version, .. } => {
             let beyond = held.0.iter().any(|(slot, at)| *slot > version.total && at != version);
-            beyond || held.other_ends(*version).next().is_some()
+            beyond || held.other_ends(*version).next().is_some() || held.is_passed(*version, version.total)
         }
         Event::Edited { before, hunk, .. } => {
             hunk.old.last() == before.total && !held.0.contains_key(&(before.total + 1))
@@ -863,4 +868,14 @@ fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
     assert_eq!(told("show A1-5.", 9, "2-3"), draw(&known("show A1-4", Answers::Held)), "the file goes on");
     assert_eq!(told("void", 5, "2-3"), "", "nothing is held of it");
     assert_eq!(told("show A1-1", 5, "2-3"), "", "what it relies on is not held, so what was seen cannot be placed");
+}
+
+#[test]
+fn a_last_line_may_have_had_no_terminator() {
+    check(&[
+        // A has five lines, C eight: once line 6 was seen, line 5 of A may have gained a terminator.
+        ("show A1-5.; show C6-6", "A1-4@1 C6-6@2"),
+        ("show A1-5.; refresh 6-9; show C6-6", "A1-4@1 C6-6@3"),
+        ("show A1-4; show C6-6", "A1-4@1 C6-6@2"),
+    ]);
 }
