@@ -140,22 +140,18 @@ impl Agent {
     }
 
     fn table(&self) -> String {
-        let mut out = format!("{:<40} {:>6} {:>6}  {:<58} {}\n", "step", "sent", "plain", "answer", "why");
+        let mut out = format!("{:<40} {:>6} {:>6}  answer\n", "step", "sent", "plain");
         for row in &self.rows {
-            let line = if row.answer.is_empty() {
-                format!("-- {}", row.step)
-            } else {
-                format!("{:<40} {:>6} {:>6}  {:<58} {}", row.step, row.sent, row.plain, row.answer, row.why)
-            };
-            out.push_str(line.trim_end());
-            out.push('\n');
+            if row.answer.is_empty() {
+                out.push_str(&format!("-- {}\n", row.step));
+                continue;
+            }
+            out.push_str(&format!("{:<40} {:>6} {:>6}  {}\n", row.step, row.sent, row.plain, row.answer));
+            out.push_str(&format!("    because {}\n", row.why));
         }
         let (sent, plain) = self.totals();
-        out.push_str(&format!(
-            "{:<40} {sent:>6} {plain:>6}  ~{} tokens saved (estimated as bytes/4)\n",
-            "total",
-            plain - sent
-        ));
+        let saved = plain - sent;
+        out.push_str(&format!("{:<40} {sent:>6} {plain:>6}  ~{saved} tokens saved (estimated as bytes/4)\n", "total"));
         for (step, text) in &self.excerpts {
             out.push_str(&format!("\nThe answer to \"{step}\":\n\n{text}"));
         }
