@@ -117,7 +117,11 @@ pub(crate) struct StatusArgs {
 #[derive(Subcommand, Debug)]
 pub(crate) enum SessionCommand {
     /// List the sessions of this workspace
-    List,
+    List {
+        /// Only this one, if it is there
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
     /// Show a session's tree
     Show(SessionArg),
     /// Go on from an earlier entry: what follows is another branch

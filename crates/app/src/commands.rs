@@ -166,8 +166,9 @@ fn wrote(engine: &mut Engine, written: &Written, json: bool, verb: &str) -> Outc
 
 fn session(engine: &mut Engine, command: SessionCommand, json: bool) -> Outcome {
     match command {
-        SessionCommand::List => {
-            let names: Vec<String> = engine.session_list()?.iter().map(ToString::to_string).collect();
+        SessionCommand::List { session } => {
+            let mut names: Vec<String> = engine.session_list()?.iter().map(ToString::to_string).collect();
+            names.retain(|name| session.as_ref().is_none_or(|wanted| wanted == name));
             if names.is_empty() && !json {
                 return Ok(());
             }

@@ -4,7 +4,7 @@ use readproof_core::{
     limits::{Answers, Limits},
     path::Bearings,
 };
-use readproof_disk::{HardLinks, Root, SessionName};
+use readproof_disk::{Root, SessionName};
 use readproof_engine::{Engine, Settings};
 use std::{
     collections::BTreeMap,
@@ -51,7 +51,8 @@ pub type Broken = Box<dyn std::error::Error>;
 
 /// The workspace and its engines.
 pub struct World {
-    dir: TempDir,
+    /// Removed with the world.
+    _dir: TempDir,
     root: PathBuf,
     settings: Settings,
     engines: Vec<Engine>,
@@ -76,7 +77,7 @@ impl World {
         let settings = Settings { limits, answers, ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
         let mut world = Self {
-            dir,
+            _dir: dir,
             root,
             settings,
             engines: Vec::new(),
@@ -231,12 +232,6 @@ impl World {
         paths.sort();
         paths
     }
-
-    /// The folder, for those who must keep it alive.
-    #[must_use]
-    pub fn dir(&self) -> &TempDir {
-        &self.dir
-    }
 }
 
 /// All names, or a few files under all their names, so that things meet.
@@ -261,12 +256,6 @@ pub fn target(name: &str) -> &str {
 /// When it is no name.
 pub fn session(number: usize) -> Result<SessionName, Broken> {
     Ok(SessionName::parse(&format!("s{number}"))?)
-}
-
-/// How the workspaces of a run treat hard links.
-#[must_use]
-pub fn hard_links() -> HardLinks {
-    HardLinks::Allow
 }
 
 fn line(shape: Shape, random: &mut Random) -> String {
