@@ -37,6 +37,8 @@ pub(crate) enum Command {
     /// List sessions, show one's tree, and move in it
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Re-run every recorded answer from stored texts and compare it, byte for byte, with what was recorded
+    Replay(ReplayArgs),
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -112,6 +114,16 @@ pub(crate) struct StatusArgs {
     /// Also show this session's branch since its last compaction
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The conversation [default: all of this workspace]
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Compare; exit code 1 when something is wrong
+    #[arg(long, required = true)]
+    pub(crate) verify: bool,
 }
 
 #[derive(Subcommand, Debug)]

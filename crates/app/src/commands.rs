@@ -14,7 +14,7 @@ use crate::{
     config::Config,
     demo, json,
     output::{self, Failure},
-    report,
+    report, upkeep,
 };
 
 type Outcome = Result<(), Failure>;
@@ -35,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Edit(_)
         | Command::Status(_)
         | Command::Session(_)
+        | Command::Replay(_)
         | Command::Config => {}
     }
     let config = Config::load(workspace, &set)?;
@@ -53,6 +54,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
             show(json, || json::status(&status), || report::status(&status))
         }
         Command::Session(command) => session(&mut engine, command, json),
+        Command::Replay(args) => upkeep::replay(&mut engine, &args, json),
         Command::Config | Command::Demo | Command::Completions { .. } => Ok(()),
     }
 }

@@ -16,23 +16,30 @@ pub(crate) struct Failure {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) usage: bool,
+    /// The report has said it all; only the exit code is left.
+    pub(crate) said: bool,
 }
 
 impl Failure {
     /// The call was malformed.
     pub(crate) fn usage(message: String) -> Self {
-        Self { code: "USAGE", message, usage: true }
+        Self { code: "USAGE", message, usage: true, said: false }
     }
 
     /// The call was understood and refused.
     pub(crate) fn refused(code: &'static str, message: String) -> Self {
-        Self { code, message, usage: false }
+        Self { code, message, usage: false, said: false }
+    }
+
+    /// The command did its work, and its report on standard output names problems.
+    pub(crate) fn reported() -> Self {
+        Self { code: "PROBLEMS", message: String::new(), usage: false, said: true }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { code: error.code(), usage: error.is_usage(), message: error.to_string() }
+        Self { code: error.code(), usage: error.is_usage(), message: error.to_string(), said: false }
     }
 }
 
@@ -44,6 +51,9 @@ impl From<io::Error> for Failure {
 
 /// Shows a failure and gives its exit code.
 pub(crate) fn failure(failure: &Failure, json: bool) -> ExitCode {
+    if failure.said {
+        return ExitCode::from(1);
+    }
     if json {
         let object = serde_json::json!({"ok": false, "error": {"code": failure.code, "message": failure.message}});
         // There is nowhere left to report that this could not be printed.

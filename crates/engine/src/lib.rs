@@ -8,12 +8,14 @@ mod place;
 mod read;
 mod record;
 mod refresh;
+mod replay;
 mod request;
 mod session;
 mod status;
 
 pub use error::Error;
 pub use readproof_hosts::own::{EntryId, Step};
+pub use replay::{Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use status::{FileStatus, SessionStatus, Status};

@@ -13,6 +13,7 @@ mod names;
 mod patches;
 mod reads;
 mod regressions;
+mod replay;
 mod sessions;
 mod settings;
 mod status;
