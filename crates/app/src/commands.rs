@@ -29,6 +29,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
             return Ok(output::text(&String::from_utf8_lossy(&script))?);
         }
         Command::Demo => return demo::run(json),
+        Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::Read(_)
         | Command::Refresh(_)
         | Command::Write(_)
@@ -36,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Status(_)
         | Command::Session(_)
         | Command::Replay(_)
+        | Command::Gc(_)
         | Command::Config => {}
     }
     let config = Config::load(workspace, &set)?;
@@ -55,7 +57,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         }
         Command::Session(command) => session(&mut engine, command, json),
         Command::Replay(args) => upkeep::replay(&mut engine, &args, json),
-        Command::Config | Command::Demo | Command::Completions { .. } => Ok(()),
+        Command::Gc(args) => upkeep::gc(&mut engine, &args, json),
+        Command::Config | Command::Demo | Command::Doctor | Command::Completions { .. } => Ok(()),
     }
 }
 

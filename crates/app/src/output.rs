@@ -98,6 +98,15 @@ pub(crate) fn notice(message: &str) {
     let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
 }
 
+/// How far something long has come, for a person who waits; replaces what it said before. Empty: nothing is left of it.
+pub(crate) fn progress(text: &str) {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        // A closed standard error is no reason to fail.
+        let _ = write!(err, "\r\x1b[K{text}");
+    }
+}
+
 /// Whether a person is typing the input.
 pub(crate) fn input_is_terminal() -> bool {
     io::stdin().is_terminal()

@@ -17,5 +17,6 @@ mod replay;
 mod sessions;
 mod settings;
 mod status;
+mod upkeep;
 mod workspace;
 mod writes;
