@@ -1,6 +1,7 @@
 //! `cargo xtask`: what is done to this repository rather than by the program. One table names every command.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
+mod load;
 mod mutants;
 mod process;
 mod soundness;
@@ -58,6 +59,18 @@ const COMMANDS: &[Command] = &[
         arguments: "[NAME…] [--steps N] [--seed S] [--list]",
         about: "put each known hole back into a copy and require the reader to catch it",
         run: mutants::run,
+    },
+    Command {
+        name: "crash",
+        arguments: "[--kills N] [--seed S]",
+        about: "workers killed with SIGKILL at random moments: nothing acknowledged is lost, every log replays",
+        run: load::crash,
+    },
+    Command {
+        name: "processes",
+        arguments: "[--processes N] [--reads N] [--seed S] [--gc]",
+        about: "many processes on one store with edits going on: no error, no altered object, every log replays",
+        run: load::processes,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];

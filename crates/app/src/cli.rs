@@ -37,6 +37,12 @@ pub(crate) enum Command {
     /// List sessions, show one's tree, and move in it
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Re-run every recorded answer from stored texts and compare it, byte for byte, with what was recorded
+    Replay(ReplayArgs),
+    /// Remove stored texts by age and total size; none that a session could still need, unless forced
+    Gc(GcArgs),
+    /// Check the workspace, its store, logs, settings and hosts, and say what to do
+    Doctor,
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -112,6 +118,32 @@ pub(crate) struct StatusArgs {
     /// Also show this session's branch since its last compaction
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArgs {
+    /// The conversation [default: all of this workspace]
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Compare; exit code 1 when something is wrong
+    #[arg(long, required = true)]
+    pub(crate) verify: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GcArgs {
+    /// Remove texts stored at least this many days ago [default: 30, without --max-bytes]
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) older_than: Option<u32>,
+    /// Then remove the oldest texts until the rest is at most this many bytes
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bytes: Option<u64>,
+    /// Only say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also remove what sessions could still need: a later change of such a file is sent as plain text
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Subcommand, Debug)]

@@ -14,7 +14,7 @@ use crate::{
     config::Config,
     demo, json,
     output::{self, Failure},
-    report,
+    report, upkeep,
 };
 
 type Outcome = Result<(), Failure>;
@@ -29,12 +29,15 @@ pub(crate) fn run(cli: Cli) -> Outcome {
             return Ok(output::text(&String::from_utf8_lossy(&script))?);
         }
         Command::Demo => return demo::run(json),
+        Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::Read(_)
         | Command::Refresh(_)
         | Command::Write(_)
         | Command::Edit(_)
         | Command::Status(_)
         | Command::Session(_)
+        | Command::Replay(_)
+        | Command::Gc(_)
         | Command::Config => {}
     }
     let config = Config::load(workspace, &set)?;
@@ -53,7 +56,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
             show(json, || json::status(&status), || report::status(&status))
         }
         Command::Session(command) => session(&mut engine, command, json),
-        Command::Config | Command::Demo | Command::Completions { .. } => Ok(()),
+        Command::Replay(args) => upkeep::replay(&mut engine, &args, json),
+        Command::Gc(args) => upkeep::gc(&mut engine, &args, json),
+        Command::Config | Command::Demo | Command::Doctor | Command::Completions { .. } => Ok(()),
     }
 }
 

@@ -130,6 +130,13 @@ pub(crate) struct Config {
 impl Config {
     /// Finds the workspace and reads its settings.
     pub(crate) fn load(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
+        let mut config = Self::bare(workspace)?;
+        config.fill(overrides)?;
+        Ok(config)
+    }
+
+    /// Finds the workspace; every setting has its default.
+    pub(crate) fn bare(workspace: Option<PathBuf>) -> Result<Self, Failure> {
         let named = workspace.or_else(|| env::var_os(format!("{PREFIX}WORKSPACE")).map(PathBuf::from));
         let (cwd, root) = match named {
             // Then the current folder matters only to relative names.
@@ -139,23 +146,26 @@ impl Config {
         };
         let root = root.map_err(Error::Root)?;
         let bearings = bearings(&root, &cwd)?;
-        let mut config =
-            Self { root, bearings, settings: Settings::default(), sources: vec![Source::Default; SETTINGS.len()] };
-        config.read_file()?;
+        Ok(Self { root, bearings, settings: Settings::default(), sources: vec![Source::Default; SETTINGS.len()] })
+    }
+
+    /// Reads the settings: the file's, then the environment's, then those of this call.
+    pub(crate) fn fill(&mut self, overrides: &[String]) -> Result<(), Failure> {
+        self.read_file()?;
         for setting in &SETTINGS {
             if let Some(text) = env::var_os(setting.variable()) {
                 let text =
                     text.to_str().ok_or_else(|| Failure::usage(format!("{} is not UTF-8", setting.variable())))?;
-                config.set(setting.key, &value(text), Source::Environment, &setting.variable())?;
+                self.set(setting.key, &value(text), Source::Environment, &setting.variable())?;
             }
         }
         for flag in overrides {
             let (key, text) = flag.split_once('=').ok_or_else(|| {
                 Failure::usage(format!("--set {flag}: expected KEY=VALUE, as in --set answer_lines=500"))
             })?;
-            config.set(key.trim(), &value(text.trim()), Source::Flag, &format!("--set {flag}"))?;
+            self.set(key.trim(), &value(text.trim()), Source::Flag, &format!("--set {flag}"))?;
         }
-        Ok(config)
+        Ok(())
     }
 
     fn read_file(&mut self) -> Result<(), Failure> {
@@ -224,6 +234,12 @@ fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
         .ok_or_else(|| Failure::refused("BAD_WORKSPACE", format!("{} is not UTF-8; rename it", start.display())))?;
     let home = env::var_os("HOME").and_then(|home| home.into_string().ok()).filter(|home| home.starts_with('/'));
     Ok(Bearings { cwd: cwd.to_owned(), home })
+}
+
+/// Hosts that may be installed, and the folder that shows it.
+pub(crate) fn hosts() -> Vec<(&'static str, PathBuf)> {
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    home.map(|home| ("pi", home.join(".pi/agent"))).into_iter().collect()
 }
 
 /// Where short-lived folders go.

@@ -7,6 +7,7 @@ mod demo;
 mod json;
 mod output;
 mod report;
+mod upkeep;
 
 use clap::Parser;
 use std::process::ExitCode;

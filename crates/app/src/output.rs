@@ -16,23 +16,30 @@ pub(crate) struct Failure {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) usage: bool,
+    /// The report has said it all; only the exit code is left.
+    pub(crate) said: bool,
 }
 
 impl Failure {
     /// The call was malformed.
     pub(crate) fn usage(message: String) -> Self {
-        Self { code: "USAGE", message, usage: true }
+        Self { code: "USAGE", message, usage: true, said: false }
     }
 
     /// The call was understood and refused.
     pub(crate) fn refused(code: &'static str, message: String) -> Self {
-        Self { code, message, usage: false }
+        Self { code, message, usage: false, said: false }
+    }
+
+    /// The command did its work, and its report on standard output names problems.
+    pub(crate) fn reported() -> Self {
+        Self { code: "PROBLEMS", message: String::new(), usage: false, said: true }
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { code: error.code(), usage: error.is_usage(), message: error.to_string() }
+        Self { code: error.code(), usage: error.is_usage(), message: error.to_string(), said: false }
     }
 }
 
@@ -44,6 +51,9 @@ impl From<io::Error> for Failure {
 
 /// Shows a failure and gives its exit code.
 pub(crate) fn failure(failure: &Failure, json: bool) -> ExitCode {
+    if failure.said {
+        return ExitCode::from(1);
+    }
     if json {
         let object = serde_json::json!({"ok": false, "error": {"code": failure.code, "message": failure.message}});
         // There is nowhere left to report that this could not be printed.
@@ -86,6 +96,15 @@ pub(crate) fn notice(message: &str) {
     let message: Vec<String> = message.lines().map(printable).collect();
     // A closed standard error is no reason to fail.
     let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
+}
+
+/// How far something long has come, for a person who waits; replaces what it said before. Empty: nothing is left of it.
+pub(crate) fn progress(text: &str) {
+    let mut err = io::stderr().lock();
+    if err.is_terminal() {
+        // A closed standard error is no reason to fail.
+        let _ = write!(err, "\r\x1b[K{text}");
+    }
 }
 
 /// Whether a person is typing the input.

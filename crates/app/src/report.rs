@@ -23,7 +23,8 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-fn size(bytes: u64) -> String {
+/// A size for a person.
+pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),

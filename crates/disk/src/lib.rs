@@ -14,6 +14,7 @@ mod sensitive;
 mod snapshot;
 mod store;
 mod temp;
+mod upkeep;
 
 pub use locate::{FileId, FileRef, LocateError};
 pub use log::{BadSessionName, Create, Locked, LogError, Payload, SessionLog, SessionName};
@@ -24,3 +25,4 @@ pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{STORE_NAME, Store, StoreError, Usage};
+pub use upkeep::{Leftover, Removed, Stored, is_folder};

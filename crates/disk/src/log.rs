@@ -203,9 +203,19 @@ impl SessionLog {
     /// # Errors
     /// [`LogError::Damaged`] when a line does not fit the chain or lines already read are gone; it stays so.
     pub fn catch_up(&mut self) -> Result<Vec<Payload>, LogError> {
+        let mut payloads = Vec::new();
+        self.catch_up_into(&mut payloads)?;
+        Ok(payloads)
+    }
+
+    /// As [`SessionLog::catch_up`]; what stands before the damage is given too, for those who look into a log.
+    ///
+    /// # Errors
+    /// As [`SessionLog::catch_up`].
+    pub fn catch_up_into(&mut self, payloads: &mut Vec<Payload>) -> Result<(), LogError> {
         let len = self.len()?;
         if self.end == Some(len) {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let new = len - self.at;
         if new > MOST_BYTES {
@@ -215,13 +225,12 @@ impl SessionLog {
         // Only what the stat knew of: the byte beyond would belong to a write that is not done.
         bytes.truncate(usize::try_from(new).unwrap_or(usize::MAX));
         self.end = Some(self.at + bytes.len() as u64);
-        let mut payloads = Vec::new();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some(body) = line.strip_suffix(b"\n") else { break };
             payloads.extend(self.take(body)?);
             self.at += line.len() as u64;
         }
-        Ok(payloads)
+        Ok(())
     }
 
     /// Waits up to about a second for the exclusive right to append, which ends when the value is dropped.

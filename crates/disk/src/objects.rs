@@ -160,7 +160,8 @@ fn failed(name: &str, error: io::Error) -> StoreError {
     StoreError::from_io(&format!("{STORE_NAME}/objects/{name}"), error)
 }
 
-fn object_name(hash: ContentHash) -> String {
+/// The name of the object of a text.
+pub(crate) fn object_name(hash: ContentHash) -> String {
     format!("sha256-{hash}.txt")
 }
 

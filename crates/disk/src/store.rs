@@ -26,6 +26,9 @@ use crate::{
 /// What the directory is called.
 pub const STORE_NAME: &str = ".readproof";
 
+/// What makes git ignore a folder.
+pub(crate) const IGNORE_ALL: &str = "*\n";
+
 /// The format this program writes.
 const FORMAT: u32 = 1;
 
@@ -102,6 +105,18 @@ impl Store {
         usage
     }
 
+    pub(crate) fn folder(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+
+    pub(crate) fn objects_folder(&self) -> BorrowedFd<'_> {
+        self.objects.as_fd()
+    }
+
+    pub(crate) fn tmp_folder(&self) -> BorrowedFd<'_> {
+        self.tmp.as_fd()
+    }
+
     pub(crate) fn log(&self) -> &Arc<OwnedFd> {
         &self.log
     }
@@ -124,7 +139,7 @@ impl Store {
         let store = Self { folder, objects, tmp, log, temps: AtomicU64::new(0) };
         if missing == Missing::Make {
             // The store ignores itself, so that no repository ever carries one.
-            store.make(".gitignore", "*\n")?;
+            store.make(".gitignore", IGNORE_ALL)?;
         }
         if format.is_none() {
             store.make("format", &format!("{FORMAT}\n"))?;
@@ -255,15 +270,19 @@ pub(crate) const READ_FLAGS: OFlags =
 
 /// The regular files in a folder of the store with their sizes, sorted by name.
 pub(crate) fn entries(folder: BorrowedFd<'_>) -> Vec<(String, u64)> {
+    let look = |name: String| {
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let len = u64::try_from(stat.st_size).ok()?;
+        FileKind::of(stat.st_mode).is_none().then_some((name, len))
+    };
+    names(folder).into_iter().filter_map(look).collect()
+}
+
+/// The names in a folder of the store, sorted.
+pub(crate) fn names(folder: BorrowedFd<'_>) -> Vec<String> {
     let Ok(dir) = rustix::fs::Dir::read_from(folder) else { return Vec::new() };
-    let mut found: Vec<(String, u64)> = dir
-        .filter_map(|entry| {
-            let name = entry.ok()?.file_name().to_str().ok()?.to_owned();
-            let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            let len = u64::try_from(stat.st_size).ok()?;
-            FileKind::of(stat.st_mode).is_none().then_some((name, len))
-        })
-        .collect();
+    let mut found: Vec<String> =
+        dir.filter_map(|entry| Some(entry.ok()?.file_name().to_str().ok()?.to_owned())).collect();
     found.sort_unstable();
     found
 }

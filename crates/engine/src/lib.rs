@@ -2,18 +2,24 @@
 //! asked between stages.
 
 mod context;
+mod doctor;
 mod edit;
 mod error;
+mod gc;
 mod place;
 mod read;
 mod record;
 mod refresh;
+mod replay;
 mod request;
 mod session;
 mod status;
 
+pub use doctor::{Check, Health, Progress};
 pub use error::Error;
+pub use gc::{Collected, GcPlan, GcRules, Needed};
 pub use readproof_hosts::own::{EntryId, Step};
+pub use replay::{Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use status::{FileStatus, SessionStatus, Status};

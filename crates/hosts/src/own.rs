@@ -1,9 +1,11 @@
 //! Our own transcript: a session log read as a tree. Appending costs the appended record; moving to another leaf costs
 //! nothing, as every entry keeps the (shared) knowledge that holds there.
 
+mod past;
 mod record;
 mod transcript;
 
+pub use past::{Past, PastLine};
 pub use record::{Answered, Block, Changed, LimitsUsed, Record, Sha};
 pub use transcript::{Entry, EntryId, Step, Transcript};
 
@@ -257,7 +259,7 @@ impl Session {
 
 fn take_in(transcript: &mut Transcript, name: &SessionName, line: u64, text: &str) -> Result<(), SessionError> {
     match Record::parse(text) {
-        Some(Record::Open { v, .. }) if v > record::VERSION => Err(SessionError::Newer(name.clone())),
+        Some(record) if record.is_newer() => Err(SessionError::Newer(name.clone())),
         Some(record) => {
             transcript.push(line, record);
             Ok(())

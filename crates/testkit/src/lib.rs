@@ -2,7 +2,9 @@
 //! model sees is modelled here anew, from the calls alone: nothing is taken from the product's own knowledge.
 
 pub mod conversation;
+pub mod load;
 pub mod op;
+pub mod processes;
 pub mod report;
 pub mod run;
 pub mod scenario;

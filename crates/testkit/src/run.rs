@@ -2,7 +2,7 @@
 
 use readproof_core::scope::{Lines, ScopeError};
 use readproof_disk::SessionName;
-use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt};
+use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt, Replayed};
 use readproof_reader::{Rebuilt, Rendered, Seen};
 use std::{cell::Cell, fs};
 
@@ -95,6 +95,23 @@ pub(crate) struct Run {
 /// # Errors
 /// When the harness itself cannot work, as on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
+    let (run, broke) = play(seed, ops)?;
+    let last = ops.len().saturating_sub(1);
+    let violation = broke.or_else(|| run.secrets().map(|what| (last, what)));
+    Ok(Outcome { report: run.report, violation, trace: run.trace })
+}
+
+/// Does these operations, then replays every log they left.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
+    let (run, _) = play(seed, ops)?;
+    Ok(run.world.open()?.replay(None)?)
+}
+
+/// A run up to its end, or to the first operation that broke a promise.
+fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
         world: World::new(seed)?,
         talks: vec![Talk { name: session(0)?, talk: Conversation::default() }],
@@ -112,14 +129,11 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
         run.recent.drain(..from);
         match run.step(op).and_then(|()| run.claims()) {
             Ok(()) => {}
-            Err(Stop::Violation(what)) => {
-                return Ok(Outcome { report: run.report, violation: Some((at, what)), trace: run.trace });
-            }
+            Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
             Err(Stop::Broken(error)) => return Err(error),
         }
     }
-    let violation = run.secrets().map(|what| (ops.len().saturating_sub(1), what));
-    Ok(Outcome { report: run.report, violation, trace: run.trace })
+    Ok((run, None))
 }
 
 impl Run {

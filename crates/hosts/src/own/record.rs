@@ -135,6 +135,31 @@ impl Record {
         }
     }
 
+    /// Whether it heads a log that a later program wrote.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        matches!(self, Self::Open { v, .. } if *v > VERSION)
+    }
+
+    /// Every text it speaks of: a superset of what an answer after it could rely on.
+    #[must_use]
+    pub fn mentions(&self) -> Vec<ContentHash> {
+        let texts = match self {
+            Self::Answer { answer, .. } => [answer.hash, answer.base],
+            Self::Change { changed, .. } => [changed.before, changed.after].map(|text| text.map(|(sha, _)| sha)),
+            Self::Open { .. }
+            | Self::Begun { .. }
+            | Self::Delivered { .. }
+            | Self::Refresh { .. }
+            | Self::Compact { .. }
+            | Self::ContextEdit { .. }
+            | Self::Distrust { .. }
+            | Self::Switch { .. }
+            | Self::Unknown { .. } => [None, None],
+        };
+        texts.into_iter().flatten().map(|Sha(hash)| hash).collect()
+    }
+
     /// The same record with other entry numbers.
     pub(super) fn renumbered(&self, map: &impl Fn(u64) -> Option<u64>) -> Self {
         let mut copy = self.clone();
@@ -210,6 +235,13 @@ pub struct LimitsUsed {
 impl From<Limits> for LimitsUsed {
     fn from(limits: Limits) -> Self {
         let Limits { answer_lines, answer_bytes, diff_bytes, diff_lines } = limits;
+        Self { answer_lines, answer_bytes, diff_bytes, diff_lines }
+    }
+}
+
+impl From<LimitsUsed> for Limits {
+    fn from(used: LimitsUsed) -> Self {
+        let LimitsUsed { answer_lines, answer_bytes, diff_bytes, diff_lines } = used;
         Self { answer_lines, answer_bytes, diff_bytes, diff_lines }
     }
 }

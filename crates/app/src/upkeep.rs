@@ -1,0 +1,214 @@
+//! Looking after a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
+//! nothing: what is right, removable or wrong is the engine's to say.
+
+use readproof_disk::SessionName;
+use readproof_engine::{Check, Clock, Collected, Engine, Error, Finding, GcPlan, GcRules, Health, Needed, Replayed};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fmt::{Display, Write},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    cli::{GcArgs, ReplayArgs},
+    config::{self, Config},
+    output::{self, Failure},
+    report::{printable, size},
+};
+
+/// How many findings of a kind a report for people lists.
+const LISTED: usize = 20;
+
+/// Re-runs what was recorded and says what does not come out.
+pub(crate) fn replay(engine: &mut Engine, args: &ReplayArgs, json: bool) -> Result<(), Failure> {
+    let name = args.session.as_deref().map(SessionName::parse).transpose().map_err(Error::from)?;
+    let replayed = engine.replay(name.as_ref())?;
+    let wrong = replayed.iter().any(|session| !session.wrong.is_empty());
+    output::line(&if json { replay_json(&replayed, !wrong).to_string() } else { replay_text(&replayed) })?;
+    if wrong { Err(Failure::reported()) } else { Ok(()) }
+}
+
+fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
+    fn finding<W: Display>(finding: &Finding<W>, code: &str) -> Value {
+        let entry = finding.entry.map(|entry| entry.to_string());
+        json!({"entry": entry, "path": finding.path, "code": code, "message": finding.what.to_string()})
+    }
+    let sessions: Vec<Value> = replayed
+        .iter()
+        .map(|session| {
+            let wrong: Vec<Value> = session.wrong.iter().map(|f| finding(f, f.what.code())).collect();
+            let open: Vec<Value> = session.unverifiable.iter().map(|f| finding(f, f.what.code())).collect();
+            json!({
+                "session": session.session.to_string(),
+                "answers": session.answers(),
+                "verified": session.verified,
+                "torn": session.torn,
+                "unverifiable": open,
+                "wrong": wrong,
+            })
+        })
+        .collect();
+    json!({"ok": ok, "sessions": sessions})
+}
+
+fn replay_text(replayed: &[Replayed]) -> String {
+    if replayed.is_empty() {
+        return "there are no sessions in this workspace".to_owned();
+    }
+    let mut out = String::new();
+    for session in replayed {
+        let (open, wrong) = (session.unverifiable.len(), session.wrong.len());
+        // Writing to a `String` cannot fail, here and below.
+        let _ = writeln!(
+            out,
+            "{:<24} {} answers: {} verified, {open} unverifiable, {wrong} wrong",
+            session.session.to_string(),
+            session.answers(),
+            session.verified
+        );
+    }
+    for session in replayed {
+        findings(&mut out, "WRONG", session, &session.wrong);
+    }
+    for session in replayed {
+        findings(&mut out, "unverifiable", session, &session.unverifiable);
+    }
+    out.trim_end().to_owned()
+}
+
+fn findings<W: Display>(out: &mut String, word: &str, session: &Replayed, findings: &[Finding<W>]) {
+    for finding in findings.iter().take(LISTED) {
+        let entry = finding.entry.map_or("log".to_owned(), |entry| entry.to_string());
+        let path = finding.path.as_ref().map_or(String::new(), |path| format!(" {}", printable(path)));
+        let _ = writeln!(out, "{word}: {} {entry}{path}: {}", session.session, finding.what);
+    }
+    if findings.len() > LISTED {
+        let _ = writeln!(out, "{word}: {} and {} more", session.session, findings.len() - LISTED);
+    }
+}
+
+/// Days after which a text goes, where nothing else is said.
+const DAYS: u32 = 30;
+
+/// Removes stored texts, or says which would go.
+pub(crate) fn gc(engine: &mut Engine, args: &GcArgs, json: bool) -> Result<(), Failure> {
+    let days = args.older_than.or(args.max_bytes.is_none().then_some(DAYS));
+    let rules = GcRules {
+        older_than: days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
+        max_bytes: args.max_bytes,
+        needed: if args.force { Needed::Remove } else { Needed::Keep },
+        keep: BTreeSet::new(),
+    };
+    let plan = engine.gc_plan(&rules)?;
+    if args.dry_run {
+        let text = format!("would remove {}{}", what_goes(&plan), what_stays(&plan, args.force));
+        return Ok(output::line(&if json { gc_json(&plan, None).to_string() } else { text })?);
+    }
+    if args.force && !plan.objects.is_empty() {
+        output::notice(&format!("removing {}", what_goes(&plan)));
+    }
+    let done = engine.gc(&plan)?;
+    for failure in &done.failed {
+        output::notice(&format!("not removed: {failure}"));
+    }
+    let text =
+        format!("removed {}{}", counted(done.objects, done.bytes, done.leftovers), what_stays(&plan, args.force));
+    output::line(&if json { gc_json(&plan, Some(&done)).to_string() } else { text })?;
+    if done.failed.is_empty() { Ok(()) } else { Err(Failure::reported()) }
+}
+
+fn counted(objects: u64, bytes: u64, leftovers: u64) -> String {
+    let (s, temporary) = (if objects == 1 { "" } else { "s" }, if leftovers == 1 { "file" } else { "files" });
+    format!("{objects} object{s} ({}) and {leftovers} temporary {temporary}", size(bytes))
+}
+
+fn what_goes(plan: &GcPlan) -> String {
+    let mut text = counted(plan.objects.len() as u64, plan.bytes(), plan.leftovers.len() as u64);
+    for (session, count) in &plan.costs {
+        let _ = write!(text, "\nsession {session} could still need {count} of these");
+    }
+    text
+}
+
+fn what_stays(plan: &GcPlan, force: bool) -> String {
+    let mut text = format!("; kept {} objects ({})", plan.kept, size(plan.kept_bytes));
+    if plan.spared > 0 {
+        let _ =
+            write!(text, ", {} of them only because sessions could need them (--force removes those too)", plan.spared);
+    }
+    for (session, why) in plan.unread.iter().filter(|_| !force) {
+        let _ = write!(text, "\nno object was touched, as the needs of session {session} are not known: {why}");
+    }
+    text
+}
+
+fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
+    let unread: Vec<Value> =
+        plan.unread.iter().map(|(session, why)| json!({"session": session.to_string(), "why": why})).collect();
+    let costs: serde_json::Map<String, Value> =
+        plan.costs.iter().map(|(session, count)| (session.to_string(), json!(count))).collect();
+    let planned: Vec<String> = plan.objects.iter().map(|object| object.hash.to_string()).collect();
+    json!({
+        "ok": done.is_none_or(|done| done.failed.is_empty()),
+        "dry_run": done.is_none(),
+        "planned": {"objects": planned, "bytes": plan.bytes(), "temporary_files": plan.leftovers.len()},
+        "removed": done.map(|done| json!({
+            "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed,
+        })),
+        "kept": {"objects": plan.kept, "bytes": plan.kept_bytes, "needed": plan.spared},
+        "still_needed_by": costs,
+        "unread": unread,
+    })
+}
+
+/// Checks everything and says what to do. A workspace with bad settings is checked with the default ones.
+pub(crate) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool, clock: Clock) -> Result<(), Failure> {
+    let mut config = Config::bare(workspace)?;
+    let settings = match config.fill(set) {
+        Ok(()) => Check::ok("settings", "they can be read; `readproof config` lists them".to_owned()),
+        Err(failure) => {
+            config.settings = readproof_engine::Settings::default();
+            Check::problem("settings", failure.message, "correct it; until then every command refuses")
+        }
+    };
+    let hosts = config::hosts();
+    let mut engine = Engine::new(config.root, config.bearings, config.settings, clock)?;
+    let begin = Instant::now();
+    let mut checks = engine.doctor(&|done, of| {
+        if begin.elapsed() > Duration::from_secs(1) {
+            output::progress(&format!("{done} of {of} objects checked"));
+        }
+    });
+    output::progress("");
+    checks.push(settings);
+    checks.extend(hosts.iter().map(|(name, folder)| Check::host(name, folder)));
+    let sick = checks.iter().any(|check| check.health == Health::Problem);
+    output::line(&if json { doctor_json(&checks, !sick).to_string() } else { doctor_text(&checks) })?;
+    if sick { Err(Failure::reported()) } else { Ok(()) }
+}
+
+fn doctor_json(checks: &[Check], ok: bool) -> Value {
+    let list: Vec<Value> = checks
+        .iter()
+        .map(|check| {
+            let health = check.health.as_str();
+            json!({"check": check.name, "health": health, "message": check.says, "advice": check.advice})
+        })
+        .collect();
+    json!({"ok": ok, "checks": list})
+}
+
+fn doctor_text(checks: &[Check]) -> String {
+    let mut out = String::new();
+    for check in checks {
+        let says: Vec<String> = check.says.lines().map(printable).collect();
+        let _ =
+            writeln!(out, "{:<8} {:<10} {}", check.health.as_str(), check.name, says.join("\n                    "));
+        if let Some(advice) = &check.advice {
+            let _ = writeln!(out, "{:19} -> {advice}", "");
+        }
+    }
+    out.trim_end().to_owned()
+}

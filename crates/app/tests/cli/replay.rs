@@ -1,0 +1,133 @@
+//! `readproof replay --verify`: what was recorded comes out again; one altered byte is named.
+
+use std::{fs, path::PathBuf};
+
+use crate::workspace::{Workspace, numbered};
+
+/// A session that was answered in every way.
+fn every_decision() -> Workspace {
+    let ws = Workspace::with(&[("a.txt", &numbered(40)), (".env", "SECRET=1\n"), ("b.txt", "one\n")]);
+    ws.read("a.txt");
+    ws.read("a.txt");
+    ws.read("a.txt:3-9");
+    ws.put("a.txt", numbered(40).replace("\n20\n", "\ntwenty\n"));
+    ws.read("a.txt:3-9");
+    ws.read("a.txt");
+    ws.put("a.txt", numbered(40).replace("\n20\n", "\nTWENTY\n"));
+    ws.read("a.txt:18-22");
+    ws.read("b.txt");
+    ws.put("b.txt", "two\n");
+    ws.read("b.txt");
+    let counts = ws.counts();
+    for mode in ["full", "unchanged", "unchanged_range", "diff", "baseline_fallback"] {
+        assert!(counts[mode].as_u64().unwrap_or(0) > 0, "no {mode} in {counts}");
+    }
+    ws
+}
+
+fn objects(ws: &Workspace) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(ws.path(".readproof/objects")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn every_decision_comes_out_again() {
+    let ws = every_decision();
+    let line = format!("{:<24} 8 answers: 8 verified, 0 unverifiable, 0 wrong\n", "s");
+    ws.run("replay --verify s").gives(&line);
+    ws.run("read a.txt --session s --set answer_lines=5 --set answers=seed").code.unwrap();
+    ws.run("session fork --session s --as t").gives("t\n");
+    let json = ws.run("replay --verify --json").json();
+    assert_eq!(json["ok"], true);
+    for (at, name) in ["s", "t"].iter().enumerate() {
+        let session = &json["sessions"][at];
+        assert_eq!((&session["session"], &session["verified"]), (&(*name).into(), &9.into()), "{json}");
+    }
+    // The files themselves play no part.
+    fs::remove_file(ws.path("a.txt")).unwrap();
+    ws.run("replay --verify s").text();
+}
+
+#[test]
+fn a_sensitive_file_is_said_to_be_unverifiable() {
+    let ws = every_decision();
+    ws.read(".env");
+    let text = ws.run("replay --verify").text();
+    assert!(text.contains("9 answers: 8 verified, 1 unverifiable, 0 wrong\n"), "{text}");
+    assert!(text.contains(".env: the file is sensitive"), "{text}");
+}
+
+#[test]
+fn any_altered_byte_of_a_log_is_named() {
+    let ws = every_decision();
+    let path = ws.path(".readproof/log/s.log");
+    let good = fs::read(&path).unwrap();
+    for at in (0..good.len()).step_by(97) {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        fs::write(&path, &bad).unwrap();
+        let done = ws.run("replay --verify");
+        let line = 1 + good[..at].iter().filter(|byte| **byte == b'\n').count();
+        let named = [line, line + 1].iter().any(|n| done.out.contains(&format!("damaged at line {n} ")));
+        assert!(named && done.code == Some(1) && done.err.is_empty(), "byte {at}, line {line}: {done:?}");
+    }
+    fs::write(&path, &good).unwrap();
+    ws.run("replay --verify").text();
+}
+
+#[test]
+fn any_altered_object_is_named() {
+    let ws = every_decision();
+    for path in objects(&ws) {
+        let good = fs::read(&path).unwrap();
+        let mut bad = good.clone();
+        bad[good.len() / 2] ^= 1;
+        fs::write(&path, &bad).unwrap();
+        let done = ws.run("replay --verify");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(done.code, Some(1), "{done:?}");
+        assert!(done.out.contains(&format!("{name} is damaged")) && done.out.contains("WRONG: s e"), "{done:?}");
+        let json: serde_json::Value = serde_json::from_str(&ws.run("replay --verify --json").out).unwrap();
+        assert_eq!((&json["ok"], &json["sessions"][0]["wrong"][0]["code"]), (&false.into(), &"damaged_object".into()));
+        fs::write(&path, &good).unwrap();
+    }
+    ws.run("replay --verify").text();
+}
+
+#[test]
+fn a_removed_object_makes_answers_unverifiable_and_nothing_wrong() {
+    let ws = every_decision();
+    for path in objects(&ws) {
+        fs::remove_file(path).unwrap();
+    }
+    let text = ws.run("replay --verify").text();
+    assert!(text.contains("8 answers: 0 verified, 8 unverifiable, 0 wrong\n"), "{text}");
+    assert!(text.contains("is not stored, or no longer"), "{text}");
+}
+
+#[test]
+fn many_findings_are_counted_not_listed() {
+    let ws = Workspace::with(&[(".env", "SECRET=1\n")]);
+    for _ in 0..23 {
+        ws.read(".env");
+    }
+    let text = ws.run("replay --verify").text();
+    assert_eq!(text.matches("unverifiable: s e").count(), 20, "{text}");
+    assert!(text.ends_with("unverifiable: s and 3 more\n"), "{text}");
+}
+
+#[test]
+fn without_sessions_and_with_unknown_ones() {
+    let ws = Workspace::with(&[("a.txt", "a\n")]);
+    ws.run("replay --verify").gives("there are no sessions in this workspace\n");
+    ws.run("replay --verify s").refused(1, &["there is no session s"]);
+    ws.run("replay").refused(2, &["--verify"]);
+    ws.read("a.txt");
+    ws.run("replay --verify t").refused(1, &["there is no session t"]);
+    ws.run("replay --verify ../t").refused(2, &["no session name"]);
+    ws.chmod(".readproof/log/s.log", 0o644);
+    let done = ws.run("replay --verify");
+    assert!(done.code == Some(1) && done.out.contains("WRONG: s log"), "{done:?}");
+}

@@ -1,0 +1,138 @@
+//! What looking after a store needs: how old its files are, removing them, what was left behind or put aside, and the
+//! room there is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
+
+use std::{
+    fs::{self, File},
+    os::fd::{AsFd, BorrowedFd},
+    path::Path,
+};
+
+use readproof_core::text::ContentHash;
+use rustix::{
+    fs::{AtFlags, Mode},
+    io::Errno,
+};
+
+use crate::{
+    bytes::read_at,
+    log::SessionName,
+    objects::{object_hash, object_name},
+    snapshot::FileKind,
+    store::{IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names},
+};
+
+/// One stored text, not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The hash in its name.
+    pub hash: ContentHash,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub modified: u64,
+}
+
+/// A file that a crash or a failure left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its name in its folder.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub modified: u64,
+}
+
+/// What removing came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removed {
+    /// It is gone.
+    Done,
+    /// It was gone already.
+    Before,
+}
+
+impl Store {
+    /// Everything stored, sorted by hash; nothing is read.
+    #[must_use]
+    pub fn stored(&self) -> Vec<Stored> {
+        let named = |file: Leftover| {
+            let Leftover { name, bytes, modified } = file;
+            Some(Stored { hash: object_hash(&name)?, bytes, modified })
+        };
+        files(self.objects_folder()).into_iter().filter_map(named).collect()
+    }
+
+    /// Temporary files, those of running processes included.
+    #[must_use]
+    pub fn temporary(&self) -> Vec<Leftover> {
+        files(self.tmp_folder())
+    }
+
+    /// Logs that were put aside because they missed something.
+    #[must_use]
+    pub fn retired(&self) -> Vec<Leftover> {
+        let is_retired = |file: &Leftover| {
+            let (log, number) = file.name.split_once(".retired-").unwrap_or_default();
+            SessionName::of_file(log).is_some() && number.parse::<u32>().is_ok()
+        };
+        files(self.log().as_fd()).into_iter().filter(is_retired).collect()
+    }
+
+    /// Removes a stored text. Who needs it later finds it missing and sends plain text; who stores it again makes it anew.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the system does not let it.
+    pub fn remove_object(&self, hash: ContentHash) -> Result<Removed, StoreError> {
+        remove(self.objects_folder(), &object_name(hash), "objects")
+    }
+
+    /// Removes a temporary file by the name [`Store::temporary`] gave it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the system does not let it.
+    pub fn remove_temporary(&self, leftover: &Leftover) -> Result<Removed, StoreError> {
+        remove(self.tmp_folder(), &leftover.name, "tmp")
+    }
+
+    /// The bytes this user can still write where the store lies; `None` when the system does not say.
+    #[must_use]
+    pub fn free_bytes(&self) -> Option<u64> {
+        let found = rustix::fs::fstatvfs(self.objects_folder()).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
+    }
+
+    /// Whether git ignores the store, as it was made to.
+    #[must_use]
+    pub fn ignores_itself(&self) -> bool {
+        let opened = rustix::fs::openat(self.folder(), ".gitignore", READ_FLAGS, Mode::empty());
+        let bytes = opened.ok().and_then(|fd| read_at(&File::from(fd), 0, 16).ok());
+        bytes.is_some_and(|bytes| bytes == IGNORE_ALL.as_bytes())
+    }
+}
+
+/// Whether there is a folder of this name. For what hosts keep outside every workspace.
+#[must_use]
+pub fn is_folder(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// The regular files in a folder of the store, sorted by name.
+fn files(folder: BorrowedFd<'_>) -> Vec<Leftover> {
+    let look = |name: String| {
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
+        let modified = seconds.saturating_mul(1000);
+        let bytes = u64::try_from(stat.st_size).ok()?;
+        FileKind::of(stat.st_mode).is_none().then_some(Leftover { name, bytes, modified })
+    };
+    names(folder).into_iter().filter_map(look).collect()
+}
+
+fn remove(folder: BorrowedFd<'_>, name: &str, part: &str) -> Result<Removed, StoreError> {
+    match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) => Ok(Removed::Done),
+        Err(Errno::NOENT) => Ok(Removed::Before),
+        Err(errno) => Err(StoreError::from_io(&format!("{STORE_NAME}/{part}/{name}"), errno.into())),
+    }
+}

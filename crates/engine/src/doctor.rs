@@ -1,0 +1,225 @@
+//! Whether everything a workspace keeps is as it should be, and what to do where it is not. Looks at all of it and changes
+//! nothing.
+
+use readproof_core::text::ContentHash;
+use readproof_disk::{Create, Loaded, SessionLog, Store, is_folder};
+use readproof_hosts::own::Past;
+use std::path::Path;
+
+use crate::Engine;
+
+/// Temporary files older than this were left by a crash.
+const STALE: u64 = 60 * 60 * 1000;
+
+/// With less room than this, something is about to fail.
+const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
+
+/// With less room than this, nothing can be kept.
+const NO_ROOM: u64 = 1024 * 1024;
+
+/// How many names a check lists.
+const LISTED: usize = 5;
+
+/// How a thing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Health {
+    /// As it should be.
+    Ok,
+    /// Nothing is lost, but something may be done.
+    Warning,
+    /// Something costs knowledge or is refused until it is put right.
+    Problem,
+}
+
+impl Health {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// How it is.
+    pub health: Health,
+    /// What was found.
+    pub says: String,
+    /// What to do, where something can be done.
+    pub advice: Option<String>,
+}
+
+impl Check {
+    /// As it should be.
+    #[must_use]
+    pub fn ok(name: &'static str, says: String) -> Self {
+        Self { name, health: Health::Ok, says, advice: None }
+    }
+
+    /// Something may be done.
+    #[must_use]
+    pub fn warning(name: &'static str, says: String, advice: &str) -> Self {
+        Self { name, health: Health::Warning, says, advice: Some(advice.to_owned()) }
+    }
+
+    /// Something is to be done.
+    #[must_use]
+    pub fn problem(name: &'static str, says: String, advice: &str) -> Self {
+        Self { name, health: Health::Problem, says, advice: Some(advice.to_owned()) }
+    }
+
+    /// Whether a host is there, by a folder it keeps.
+    #[must_use]
+    pub fn host(name: &str, folder: &Path) -> Self {
+        let found = if is_folder(folder) { "found" } else { "not found" };
+        Self::ok("host", format!("{name}: {found} ({})", folder.display()))
+    }
+}
+
+/// Told how many of how many objects were checked.
+pub type Progress<'a> = &'a dyn Fn(usize, usize);
+
+impl Engine {
+    /// Checks the workspace and its store, every object and every log.
+    #[must_use]
+    pub fn doctor(&mut self, progress: Progress<'_>) -> Vec<Check> {
+        let now = self.now();
+        let mut checks = vec![Check::ok("workspace", self.root.path().display().to_string())];
+        let store = match self.store(Create::No) {
+            Ok(Some(store)) => store,
+            Ok(None) => {
+                checks.push(Check::ok("store", "none yet; the first read with --session makes it".to_owned()));
+                return checks;
+            }
+            Err(error) => {
+                let advice = "do that; until then reads give plain text and nothing is remembered";
+                checks.push(Check::problem("store", error.to_string(), advice));
+                return checks;
+            }
+        };
+        checks.push(Check::ok("store", "its format is known, it is yours, and only you can use it".to_owned()));
+        checks.push(ignored(store));
+        checks.push(room(store));
+        checks.push(objects(store, progress));
+        checks.extend(logs(store));
+        checks.push(left_behind(store, now));
+        checks
+    }
+}
+
+fn ignored(store: &Store) -> Check {
+    if store.ignores_itself() {
+        return Check::ok("git", "the store ignores itself".to_owned());
+    }
+    let says = "`.readproof/.gitignore` is missing or changed, so git may take up what was read".to_owned();
+    Check::warning("git", says, "delete that file if it is there; the next read with --session makes it anew")
+}
+
+fn room(store: &Store) -> Check {
+    let Some(bytes) = store.free_bytes() else {
+        return Check::ok("space", "the system does not say how much there is".to_owned());
+    };
+    let says = format!("{} MiB are free", bytes / (1024 * 1024));
+    if bytes < NO_ROOM {
+        Check::problem("space", says, "free some; until then nothing new is remembered")
+    } else if bytes < LITTLE_ROOM {
+        Check::warning("space", says, "free some, for instance with `readproof gc`")
+    } else {
+        Check::ok("space", says)
+    }
+}
+
+fn objects(store: &Store, progress: Progress<'_>) -> Check {
+    let stored = store.stored();
+    let (mut damaged, mut unreadable) = (Vec::new(), Vec::new());
+    for (done, object) in stored.iter().enumerate() {
+        progress(done, stored.len());
+        match store.objects().load(object.hash) {
+            Loaded::Text(_) => {}
+            Loaded::Damaged => damaged.push(object.hash),
+            // Removed since it was listed, or not to be read.
+            Loaded::Missing => unreadable.push(object.hash),
+        }
+    }
+    let bytes: u64 = stored.iter().map(|object| object.bytes).sum();
+    let says = format!("{} stored texts, {bytes} bytes", stored.len());
+    if !damaged.is_empty() {
+        let says = format!("{says}; {} damaged: {}", damaged.len(), listed(&damaged));
+        let advice =
+            "delete these files in .readproof/objects; `readproof replay --verify` names the answers they cost";
+        return Check::problem("objects", says, advice);
+    }
+    if !unreadable.is_empty() {
+        let says = format!("{says}; {} could not be read: {}", unreadable.len(), listed(&unreadable));
+        return Check::warning("objects", says, "run this again; if they are still named, check their permissions");
+    }
+    Check::ok("objects", format!("{says}, all as their names say"))
+}
+
+fn listed(hashes: &[ContentHash]) -> String {
+    let names: Vec<String> = hashes.iter().take(LISTED).map(|hash| format!("sha256-{hash}.txt")).collect();
+    let more = hashes.len().saturating_sub(LISTED);
+    if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
+}
+
+/// One check for all logs that are well, and one for each that is not.
+fn logs(store: &Store) -> Vec<Check> {
+    let (mut checks, mut well, mut lines, mut torn) = (Vec::new(), 0, 0, 0);
+    for name in SessionLog::list(store) {
+        match Past::read(store, &name) {
+            Ok(None) => {}
+            Ok(Some(past)) if past.is_newer() => {
+                let says = format!("session {name} was written by a newer readproof");
+                checks.push(Check::warning("log", says, "use that one, or another session"));
+            }
+            Ok(Some(past)) => {
+                torn += past.torn;
+                lines += past.lines.len();
+                match past.broken {
+                    None => well += 1,
+                    Some(error) => {
+                        let advice =
+                            "nothing to do: the next read with it begins anew; look at the file if that surprises you";
+                        checks.push(Check::problem("log", error.to_string(), advice));
+                    }
+                }
+            }
+            Err(error) => checks.push(Check::problem("log", error.to_string(), "until then the session is not used")),
+        }
+    }
+    let fragments =
+        if torn > 0 { format!("; {torn} fragments of failed writes, which do no harm") } else { String::new() };
+    checks
+        .insert(0, Check::ok("logs", format!("{well} sessions, {lines} entries, every line in its chain{fragments}")));
+    checks
+}
+
+fn left_behind(store: &Store, now: u64) -> Check {
+    let temporary = store.temporary();
+    let stale = temporary.iter().filter(|file| now.saturating_sub(file.modified) >= STALE).count();
+    let retired = store.retired();
+    let mut says = Vec::new();
+    let mut advice = Vec::new();
+    if stale > 0 {
+        says.push(format!("{stale} temporary files of crashed processes"));
+        advice.push("`readproof gc` removes temporary files".to_owned());
+    }
+    if !retired.is_empty() {
+        let names: Vec<&str> = retired.iter().take(LISTED).map(|log| log.name.as_str()).collect();
+        says.push(format!("{} logs put aside because they missed an answer: {}", retired.len(), names.join(", ")));
+        advice.push(
+            "logs put aside are evidence only: delete them in .readproof/log when you are done with them".to_owned(),
+        );
+    }
+    if says.is_empty() {
+        return Check::ok("leftovers", "none".to_owned());
+    }
+    Check::warning("leftovers", says.join("; "), &advice.join("; "))
+}

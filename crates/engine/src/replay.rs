@@ -1,0 +1,408 @@
+//! Re-runs every answer of a session log from stored texts, under the limits and rules in its record, and compares what
+//! comes out with what was recorded, to the byte. Also checks that what was held at that moment allowed the answer. Reads
+//! only; what cannot be verified is said, never taken for right or wrong.
+
+use readproof_core::{
+    decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
+    limits::Answers,
+    path::PathKey,
+    render::render,
+    scope::ScopeError,
+    text::{ContentHash, LINE_RULE, Text},
+};
+use readproof_disk::{Create, Loaded, LogError, SessionName, Store};
+use readproof_hosts::own::{Answered, EntryId, Past, Record, Sha, Transcript};
+use std::{collections::BTreeMap, rc::Rc};
+
+use crate::{Engine, Error};
+
+/// Texts kept at hand while one log is replayed, in bytes.
+const CACHE_BYTES: usize = 64 * 1024 * 1024;
+
+/// What became of one session's log.
+#[derive(Debug)]
+pub struct Replayed {
+    /// Whose.
+    pub session: SessionName,
+    /// Answers that came out as recorded.
+    pub verified: u64,
+    /// Fragments that failed writes left; they are no damage.
+    pub torn: u64,
+    /// What cannot be verified.
+    pub unverifiable: Vec<Finding<Unverifiable>>,
+    /// What is not as recorded.
+    pub wrong: Vec<Finding<Wrong>>,
+}
+
+impl Replayed {
+    /// The answers that were looked at.
+    #[must_use]
+    pub fn answers(&self) -> u64 {
+        let about_answers = self.unverifiable.iter().filter(|finding| finding.path.is_some()).count()
+            + self.wrong.iter().filter(|finding| finding.path.is_some()).count();
+        self.verified + about_answers as u64
+    }
+}
+
+/// Something to say about an entry, or about the log as a whole.
+#[derive(Debug)]
+pub struct Finding<W> {
+    /// The entry; `None` is the log as a whole.
+    pub entry: Option<EntryId>,
+    /// The file an answer was about.
+    pub path: Option<String>,
+    /// What there is to say.
+    pub what: W,
+}
+
+/// Why an answer cannot be verified. No error: nothing says that it was wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unverifiable {
+    /// The file was never stored.
+    #[error("the file is sensitive, so nothing of it was stored")]
+    Sensitive,
+    /// Its text is gone.
+    #[error("its text sha256-{0} is not stored, or no longer")]
+    TextMissing(ContentHash),
+    /// Its base is gone.
+    #[error("its base sha256-{0} is not stored any more")]
+    BaseMissing(ContentHash),
+    /// Made under a rule that is not known here.
+    #[error("it was made under {what} `{word}`, which this readproof does not know")]
+    Unknown {
+        /// Kind of rule.
+        what: &'static str,
+        /// As recorded.
+        word: String,
+    },
+    /// A record of a later program.
+    #[error("the record is of a kind this readproof does not know")]
+    UnknownRecord,
+    /// A log of a later program.
+    #[error("the log was written by a newer readproof; use that one")]
+    Newer,
+}
+
+impl Unverifiable {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Sensitive => "sensitive",
+            Self::TextMissing(_) => "text_missing",
+            Self::BaseMissing(_) => "base_missing",
+            Self::Unknown { .. } => "unknown_rule",
+            Self::UnknownRecord => "unknown_record",
+            Self::Newer => "newer_log",
+        }
+    }
+}
+
+/// What is not as recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum Wrong {
+    /// The log itself.
+    #[error(transparent)]
+    Log(LogError),
+    /// A stored text was altered.
+    #[error("the object sha256-{0}.txt is damaged: it is not the text of its name")]
+    DamagedObject(ContentHash),
+    /// The request means nothing in that text.
+    #[error("the request cannot be meant: {0}")]
+    Request(ScopeError),
+    /// A field of the record that does not come out.
+    #[error("{field} differs: recorded {recorded}, replayed {replayed}")]
+    Differs {
+        /// Which.
+        field: &'static str,
+        /// As recorded.
+        recorded: String,
+        /// As it comes out.
+        replayed: String,
+    },
+    /// It relied on text that was not held.
+    #[error("what was held before it does not allow this answer: {0}")]
+    NotAllowed(String),
+}
+
+impl Wrong {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Log(_) => "log",
+            Self::DamagedObject(_) => "damaged_object",
+            Self::Request(_) => "request",
+            Self::Differs { .. } => "differs",
+            Self::NotAllowed(_) => "not_allowed",
+        }
+    }
+}
+
+/// Why one answer was not verified.
+enum Miss {
+    Unverifiable(Unverifiable),
+    Wrong(Wrong),
+}
+
+impl From<Unverifiable> for Miss {
+    fn from(what: Unverifiable) -> Self {
+        Self::Unverifiable(what)
+    }
+}
+
+impl From<Wrong> for Miss {
+    fn from(what: Wrong) -> Self {
+        Self::Wrong(what)
+    }
+}
+
+impl Engine {
+    /// Replays a session's log, or all there are. The files of the workspace play no part.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or there is no such session. What is wrong in a log is no error: it is reported.
+    pub fn replay(&mut self, session: Option<&SessionName>) -> Result<Vec<Replayed>, Error> {
+        let names = match session {
+            Some(name) => vec![name.clone()],
+            None => self.session_list()?,
+        };
+        let Some(store) = self.store(Create::No)? else {
+            return session.map_or(Ok(Vec::new()), |name| Err(Error::NoSession(name.clone())));
+        };
+        let mut replayed = Vec::new();
+        for name in names {
+            match Past::read(store, &name) {
+                Ok(Some(past)) => replayed.push(replay_log(store, name, past)),
+                // Put aside since it was listed.
+                Ok(None) if session.is_none() => {}
+                Ok(None) => return Err(Error::NoSession(name)),
+                Err(error) => {
+                    let mut report = Report::new(name);
+                    report.wrong(None, None, Wrong::Log(error));
+                    replayed.push(report.0);
+                }
+            }
+        }
+        Ok(replayed)
+    }
+}
+
+struct Report(Replayed);
+
+impl Report {
+    fn new(session: SessionName) -> Self {
+        Self(Replayed { session, verified: 0, torn: 0, unverifiable: Vec::new(), wrong: Vec::new() })
+    }
+
+    fn wrong(&mut self, entry: Option<u64>, path: Option<String>, what: Wrong) {
+        self.0.wrong.push(Finding { entry: entry.map(EntryId), path, what });
+    }
+
+    fn unverifiable(&mut self, entry: Option<u64>, path: Option<String>, what: Unverifiable) {
+        self.0.unverifiable.push(Finding { entry: entry.map(EntryId), path, what });
+    }
+}
+
+fn replay_log(store: &Store, name: SessionName, past: Past) -> Replayed {
+    let mut report = Report::new(name);
+    report.0.torn = past.torn;
+    if past.is_newer() {
+        report.unverifiable(None, None, Unverifiable::Newer);
+        return report.0;
+    }
+    let mut texts = Texts { store, kept: BTreeMap::new(), bytes: 0 };
+    // Knowledge counts as the settings of each call said, so each kind that occurs has a tree of its own.
+    let mut trees: Vec<Transcript> = Vec::new();
+    for answers in [Answers::Seed, Answers::Held] {
+        let occurs =
+            |record: &Record| matches!(record, Record::Answer { answer, .. } if answer.answers == answers.as_str());
+        if past.lines.iter().any(|line| line.record.as_ref().is_some_and(occurs)) {
+            trees.push(Transcript::new(answers));
+        }
+    }
+    for line in past.lines {
+        match line.record {
+            None | Some(Record::Unknown { .. }) => {
+                report.unverifiable(Some(line.line), None, Unverifiable::UnknownRecord);
+            }
+            Some(Record::Answer { ref answer, parent }) => {
+                let path = Some(answer.path.clone());
+                match replay_answer(&mut texts, &trees, parent, answer) {
+                    Ok(()) => report.0.verified += 1,
+                    Err(Miss::Unverifiable(what)) => report.unverifiable(Some(line.line), path, what),
+                    Err(Miss::Wrong(what)) => report.wrong(Some(line.line), path, what),
+                }
+            }
+            Some(
+                Record::Open { .. }
+                | Record::Begun { .. }
+                | Record::Change { .. }
+                | Record::Delivered { .. }
+                | Record::Refresh { .. }
+                | Record::Compact { .. }
+                | Record::ContextEdit { .. }
+                | Record::Distrust { .. }
+                | Record::Switch { .. },
+            ) => {}
+        }
+        if let Some(record) = line.record {
+            for tree in &mut trees {
+                tree.push(line.line, record.clone());
+            }
+        }
+    }
+    if let Some(error) = past.broken {
+        report.wrong(None, None, Wrong::Log(error));
+    }
+    report.0
+}
+
+/// The words of a record, understood.
+struct Words {
+    mode: Mode,
+    reason: Reason,
+    answers: Answers,
+}
+
+impl Words {
+    fn of(answer: &Answered) -> Result<Self, Unverifiable> {
+        let unknown = |what, word: &str| Unverifiable::Unknown { what, word: word.to_owned() };
+        if answer.rule != LINE_RULE {
+            return Err(unknown("the line rule", &answer.rule));
+        }
+        Ok(Self {
+            mode: Mode::parse(&answer.mode).ok_or_else(|| unknown("the decision", &answer.mode))?,
+            reason: Reason::parse(&answer.reason).ok_or_else(|| unknown("the reason", &answer.reason))?,
+            answers: Answers::parse(&answer.answers).ok_or_else(|| unknown("the setting", &answer.answers))?,
+        })
+    }
+}
+
+fn replay_answer(
+    texts: &mut Texts<'_>,
+    trees: &[Transcript],
+    parent: Option<u64>,
+    recorded: &Answered,
+) -> Result<(), Miss> {
+    let words = Words::of(recorded)?;
+    let Some(Sha(hash)) = recorded.hash else {
+        // Of a sensitive file only this much is recorded: that it was plain.
+        same("the decision", words.mode.as_str(), Mode::Full.as_str())?;
+        same("the reason", words.reason.as_str(), Reason::Sensitive.as_str())?;
+        return Err(Unverifiable::Sensitive.into());
+    };
+    let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
+    let limits = recorded.limits.into();
+    let ask = Ask::new(&now, recorded.offset, recorded.limit, &limits).map_err(Wrong::Request)?;
+    let path = PathKey::new(&recorded.path);
+    if words.mode.is_derived() {
+        let tree = trees.iter().find(|tree| tree.answers() == words.answers);
+        let tree = tree.ok_or_else(|| Wrong::NotAllowed("nothing is held".to_owned()))?;
+        allowed(tree, parent, &path, &now, &ask, recorded)?;
+    }
+    let stored = match (recorded.base, words.reason) {
+        (None, _) | (Some(_), Reason::SameText | Reason::BaseMissing) => None,
+        (Some(Sha(base)), _) => Some(texts.get(base)?.ok_or(Unverifiable::BaseMissing(base))?),
+    };
+    let base = match (&stored, recorded.base, words.reason) {
+        // Only a fallback for changed lines leaves open whether all was held, and it is the same text either way.
+        (Some(text), _, reason) => Base::Other { text, whole: reason != Reason::LinesChanged },
+        (None, Some(Sha(base)), Reason::BaseMissing) => Base::Missing(base),
+        (None, Some(_), _) => Base::Same,
+        (None, None, reason) => Base::None(reason),
+    };
+    let shown = render(&decide(&now, &path, &ask, base, &limits), &now, &ask);
+    let asked = (recorded.offset, recorded.limit);
+    compare(recorded, &Answered::new(&path, &shown, asked, (words.answers, limits), recorded.at))
+}
+
+/// Whether what was held where the answer stands allowed it to rely on its base.
+fn allowed(
+    tree: &Transcript,
+    parent: Option<u64>,
+    path: &PathKey,
+    now: &Text,
+    ask: &Ask,
+    recorded: &Answered,
+) -> Result<(), Wrong> {
+    let refuse = |why: String| Err(Wrong::NotAllowed(why));
+    if parent != tree.leaf() {
+        return refuse("it does not stand at the leaf of that moment".to_owned());
+    }
+    if tree.is_distrusted() {
+        return refuse("the host was seen to change results".to_owned());
+    }
+    if tree.is_pending(path) {
+        return refuse("an earlier answer about this file was not confirmed".to_owned());
+    }
+    let choice = choose_base(&tree.knowledge(), path, now, ask, tree.answers());
+    let base = match choice {
+        Choice::None(reason) => return refuse(reason.sentence().to_owned()),
+        Choice::Same => now.hash(),
+        Choice::Other { hash, whole } if whole || recorded.mode != Mode::Diff.as_str() => hash,
+        Choice::Other { .. } => return refuse("not all of the base was held".to_owned()),
+    };
+    if recorded.base == Some(Sha(base)) { Ok(()) } else { refuse(format!("the base would be sha256-{base}")) }
+}
+
+fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong> {
+    if recorded == replayed {
+        return Ok(());
+    }
+    Err(Wrong::Differs { field, recorded: recorded.to_owned(), replayed: replayed.to_owned() })
+}
+
+/// Every field that replaying settles. The text first: it is what the model saw.
+fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
+    type Field = fn(&Answered) -> String;
+    let fields: [(&'static str, Field); 11] = [
+        ("the decision", |answer| answer.mode.clone()),
+        ("the reason", |answer| answer.reason.clone()),
+        ("the text shown", |answer| {
+            answer.block.map_or("none".to_owned(), |block| {
+                let Sha(hash) = block.sha;
+                format!("{} bytes, sha256-{hash}", block.bytes)
+            })
+        }),
+        ("the base", |answer| answer.base.map_or("none".to_owned(), |Sha(hash)| hash.to_string())),
+        ("the scope", |answer| answer.scope.clone()),
+        ("the lines shown", |answer| format!("{:?}", answer.lines)),
+        ("the end shown", |answer| answer.end.to_string()),
+        ("the line shown in part", |answer| format!("{:?}", answer.part)),
+        ("the number of lines", |answer| answer.total.to_string()),
+        ("the audience", |answer| answer.for_program.to_string()),
+        ("the sizes", |answer| format!("{} of {} bytes", answer.sent_bytes, answer.plain_bytes)),
+    ];
+    for (field, read) in fields {
+        same(field, &read(recorded), &read(replayed))?;
+    }
+    Ok(())
+}
+
+/// Stored texts, kept at hand up to a bound.
+struct Texts<'s> {
+    store: &'s Store,
+    kept: BTreeMap<ContentHash, Rc<Text>>,
+    bytes: usize,
+}
+
+impl Texts<'_> {
+    fn get(&mut self, hash: ContentHash) -> Result<Option<Rc<Text>>, Wrong> {
+        if let Some(text) = self.kept.get(&hash) {
+            return Ok(Some(Rc::clone(text)));
+        }
+        let text = match self.store.objects().load(hash) {
+            Loaded::Text(text) => Rc::new(text),
+            Loaded::Missing => return Ok(None),
+            Loaded::Damaged => return Err(Wrong::DamagedObject(hash)),
+        };
+        self.bytes += text.as_str().len();
+        if self.bytes > CACHE_BYTES {
+            self.kept.clear();
+            self.bytes = text.as_str().len();
+        }
+        self.kept.insert(hash, Rc::clone(&text));
+        Ok(Some(text))
+    }
+}

@@ -1,0 +1,47 @@
+//! A session log as evidence: every line that can be read, and why reading stopped. Takes no part in the session and
+//! changes nothing.
+
+use readproof_disk::{Create, LogError, SessionLog, SessionName, Store};
+
+use super::record::Record;
+
+/// Everything a log says.
+#[derive(Debug)]
+pub struct Past {
+    /// The lines up to the first that does not fit.
+    pub lines: Vec<PastLine>,
+    /// Fragments that failed writes left.
+    pub torn: u64,
+    /// Why the rest cannot be read, if so.
+    pub broken: Option<LogError>,
+}
+
+/// One line.
+#[derive(Debug)]
+pub struct PastLine {
+    /// Its number: the entry's.
+    pub line: u64,
+    /// What it records; `None` when it is no record at all.
+    pub record: Option<Record>,
+}
+
+impl Past {
+    /// Reads a session's log; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn read(store: &Store, name: &SessionName) -> Result<Option<Self>, LogError> {
+        let Some(mut log) = SessionLog::open(store, name, Create::No)? else { return Ok(None) };
+        let mut payloads = Vec::new();
+        let broken = log.catch_up_into(&mut payloads).err();
+        let read =
+            |payload: readproof_disk::Payload| PastLine { line: payload.line, record: Record::parse(&payload.text) };
+        Ok(Some(Self { lines: payloads.into_iter().map(read).collect(), torn: log.torn(), broken }))
+    }
+
+    /// Whether a later program wrote it.
+    #[must_use]
+    pub fn is_newer(&self) -> bool {
+        self.lines.iter().any(|line| line.record.as_ref().is_some_and(Record::is_newer))
+    }
+}

@@ -1,0 +1,268 @@
+//! Many processes on one store, and processes that are killed: what a worker does, and what must hold afterwards. A worker
+//! says what was acknowledged to it on a pipe, which outlives it.
+
+use readproof_core::{path::Bearings, text::ContentHash};
+use readproof_disk::{Loaded, Root, SessionName, Store};
+use readproof_engine::{Change, Engine, Error, Read, Settings, Write};
+use readproof_hosts::own::{Past, Record, Sha};
+use std::{
+    collections::BTreeMap,
+    fmt, fs,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use crate::{op::Random, world::Broken};
+
+/// The files that are read and edited.
+const FILES: usize = 6;
+
+/// No file ever has fewer lines.
+const FEWEST: usize = 60;
+
+/// Something a worker was told is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ack {
+    /// A read was answered: the entry and the hash of the text.
+    Read(u64, ContentHash),
+    /// Its delivery was confirmed: the entry that says so.
+    Delivered(u64),
+    /// A file was written: the entry and, for a whole file, the hash of its content.
+    Written(u64, Option<ContentHash>),
+}
+
+impl fmt::Display for Ack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(entry, hash) => write!(f, "read {entry} {hash}"),
+            Self::Delivered(entry) => write!(f, "delivered {entry}"),
+            Self::Written(entry, None) => write!(f, "edited {entry}"),
+            Self::Written(entry, Some(hash)) => write!(f, "wrote {entry} {hash}"),
+        }
+    }
+}
+
+impl FromStr for Ack {
+    type Err = Broken;
+
+    fn from_str(line: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = line.split(' ').collect();
+        let hash = |text: &str| ContentHash::parse(text).ok_or_else(|| Broken::from(format!("no hash: {line}")));
+        match words[..] {
+            ["read", entry, text] => Ok(Self::Read(entry.parse()?, hash(text)?)),
+            ["delivered", entry] => Ok(Self::Delivered(entry.parse()?)),
+            ["edited", entry] => Ok(Self::Written(entry.parse()?, None)),
+            ["wrote", entry, text] => Ok(Self::Written(entry.parse()?, Some(hash(text)?))),
+            _ => Err(line.into()),
+        }
+    }
+}
+
+/// What one process does.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    /// Where.
+    pub root: PathBuf,
+    /// As whose agent.
+    pub session: SessionName,
+    /// What its choices follow from.
+    pub seed: u64,
+    /// How many reads.
+    pub reads: u64,
+}
+
+/// Hears what was acknowledged, at once.
+pub type Tell<'a> = &'a mut dyn FnMut(&Ack) -> Result<(), Broken>;
+
+impl Worker {
+    /// Reads, edits and writes until all reads are done.
+    ///
+    /// # Errors
+    /// On the first thing that is not as it should be; that an edit came too late is none.
+    pub fn work(&self, tell: Tell<'_>) -> Result<(), Broken> {
+        let mut random = Random::new(self.seed);
+        let mut engine = open(&self.root)?;
+        let mut reads = 0;
+        while reads < self.reads {
+            let name = file_name(random.below(FILES));
+            match random.below(40) {
+                0 => self.write(&mut engine, name, Change::Whole(whole_text(&mut random)), tell)?,
+                1 | 2 => {
+                    let text = fs::read_to_string(self.root.join(&name))?;
+                    let lines: Vec<&str> = text.lines().collect();
+                    let old = lines[1 + random.below(FEWEST - 2)].to_owned();
+                    let new = some_line(&mut random);
+                    self.write(&mut engine, name, Change::Replace { old, new }, tell)?;
+                }
+                _ => {
+                    self.read(&mut engine, name, &mut random, tell)?;
+                    reads += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, engine: &mut Engine, path: String, random: &mut Random, tell: Tell<'_>) -> Result<(), Broken> {
+        let ranged = random.below(3) == 0;
+        let request = Read {
+            path,
+            offset: ranged.then(|| 1 + random.below(FEWEST / 2) as u64),
+            limit: ranged.then(|| 1 + random.below(FEWEST / 2) as u64),
+            session: Some(self.session.clone()),
+            ..Read::default()
+        };
+        let answer = engine.read(&request, &|| false)?;
+        let receipt = answer.receipt.ok_or_else(|| format!("not recorded: {:?}", answer.notices))?;
+        tell(&Ack::Read(receipt.entry.0, ContentHash::of(answer.text.as_bytes())))?;
+        // Now and then a result never arrives.
+        if random.below(30) > 0 {
+            tell(&Ack::Delivered(engine.delivered(&receipt)?.0))?;
+        }
+        Ok(())
+    }
+
+    fn write(&self, engine: &mut Engine, path: String, change: Change, tell: Tell<'_>) -> Result<(), Broken> {
+        let hash = if let Change::Whole(text) = &change { Some(ContentHash::of(text.as_bytes())) } else { None };
+        let written = match engine.write(&Write { path, session: self.session.clone(), change }) {
+            // Another process was faster.
+            Err(Error::Edit { .. }) => return Ok(()),
+            other => other?,
+        };
+        tell(&Ack::Written(written.receipt.entry.0, hash))?;
+        tell(&Ack::Delivered(engine.delivered(&written.receipt)?.0))
+    }
+}
+
+/// A workspace for workers.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn prepare(root: &Path, random: &mut Random) -> Result<(), Broken> {
+    for number in 0..FILES {
+        fs::write(root.join(file_name(number)), whole_text(random))?;
+    }
+    Ok(())
+}
+
+/// Another hand changes a file, as an editor does: the new text appears at once.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn change_from_outside(root: &Path, random: &mut Random) -> Result<(), Broken> {
+    let name = file_name(random.below(FILES));
+    let text = fs::read_to_string(root.join(&name))?;
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let at = 1 + random.below(lines.len() - 2);
+    lines[at] = some_line(random);
+    let fresh = root.join(format!("{name}.new"));
+    fs::write(&fresh, lines.join("\n") + "\n")?;
+    Ok(fs::rename(fresh, root.join(name))?)
+}
+
+/// An engine on a workspace.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn open(root: &Path) -> Result<Engine, Broken> {
+    let bearings = Bearings { cwd: root.display().to_string(), home: None };
+    Ok(Engine::new(Root::open(root)?, bearings, Settings::default(), Box::new(|| 0))?)
+}
+
+fn file_name(number: usize) -> String {
+    format!("file-{number}.txt")
+}
+
+fn some_line(random: &mut Random) -> String {
+    format!("line {:016x}", random.bits())
+}
+
+/// A text that shows whether all of it is there.
+fn whole_text(random: &mut Random) -> String {
+    let lines: Vec<String> = (0..FEWEST + random.below(200)).map(|_| some_line(random)).collect();
+    format!("begin\n{}\nend\n", lines.join("\n"))
+}
+
+/// What was found to be in order.
+#[derive(Clone, Debug, Default)]
+pub struct InOrder {
+    /// Acknowledged entries, each found in its log.
+    pub acknowledged: u64,
+    /// Stored texts, each as its name says.
+    pub objects: u64,
+    /// Answers that came out again.
+    pub replayed: u64,
+    /// Answers whose text is gone.
+    pub unverifiable: u64,
+    /// Answers by decision.
+    pub modes: BTreeMap<String, u64>,
+    /// Fragments of writes that failed.
+    pub torn: u64,
+}
+
+/// Opens the store anew and checks everything: what was acknowledged is in the logs, no text is altered, every answer comes
+/// out again, every file is whole.
+///
+/// # Errors
+/// On the first thing that is not so.
+pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOrder, Broken> {
+    let mut found = InOrder::default();
+    for number in 0..FILES {
+        let text = fs::read_to_string(root.join(file_name(number)))?;
+        if !text.starts_with("begin\n") || !text.ends_with("\nend\n") {
+            return Err(format!("{} is not whole", file_name(number)).into());
+        }
+    }
+    let mut engine = open(root)?;
+    for session in engine.replay(None)? {
+        if let Some(wrong) = session.wrong.first() {
+            return Err(format!("{} {:?}: {}", session.session, wrong.entry, wrong.what).into());
+        }
+        found.replayed += session.verified;
+        found.unverifiable += session.unverifiable.len() as u64;
+    }
+    let Some(store) = Store::open_existing(&Root::open(root)?)? else {
+        // Killed before there was one; then nothing can have been acknowledged.
+        return if told.values().all(Vec::is_empty) { Ok(found) } else { Err("the store is gone".into()) };
+    };
+    for object in store.stored() {
+        if !matches!(store.objects().load(object.hash), Loaded::Text(_)) {
+            return Err(format!("the object {} was altered", object.hash).into());
+        }
+        found.objects += 1;
+    }
+    for (session, acks) in told {
+        acknowledged(&store, session, acks, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn acknowledged(store: &Store, session: &SessionName, acks: &[Ack], found: &mut InOrder) -> Result<(), Broken> {
+    let past = match Past::read(store, session)? {
+        Some(past) => past,
+        None if acks.is_empty() => return Ok(()),
+        None => return Err(format!("the log of {session} is gone").into()),
+    };
+    found.torn += past.torn;
+    let records: BTreeMap<u64, Record> =
+        past.lines.into_iter().filter_map(|line| Some((line.line, line.record?))).collect();
+    for record in records.values() {
+        if let Record::Answer { answer, .. } = record {
+            *found.modes.entry(answer.mode.clone()).or_default() += 1;
+        }
+    }
+    for ack in acks {
+        let is_there = match ack {
+            Ack::Read(entry, hash) => matches!(records.get(entry), Some(Record::Answer { answer, .. })
+                if answer.block.is_some_and(|block| block.sha == Sha(*hash))),
+            Ack::Delivered(entry) => matches!(records.get(entry), Some(Record::Delivered { .. })),
+            Ack::Written(entry, hash) => matches!(records.get(entry), Some(Record::Change { changed, .. })
+                if hash.is_none_or(|hash| changed.after.is_some_and(|(sha, _)| sha == Sha(hash)))),
+        };
+        if !is_there {
+            return Err(format!("{session}: `{ack}` was acknowledged and is not in the log").into());
+        }
+    }
+    found.acknowledged += acks.len() as u64;
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Starts workers as processes of their own, kills them or lets them finish, and checks what they leave. The program that is
+//! started must be this kit's `load`.
+
+use readproof_disk::SessionName;
+use readproof_engine::{GcRules, Needed};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use crate::{
+    load::{Ack, InOrder, Worker, change_from_outside, check, open, prepare},
+    op::Random,
+    world::Broken,
+};
+
+/// A workspace is left for a new one after about this many kills.
+const KILLS_PER_WORKSPACE: usize = 8;
+
+/// What a run with kills came to.
+#[derive(Clone, Debug, Default)]
+pub struct Killed {
+    /// Processes that were killed while they worked.
+    pub kills: u64,
+    /// Of these, how many had not even been acknowledged anything.
+    pub before_anything: u64,
+    /// Workspaces used.
+    pub workspaces: u64,
+    /// What was found in order at the end of each workspace, added up.
+    pub found: InOrder,
+}
+
+/// A worker that runs, and what it tells.
+struct Running {
+    session: SessionName,
+    child: Child,
+    heard: JoinHandle<Result<Vec<Ack>, String>>,
+}
+
+impl Running {
+    fn start(program: &Path, worker: &Worker) -> Result<Self, Broken> {
+        let mut command = Command::new(program);
+        command.arg("worker").arg(&worker.root).arg(worker.session.as_str());
+        command.args([worker.seed.to_string(), worker.reads.to_string()]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let pipe = child.stdout.take().ok_or("no pipe")?;
+        let heard = thread::spawn(move || {
+            let mut acks = Vec::new();
+            for line in BufReader::new(pipe).lines() {
+                let line = line.map_err(|error| error.to_string())?;
+                acks.push(line.parse::<Ack>().map_err(|error| error.to_string())?);
+            }
+            Ok(acks)
+        });
+        Ok(Self { session: worker.session.clone(), child, heard })
+    }
+
+    fn kill(mut self) -> Result<(SessionName, Vec<Ack>), Broken> {
+        self.child.kill()?;
+        let status = self.child.wait()?;
+        let session = self.session.clone();
+        let heard = self.listen()?;
+        // One with a code ended before it was killed, and it had work for ever.
+        if status.code().is_none() {
+            Ok(heard)
+        } else {
+            Err(format!("a worker of {session} ended with {status}").into())
+        }
+    }
+
+    fn finish(mut self) -> Result<(SessionName, Vec<Ack>), Broken> {
+        let status = self.child.wait()?;
+        let session = self.session.clone();
+        let heard = self.listen()?;
+        if status.success() { Ok(heard) } else { Err(format!("a worker of {session} ended with {status}").into()) }
+    }
+
+    fn listen(self) -> Result<(SessionName, Vec<Ack>), Broken> {
+        let heard = self.heard.join().map_err(|_| "the listener panicked")?;
+        Ok((self.session, heard?))
+    }
+}
+
+/// Kills workers with SIGKILL at random moments, two at a time on one session, and checks everything after each pair.
+///
+/// # Errors
+/// On the first thing that was lost, altered or refused.
+pub fn crash(program: &Path, kills: u64, seed: u64) -> Result<Killed, Broken> {
+    let mut random = Random::new(seed);
+    let mut done = Killed::default();
+    while done.kills < kills {
+        let folder = tempfile::tempdir()?;
+        let root = folder.path().canonicalize()?;
+        prepare(&root, &mut random)?;
+        done.workspaces += 1;
+        let mut told: BTreeMap<SessionName, Vec<Ack>> = BTreeMap::new();
+        let mut last = InOrder::default();
+        while done.kills < kills {
+            for (session, acks) in pair_killed(program, &root, &mut random)? {
+                done.kills += 1;
+                done.before_anything += u64::from(acks.is_empty());
+                told.entry(session).or_default().extend(acks);
+            }
+            last = check(&root, &told).map_err(|error| format!("after kill {}: {error}", done.kills))?;
+            if last.unverifiable > 0 {
+                return Err(format!("after kill {}: an answer's text was not stored", done.kills).into());
+            }
+            if random.below(KILLS_PER_WORKSPACE / 2) == 0 {
+                break;
+            }
+        }
+        done.found.add(&last);
+    }
+    Ok(done)
+}
+
+fn pair_killed(program: &Path, root: &Path, random: &mut Random) -> Result<Vec<(SessionName, Vec<Ack>)>, Broken> {
+    let mut running = Vec::new();
+    for _ in 0..2 {
+        let (root, session) = (root.to_path_buf(), SessionName::parse("s")?);
+        running.push(Running::start(program, &Worker { root, session, seed: random.bits(), reads: u64::MAX })?);
+    }
+    let mut killed = Vec::new();
+    for worker in running {
+        // Some while the store is being made, most while they work.
+        let most = if random.below(4) == 0 { 4_000 } else { 60_000 };
+        thread::sleep(Duration::from_micros(random.below(most) as u64));
+        killed.push(worker.kill()?);
+    }
+    Ok(killed)
+}
+
+/// Whether texts are removed while others read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Only edits go on.
+    Edits,
+    /// Texts are removed too, needed or not.
+    Removal,
+}
+
+/// Lets that many processes do that many reads each on one store, half of them in one session, while another hand edits.
+///
+/// # Errors
+/// On the first thing that was lost, altered or refused.
+pub fn processes(program: &Path, count: u64, reads: u64, seed: u64, beside: Beside) -> Result<InOrder, Broken> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().canonicalize()?;
+    let mut random = Random::new(seed);
+    prepare(&root, &mut random)?;
+    let running: Vec<Running> = (0..count)
+        .map(|number| {
+            let session = if number % 2 == 0 { format!("own-{number}") } else { "shared".to_owned() };
+            let (root, session) = (root.clone(), SessionName::parse(&session)?);
+            Running::start(program, &Worker { root, session, seed: random.bits(), reads })
+        })
+        .collect::<Result<_, Broken>>()?;
+    let over = AtomicBool::new(false);
+    let told = thread::scope(|scope| {
+        let others = scope.spawn(|| disturb(&root, &mut random, beside, &over));
+        let mut told: BTreeMap<SessionName, Vec<Ack>> = BTreeMap::new();
+        let mut finished = Ok(());
+        for worker in running {
+            // All are waited for, whatever happened to one.
+            match worker.finish() {
+                Ok((session, acks)) => told.entry(session).or_default().extend(acks),
+                Err(error) => finished = finished.and(Err(error)),
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+        others.join().map_err(|_| "the other hand panicked")??;
+        finished.map(|()| told)
+    })?;
+    let found = check(&root, &told)?;
+    if beside == Beside::Edits && found.unverifiable > 0 {
+        return Err(format!("the texts of {} answers were not stored", found.unverifiable).into());
+    }
+    Ok(found)
+}
+
+/// Edits, and removes if so wanted, until it is over.
+fn disturb(root: &Path, random: &mut Random, beside: Beside, over: &AtomicBool) -> Result<(), String> {
+    let mut engine = open(root).map_err(|error| error.to_string())?;
+    let rules = GcRules { max_bytes: Some(20_000), needed: Needed::Remove, ..GcRules::default() };
+    while !over.load(Ordering::Relaxed) {
+        change_from_outside(root, random).map_err(|error| error.to_string())?;
+        if beside == Beside::Removal {
+            let collected = engine.gc_plan(&rules).and_then(|plan| engine.gc(&plan));
+            let failed = collected.map_err(|error| error.to_string())?.failed;
+            if let Some(failure) = failed.first() {
+                return Err(failure.clone());
+            }
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+impl InOrder {
+    fn add(&mut self, other: &Self) {
+        self.acknowledged += other.acknowledged;
+        self.objects += other.objects;
+        self.replayed += other.replayed;
+        self.unverifiable += other.unverifiable;
+        self.torn += other.torn;
+        for (mode, count) in &other.modes {
+            *self.modes.entry(mode.clone()).or_default() += count;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Whatever a random run did, its logs replay: every recorded answer comes out again, but for texts that the run itself
+//! removed or altered.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
+
+use readproof_core::path::Bearings;
+use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_engine::{Engine, Read, Settings, Unverifiable, Wrong};
+use readproof_testkit::{
+    op::{Random, script},
+    run::replayed,
+};
+use serde_json::Value;
+use std::{fs, path::Path};
+
+#[test]
+fn what_random_runs_recorded_comes_out_again() {
+    let mut seeds = Random::new(11);
+    let (mut verified, mut gone, mut altered) = (0, 0, 0);
+    for _ in 0..25 {
+        let (world, ops) = (seeds.bits(), script(seeds.bits(), 80));
+        for session in replayed(world, &ops).expect("the harness works") {
+            verified += session.verified;
+            for finding in &session.wrong {
+                let by_the_run = matches!(finding.what, Wrong::DamagedObject(_));
+                assert!(by_the_run, "seed {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                altered += 1;
+            }
+            for finding in &session.unverifiable {
+                let expected = matches!(
+                    finding.what,
+                    Unverifiable::Sensitive | Unverifiable::TextMissing(_) | Unverifiable::BaseMissing(_)
+                );
+                assert!(expected, "seed {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                gone += 1;
+            }
+        }
+    }
+    assert!(verified > 400 && gone > 0 && altered > 0, "{verified} verified, {gone} gone, {altered} altered");
+}
+
+/// A log whose chain is right and whose records are not: only replaying can tell.
+#[test]
+fn a_forged_record_is_named() {
+    let check = |line: usize, alter: fn(&mut Value), expected: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (mut engine, store) = (engine(dir.path()), || Store::open(&Root::open(dir.path()).unwrap()).unwrap());
+        for ninth in ["9", "nine"] {
+            let text: String = (1..=90).map(|n| if n == 9 { format!("{ninth}\n") } else { format!("{n}\n") }).collect();
+            fs::write(dir.path().join("a.txt"), text).unwrap();
+            for _ in 0..2 {
+                let answer = engine.read(&read(), &|| false).unwrap();
+                engine.delivered(&answer.receipt.unwrap()).unwrap();
+            }
+        }
+        let clean = engine.replay(None).unwrap();
+        assert!(clean.iter().all(|session| session.verified == 4 && session.wrong.is_empty()));
+
+        let (from, to) = (SessionName::parse("s").unwrap(), SessionName::parse("forged").unwrap());
+        let payloads = SessionLog::open(&store(), &from, Create::No).unwrap().unwrap().catch_up().unwrap();
+        let mut log = SessionLog::open(&store(), &to, Create::Yes).unwrap().unwrap();
+        let mut locked = log.lock().unwrap();
+        for payload in payloads {
+            let mut record: Value = serde_json::from_str(&payload.text).unwrap();
+            if payload.line == line as u64 {
+                alter(&mut record);
+            }
+            locked.append(&record.to_string()).unwrap();
+        }
+        drop(locked);
+        let forged = engine.replay(Some(&to)).unwrap().remove(0);
+        let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
+        let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
+        let said: Vec<String> = wrong.chain(open).collect();
+        assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
+    };
+    // 1 open, 2 full, 3 its delivery, 4 unchanged, 5, 6 diff, 7, 8 unchanged, 9.
+    check(2, |r| r["answer"]["block"]["bytes"] = 7.into(), "EntryId(2)) the text shown differs: recorded 7 bytes");
+    check(2, |r| r["answer"]["scope"] = "r:1:2".into(), "EntryId(2)) the scope differs");
+    check(2, |r| r["answer"]["lines"] = serde_json::json!([1, 35]), "EntryId(2)) the lines shown differs");
+    check(2, |r| r["answer"]["end"] = false.into(), "EntryId(2)) the end shown differs");
+    check(2, |r| r["answer"]["limit"] = 2.into(), "EntryId(2)) the text shown differs");
+    check(2, |r| r["answer"]["offset"] = 99.into(), "EntryId(2)) the request cannot be meant");
+    check(6, |r| r["answer"]["path"] = "b.txt".into(), "EntryId(6)) what was held before it does not allow");
+    check(3, |r| r["of"] = 99.into(), "EntryId(4)) what was held before it does not allow");
+    check(3, |r| r["kind"] = "shiny".into(), "EntryId(3)) the record is of a kind");
+    check(6, |r| r["answer"]["reason"] = "same_lines".into(), "EntryId(6)) the reason differs");
+    check(6, |r| r["answer"]["rule"] = "lf-2".into(), "EntryId(6)) it was made under the line rule `lf-2`");
+    check(1, |r| r["v"] = 9.into(), "None the log was written by a newer readproof");
+}
+
+fn engine(root: &Path) -> Engine {
+    let bearings = Bearings { cwd: root.display().to_string(), home: None };
+    Engine::new(Root::open(root).unwrap(), bearings, Settings::default(), Box::new(|| 0)).unwrap()
+}
+
+fn read() -> Read {
+    Read { path: "a.txt".to_owned(), session: SessionName::parse("s").ok(), ..Read::default() }
+}
