@@ -327,7 +327,7 @@ impl Knowledge {
         self.rely(path, base, version, scope, ends);
         let mut held = self.of(path).to_vec();
         if base != version.hash {
-            held = alike(&held, vouched(version, scope), version);
+            held = alike(&held, vouched(version, scope), base, version);
         }
         let end = Slots::end_of(version.total);
         if scope == Scope::Full && !held.is_empty() && !covers(&held, end, version.hash) {
@@ -436,12 +436,13 @@ fn covers_lines(held: &[Held], lines: Lines, hash: ContentHash) -> bool {
     covers(held, wanted, hash) && !held.iter().any(ends_inside)
 }
 
-/// With `slots` known to be the same in another text too.
-fn alike(held: &[Held], slots: Slots, version: Version) -> Vec<Held> {
+/// With `slots`, held under `base`, known to be the same in another text too.
+fn alike(held: &[Held], slots: Slots, base: ContentHash, version: Version) -> Vec<Held> {
     let mut all = without(held, slots);
     for h in overlapping(held, slots) {
         let part = Slots { from: h.slots.from.max(slots.from), to: h.slots.to.min(slots.to) };
-        all.push(Held { slots: part, also: Some(version), ..h.clone() });
+        let relied = h.also.filter(|also| also.hash == base).unwrap_or(h.version);
+        all.push(Held { slots: part, version: relied, also: Some(version), ..h.clone() });
     }
     all.sort_unstable_by_key(|h| h.slots.from);
     all

@@ -508,7 +508,12 @@ impl Slots {
             return false;
         }
         if base != version.hash {
-            self.1.extend(needed.map(|slot| (slot, version)));
+            for slot in needed {
+                // What it relied on becomes the text it is held under.
+                if let Some(relied) = self.1.insert(slot, version).filter(|relied| relied.hash == base) {
+                    self.0.insert(slot, relied);
+                }
+            }
         }
         if scope == Scope::Full && self.0.get(&(version.total + 1)) != Some(&version) {
             self.keep(|slot| slot <= version.total);

@@ -17,7 +17,7 @@ mod temp;
 mod upkeep;
 
 pub use locate::{FileId, FileRef, LocateError};
-pub use log::{BadSessionName, Create, Locked, LogError, Payload, SessionLog, SessionName};
+pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use objects::{Loaded, Objects, Put};
 pub use replace::ReplaceError;
 pub use root::{Root, RootError, find_workspace, is_current_folder};

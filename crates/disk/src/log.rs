@@ -111,10 +111,20 @@ pub struct Payload {
     pub text: String,
 }
 
+/// Which log, whatever its name: one that was put aside keeps its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogId {
+    dev: u64,
+    ino: u64,
+}
+
 /// An open log and how far it has been read.
 #[derive(Debug)]
 pub struct SessionLog {
     session: SessionName,
+    id: LogId,
+    /// The name it has until it is published.
+    draft: Option<String>,
     file: File,
     folder: Arc<OwnedFd>,
     folder_synced: AtomicBool,
@@ -155,9 +165,53 @@ impl SessionLog {
             Err(Errno::NXIO | Errno::ISDIR) => return Err(LogError::NotAFile { session: session.clone() }),
             Err(errno) => return Err(fail(errno.into())),
         };
-        check_private(session, &file.metadata().map_err(fail)?)?;
-        Ok(Some(Self {
+        Self::fresh(store, session, file, None).map(Some)
+    }
+
+    /// A new log that has no name yet: nobody sees it until [`Self::publish`].
+    ///
+    /// # Errors
+    /// [`LogError`] when none can be made.
+    pub fn draft(store: &Store, session: &SessionName) -> Result<Self, LogError> {
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        for number in 0..u32::MAX {
+            let name = format!("{session}.log.draft-{}-{number}", std::process::id());
+            match rustix::fs::openat(store.log().as_fd(), &name, flags, Mode::RUSR | Mode::WUSR) {
+                Ok(fd) => return Self::fresh(store, session, File::from(fd), Some(name)),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(LogError::from_io(session, errno.into())),
+            }
+        }
+        Err(LogError::Busy { session: session.clone() })
+    }
+
+    /// Gives a draft its name, unless that is taken: then `false`, and the draft goes.
+    ///
+    /// # Errors
+    /// [`LogError`] when it cannot be named.
+    pub fn publish(&mut self) -> Result<bool, LogError> {
+        let Some(draft) = self.draft.take() else { return Ok(true) };
+        let name = format!("{}.log", self.session);
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        let named = rustix::fs::renameat_with(&self.folder, &draft, &self.folder, &name, flags);
+        if named.is_err() {
+            // Left behind, it would only take room.
+            let _ = rustix::fs::unlinkat(&self.folder, &draft, rustix::fs::AtFlags::empty());
+        }
+        match named {
+            Ok(()) => self.sync().map(|()| true),
+            Err(Errno::EXIST) => Ok(false),
+            Err(errno) => Err(LogError::from_io(&self.session, errno.into())),
+        }
+    }
+
+    fn fresh(store: &Store, session: &SessionName, file: File, draft: Option<String>) -> Result<Self, LogError> {
+        let found = file.metadata().map_err(|error| LogError::from_io(session, error))?;
+        check_private(session, &found)?;
+        Ok(Self {
             session: session.clone(),
+            id: LogId { dev: found.dev(), ino: found.ino() },
+            draft,
             file,
             folder: Arc::clone(store.log()),
             folder_synced: AtomicBool::new(false),
@@ -167,7 +221,18 @@ impl SessionLog {
             lines: 0,
             torn: 0,
             damaged: None,
-        }))
+        })
+    }
+
+    /// Opened only to look at it, as its file system cannot be written.
+    fn is_read_only(&self) -> bool {
+        rustix::fs::fcntl_getfl(&self.file).is_ok_and(|flags| !flags.contains(OFlags::RDWR))
+    }
+
+    /// Which file this is.
+    #[must_use]
+    pub fn id(&self) -> LogId {
+        self.id
     }
 
     /// The sessions that have a log, sorted.
@@ -277,7 +342,7 @@ impl SessionLog {
         let fail = |errno: Errno| LogError::from_io(session, errno.into());
         let folder = match open_folder(root) {
             Ok(folder) => folder,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(fail(errno)),
         };
         let name = format!("{session}.log");
@@ -413,6 +478,9 @@ impl Locked<'_> {
     /// [`LogError::Behind`] when something was appended that this handle has not read. After any other failure but
     /// [`LogError::Damaged`] the log can be used on: catch up, then append again.
     pub fn append(&mut self, payload: &str) -> Result<u64, LogError> {
+        if self.log.is_read_only() {
+            return Err(LogError::from_io(&self.log.session, Errno::ROFS.into()));
+        }
         let log = &mut *self.log;
         if payload.contains(['\n', '\u{18}']) {
             return Err(LogError::BadPayload { session: log.session.clone() });

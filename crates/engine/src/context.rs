@@ -8,7 +8,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Store};
-use readproof_hosts::own::{Mark, Session};
+use readproof_hosts::own::{Call, Mark, Session};
 
 use crate::{Audience, Engine, Error, Freshness, Read};
 
@@ -16,6 +16,8 @@ use crate::{Audience, Engine, Error, Freshness, Read};
 pub(crate) struct Context {
     /// The session that records the answer, if any.
     pub(crate) session: Option<SessionName>,
+    /// Where the call was made.
+    pub(crate) call: Call,
     /// Said beside the answer.
     pub(crate) notices: Vec<String>,
     /// Whether the text may be stored.
@@ -27,7 +29,8 @@ pub(crate) struct Context {
 /// What is held at the moment of the decision.
 pub(crate) struct Held {
     pub(crate) mark: Option<Mark>,
-    knowledge: Result<Knowledge, Reason>,
+    /// At the leaf, and where the call was made.
+    knowledge: Result<(Knowledge, Knowledge), Reason>,
     answers: Answers,
 }
 
@@ -35,7 +38,12 @@ impl Held {
     /// The base that what is held allows.
     pub(crate) fn choose(&self, path: &PathKey, now: &Text, ask: &Ask) -> Choice {
         match &self.knowledge {
-            Ok(knowledge) => choose_base(knowledge, path, now, ask, self.answers),
+            Ok((leaf, call)) => {
+                let choice = choose_base(leaf, path, now, ask, self.answers);
+                // Neither may a result that came in since the call count, nor one that it contradicts.
+                let before = choose_base(call, path, now, ask, self.answers);
+                if choice == before { choice } else { Choice::None(Reason::BranchMoved) }
+            }
             Err(reason) => Choice::None(*reason),
         }
     }
@@ -62,15 +70,25 @@ impl Fetched {
 
 impl Engine {
     /// Opens what the request needs. A store or log that cannot be used costs the knowledge, never the text.
-    pub(crate) fn context(&mut self, request: &Read, file: &FileRef) -> Context {
+    pub(crate) fn context(&mut self, request: &Read, call: Option<Call>, file: &FileRef) -> Context {
         let sensitive = self.sensitive.is_sensitive(&self.root, file);
-        let mut context = Context { session: None, notices: Vec::new(), store_text: !sensitive, plain: None };
+        let mut context = Context {
+            session: None,
+            call: call.unwrap_or_default(),
+            notices: Vec::new(),
+            store_text: !sensitive,
+            plain: None,
+        };
         let Some(name) = &request.session else {
             context.plain = Some(Reason::NoTranscript);
             return context;
         };
-        match self.session(name, Create::Yes) {
-            Ok(_) => context.session = Some(name.clone()),
+        let made = self.store(Create::Yes).map(drop);
+        match made.and_then(|()| self.session(name, Create::Yes).map(|session| session.call())) {
+            Ok(now) => {
+                context.session = Some(name.clone());
+                context.call = call.unwrap_or(now);
+            }
             Err(error) => {
                 self.forget(&mut context, name, &error);
                 return context;
@@ -102,7 +120,8 @@ impl Engine {
                 } else if transcript.is_pending(path) {
                     Err(Reason::NotConfirmed)
                 } else {
-                    Ok(transcript.knowledge())
+                    let at_call = session.knowledge_at(context.call).ok_or(Reason::BranchMoved);
+                    at_call.map(|at_call| (transcript.knowledge(), at_call))
                 }
             }
         };
@@ -114,11 +133,17 @@ impl Engine {
         match choice {
             Choice::None(reason) => Fetched::None(reason),
             Choice::Same => Fetched::Same,
-            Choice::Other { hash, whole } => match self.store.as_ref().map(|store| store.objects().load(hash)) {
+            Choice::Other { hash, whole } => match self.store.as_ref().map(|(store, _)| store.objects().load(hash)) {
                 Some(Loaded::Text(text)) => Fetched::Text(text, whole),
                 Some(Loaded::Missing | Loaded::Damaged) | None => Fetched::Missing(hash),
             },
         }
+    }
+
+    /// Where a call that is made now is made; `None` when the session is yet to be made, or to be mended.
+    pub(crate) fn call(&mut self, request: &Read) -> Option<Call> {
+        let name = request.session.as_ref()?;
+        self.session(name, Create::No).ok().map(|session| session.call())
     }
 
     /// An open session, caught up.
@@ -146,12 +171,19 @@ impl Engine {
 
     /// The store, opened on first use; made only when `create` says so.
     pub(crate) fn store(&mut self, create: Create) -> Result<Option<&Store>, Error> {
-        if self.store.is_none() {
-            self.store = match create {
+        let is_open = match (&self.store, create) {
+            (None, _) => false,
+            (Some(_), Create::No) => true,
+            // One that was only looked at may lack a part.
+            (Some((_, opened)), Create::Yes) => *opened == Create::Yes,
+        };
+        if !is_open {
+            let store = match create {
                 Create::Yes => Some(Store::open(&self.root)?),
                 Create::No => Store::open_existing(&self.root)?,
             };
+            self.store = store.map(|store| (store, create));
         }
-        Ok(self.store.as_ref())
+        Ok(self.store.as_ref().map(|(store, _)| store))
     }
 }

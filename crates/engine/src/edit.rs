@@ -6,8 +6,8 @@ use readproof_core::{
     path::candidates,
     text::{NotText, Text},
 };
-use readproof_disk::{Create, FileRef, SessionName, SnapshotError};
-use readproof_hosts::own::{Changed, Sha};
+use readproof_disk::{Create, FileRef, LogId, SessionName, SnapshotError};
+use readproof_hosts::own::{Changed, SessionError, Sha};
 
 use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
 
@@ -32,24 +32,26 @@ impl Engine {
             // What is edited must be there; a path that is not gets the same help as for a read.
             Change::Replace { .. } => self.place(&request.path, Some(1), None)?.file,
         };
-        if file.key().as_str() == SETTINGS_FILE {
+        let real = self.root.real_name(&file);
+        if [Some(file.key()), real.as_ref()].into_iter().flatten().any(|name| name.as_str() == SETTINGS_FILE) {
             return Err(Error::OwnSettings);
         }
         let plan = self.plan(&file, &request.change)?;
         let sensitive = self.sensitive.is_sensitive(&self.root, &file);
 
         let (path, at) = (file.key().to_string(), self.now());
-        let begun = self.session(&request.session, Create::Yes)?.begin(&path, at)?;
+        let session = self.session(&request.session, Create::Yes)?;
+        let (begun, log) = (session.begin(&path, at)?, session.log_id());
         self.root.replace(&file, plan.after.as_str(), self.settings.hard_links)?;
         let bare = Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at };
         let entry = self
-            .keep(&request.session, &plan, bare, sensitive)
+            .keep(&request.session, log, &plan, bare, sensitive)
             .map_err(|source| Error::Unrecorded { path: path.clone(), source: Box::new(source) })?;
         Ok(Written {
             path,
             bytes: plan.after.as_str().len() as u64,
             lines: plan.after.total(),
-            receipt: Receipt { session: request.session.clone(), entry },
+            receipt: Receipt { session: request.session.clone(), entry, log },
         })
     }
 
@@ -57,6 +59,7 @@ impl Engine {
     fn keep(
         &mut self,
         session: &SessionName,
+        log: LogId,
         plan: &Plan,
         bare: Changed,
         sensitive: bool,
@@ -65,7 +68,7 @@ impl Engine {
             bare
         } else {
             let version = |text: &Text| (Sha(text.hash()), text.total());
-            if let Some(store) = &self.store {
+            if let Some((store, _)) = &self.store {
                 store.objects().put_synced(&plan.after)?;
             }
             Changed {
@@ -75,7 +78,12 @@ impl Engine {
                 ..bare
             }
         };
-        Ok(self.session(session, Create::No)?.change(changed)?)
+        let name = session;
+        let session = self.session(name, Create::No)?;
+        if session.log_id() != log {
+            return Err(SessionError::OtherLog(name.clone()).into());
+        }
+        Ok(session.change(changed)?)
     }
 
     fn plan(&self, file: &FileRef, change: &Change) -> Result<Plan, Error> {

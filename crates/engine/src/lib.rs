@@ -28,7 +28,7 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, Limits},
     path::Bearings,
 };
-use readproof_disk::{HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
+use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 use readproof_hosts::own::Session;
 use std::collections::BTreeMap;
 
@@ -75,7 +75,8 @@ pub struct Engine {
     settings: Settings,
     sensitive: Sensitive,
     clock: Clock,
-    store: Option<Store>,
+    /// Once it is open, and how it was opened.
+    store: Option<(Store, Create)>,
     sessions: BTreeMap<SessionName, Session>,
 }
 

@@ -23,6 +23,8 @@ impl Engine {
     /// # Errors
     /// [`Error`] says what failed and what to do; nothing was recorded as shown.
     pub fn read(&mut self, request: &Read, cancelled: Cancelled<'_>) -> Result<Answer, Error> {
+        // hosts: where in the conversation this is asked
+        let call = self.call(request);
         // core: names worth trying → disk: the file inside the workspace
         let placed = self.place(&request.path, request.offset, request.limit)?;
         go_on(cancelled)?;
@@ -34,8 +36,8 @@ impl Engine {
         // core: which lines are meant, and which of them one plain answer shows
         let ask = Ask::new(now, placed.offset, placed.limit, &limits)
             .map_err(|source| Error::Range { path: path.to_string(), source })?;
-        // hosts: whose conversation this is
-        let mut context = self.context(request, &placed.file);
+        // hosts: what may be relied on at all
+        let mut context = self.context(request, call, &placed.file);
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier

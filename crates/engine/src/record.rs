@@ -52,7 +52,7 @@ impl Engine {
     pub(crate) fn record(&mut self, context: &mut Context, offer: &Offer<'_>) -> Recorded {
         let Some(name) = context.session.clone() else { return Recorded::Done { receipt: None } };
         if context.store_text
-            && let Some(Err(error)) = self.store.as_ref().map(|store| store.objects().put(&offer.snapshot.text))
+            && let Some(Err(error)) = self.store.as_ref().map(|(store, _)| store.objects().put(&offer.snapshot.text))
         {
             let what = "this text was not stored, so a later change is sent as plain text";
             context.notices.push(format!("{what}: {error}"));
@@ -61,11 +61,14 @@ impl Engine {
         let rules = (self.settings.answers, self.settings.limits);
         let answer = Answered::new(offer.placed.file.key(), offer.shown, asked, rules, self.now());
         let offered = match (self.sessions.get_mut(&name), offer.mark) {
-            (Some(session), Some(mark)) => session.offer(mark, answer).map_err(Error::from),
+            (Some(session), Some(mark)) => {
+                let log = session.log_id();
+                session.offer(context.call, mark, answer).map(|entry| (entry, log)).map_err(Error::from)
+            }
             (_, _) => Err(Error::NoSession(name.clone())),
         };
         match offered {
-            Ok(entry) => Recorded::Done { receipt: Some(Receipt { session: name, entry }) },
+            Ok((entry, log)) => Recorded::Done { receipt: Some(Receipt { session: name, entry, log }) },
             Err(Error::Session(SessionError::Moved)) => Recorded::Moved,
             Err(error) => {
                 self.forget(context, &name, &error);
@@ -80,6 +83,8 @@ impl Engine {
         context.session = None;
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
         self.sessions.remove(name);
+        // It may have been removed or made anew: look again next time.
+        self.store = None;
         let then = match SessionLog::retire(&self.root, name) {
             Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
             Ok(None) => String::new(),
@@ -93,6 +98,10 @@ impl Engine {
     /// # Errors
     /// When the log cannot be written; then the result is never relied on, which is safe.
     pub fn delivered(&mut self, receipt: &Receipt) -> Result<EntryId, Error> {
-        Ok(self.session(&receipt.session, Create::No)?.deliver(receipt.entry)?)
+        let session = self.session(&receipt.session, Create::No)?;
+        if session.log_id() != receipt.log {
+            return Err(SessionError::OtherLog(receipt.session.clone()).into());
+        }
+        Ok(session.deliver(receipt.entry)?)
     }
 }

@@ -5,7 +5,7 @@ use readproof_core::{
     meta::MetaV1,
     scope::{Lines, Scope},
 };
-use readproof_disk::SessionName;
+use readproof_disk::{LogId, SessionName};
 use readproof_hosts::own::EntryId;
 
 /// Who gets the answer.
@@ -81,6 +81,8 @@ pub struct Receipt {
     pub session: SessionName,
     /// Which.
     pub entry: EntryId,
+    /// In which log: another may have taken its name since.
+    pub log: LogId,
 }
 
 /// How an own write changes a file.

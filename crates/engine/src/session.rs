@@ -105,7 +105,7 @@ impl Engine {
             None => free_name(name, &taken)?,
         };
         let leaf = self.session(name, Create::No)?.transcript().leaf().map(EntryId);
-        let (Some(store), Some(session)) = (&self.store, self.sessions.get(name)) else {
+        let (Some((store, _)), Some(session)) = (&self.store, self.sessions.get(name)) else {
             return Err(Error::NoSession(name.clone()));
         };
         let fork = session.fork(store, &into, from.or(leaf), now)?;

@@ -10,7 +10,7 @@ pub use record::{Answered, Block, Changed, LimitsUsed, Record, Sha};
 pub use transcript::{Entry, EntryId, Step, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, scope::Scope};
-use readproof_disk::{Create, Locked, LogError, SessionLog, SessionName, Store};
+use readproof_disk::{Create, Locked, LogError, LogId, SessionLog, SessionName, Store};
 
 /// Why a session cannot be used or moved.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,19 @@ pub enum SessionError {
         /// As asked.
         entry: EntryId,
     },
+    /// The entry stands elsewhere.
+    #[error(
+        "entry {entry} of session {session} is not on its current branch; `readproof session switch {entry}` goes there"
+    )]
+    OffBranch {
+        /// Which session.
+        session: SessionName,
+        /// Which entry.
+        entry: EntryId,
+    },
+    /// The log was put aside while a result was on its way.
+    #[error("the log of session {0} is another one than when this was asked; the result does not count")]
+    OtherLog(SessionName),
     /// The name is taken.
     #[error("session {0} exists already; choose another name")]
     Exists(SessionName),
@@ -40,6 +53,10 @@ pub enum SessionError {
 /// A place in the tree as it was when something was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(u64);
+
+/// Where a call was made: the leaf at that moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Call(Option<u64>);
 
 /// One conversation.
 pub struct Session {
@@ -94,6 +111,24 @@ impl Session {
         self.transcript.knowledge()
     }
 
+    /// Where a call that is made now is made.
+    #[must_use]
+    pub fn call(&self) -> Call {
+        Call(self.transcript.leaf())
+    }
+
+    /// What the model held when a call was made; `None` when that call is no longer in sight.
+    #[must_use]
+    pub fn knowledge_at(&self, call: Call) -> Option<Knowledge> {
+        self.transcript.reaches(call.0).then(|| self.transcript.knowledge_at(call.0))
+    }
+
+    /// Which log this is: another one may take its name.
+    #[must_use]
+    pub fn log_id(&self) -> LogId {
+        self.log.id()
+    }
+
     /// Where the tree stands now; see [`Self::offer`].
     #[must_use]
     pub fn mark(&self) -> Mark {
@@ -104,13 +139,16 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Moved`] when the answer relies on knowledge and the tree is no longer as it was at `mark`.
-    pub fn offer(&mut self, mark: Mark, answer: Answered) -> Result<EntryId, SessionError> {
+    pub fn offer(&mut self, call: Call, mark: Mark, answer: Answered) -> Result<EntryId, SessionError> {
         let derived = answer.is_derived();
         self.append(|transcript| {
-            if derived && transcript.moves() != mark.0 {
+            let in_sight = transcript.reaches(call.0);
+            if derived && (!in_sight || transcript.moves() != mark.0) {
                 return Err(SessionError::Moved);
             }
-            Ok(Record::Answer { parent: transcript.leaf(), answer: Box::new(answer) })
+            // Where the conversation went elsewhere meanwhile, the answer stands where it was asked for.
+            let parent = if in_sight { transcript.leaf() } else { call.0 };
+            Ok(Record::Answer { parent, answer: Box::new(answer) })
         })
     }
 
@@ -127,10 +165,12 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub fn change(&mut self, changed: Changed) -> Result<EntryId, SessionError> {
-        let id =
-            self.append(|transcript| Ok(Record::Change { parent: transcript.leaf(), changed: Box::new(changed) }))?;
-        self.log.sync()?;
-        Ok(id)
+        let session = self.name.clone();
+        let begun = EntryId(changed.begun);
+        self.append_synced(|transcript| {
+            let parent = transcript.parent_for_result(begun).ok_or(SessionError::NoEntry { session, entry: begun })?;
+            Ok(Record::Change { parent, changed: Box::new(changed) })
+        })
     }
 
     /// Records that the result `of` reached the model. It stands on the branch on which it was asked for.
@@ -151,7 +191,7 @@ impl Session {
     /// When the log cannot be written.
     pub fn refresh(&mut self, paths: Vec<String>, scope: Scope, at: u64) -> Result<EntryId, SessionError> {
         let scope = scope.to_string();
-        self.append(|transcript| Ok(Record::Refresh { parent: transcript.leaf(), paths, scope, at }))
+        self.append_synced(|transcript| Ok(Record::Refresh { parent: transcript.leaf(), paths, scope, at }))
     }
 
     /// The barrier.
@@ -159,7 +199,7 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub fn compact(&mut self, summary: Option<String>, at: u64) -> Result<EntryId, SessionError> {
-        self.append(|transcript| Ok(Record::Compact { parent: transcript.leaf(), summary, at }))
+        self.append_synced(|transcript| Ok(Record::Compact { parent: transcript.leaf(), summary, at }))
     }
 
     /// Records that the host now shows another block (or none) for a delivered result.
@@ -168,7 +208,12 @@ impl Session {
     /// When there is no such entry on the branch or the log cannot be written.
     pub fn edit_context(&mut self, target: EntryId, block: Option<Block>, at: u64) -> Result<EntryId, SessionError> {
         let target = self.known(target)?;
-        self.append(|transcript| Ok(Record::ContextEdit { parent: transcript.leaf(), target: target.0, block, at }))
+        if !self.transcript.branch(self.transcript.leaf().map(EntryId)).contains(&target) {
+            return Err(SessionError::OffBranch { session: self.name.clone(), entry: self.transcript.named(target) });
+        }
+        self.append_synced(|transcript| {
+            Ok(Record::ContextEdit { parent: transcript.leaf(), target: target.0, block, at })
+        })
     }
 
     /// Records that the host was seen to drop or change results per request: from here on nothing is vouched for.
@@ -176,7 +221,7 @@ impl Session {
     /// # Errors
     /// When the log cannot be written.
     pub fn distrust(&mut self, why: &str, at: u64) -> Result<EntryId, SessionError> {
-        self.append(|_| Ok(Record::Distrust { why: why.to_owned(), at }))
+        self.append_synced(|_| Ok(Record::Distrust { why: why.to_owned(), at }))
     }
 
     /// Moves the leaf; `None` is the root.
@@ -185,7 +230,7 @@ impl Session {
     /// When there is no such entry or the log cannot be written.
     pub fn move_to(&mut self, to: Option<EntryId>, at: u64) -> Result<EntryId, SessionError> {
         let to = to.map(|to| self.known(to)).transpose()?;
-        self.append(|_| Ok(Record::Switch { to: to.map(|id| id.0), at }))
+        self.append_synced(|_| Ok(Record::Switch { to: to.map(|id| id.0), at }))
     }
 
     /// Makes a session of its own from the branch that ends at `from`.
@@ -200,10 +245,7 @@ impl Session {
         at: u64,
     ) -> Result<Self, SessionError> {
         let from = from.map(|from| self.known(from)).transpose()?;
-        if SessionLog::open(store, name, Create::No)?.is_some() {
-            return Err(SessionError::Exists(name.clone()));
-        }
-        let log = SessionLog::open(store, name, Create::Yes)?.ok_or_else(|| SessionError::Exists(name.clone()))?;
+        let log = SessionLog::draft(store, name)?;
         let mut fork = Self { name: name.clone(), log, transcript: Transcript::new(self.transcript.answers()) };
         let origin = Some((self.name.to_string(), from.map(|id| id.0)));
         fork.append(|_| Ok(Record::Open { v: record::VERSION, session: name.to_string(), forked_from: origin, at }))?;
@@ -216,7 +258,8 @@ impl Session {
         if self.transcript.is_distrusted() {
             fork.distrust("forked from a session whose host changes what the model sees", at)?;
         }
-        Ok(fork)
+        // Only a fork that is whole gets its name.
+        if fork.log.publish()? { Ok(fork) } else { Err(SessionError::Exists(name.clone())) }
     }
 
     /// Writes the header of a new log.
@@ -237,6 +280,16 @@ impl Session {
             Some(_) => Ok(self.transcript.settled(entry)),
             None => Err(SessionError::NoEntry { session: self.name.clone(), entry }),
         }
+    }
+
+    /// As [`Self::append`], and it outlives a power failure: without it, older text would count again.
+    fn append_synced(
+        &mut self,
+        make: impl FnOnce(&Transcript) -> Result<Record, SessionError>,
+    ) -> Result<EntryId, SessionError> {
+        let id = self.append(make)?;
+        self.log.sync()?;
+        Ok(id)
     }
 
     /// One record under the log's lock, made from the tree as it really is at that moment.

@@ -255,9 +255,21 @@ impl Run {
         self.judge(call, &truths, result)
     }
 
-    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte.
     pub(crate) fn judge(
         &mut self,
+        call: &Call,
+        truths: &[Option<String>],
+        result: Result<Answer, Error>,
+    ) -> Step<Option<OnItsWay>> {
+        let leaf = self.talk().leaf;
+        self.judge_at(leaf, call, truths, result)
+    }
+
+    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte. The call
+    /// was made behind `asked_at`.
+    pub(crate) fn judge_at(
+        &mut self,
+        asked_at: Option<usize>,
         call: &Call,
         truths: &[Option<String>],
         result: Result<Answer, Error>,
@@ -287,7 +299,7 @@ impl Run {
         let Some(receipt) = answer.receipt else {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         };
-        let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        let node = self.talk().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
         self.last = Some(call.clone());
         Ok(Some(OnItsWay { node, receipt, seen }))
     }

@@ -145,6 +145,7 @@ impl Run {
         let truth = self.world.truth(call.name);
         let request = self.request(&call);
         let result = self.world.engine(self.agent).read(&request, &hook);
+        let asked_at = self.talk().leaf;
         match moved.into_inner().transpose()? {
             Some(Some(entry)) => {
                 self.note("another process compacts meanwhile".to_owned());
@@ -156,7 +157,8 @@ impl Run {
             }
             None => {}
         }
-        match self.judge(&call, &[truth], result)? {
+        // The call stands where it was made, wherever the conversation has gone since.
+        match self.judge_at(asked_at, &call, &[truth], result)? {
             Some(way) => self.deliver(way),
             None => Ok(()),
         }

@@ -111,6 +111,8 @@ pub enum Record {
     Unknown {
         /// The entry before it.
         parent: Option<u64>,
+        /// The line as it stands in the log.
+        raw: String,
     },
 }
 
@@ -118,6 +120,11 @@ impl Record {
     /// One line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
+        if let Self::Unknown { parent, raw } = self {
+            let mut object: serde_json::Value = serde_json::from_str(raw).unwrap_or_default();
+            object["parent"] = (*parent).into();
+            return object.to_string();
+        }
         // These types have only string keys and finite numbers, so this cannot fail; an empty line would be skipped.
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -131,7 +138,9 @@ impl Record {
         }
         match serde_json::from_str(text) {
             Ok(record) => Some(record),
-            Err(_) => serde_json::from_str(text).ok().map(|Loose { parent }| Self::Unknown { parent }),
+            Err(_) => {
+                serde_json::from_str(text).ok().map(|Loose { parent }| Self::Unknown { parent, raw: text.to_owned() })
+            }
         }
     }
 
@@ -170,7 +179,7 @@ impl Record {
             | Self::Begun { parent, .. }
             | Self::Refresh { parent, .. }
             | Self::Compact { parent, .. }
-            | Self::Unknown { parent } => lookup(parent),
+            | Self::Unknown { parent, .. } => lookup(parent),
             Self::Change { parent, changed } => {
                 lookup(parent);
                 changed.begun = map(changed.begun).unwrap_or_default();

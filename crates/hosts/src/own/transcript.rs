@@ -172,13 +172,13 @@ impl Transcript {
     /// What the model holds at the leaf.
     #[must_use]
     pub fn knowledge(&self) -> Knowledge {
-        self.state_at(self.leaf).knowledge
+        self.knowledge_at(self.leaf)
     }
 
     /// Whether an answer about this path, or a write to it, is still out: then nothing of it is held.
     #[must_use]
     pub fn is_pending(&self, path: &PathKey) -> bool {
-        self.state_at(self.leaf).pending.values().any(|pending| pending == path)
+        self.state_of(self.leaf).is_some_and(|state| state.pending.values().any(|pending| pending == path))
     }
 
     /// Takes in the next line of the log.
@@ -203,21 +203,20 @@ impl Transcript {
             | Record::Refresh { parent, .. }
             | Record::Compact { parent, .. }
             | Record::ContextEdit { parent, .. }
-            | Record::Unknown { parent } => *parent,
+            | Record::Unknown { parent, .. } => *parent,
         };
         let before = self.state_at(parent);
-        let mut record = record;
-        if let Record::Delivered { of, .. } = record {
-            // Said twice, it would make an old text the newest.
-            match self.delivered.entry(of) {
-                std::collections::btree_map::Entry::Vacant(first) => drop(first.insert(line)),
-                std::collections::btree_map::Entry::Occupied(_) => record = Record::Unknown { parent },
-            }
+        let repeated = if let Record::Delivered { of, .. } = record { self.delivered.contains_key(&of) } else { false };
+        // Said twice, it would make an old text the newest.
+        let state = if repeated { before } else { self.after(before, line, &record, parent) };
+        if let (Record::Delivered { of, .. }, false) = (&record, repeated) {
+            self.delivered.insert(*of, line);
         }
-        let state = self.after(before, line, &record, parent);
+        // What stands behind something that is not there stands alone: nothing earlier is known of its branch.
+        let is_orphan = parent.is_some_and(|parent| !self.nodes.contains_key(&parent));
         self.nodes.insert(line, Node { parent, record, state });
         // A result that comes in after the leaf moved elsewhere stands on its own branch and leaves the leaf alone.
-        if parent == self.leaf {
+        if parent == self.leaf || is_orphan {
             self.leaf = Some(line);
         }
         self.moves += 1;
@@ -229,6 +228,28 @@ impl Transcript {
         self.nodes.get(&of.0)?;
         let on_branch = self.walk(self.leaf).take_while(|(id, _)| *id >= of.0).any(|(id, _)| id == of.0);
         Some(if on_branch { self.leaf } else { Some(of.0) })
+    }
+
+    /// Whether the leaf stands at or behind an entry with no compaction between: a call made there is still in sight.
+    #[must_use]
+    pub fn reaches(&self, call: Option<u64>) -> bool {
+        let barrier = self.state_of(self.leaf).map_or(0, |state| state.barrier);
+        match call {
+            None => barrier == 0,
+            Some(call) => {
+                call >= barrier && self.walk(self.leaf).take_while(|(id, _)| *id >= call).any(|(id, _)| id == call)
+            }
+        }
+    }
+
+    /// What the model held at an entry.
+    #[must_use]
+    pub fn knowledge_at(&self, entry: Option<u64>) -> Knowledge {
+        self.state_of(entry).map(|state| state.knowledge.clone()).unwrap_or_default()
+    }
+
+    fn state_of(&self, entry: Option<u64>) -> Option<&State> {
+        entry.and_then(|id| self.nodes.get(&id)).map(|node| &node.state)
     }
 
     /// From an entry up to the root.
@@ -244,7 +265,7 @@ impl Transcript {
     }
 
     fn state_at(&self, entry: Option<u64>) -> State {
-        entry.and_then(|id| self.nodes.get(&id)).map(|node| node.state.clone()).unwrap_or_default()
+        self.state_of(entry).cloned().unwrap_or_default()
     }
 
     /// The state after one record; `parent` is the entry before it.
@@ -271,7 +292,13 @@ impl Transcript {
             Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
             Record::Delivered { of, .. } => self.deliver(&mut state, line, *of),
             Record::Refresh { paths, scope, .. } => {
-                let paths = paths.iter().map(|path| PathKey::new(path)).collect();
+                let paths: Vec<PathKey> = paths.iter().map(|path| PathKey::new(path)).collect();
+                let out: Vec<(u64, PathKey)> = state.pending.iter().map(|(id, path)| (*id, path.clone())).collect();
+                for (id, path) in out.into_iter().filter(|(_, path)| paths.contains(path)) {
+                    // An answer on its way was asked for before: it does not count when it comes in.
+                    state.pending.remove_mut(&id);
+                    self.apply(&mut state, line, &Event::Void { path });
+                }
                 let scope = Scope::parse(scope).unwrap_or(Scope::Full);
                 self.apply(&mut state, line, &Event::Refreshed { paths, scope });
             }
@@ -327,7 +354,23 @@ impl Transcript {
             state.pending.iter().filter(|(id, p)| **id < own && **p == path).map(|(id, _)| *id).collect();
         let edit = state.edits.get(&line).or_else(|| state.edits.get(&of));
         // A result whose call was compacted away says neither which file it is of nor where its lines stand.
-        let altered = of < state.barrier || edit.is_some_and(|seen| seen.is_none() || *seen != given);
+        // Nor does one count whose place among newer ones is not known: something newer was delivered before it.
+        let overtaken = match &event {
+            Event::Same { .. } => false,
+            // The same text as all that is held: then the order does not matter.
+            Event::Shown { version, .. } => {
+                let held = state.knowledge.of(&path);
+                !state.pending.contains_key(&own) && (held.is_empty() || held.iter().any(|h| h.version() != *version))
+            }
+            Event::Told { .. }
+            | Event::Diff { .. }
+            | Event::Written { .. }
+            | Event::Edited { .. }
+            | Event::Refreshed { .. }
+            | Event::Void { .. }
+            | Event::Compacted => !state.pending.contains_key(&own),
+        };
+        let altered = overtaken || own < state.barrier || edit.is_some_and(|seen| seen.is_none() || *seen != given);
         if altered || !older.is_empty() {
             self.apply(state, line, &Event::Void { path });
         }

@@ -1,0 +1,256 @@
+//! Moments at which a conversation moves, a result is late, or a log is lost, while an answer or a write is on its way.
+//! After each, what the model saw last must not be mistaken for what it saw before.
+#![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
+use readproof_core::{limits::Answers, path::Bearings, text::Text};
+use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_engine::{Answer, Engine, Read, Receipt, Settings};
+use readproof_hosts::own::{Changed, Session, Sha};
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+    path::PathBuf,
+};
+use tempfile::TempDir;
+
+const OLD: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\neleven\ntwelve\n";
+
+fn new() -> String {
+    OLD.replace("two", "TWO")
+}
+
+/// A workspace with a file `f`; every engine is a process of its own.
+struct Fixture {
+    dir: TempDir,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let fixture = Self { dir: tempfile::tempdir().unwrap() };
+        fixture.put("f", OLD);
+        fixture.put("g", "beside\n");
+        fixture
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn root(&self) -> Root {
+        Root::open(self.dir.path()).unwrap()
+    }
+
+    fn engine(&self) -> Engine {
+        let cwd = self.root().path().display().to_string();
+        Engine::new(self.root(), Bearings { cwd, home: None }, Settings::default(), Box::new(|| 0)).unwrap()
+    }
+}
+
+fn s() -> SessionName {
+    SessionName::parse("s").unwrap()
+}
+
+fn request(path: &str, session: &str) -> Read {
+    let session = Some(SessionName::parse(session).unwrap());
+    Read { path: path.to_owned(), session, ..Read::default() }
+}
+
+/// An answer that is not confirmed yet.
+fn ask(engine: &mut Engine, path: &str) -> Receipt {
+    engine.read(&request(path, "s"), &|| false).unwrap().receipt.unwrap()
+}
+
+fn read_in(engine: &mut Engine, path: &str, session: &str) -> Answer {
+    let answer = engine.read(&request(path, session), &|| false).unwrap();
+    if let Some(receipt) = &answer.receipt {
+        engine.delivered(receipt).unwrap();
+    }
+    answer
+}
+
+fn read(engine: &mut Engine, path: &str) -> Answer {
+    read_in(engine, path, "s")
+}
+
+#[track_caller]
+fn is_plain(answer: &Answer) {
+    assert!(!answer.mode.is_derived(), "{:?} {:?}", answer.mode, answer.text);
+}
+
+#[test]
+fn a_fork_of_a_branch_with_a_result_confirmed_twice() {
+    let fixture = Fixture::new();
+    let mut engine = fixture.engine();
+    let receipt = ask(&mut engine, "f");
+    engine.delivered(&receipt).unwrap();
+    engine.delivered(&receipt).unwrap();
+    fixture.put("f", &new());
+    read(&mut engine, "f");
+    engine.session_fork(&s(), None, Some(SessionName::parse("t").unwrap())).unwrap();
+    fixture.put("f", OLD);
+    is_plain(&read_in(&mut fixture.engine(), "f", "t"));
+}
+
+#[test]
+fn a_fork_of_a_branch_with_an_entry_of_a_later_program() {
+    let fixture = Fixture::new();
+    let mut engine = fixture.engine();
+    read(&mut engine, "f");
+    let store = Store::open(&fixture.root()).unwrap();
+    let mut log = SessionLog::open(&store, &s(), Create::No).unwrap().unwrap();
+    let mut locked = log.lock().unwrap();
+    locked.catch_up().unwrap();
+    locked.append("{\"kind\":\"later\",\"parent\":3}").unwrap();
+    drop(locked);
+    fixture.put("f", &new());
+    read(&mut engine, "f");
+    engine.session_fork(&s(), None, Some(SessionName::parse("t").unwrap())).unwrap();
+    fixture.put("f", OLD);
+    is_plain(&read_in(&mut fixture.engine(), "f", "t"));
+}
+
+#[test]
+fn a_receipt_of_a_log_that_was_put_aside() {
+    let fixture = Fixture::new();
+    let mut slow = fixture.engine();
+    let receipt = ask(&mut slow, "f");
+    SessionLog::retire(&fixture.root(), &s()).unwrap();
+    // Of another process, which dies before it shows anything.
+    ask(&mut fixture.engine(), "g");
+    assert!(slow.delivered(&receipt).is_err());
+    is_plain(&read(&mut fixture.engine(), "g"));
+}
+
+/// Somebody compacts, or goes to the root.
+fn move_away(engine: &mut Engine, compacts: bool) {
+    if compacts {
+        engine.session_compact(&s(), None).unwrap();
+    } else {
+        engine.session_branch(&s(), None).unwrap();
+    }
+}
+
+#[test]
+fn a_write_that_is_out_while_the_conversation_moves() {
+    for compacts in [true, false] {
+        let fixture = Fixture::new();
+        let mut engine = fixture.engine();
+        read(&mut engine, "f");
+        let store = Store::open(&fixture.root()).unwrap();
+        let mut writer = Session::open(&store, &s(), Create::No, Answers::Held).unwrap().unwrap();
+        let text = Text::new(new());
+        let begun = writer.begin("f", 0).unwrap().0;
+        move_away(&mut engine, compacts);
+        fixture.put("f", text.as_str());
+        let after = Some((Sha(text.hash()), text.total()));
+        let change = Changed { begun, path: "f".to_owned(), before: None, after, hunk: None, at: 0 };
+        let done = writer.change(change).unwrap();
+        writer.deliver(done).unwrap();
+        is_plain(&read(&mut engine, "f"));
+    }
+}
+
+#[test]
+fn a_plain_read_that_is_out_while_the_conversation_moves() {
+    for compacts in [true, false] {
+        for stage in 0..4 {
+            let fixture = Fixture::new();
+            let mut engine = fixture.engine();
+            read(&mut engine, "g");
+            let (other, count) = (RefCell::new(fixture.engine()), Cell::new(0));
+            let hook = || {
+                if count.get() == stage {
+                    move_away(&mut other.borrow_mut(), compacts);
+                }
+                count.set(count.get() + 1);
+                false
+            };
+            let answer = engine.read(&request("f", "s"), &hook).unwrap();
+            engine.delivered(&answer.receipt.unwrap()).unwrap();
+            is_plain(&read(&mut engine, "f"));
+        }
+    }
+}
+
+#[test]
+fn a_batch_confirmed_in_another_order_than_asked() {
+    let fixture = Fixture::new();
+    let mut engine = fixture.engine();
+    let first = ask(&mut engine, "f");
+    fixture.put("f", &new());
+    let second = ask(&mut engine, "f");
+    engine.delivered(&second).unwrap();
+    engine.delivered(&first).unwrap();
+    fixture.put("f", OLD);
+    is_plain(&read(&mut engine, "f"));
+}
+
+#[test]
+fn a_refresh_while_an_answer_is_out() {
+    let fixture = Fixture::new();
+    let mut engine = fixture.engine();
+    let receipt = ask(&mut engine, "f");
+    engine.refresh("f", None, None, &s()).unwrap();
+    engine.delivered(&receipt).unwrap();
+    is_plain(&read(&mut engine, "f"));
+}
+
+#[test]
+fn a_context_edit_of_another_branch_is_refused() {
+    let fixture = Fixture::new();
+    let mut engine = fixture.engine();
+    let entry = read(&mut engine, "f").receipt.unwrap().entry;
+    engine.session_branch(&s(), None).unwrap();
+    read(&mut engine, "g");
+    assert!(engine.context_edited(&s(), entry, None).is_err());
+    engine.session_switch(&s(), entry).unwrap();
+    engine.context_edited(&s(), entry, None).unwrap();
+    is_plain(&read(&mut engine, "f"));
+}
+
+#[test]
+fn a_store_that_was_a_link_for_a_while() {
+    let fixture = Fixture::new();
+    read(&mut fixture.engine(), "f");
+    fs::rename(fixture.path(".readproof"), fixture.path("x")).unwrap();
+    std::os::unix::fs::symlink("x", fixture.path(".readproof")).unwrap();
+    fixture.put("f", &new());
+    let answer = read(&mut fixture.engine(), "f");
+    assert!(answer.notices[0].contains("use another session than s"), "{:?}", answer.notices);
+}
+
+#[test]
+fn a_store_that_was_removed_is_made_anew() {
+    let fixture = Fixture::new();
+    let mut engine = fixture.engine();
+    read(&mut engine, "f");
+    fs::remove_dir_all(fixture.path(".readproof")).unwrap();
+    is_plain(&read(&mut engine, "f"));
+    is_plain(&read(&mut engine, "f"));
+    assert!(read(&mut engine, "f").mode.is_derived(), "it is remembered again");
+}
+
+#[test]
+fn a_marker_for_a_third_text_leaves_the_second_whole() {
+    let fixture = Fixture::new();
+    let text: String = (1..=60).map(|n| format!("line number {n} of the text\n")).collect();
+    fixture.put("f", &text);
+    let mut engine = fixture.engine();
+    read(&mut engine, "f");
+    let page = |engine: &mut Engine, offset, limit| {
+        let answer = engine.read(&Read { offset, limit, ..request("f", "s") }, &|| false).unwrap();
+        engine.delivered(answer.receipt.as_ref().unwrap()).unwrap();
+        answer.mode.as_str()
+    };
+    let second = text.replace("number 60 ", "number sixty ");
+    fixture.put("f", &second);
+    assert_eq!(page(&mut engine, None, Some(5)), "unchanged_range");
+    assert_eq!(page(&mut engine, Some(6), None), "baseline_fallback");
+    fixture.put("f", &second.replace("number 59 ", "number fifty-nine "));
+    assert_eq!(page(&mut engine, None, Some(5)), "unchanged_range");
+    assert_eq!(read(&mut engine, "f").mode.as_str(), "diff");
+}
