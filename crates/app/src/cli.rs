@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "readproof", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// The directory tree that may be used [default: nearest parent with .readproof, else the git root, else here]
+    /// The directory tree that may be used [env: READPROOF_WORKSPACE] [default: nearest parent with .readproof, else the git root, else here]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// Print one JSON object instead of text

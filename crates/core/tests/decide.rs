@@ -1,4 +1,4 @@
-//! What is answered, from what is held and what is there now: the seed's matrix 1–10 and cut windows through one
+//! What is answered, from what is held and what is there now: the protocol's matrix 1–10 and cut windows through one
 //! `check`, then whole conversations through one `talk`.
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What events do to knowledge: the seed's transition table (7.5.3) as tightened by DESIGN §5, one row one test, and
+//! What events do to knowledge: the protocol's transition table, tightened, one row one test, and
 //! random event lists against a naive model.
 //!
 //! A branch is written as one string, events divided by `;`, at places 1, 2, 3, …

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The items of the seed's matrix that can be seen at the engine.
+/// The items of the protocol's matrix that can be seen at the engine.
 const MATRIX: [std::ops::RangeInclusive<u32>; 2] = [1..=23, 27..=30];
 
 fn scenarios() -> Vec<PathBuf> {
