@@ -37,6 +37,8 @@ pub(crate) enum Command {
     /// List sessions, show one's tree, and move in it
     #[command(subcommand)]
     Session(SessionCommand),
+    /// Show what the model of a pi session provably holds, file by file, and which entry made it so
+    PiSession(PiSessionArgs),
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -112,6 +114,15 @@ pub(crate) struct StatusArgs {
     /// Also show this session's branch since its last compaction
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PiSessionArgs {
+    /// The session file, as in ~/.pi/agent/sessions/--w--/2026-11-01T00-00-00-000Z_ID.jsonl
+    pub(crate) file: PathBuf,
+    /// The entry to look from [default: the last one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) leaf: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]

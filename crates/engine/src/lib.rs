@@ -4,6 +4,7 @@
 mod context;
 mod edit;
 mod error;
+mod pi_session;
 mod place;
 mod read;
 mod record;
@@ -13,6 +14,7 @@ mod session;
 mod status;
 
 pub use error::Error;
+pub use pi_session::{PiFile, PiSession, PiSpan, PiView, pi_session};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};

@@ -7,7 +7,10 @@ fn every_command_explains_itself_and_its_flags() {
     let ws = Workspace::new();
     let read = &["PATH[:A-B]", "--offset", "--limit", "--session", "--fresh"][..];
     for (command, flags) in [
-        ("", &["read", "refresh", "write", "edit", "status", "session", "config", "demo", "completions"][..]),
+        (
+            "",
+            &["read", "refresh", "write", "edit", "status", "session", "pi-session", "config", "demo", "completions"][..],
+        ),
         ("read", read),
         ("refresh", &["PATH[:A-B]", "--offset", "--limit", "--session"]),
         ("write", &["PATH", "--session", "standard input"]),
@@ -20,6 +23,7 @@ fn every_command_explains_itself_and_its_flags() {
         ("session fork", &["ENTRY", "--as", "--session"]),
         ("session compact", &["--summary", "--session"]),
         ("session switch", &["ENTRY", "--session"]),
+        ("pi-session", &["FILE", "--leaf"]),
         ("config", &[]),
         ("demo", &[]),
         ("completions", &["bash", "zsh", "fish"]),
