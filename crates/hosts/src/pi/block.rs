@@ -6,8 +6,10 @@ use serde::Deserialize;
 /// A block by hash and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
-    sha: ContentHash,
-    bytes: u64,
+    /// The hash of its bytes.
+    pub(super) sha: ContentHash,
+    /// Their number.
+    pub(super) bytes: u64,
 }
 
 impl Block {
@@ -16,9 +18,9 @@ impl Block {
         Self { sha: ContentHash::of(text.as_bytes()), bytes: text.len() as u64 }
     }
 
-    /// Whether it is what was recorded.
-    pub(super) fn is(&self, sha: ContentHash, bytes: u64) -> bool {
-        (self.sha, self.bytes) == (sha, bytes)
+    /// Whether this text is that block; hashed only if its length fits.
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.bytes == text.len() as u64 && *self == Self::of(text)
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-use super::block::Visible;
+use super::block::{Block, Visible};
 
 /// The version of session files that is understood.
 const VERSION: u64 = 3;
@@ -84,8 +84,7 @@ pub(super) struct Meta {
 
 /// What our own surface records beside V1.
 pub(super) struct Extras {
-    pub(super) sha: ContentHash,
-    pub(super) bytes: u64,
+    pub(super) block: Block,
     pub(super) total: u32,
     pub(super) lines: Option<Lines>,
     pub(super) end: bool,
@@ -285,8 +284,7 @@ pub(super) fn meta(details: &str) -> Option<Meta> {
     })?;
     let extras = match &fields.text_sha {
         Some(sha) => Some(Extras {
-            sha: ContentHash::parse(sha)?,
-            bytes: fields.text_bytes?,
+            block: Block { sha: ContentHash::parse(sha)?, bytes: fields.text_bytes? },
             total: fields.total?,
             lines: match fields.lines {
                 Some((first, last)) => Some(Lines::new(first, last)?),

@@ -111,17 +111,25 @@ impl Transcript {
 
     /// Takes in whole lines that were appended. Never fails: a line that cannot be used is counted and skipped.
     pub fn append(&mut self, bytes: &[u8], lookup: Lookup<'_>) {
-        for line in bytes.split(|b| *b == b'\n') {
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
+        if let Ok(text) = str::from_utf8(bytes) {
+            // By `char`, which looks for many bytes at once.
+            text.split('\n').for_each(|line| self.append_line(Some(line), lookup));
+        } else {
+            bytes.split(|b| *b == b'\n').for_each(|line| self.append_line(str::from_utf8(line).ok(), lookup));
+        }
+    }
+
+    /// `None` is a line that is no text.
+    fn append_line(&mut self, line: Option<&str>, lookup: Lookup<'_>) {
+        if line.is_some_and(|line| line.bytes().all(|b| b.is_ascii_whitespace())) {
+            return;
+        }
+        match line.and_then(parse) {
+            Some(Line::Header { cwd }) if self.entries.is_empty() && self.bearings.is_none() => {
+                self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
             }
-            match str::from_utf8(line).ok().and_then(parse) {
-                Some(Line::Header { cwd }) if self.entries.is_empty() && self.bearings.is_none() => {
-                    self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
-                }
-                Some(Line::Entry { id, parent, payload }) => self.push(&id, parent.as_deref(), payload, lookup),
-                Some(Line::Header { .. }) | None => self.counts.skipped += 1,
-            }
+            Some(Line::Entry { id, parent, payload }) => self.push(&id, parent.as_deref(), payload, lookup),
+            Some(Line::Header { .. }) | None => self.counts.skipped += 1,
         }
     }
 

@@ -151,7 +151,7 @@ fn path_of(event: &Event) -> &PathKey {
 }
 
 /// A conversation that goes on for long. The same seed, the same conversation.
-struct Generator {
+pub(crate) struct Generator {
     random: u64,
     entries: Vec<Entry>,
     lines: Vec<String>,
@@ -184,6 +184,16 @@ impl Generator {
             generator.change(file, text);
         }
         generator
+    }
+
+    /// The file so far.
+    pub(crate) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// A text some file had.
+    pub(crate) fn object(&self, hash: ContentHash) -> Option<Text> {
+        self.objects.get(&hash).cloned()
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -411,7 +421,7 @@ fn written(call: &Call) -> Value {
 }
 
 /// A conversation of so many entries.
-fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
+pub(crate) fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
     let mut g = Generator::new(seed);
     g.short = entries < 1000;
     let due = |done: usize, all: usize, times: usize| done < times && (done + 1) * entries / (times + 1) <= all;
