@@ -57,11 +57,35 @@ pub(super) fn text_of(content: &str) -> Option<String> {
         kind: String,
         text: String,
     }
+    if let Some(text) = plain_text_of(content) {
+        return Some(text);
+    }
     if content.starts_with('"') {
         return serde_json::from_str(content).ok();
     }
     let [part]: [Part; 1] = serde_json::from_str(content).ok()?;
     (part.kind == "text").then_some(part.text)
+}
+
+/// The same for one block as pi prints it, with short escapes only: most of what is ever hashed, copied once. `None` says
+/// nothing.
+fn plain_text_of(content: &str) -> Option<String> {
+    let mut rest = content.strip_prefix(r#"[{"type":"text","text":""#)?.strip_suffix(r#""}]"#)?;
+    let mut out = String::with_capacity(rest.len());
+    while let Some(at) = memchr::memchr2(b'\\', b'"', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        out.push(match rest.as_bytes().get(at..at + 2)? {
+            b"\\n" => '\n',
+            b"\\\"" => '"',
+            b"\\\\" => '\\',
+            b"\\t" => '\t',
+            b"\\r" => '\r',
+            _ => return None,
+        });
+        rest = &rest[at + 2..];
+    }
+    out.push_str(rest);
+    Some(out)
 }
 
 /// A block without pi's notice at its end, and the number of the line to go on with that the notice names.
@@ -100,6 +124,14 @@ mod tests {
         check(r#"[{"type":"image","text":"a"}]"#, None);
         check(r#"[{"type":"text"}]"#, None);
         check("null", None);
+        check(
+            r#"[{"type":"text","text":"q\" b\\ t\t r\r n\n \u00e9 \ud83d\ude00 \/"}]"#,
+            Some("q\" b\\ t\t r\r n\n \u{e9} \u{1f600} /"),
+        );
+        check(r#"[{"type":"text","text":"q\" b\\ t\t r\r n\n é"}]"#, Some("q\" b\\ t\t r\r n\n \u{e9}"));
+        check(r#"[{"type":"text","text":"a","more":"b"}]"#, Some("a"));
+        check(r#"[{"type":"text","text":"a\\"}]"#, Some("a\\"));
+        check(r#"[{"type":"text","text":""}]"#, Some(""));
     }
 
     #[test]

@@ -111,11 +111,10 @@ impl Transcript {
 
     /// Takes in whole lines that were appended. Never fails: a line that cannot be used is counted and skipped.
     pub fn append(&mut self, bytes: &[u8], lookup: Lookup<'_>) {
-        if let Ok(text) = str::from_utf8(bytes) {
-            // By `char`, which looks for many bytes at once.
-            text.split('\n').for_each(|line| self.append_line(Some(line), lookup));
-        } else {
-            bytes.split(|b| *b == b'\n').for_each(|line| self.append_line(str::from_utf8(line).ok(), lookup));
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
+            self.append_line(str::from_utf8(&bytes[start..end]).ok(), lookup);
+            start = end + 1;
         }
     }
 

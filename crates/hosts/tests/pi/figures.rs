@@ -1,6 +1,7 @@
 //! What opening, holding and moving cost. By hand:
 //! `cargo test --release -p readproof-hosts --test pi figures -- --ignored --nocapture --test-threads 1`.
 #![allow(clippy::disallowed_methods, reason = "asks the system how much memory is held")]
+#![allow(clippy::print_stdout, reason = "figures are for people")]
 
 use readproof_core::{limits::Answers, path::PathKey};
 use readproof_hosts::pi::Transcript;
@@ -33,20 +34,22 @@ fn median(mut run: impl FnMut()) -> f64 {
 
 /// Turns of a user, words of an assistant, a command of 4 kB output and, every fourth time, a read of 8 kB.
 fn typical(turns: usize) -> String {
+    let output = "drwxr-xr-x 2 user user 4096 Nov  1 00:00 \"some folder\"\n".repeat(75);
+    let file = "    let value = compute(\"name\", 42); // a comment of some length\n".repeat(125);
+    let text = readproof_core::text::Text::new(file.clone());
+    let block = |text: &String| format!(r#"[{{"type":"text","text":{}}}]"#, json!(text));
+    let blocks = [block(&file), block(&output)];
     let mut lines = vec![HEADER.to_owned()];
     let mut entry = |message: serde_json::Value| {
         let at = lines.len();
         let parent = (at > 1).then(|| format!("{:08x}", at - 1));
         let line = json!({"type": "message", "id": format!("{at:08x}"), "parentId": parent, "message": message});
         // As pi orders its fields.
-        let line = line.to_string();
+        let line = line.to_string().replace("[\"FILE\"]", &blocks[0]).replace("[\"OUTPUT\"]", &blocks[1]);
         let at_type = line.rfind(",\"type\":\"message\"").unwrap();
         let tail = &line[at_type + 17..];
         lines.push(format!("{{\"type\":\"message\",{}{tail}", &line[1..at_type]));
     };
-    let output = "drwxr-xr-x 2 user user 4096 Nov  1 00:00 \"some folder\"\n".repeat(75);
-    let file = "    let value = compute(\"name\", 42); // a comment of some length\n".repeat(125);
-    let text = readproof_core::text::Text::new(file.clone());
     for turn in 0..turns {
         entry(json!({"role": "user", "content": [{"type": "text", "text": "please go on with the work"}]}));
         let (tool, arguments) = if turn % 4 == 0 {
@@ -62,10 +65,10 @@ fn typical(turns: usize) -> String {
             let plain = meta(&format!("f{}", turn % 400), &text, "full", None);
             json!({"readcache": extras(plain, &file, text.total(), Some((1, text.total())), true)})
         });
-        let shown = if tool == "read" { &file } else { &output };
+        let shown = if tool == "read" { "FILE" } else { "OUTPUT" };
         entry(json!({
             "role": "toolResult", "toolCallId": format!("c{turn}"), "toolName": tool,
-            "content": [{"type": "text", "text": shown}], "details": details, "isError": false,
+            "content": [shown], "details": details, "isError": false,
         }));
     }
     lines.join("\n") + "\n"
@@ -98,6 +101,11 @@ fn opening(name: &str, bytes: &str, lookup: readproof_hosts::pi::Lookup<'_>) {
 fn opening_against_skipping() {
     let bytes = typical(20_000);
     opening("typical", &bytes, &|_| None);
+}
+
+#[test]
+#[ignore = "figures, by hand"]
+fn opening_where_every_second_entry_matters() {
     let g = generated(1, 100_000, 50, 20);
     let bytes = g.lines().join("\n") + "\n";
     opening("generated", &bytes, &|hash| g.object(hash));
