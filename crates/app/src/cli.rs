@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Check the workspace, its store, logs, settings and hosts, and say what to do
     Doctor,
+    /// Show what the model of a pi session provably holds, file by file, and which entry made it so
+    PiSession(PiSessionArgs),
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -144,6 +146,15 @@ pub(crate) struct GcArgs {
     /// Also remove what sessions could still need: a later change of such a file is sent as plain text
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PiSessionArgs {
+    /// The session file, as in ~/.pi/agent/sessions/--w--/2026-11-01T00-00-00-000Z_ID.jsonl
+    pub(crate) file: PathBuf,
+    /// The entry to look from [default: the last one]
+    #[arg(long, value_name = "ID")]
+    pub(crate) leaf: Option<String>,
 }
 
 #[derive(Subcommand, Debug)]

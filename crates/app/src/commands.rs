@@ -3,18 +3,19 @@
 
 use clap::CommandFactory;
 use readproof_disk::SessionName;
-use readproof_engine::{Change, Engine, EntryId, Error, Freshness, Read, Receipt, Write, Written};
+use readproof_engine::{Change, Engine, EntryId, Error, Freshness, PiSession, Read, Receipt, Write, Written};
 use std::{
     io::Read as _,
+    path::PathBuf,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use crate::{
-    cli::{Cli, Command, EditArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
+    cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::Config,
     demo, json,
     output::{self, Failure},
-    report, upkeep,
+    pi, report, upkeep,
 };
 
 type Outcome = Result<(), Failure>;
@@ -30,6 +31,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         }
         Command::Demo => return demo::run(json),
         Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
+        Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Read(_)
         | Command::Refresh(_)
         | Command::Write(_)
@@ -58,7 +60,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Session(command) => session(&mut engine, command, json),
         Command::Replay(args) => upkeep::replay(&mut engine, &args, json),
         Command::Gc(args) => upkeep::gc(&mut engine, &args, json),
-        Command::Config | Command::Demo | Command::Doctor | Command::Completions { .. } => Ok(()),
+        Command::Config | Command::Demo | Command::Doctor | Command::PiSession(_) | Command::Completions { .. } => {
+            Ok(())
+        }
     }
 }
 
@@ -167,6 +171,20 @@ fn wrote(engine: &mut Engine, written: &Written, json: bool, verb: &str) -> Outc
     show(json, || json::written(written), text)?;
     confirm(engine, Some(&written.receipt));
     Ok(())
+}
+
+/// A session file is the person's to name, so it may lie anywhere; only `answers` of the settings matters to it.
+fn pi_session(args: PiSessionArgs, workspace: Option<PathBuf>, set: &[String], json: bool) -> Outcome {
+    let config = Config::load(workspace.clone(), set)?;
+    let asked = PiSession {
+        file: args.file,
+        leaf: args.leaf,
+        workspace: workspace.map(|_| config.root.path().to_path_buf()),
+        home: config.bearings.home,
+        answers: config.settings.answers,
+    };
+    let view = readproof_engine::pi_session(&asked)?;
+    show(json, || pi::json(&view), || pi::report(&view))
 }
 
 fn session(engine: &mut Engine, command: SessionCommand, json: bool) -> Outcome {

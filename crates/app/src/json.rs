@@ -36,7 +36,8 @@ pub(crate) fn answer(answer: &Answer) -> Value {
     })
 }
 
-fn range(lines: Lines) -> [u32; 2] {
+/// First and last line.
+pub(crate) fn range(lines: Lines) -> [u32; 2] {
     [lines.first(), lines.last()]
 }
 

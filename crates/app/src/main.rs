@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod json;
 mod output;
+mod pi;
 mod report;
 mod upkeep;
 

@@ -163,7 +163,8 @@ fn percent_decoded(path: &str) -> Option<String> {
 }
 
 /// As a shell would read it from `cwd`, by the letters alone: `.` and `..` are worked out, no link is followed.
-fn resolve(name: &str, cwd: &str) -> String {
+#[must_use]
+pub fn resolve(name: &str, cwd: &str) -> String {
     let whole = if name.starts_with('/') { name.to_owned() } else { format!("{cwd}/{name}") };
     let mut parts: Vec<&str> = Vec::new();
     for part in whole.split('/') {

@@ -1,6 +1,7 @@
 //! The only room that opens files by name. A [`Root`] is a directory one may use, a [`FileRef`] the only name that can be
 //! opened in it, a [`Snapshot`] the one read of a file; [`Store`], [`Objects`] and [`SessionLog`] keep what Readproof
-//! itself remembers. It decides nothing about answers, reads no environment and has no mutable global.
+//! itself remembers. A [`TranscriptFile`] is the one kind of file outside a workspace: a host's, named by a person. It
+//! decides nothing about answers, reads no environment and has no mutable global.
 
 mod bytes;
 mod fault;
@@ -14,15 +15,17 @@ mod sensitive;
 mod snapshot;
 mod store;
 mod temp;
+mod transcript;
 mod upkeep;
 
 pub use locate::{FileId, FileRef, LocateError};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use objects::{Loaded, Objects, Put};
+pub use objects::{Loaded, Objects, Put, StoredTexts};
 pub use replace::ReplaceError;
 pub use root::{Root, RootError, find_workspace, is_current_folder};
 pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{STORE_NAME, Store, StoreError, Usage};
+pub use transcript::{Appended, TranscriptError, TranscriptFile};
 pub use upkeep::{Leftover, Removed, Stored, is_folder};

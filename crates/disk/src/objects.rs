@@ -5,7 +5,7 @@
 use std::{
     fs::File,
     io::{self, Write},
-    os::fd::BorrowedFd,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::atomic::AtomicU64,
 };
 
@@ -17,8 +17,9 @@ use rustix::{
 
 use crate::{
     bytes::read_at,
+    root::Root,
     snapshot::{FileKind, MOST_BYTES},
-    store::{READ_FLAGS, STORE_NAME, StoreError, entries},
+    store::{READ_FLAGS, STORE_NAME, StoreError, entries, open_folder},
     temp::{Placed, Temp},
 };
 
@@ -85,23 +86,7 @@ impl Objects<'_> {
     /// The text of that hash, verified.
     #[must_use]
     pub fn load(&self, hash: ContentHash) -> Loaded {
-        let name = object_name(hash);
-        let file = match rustix::fs::openat(self.objects, &name, READ_FLAGS, Mode::empty()) {
-            Ok(fd) => File::from(fd),
-            // A link or a socket in its place.
-            Err(Errno::LOOP | Errno::NXIO) => return Loaded::Damaged,
-            Err(_) => return Loaded::Missing,
-        };
-        let Ok(found) = rustix::fs::fstat(&file) else { return Loaded::Missing };
-        let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
-        if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
-            return Loaded::Damaged;
-        }
-        let Ok(bytes) = read_at(&file, 0, len) else { return Loaded::Missing };
-        match Text::from_bytes(bytes) {
-            Ok(text) if text.hash() == hash => Loaded::Text(text),
-            Ok(_) | Err(_) => Loaded::Damaged,
-        }
+        load_from(self.objects, hash)
     }
 
     /// The hash and length in bytes of everything stored, sorted by hash. Nothing is read or verified.
@@ -153,6 +138,50 @@ impl Objects<'_> {
             // Another process stored the same text.
             Placed::Taken => Put::Present,
         })
+    }
+}
+
+/// The texts another tool stored in a folder under the same names. Only read; each is verified against its name, so it does
+/// not matter who wrote them.
+#[derive(Debug)]
+pub struct StoredTexts(OwnedFd);
+
+impl StoredTexts {
+    /// The folder `under` beneath a root, never through a link; `None` when there is no such folder.
+    #[must_use]
+    pub fn open(root: &Root, under: &[&str]) -> Option<Self> {
+        let (first, rest) = under.split_first()?;
+        let mut folder = open_folder(root.dir.as_fd(), first).ok()?;
+        for name in rest {
+            folder = open_folder(folder.as_fd(), name).ok()?;
+        }
+        Some(Self(folder))
+    }
+
+    /// The text of that hash, verified.
+    #[must_use]
+    pub fn load(&self, hash: ContentHash) -> Loaded {
+        load_from(self.0.as_fd(), hash)
+    }
+}
+
+fn load_from(folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
+    let name = object_name(hash);
+    let file = match rustix::fs::openat(folder, &name, READ_FLAGS, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        // A link or a socket in its place.
+        Err(Errno::LOOP | Errno::NXIO) => return Loaded::Damaged,
+        Err(_) => return Loaded::Missing,
+    };
+    let Ok(found) = rustix::fs::fstat(&file) else { return Loaded::Missing };
+    let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+    if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
+        return Loaded::Damaged;
+    }
+    let Ok(bytes) = read_at(&file, 0, len) else { return Loaded::Missing };
+    match Text::from_bytes(bytes) {
+        Ok(text) if text.hash() == hash => Loaded::Text(text),
+        Ok(_) | Err(_) => Loaded::Damaged,
     }
 }
 

@@ -3,8 +3,10 @@
 use readproof_core::{edit::EditError, scope::ScopeError};
 use readproof_disk::{
     BadPattern, BadSessionName, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError, StoreError,
+    TranscriptError,
 };
 use readproof_hosts::own::SessionError;
+use std::path::PathBuf;
 
 use crate::SETTINGS_FILE;
 
@@ -80,6 +82,17 @@ pub enum Error {
     /// The session's name.
     #[error(transparent)]
     SessionName(#[from] BadSessionName),
+    /// A host's session file.
+    #[error(transparent)]
+    Transcript(#[from] TranscriptError),
+    /// There is no such entry in a host's session file.
+    #[error("{} has no entry {entry}; use the `id` of one of its lines", .file.display())]
+    NoPiEntry {
+        /// Which file.
+        file: PathBuf,
+        /// As asked.
+        entry: String,
+    },
     /// The workspace.
     #[error(transparent)]
     Root(#[from] RootError),
@@ -137,6 +150,8 @@ impl Error {
             Self::Session(_) => "SESSION",
             Self::NoSession(_) => "NO_SESSION",
             Self::SessionName(_) => "BAD_SESSION_NAME",
+            Self::Transcript(_) => "TRANSCRIPT",
+            Self::NoPiEntry { .. } => "NO_ENTRY",
             Self::Root(_) => "BAD_WORKSPACE",
             Self::Pattern(_) => "BAD_SETTING",
             Self::Aborted => "ABORTED",

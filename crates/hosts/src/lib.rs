@@ -1,4 +1,5 @@
-//! What the model can still see. Each host's transcript becomes core events and, entry by entry, knowledge.
-//! Today there is one host: our own session log. This room opens nothing by itself: logs come from `disk`.
+//! What the model can still see. Each host's transcript becomes core events and, entry by entry, knowledge: our own session
+//! log, and pi's session files. This room opens nothing by itself: logs and transcripts come from `disk`.
 
 pub mod own;
+pub mod pi;

@@ -11,6 +11,7 @@ mod faulty_store;
 mod help;
 mod names;
 mod patches;
+mod pi_sessions;
 mod reads;
 mod regressions;
 mod replay;

@@ -1,0 +1,255 @@
+//! A host's transcript: a file that a person named, outside any workspace. Opened read-only and never waited for; gives only
+//! what was appended since the last call, by whole lines. It knows nothing of what the lines say.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use rustix::{fs::OFlags, io::Errno};
+
+use crate::{
+    bytes::read_at,
+    fault::Fault,
+    snapshot::{FileKind, MOST_BYTES},
+};
+
+/// How much one call reads, unless a single line is longer.
+const CHUNK: u64 = 16 * 1024 * 1024;
+
+/// How many bytes before the place reached must still be what they were.
+const REMEMBERED: usize = 64;
+
+/// A transcript file and how far it was read.
+#[derive(Debug)]
+pub struct TranscriptFile {
+    path: PathBuf,
+    file: File,
+    /// The largest file that is read.
+    most: u64,
+    /// Where the next whole line begins.
+    at: u64,
+    /// The last bytes before `at`: a file rewritten in place differs here.
+    tail: Vec<u8>,
+}
+
+/// What was appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// No whole line.
+    Nothing,
+    /// These lines; there may be more to come.
+    More(Vec<u8>),
+    /// The file shrank, was replaced or rewritten: what was read before no longer counts, and these are its first lines.
+    Anew(Vec<u8>),
+}
+
+impl TranscriptFile {
+    /// Opens a regular file of at most `most` bytes (and never more than 1 GiB).
+    ///
+    /// # Errors
+    /// [`TranscriptError`] when there is none, it is something else or it is too large.
+    pub fn open(path: &Path, most: u64) -> Result<Self, TranscriptError> {
+        let file = open(path, most.min(MOST_BYTES))?;
+        Ok(Self { path: path.to_path_buf(), file, most: most.min(MOST_BYTES), at: 0, tail: Vec::new() })
+    }
+
+    /// The whole lines appended since the last call, at most 16 MiB of them unless one line is longer. A torn last line
+    /// is left for a later call. To be called until there is nothing.
+    ///
+    /// # Errors
+    /// [`TranscriptError`] when the file cannot be read or is too large by now.
+    pub fn appended(&mut self) -> Result<Appended, TranscriptError> {
+        let anew = self.is_another()?;
+        if anew {
+            self.file = open(&self.path, self.most)?;
+            self.at = 0;
+            self.tail.clear();
+        }
+        let lines = self.next_lines()?;
+        Ok(match (anew, lines.is_empty()) {
+            (true, _) => Appended::Anew(lines),
+            (false, true) => Appended::Nothing,
+            (false, false) => Appended::More(lines),
+        })
+    }
+
+    /// Whether the name leads to another file by now, or this one is not what was read.
+    fn is_another(&self) -> Result<bool, TranscriptError> {
+        let fail = |error| TranscriptError::from_io(&self.path, error);
+        let (named, open) = (fs::metadata(&self.path).map_err(fail)?, self.file.metadata().map_err(fail)?);
+        if (named.dev(), named.ino()) != (open.dev(), open.ino()) || open.len() < self.at {
+            return Ok(true);
+        }
+        let from = self.at - self.tail.len() as u64;
+        let mut found = read_at(&self.file, from, self.tail.len() as u64).map_err(fail)?;
+        found.truncate(self.tail.len());
+        Ok(found != self.tail)
+    }
+
+    fn next_lines(&mut self) -> Result<Vec<u8>, TranscriptError> {
+        let fail = |error| TranscriptError::from_io(&self.path, error);
+        let len = self.file.metadata().map_err(fail)?.len();
+        if len > self.most {
+            return Err(TranscriptError::TooLarge { path: self.path.clone(), len, max: self.most });
+        }
+        let rest = len.saturating_sub(self.at);
+        let mut want = rest.min(CHUNK);
+        loop {
+            let mut bytes = read_at(&self.file, self.at, want).map_err(fail)?;
+            let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+            if whole == 0 && want < rest {
+                want = rest.min(want.saturating_mul(4));
+                continue;
+            }
+            bytes.truncate(whole);
+            self.at += whole as u64;
+            if whole > 0 {
+                self.tail = bytes[whole.saturating_sub(REMEMBERED)..].to_vec();
+            }
+            return Ok(bytes);
+        }
+    }
+}
+
+fn open(path: &Path, most: u64) -> Result<File, TranscriptError> {
+    // Non-blocking, or opening a FIFO would wait for a writer.
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO) => TranscriptError::NotAFile { path: path.to_path_buf(), kind: FileKind::Socket },
+        _ => TranscriptError::from_io(path, error),
+    })?;
+    let found = file.metadata().map_err(|error| TranscriptError::from_io(path, error))?;
+    if let Some(kind) = FileKind::of(found.mode()) {
+        return Err(TranscriptError::NotAFile { path: path.to_path_buf(), kind });
+    }
+    if found.len() > most {
+        return Err(TranscriptError::TooLarge { path: path.to_path_buf(), len: found.len(), max: most });
+    }
+    Ok(file)
+}
+
+/// Why a transcript cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TranscriptError {
+    /// There is none.
+    #[error("the transcript `{}` does not exist; name the host's session file", .path.display())]
+    Missing {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Permissions.
+    #[error("the transcript `{}` may not be read by this user; change its permissions", .path.display())]
+    Denied {
+        /// As given.
+        path: PathBuf,
+    },
+    /// Something else than a file.
+    #[error("the transcript `{}` is {kind}, not a file; name the host's session file", .path.display())]
+    NotAFile {
+        /// As given.
+        path: PathBuf,
+        /// What it is.
+        kind: FileKind,
+    },
+    /// Over the cap.
+    #[error("the transcript `{}` has {len} bytes, more than the {max} that are read; start a new session", .path.display())]
+    TooLarge {
+        /// As given.
+        path: PathBuf,
+        /// Its bytes.
+        len: u64,
+        /// The cap.
+        max: u64,
+    },
+    /// Anything else.
+    #[error("the transcript `{}` cannot be read: {source}; try again", .path.display())]
+    Io {
+        /// As given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl TranscriptError {
+    fn from_io(path: &Path, source: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match Fault::of(&source) {
+            Fault::Missing | Fault::NotFolder => Self::Missing { path },
+            Fault::Denied => Self::Denied { path },
+            Fault::LinkOut | Fault::LinkLoop | Fault::TooLong | Fault::ReadOnly | Fault::Full | Fault::Other => {
+                Self::Io { path, source }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn append(path: &Path, more: &str) {
+        OpenOptions::new().append(true).open(path).unwrap().write_all(more.as_bytes()).unwrap();
+    }
+
+    fn more(text: &str) -> Appended {
+        Appended::More(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn only_whole_lines_and_each_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        fs::write(&path, "a\nb\nto").unwrap();
+        let mut file = TranscriptFile::open(&path, 1000).unwrap();
+        assert_eq!(file.appended().unwrap(), more("a\nb\n"));
+        assert_eq!(file.appended().unwrap(), Appended::Nothing);
+        append(&path, "rn");
+        assert_eq!(file.appended().unwrap(), Appended::Nothing);
+        append(&path, "\nc\n");
+        assert_eq!(file.appended().unwrap(), more("torn\nc\n"));
+    }
+
+    #[test]
+    fn another_file_is_read_from_its_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let anew = |text: &str| Appended::Anew(text.as_bytes().to_vec());
+        fs::write(&path, "one\ntwo\n").unwrap();
+        let mut file = TranscriptFile::open(&path, 1000).unwrap();
+        file.appended().unwrap();
+        fs::write(&path, "1\n").unwrap();
+        assert_eq!(file.appended().unwrap(), anew("1\n"), "shrank");
+        fs::write(&path, "rewritten in place\n").unwrap();
+        assert_eq!(file.appended().unwrap(), anew("rewritten in place\n"));
+        fs::write(dir.path().join("new"), "rewritten in place\nmore\n").unwrap();
+        fs::rename(dir.path().join("new"), &path).unwrap();
+        assert_eq!(file.appended().unwrap(), anew("rewritten in place\nmore\n"), "replaced");
+        fs::write(&path, "").unwrap();
+        assert_eq!(file.appended().unwrap(), anew(""));
+        assert_eq!(file.appended().unwrap(), Appended::Nothing);
+    }
+
+    #[test]
+    fn only_regular_files_up_to_the_cap() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let refused = |path: &Path| TranscriptFile::open(path, 4).unwrap_err();
+        assert!(matches!(refused(&path), TranscriptError::Missing { .. }));
+        assert!(matches!(refused(dir.path()), TranscriptError::NotAFile { kind: FileKind::Directory, .. }));
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        assert!(matches!(refused(&fifo), TranscriptError::NotAFile { kind: FileKind::Fifo, .. }));
+        fs::write(&path, "12345").unwrap();
+        assert!(matches!(refused(&path), TranscriptError::TooLarge { len: 5, max: 4, .. }));
+        fs::write(&path, "1\n").unwrap();
+        let mut file = TranscriptFile::open(&path, 4).unwrap();
+        append(&path, "23\n");
+        assert!(matches!(file.appended(), Err(TranscriptError::TooLarge { len: 5, .. })));
+    }
+}

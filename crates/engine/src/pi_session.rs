@@ -1,0 +1,191 @@
+//! What the model of a pi session provably holds at a leaf, file by file, and which entry made it so. Only looks: nothing
+//! is recorded, no store is made.
+
+use readproof_core::{
+    decide::Mode,
+    knowledge::Held,
+    limits::Answers,
+    path::PathKey,
+    scope::Lines,
+    text::{ContentHash, Text},
+};
+use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
+use readproof_hosts::pi::{EntryRef, Transcript};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Where the pi surface keeps its texts, beneath a workspace.
+const OBJECTS: [&str; 3] = [".pi", "readcache", "objects"];
+
+/// The largest session file that is read.
+const MOST: u64 = 1 << 30;
+
+/// Which session file, and where in it.
+#[derive(Clone, Debug)]
+pub struct PiSession {
+    /// The session file.
+    pub file: PathBuf,
+    /// The entry to look from; the last one if none is named.
+    pub leaf: Option<String>,
+    /// Where stored texts are looked for; the session's own folder if none is named.
+    pub workspace: Option<PathBuf>,
+    /// Where `~` leads.
+    pub home: Option<String>,
+    /// Which answers count.
+    pub answers: Answers,
+}
+
+/// What is held at a leaf of a pi session.
+#[derive(Clone, Debug)]
+pub struct PiView {
+    /// The folder the session runs in; `None` when the file has no header that is understood.
+    pub cwd: Option<String>,
+    /// The leaf; `None` when there is no entry.
+    pub leaf: Option<String>,
+    /// The latest compaction on its branch.
+    pub barrier: Option<String>,
+    /// Entries on the branch since then.
+    pub window: usize,
+    /// Entries of the whole file.
+    pub entries: usize,
+    /// Lines that are neither header nor entry.
+    pub skipped: usize,
+    /// Compactions on whatever branch.
+    pub compactions: usize,
+    /// The folder of stored texts, if there is one: without it, records of the older tool do not count.
+    pub objects: Option<String>,
+    /// What is held, by name.
+    pub files: Vec<PiFile>,
+    /// Calls whose result is not there: tool and file.
+    pub pending: Vec<(&'static str, Option<String>)>,
+}
+
+/// One file of which something is held.
+#[derive(Clone, Debug)]
+pub struct PiFile {
+    /// Its name.
+    pub path: String,
+    /// Whether all of one text is held.
+    pub whole: bool,
+    /// The lines held, in order.
+    pub spans: Vec<PiSpan>,
+}
+
+/// Some lines of one text, and why they are held.
+#[derive(Clone, Debug)]
+pub struct PiSpan {
+    /// The lines; `None` when only the end of the file is held.
+    pub lines: Option<Lines>,
+    /// Whether the end of the file is held.
+    pub end: bool,
+    /// The text they belong to.
+    pub hash: ContentHash,
+    /// How many lines it has.
+    pub total: u32,
+    /// The entry that showed them.
+    pub entry: String,
+    /// The tool whose result it is.
+    pub tool: &'static str,
+    /// How a read was answered.
+    pub mode: Option<Mode>,
+}
+
+/// Reads a session file and looks at one leaf.
+///
+/// # Errors
+/// When the file or the workspace cannot be read, or there is no such entry.
+pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
+    let mut file = TranscriptFile::open(&asked.file, MOST)?;
+    let mut transcript = Transcript::new(asked.answers, asked.home.clone());
+    let mut texts = Texts { folder: None, found: None };
+    if let Some(workspace) = &asked.workspace {
+        texts.look(&Root::open(workspace)?);
+    }
+    loop {
+        let lines = match file.appended()? {
+            Appended::Nothing => break,
+            Appended::More(lines) => lines,
+            Appended::Anew(lines) => {
+                transcript = Transcript::new(asked.answers, asked.home.clone());
+                lines
+            }
+        };
+        // The header names the folder, and every text that is looked for stands behind it.
+        let header = lines.iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
+        let (first, rest) = lines.split_at(if transcript.cwd().is_none() { header } else { 0 });
+        transcript.append(first, &|_| None);
+        if let (None, None, Some(cwd)) = (&asked.workspace, &texts.folder, transcript.cwd()) {
+            // A session may have run in a folder that is gone.
+            if let Ok(root) = Root::open(Path::new(cwd)) {
+                texts.look(&root);
+            }
+        }
+        transcript.append(rest, &|hash| texts.load(hash));
+    }
+    view(asked, &transcript, texts.found)
+}
+
+/// The texts stored beneath a workspace.
+struct Texts {
+    folder: Option<StoredTexts>,
+    found: Option<String>,
+}
+
+impl Texts {
+    fn look(&mut self, root: &Root) {
+        self.folder = StoredTexts::open(root, &OBJECTS);
+        self.found = self.folder.as_ref().map(|_| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
+    }
+
+    fn load(&self, hash: ContentHash) -> Option<Text> {
+        match self.folder.as_ref()?.load(hash) {
+            Loaded::Text(text) => Some(text),
+            Loaded::Missing | Loaded::Damaged => None,
+        }
+    }
+}
+
+fn view(asked: &PiSession, transcript: &Transcript, objects: Option<String>) -> Result<PiView, Error> {
+    let leaf = match &asked.leaf {
+        Some(id) => {
+            let missing = || Error::NoPiEntry { file: asked.file.clone(), entry: id.clone() };
+            Some(transcript.find(id).ok_or_else(missing)?)
+        }
+        None => transcript.last(),
+    };
+    let id = |entry: EntryRef| transcript.id(entry);
+    let knowledge = transcript.knowledge_at(leaf);
+    let file = |(path, held): (&PathKey, &[Held])| PiFile {
+        path: path.to_string(),
+        whole: knowledge.holds_whole(path, asked.answers).is_some(),
+        spans: held.iter().map(|held| span(transcript, held)).collect(),
+    };
+    let pending = transcript.pending_at(leaf).into_iter();
+    let counts = transcript.counts();
+    Ok(PiView {
+        cwd: transcript.cwd().map(str::to_owned),
+        leaf: leaf.map(id),
+        barrier: transcript.barrier_at(leaf).map(id),
+        window: transcript.window(leaf),
+        entries: counts.entries,
+        skipped: counts.skipped,
+        compactions: counts.compactions,
+        objects,
+        files: knowledge.paths().map(file).collect(),
+        pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
+    })
+}
+
+fn span(transcript: &Transcript, held: &Held) -> PiSpan {
+    let why = transcript.why(held.at());
+    PiSpan {
+        lines: held.lines(),
+        end: held.end(),
+        hash: held.version().hash,
+        total: held.version().total,
+        tool: why.as_ref().map_or("", |why| why.tool),
+        mode: why.as_ref().and_then(|why| why.mode),
+        entry: why.map(|why| why.entry).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,149 @@
+//! The text block that the model sees, taken from a message's content, and pi's own notices at its end.
+
+use readproof_core::text::ContentHash;
+use serde::Deserialize;
+
+/// A block by hash and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// The hash of its bytes.
+    pub(super) sha: ContentHash,
+    /// Their number.
+    pub(super) bytes: u64,
+}
+
+impl Block {
+    /// The block of this text.
+    pub(super) fn of(text: &str) -> Self {
+        Self { sha: ContentHash::of(text.as_bytes()), bytes: text.len() as u64 }
+    }
+
+    /// Whether this text is that block; hashed only if its length fits.
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.bytes == text.len() as u64 && *self == Self::of(text)
+    }
+}
+
+/// What the model sees of an entry after a context edit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visible {
+    /// One block of text.
+    Text(Block),
+    /// Nothing, or something else.
+    Other,
+}
+
+impl Visible {
+    /// From the `replacement` of a context edit.
+    pub(super) fn replaced(replacement: Option<&str>) -> Self {
+        #[derive(Deserialize)]
+        struct Replacement<'a> {
+            #[serde(borrow)]
+            content: &'a serde_json::value::RawValue,
+        }
+        let replacement: Option<Replacement<'_>> = replacement.and_then(|raw| serde_json::from_str(raw).ok());
+        match replacement.and_then(|replacement| text_of(replacement.content.get())) {
+            Some(text) => Self::Text(Block::of(&text)),
+            None => Self::Other,
+        }
+    }
+}
+
+/// The text of a content that is one text block, or a plain string.
+pub(super) fn text_of(content: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Part {
+        #[serde(rename = "type")]
+        kind: String,
+        text: String,
+    }
+    if let Some(text) = plain_text_of(content) {
+        return Some(text);
+    }
+    if content.starts_with('"') {
+        return serde_json::from_str(content).ok();
+    }
+    let [part]: [Part; 1] = serde_json::from_str(content).ok()?;
+    (part.kind == "text").then_some(part.text)
+}
+
+/// The same for one block as pi prints it, with short escapes only: most of what is ever hashed, copied once. `None` says
+/// nothing.
+fn plain_text_of(content: &str) -> Option<String> {
+    let mut rest = content.strip_prefix(r#"[{"type":"text","text":""#)?.strip_suffix(r#""}]"#)?;
+    let mut out = String::with_capacity(rest.len());
+    while let Some(at) = memchr::memchr2(b'\\', b'"', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        out.push(match rest.as_bytes().get(at..at + 2)? {
+            b"\\n" => '\n',
+            b"\\\"" => '"',
+            b"\\\\" => '\\',
+            b"\\t" => '\t',
+            b"\\r" => '\r',
+            _ => return None,
+        });
+        rest = &rest[at + 2..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// A block without pi's notice at its end, and the number of the line to go on with that the notice names.
+pub(super) fn without_notice(block: &str) -> Option<(&str, u64)> {
+    let at = block.rfind("\n\n[")?;
+    let (body, notice) = (&block[..at], block[at + 3..].strip_suffix(" to continue.]")?);
+    let (said, next) = notice.rsplit_once(" Use offset=")?;
+    let shown = said.strip_prefix("Showing lines ").is_some_and(|rest| {
+        rest.split_once('-').is_some_and(|(first, rest)| {
+            rest.split_once(" of ").is_some_and(|(last, total)| {
+                let total = total.trim_end_matches('.');
+                let total = total.split_once(" (").map_or(total, |(total, _)| total);
+                [first, last, total].into_iter().all(is_number)
+            })
+        })
+    });
+    let more = said.strip_suffix(" more lines in file.").is_some_and(is_number);
+    (shown || more).then(|| next.parse().ok()).flatten().map(|next| (body, next))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_block_or_nothing() {
+        let check = |content: &str, text: Option<&str>| assert_eq!(text_of(content).as_deref(), text, "{content}");
+        check(r#"[{"type":"text","text":"a\nb"}]"#, Some("a\nb"));
+        check(r#""plain""#, Some("plain"));
+        check("[]", None);
+        check(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#, None);
+        check(r#"[{"type":"image","text":"a"}]"#, None);
+        check(r#"[{"type":"text"}]"#, None);
+        check("null", None);
+        check(
+            r#"[{"type":"text","text":"q\" b\\ t\t r\r n\n \u00e9 \ud83d\ude00 \/"}]"#,
+            Some("q\" b\\ t\t r\r n\n \u{e9} \u{1f600} /"),
+        );
+        check(r#"[{"type":"text","text":"q\" b\\ t\t r\r n\n é"}]"#, Some("q\" b\\ t\t r\r n\n \u{e9}"));
+        check(r#"[{"type":"text","text":"a","more":"b"}]"#, Some("a"));
+        check(r#"[{"type":"text","text":"a\\"}]"#, Some("a\\"));
+        check(r#"[{"type":"text","text":""}]"#, Some(""));
+    }
+
+    #[test]
+    fn notices_of_pi() {
+        let check = |block: &str, left: Option<(&str, u64)>| assert_eq!(without_notice(block), left, "{block}");
+        check("a\nb\n\n[Showing lines 1-2 of 9. Use offset=3 to continue.]", Some(("a\nb", 3)));
+        check("a\n\n[Showing lines 1-1 of 9 (50.0KB limit). Use offset=2 to continue.]", Some(("a", 2)));
+        check("a\n\n[7 more lines in file. Use offset=2 to continue.]", Some(("a", 2)));
+        check("\n\n[3 more lines in file. Use offset=1 to continue.]", Some(("", 1)));
+        check("a\n\n[Showing lines 1-x of 9. Use offset=2 to continue.]", None);
+        check("a\n\n[some lines in file. Use offset=2 to continue.]", None);
+        check("a\n\n[7 more lines in file. Use offset=2 to continue.] ", None);
+        check("a", None);
+    }
+}

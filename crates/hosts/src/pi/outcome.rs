@@ -1,0 +1,188 @@
+//! What a read result shows: its call, its metadata and the block that the model sees, judged together. Whatever does not
+//! agree voids the path.
+
+use readproof_core::{
+    decide::Mode,
+    diff::apply,
+    knowledge::Event,
+    path::PathKey,
+    render::MARKER,
+    scope::{Lines, Scope},
+    text::{ContentHash, Text, Version},
+};
+
+use super::{
+    Lookup,
+    block::{Block, without_notice},
+    call::Asked,
+    count,
+    line::{Extras, Meta},
+};
+
+/// What a result tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Its effect.
+    pub(super) event: Event,
+    /// The end of the file must be held under this text, or nothing is told.
+    pub(super) ends_under: Option<ContentHash>,
+    /// The block this was taken from; `None` when it tells nothing.
+    pub(super) block: Option<Block>,
+    /// How it was answered.
+    pub(super) mode: Option<Mode>,
+}
+
+impl Told {
+    /// Nothing that can be placed.
+    pub(super) fn void(path: PathKey) -> Self {
+        Self { event: Event::Void { path }, ends_under: None, block: None, mode: None }
+    }
+}
+
+/// What is seen and what could vouch for it.
+pub(super) struct Seen<'a> {
+    /// The file, under the name that counts.
+    pub(super) path: PathKey,
+    /// What the call asked for.
+    pub(super) asked: &'a Asked,
+    /// The metadata.
+    pub(super) meta: &'a Meta,
+    /// The one text block.
+    pub(super) text: &'a str,
+}
+
+impl Seen<'_> {
+    /// What the result tells.
+    pub(super) fn told(&self, lookup: Lookup<'_>) -> Told {
+        let (block, judged) = match &self.meta.extras {
+            Some(extras) => (extras.block, self.by_extras(extras)),
+            None => (Block::of(self.text), self.by_object(lookup)),
+        };
+        match judged {
+            Some((event, ends_under)) => Told { event, ends_under, block: Some(block), mode: Some(self.meta.v1.mode) },
+            None => Told::void(self.path.clone()),
+        }
+    }
+
+    /// First line and number of lines the call asked for; `None` when the call does not fix the place.
+    fn asked(&self) -> Option<(u64, u64)> {
+        match &self.asked.suffix {
+            Some((path, first, limit)) if *path == self.path => Some((*first, *limit)),
+            Some(_) | None => self.asked.first.zip(self.asked.limit),
+        }
+    }
+
+    fn shown(&self, version: Version, lines: Option<Lines>, end: bool) -> Event {
+        Event::Shown { path: self.path.clone(), version, lines, end, part: None }
+    }
+
+    /// Our own record: the block must be the one recorded.
+    fn by_extras(&self, extras: &Extras) -> Option<(Event, Option<ContentHash>)> {
+        let v1 = &self.meta.v1;
+        let sound = count::agrees(v1.total_lines, extras.total)
+            && extras.lines.is_none_or(|lines| lines.last() <= extras.total)
+            && extras.block.is(self.text);
+        if !sound {
+            return None;
+        }
+        let version = Version { hash: v1.served, total: extras.total };
+        if v1.mode.is_derived() {
+            return self.derived(version, extras.end);
+        }
+        let (lines, _) = count::range(v1.range_start, v1.range_end, extras.total);
+        let (first, _) = self.asked()?;
+        let inside = match (extras.lines, lines) {
+            (Some(shown), Some(said)) => {
+                u64::from(shown.first()) == first && shown.first() == said.first() && shown.last() <= said.last()
+            }
+            // The empty file. The end alone of another says too little to be worth placing.
+            (None, _) => extras.total == 0 && first == 1 && self.text.is_empty(),
+            (Some(_), None) => false,
+        };
+        let reaches = extras.lines.map_or(extras.total, Lines::last) == extras.total;
+        (inside && (reaches || !extras.end)).then(|| (self.shown(version, extras.lines, extras.end), None))
+    }
+
+    /// A record of the older tool: what the block shows must stand in the stored text.
+    fn by_object(&self, lookup: Lookup<'_>) -> Option<(Event, Option<ContentHash>)> {
+        let v1 = &self.meta.v1;
+        let served = lookup(v1.served).filter(|text| count::total_lines(text) == v1.total_lines)?;
+        match v1.mode {
+            Mode::Full | Mode::BaselineFallback => {
+                let (lines, end) = self.plain(&served)?;
+                Some((self.shown(served.version(), lines, end), None))
+            }
+            Mode::Unchanged | Mode::UnchangedRange => {
+                let (total, start, end) = (v1.total_lines, v1.range_start, v1.range_end);
+                let same = v1.base == Some(v1.served);
+                let marker = match v1.scope {
+                    Scope::Full => format!("{MARKER}unchanged, {total} lines]"),
+                    Scope::Lines(_) if same => format!("{MARKER}unchanged in lines {start}-{end} of {total}]"),
+                    Scope::Lines(_) => {
+                        format!("{MARKER}unchanged in lines {start}-{end}; changes exist outside this range]")
+                    }
+                };
+                // A marker that names the number of lines tells where the file ends.
+                if self.text == marker { self.derived(served.version(), same) } else { None }
+            }
+            Mode::Diff => {
+                let (prefix, body) = self.text.split_once('\n')?;
+                let changed = prefix.strip_prefix(MARKER)?;
+                let changed = changed.strip_suffix(&format!(" lines changed of {}]", v1.total_lines))?;
+                let is_number = !changed.is_empty() && changed.bytes().all(|b| b.is_ascii_digit());
+                let base = lookup(v1.base?)?;
+                (is_number && leads_to(body, &base, &served)).then(|| self.derived(served.version(), true)).flatten()
+            }
+        }
+    }
+
+    /// The lines of a stored text that a plain block shows, and whether it shows the end.
+    fn plain(&self, served: &Text) -> Option<(Option<Lines>, bool)> {
+        let v1 = &self.meta.v1;
+        let (first, limit) = self.asked()?;
+        if first != v1.range_start {
+            return None;
+        }
+        let start = u32::try_from(first).ok()?;
+        let rest = Lines::new(start, served.total().max(start)).map_or("", |lines| served.slice(lines));
+        if self.text == rest {
+            // pi says so where it stops early, so this is all there is. The end alone says too little to be worth placing.
+            let lines = Lines::new(start, served.total());
+            let asked_for = limit >= v1.total_lines.saturating_sub(first).saturating_add(1);
+            let places = lines.is_some() || (start == 1 && served.total() == 0);
+            return (places && asked_for).then_some((lines, true));
+        }
+        let (body, next) = without_notice(self.text)?;
+        let count = body.split('\n').count() as u64;
+        let lines = Lines::new(start, u32::try_from(next.checked_sub(1)?).ok()?)?;
+        let whole = served.slice(lines).strip_suffix('\n') == Some(body);
+        (whole && lines.last() <= served.total() && u64::from(lines.count()) == count && count <= limit)
+            .then_some((Some(lines), false))
+    }
+
+    /// A marker or a diff. The guards are core's; a marker that speaks of pi's last, empty line relies on the end as well.
+    fn derived(&self, version: Version, ends: bool) -> Option<(Event, Option<ContentHash>)> {
+        let (path, base) = (self.path.clone(), self.meta.v1.base?);
+        let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, version.total);
+        let (scope, to_end) = match self.meta.v1.scope {
+            Scope::Full => (Scope::Full, true),
+            Scope::Lines(_) => (Scope::Lines(lines?), to_end),
+        };
+        Some(match self.meta.v1.mode {
+            Mode::Diff => (Event::Diff { path, base, version }, None),
+            Mode::Full | Mode::BaselineFallback | Mode::Unchanged | Mode::UnchangedRange => {
+                (Event::Same { path, base, version, scope, ends }, to_end.then_some(base))
+            }
+        })
+    }
+}
+
+/// Whether a diff of the older tool carries every byte: it cuts white space off its end, which may be all or nothing.
+fn leads_to(body: &str, base: &Text, served: &Text) -> bool {
+    let Some(at) = body.find("--- ").filter(|at| *at == 0 || body[..*at].ends_with('\n')) else { return false };
+    let mut diff = body[at..].to_owned();
+    if !diff.ends_with('\n') {
+        diff.push('\n');
+    }
+    apply(&diff, base).as_deref() == Ok(served.as_str())
+}
