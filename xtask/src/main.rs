@@ -1,6 +1,7 @@
 //! `cargo xtask`: what is done to this repository rather than by the program. One table names every command.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
+mod bench;
 mod load;
 mod mutants;
 mod process;
@@ -71,6 +72,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--processes N] [--reads N] [--seed S] [--gc]",
         about: "many processes on one store with edits going on: no error, no altered object, every log replays",
         run: load::processes,
+    },
+    Command {
+        name: "bench",
+        arguments: "[--json] [--check] [--rounds N] [CASE…]",
+        about: "how long a read takes against the floor, in release; all arguments are passed on",
+        run: bench::run,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];

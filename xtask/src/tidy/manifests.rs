@@ -49,6 +49,7 @@ const ENGINE: &str = "readproof-engine";
 const APP: &str = "readproof";
 const READER: &str = "readproof-reader";
 const TESTKIT: &str = "readproof-testkit";
+const BENCH: &str = "readproof-bench";
 
 const ROOMS: &[Room] = &[
     Room { name: CORE, may_use: &[], judged: Judged::Shipped },
@@ -59,6 +60,7 @@ const ROOMS: &[Room] = &[
     Room { name: APP, may_use: &[CORE, DISK, HOSTS, ENGINE], judged: Judged::Shipped },
     Room { name: READER, may_use: &[], judged: Judged::All },
     Room { name: TESTKIT, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER], judged: Judged::Shipped },
+    Room { name: BENCH, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER, TESTKIT], judged: Judged::Shipped },
     Room { name: "xtask", may_use: &[], judged: Judged::All },
 ];
 

@@ -122,7 +122,7 @@ fn place(file: &File, line: usize, what: &str, home: &str) -> String {
 
 /// The source of the product: what `crates/` holds, without the testkit and without files of tests.
 fn is_product(file: &File) -> bool {
-    let in_room = |name: &str| name != "testkit" && name != "xtask";
+    let in_room = |name: &str| !matches!(name, "testkit" | "bench" | "xtask");
     file.is_rust() && !is_test_file(file) && file.in_crate_source().is_some_and(|(name, _)| in_room(name))
 }
 

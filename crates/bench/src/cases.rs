@@ -1,0 +1,203 @@
+//! What is measured: reads in one process, as an agent's host would make them, each confirmed as delivered.
+
+use std::{
+    fs::{self, File},
+    hint::black_box,
+    io::Read as _,
+    path::PathBuf,
+    time::SystemTime,
+};
+
+use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
+use readproof_disk::{Root, SessionName};
+use readproof_engine::{Engine, Read, Settings};
+use tempfile::TempDir;
+
+use crate::{
+    Broken,
+    harness::{Samples, Subject, measure},
+    programs,
+};
+
+/// One thing that is measured.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// The most it may cost, in floors.
+    pub(crate) bar: f64,
+    pub(crate) rounds: u32,
+    pub(crate) run: fn(u32) -> Result<Samples, Broken>,
+}
+
+const SMALL: usize = 10_000;
+const LARGE: usize = 500_000;
+
+pub(crate) const CASES: &[Case] = &[
+    Case {
+        name: "unchanged-10k",
+        about: "a file of 10 KB that the model holds is read again",
+        bar: 2.0,
+        rounds: 4000,
+        run: |rounds| reads(rounds, SMALL, Change::None),
+    },
+    Case {
+        name: "unchanged-500k",
+        about: "the same with 500 KB",
+        bar: 2.0,
+        rounds: 1000,
+        run: |rounds| reads(rounds, LARGE, Change::None),
+    },
+    Case {
+        name: "first-10k",
+        about: "a file of 10 KB is read for the first time and its text stored",
+        bar: 3.0,
+        rounds: 2000,
+        run: |rounds| reads(rounds, SMALL, Change::NewFile),
+    },
+    Case {
+        name: "first-500k",
+        about: "the same with 500 KB",
+        bar: 3.0,
+        rounds: 500,
+        run: |rounds| reads(rounds, LARGE, Change::NewFile),
+    },
+    Case {
+        name: "diff-500k",
+        about: "one line of 500 KB changed; the new text is stored, the answer is a diff",
+        bar: 10.0,
+        rounds: 300,
+        run: |rounds| reads(rounds, LARGE, Change::OneLine),
+    },
+    Case {
+        name: "version",
+        about: "`readproof --version` against `git --version`",
+        bar: 3.0,
+        rounds: 100,
+        run: programs::version,
+    },
+];
+
+/// What happens to the file before each read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    None,
+    NewFile,
+    OneLine,
+}
+
+fn reads(rounds: u32, bytes: usize, change: Change) -> Result<Samples, Broken> {
+    measure(rounds, &mut Reads::new(bytes, change)?)
+}
+
+struct Reads {
+    folder: TempDir,
+    engine: Engine,
+    request: Read,
+    file: PathBuf,
+    bytes: usize,
+    change: Change,
+    expected: Mode,
+}
+
+impl Reads {
+    fn new(bytes: usize, change: Change) -> Result<Self, Broken> {
+        let folder = tempfile::tempdir()?;
+        let top = folder.path().canonicalize()?;
+        let limits = Limits { answer_lines: u32::MAX, answer_bytes: u32::MAX, ..Limits::default() };
+        let settings = Settings { limits, ..Settings::default() };
+        let bearings = Bearings { cwd: top.display().to_string(), home: None };
+        let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?;
+        let session = Some(SessionName::parse("bench")?);
+        let request = Read { path: "src/file.rs".to_owned(), session, ..Read::default() };
+        fs::create_dir(top.join("src"))?;
+        let file = top.join(&request.path);
+        let expected = match change {
+            Change::None => Mode::Unchanged,
+            Change::NewFile => Mode::Full,
+            Change::OneLine => Mode::Diff,
+        };
+        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full };
+        fs::write(&reads.file, text(bytes, None))?;
+        reads.case()?;
+        reads.expected = expected;
+        Ok(reads)
+    }
+}
+
+impl Subject for Reads {
+    fn prepare(&mut self, round: u32) -> Result<(), Broken> {
+        match self.change {
+            Change::None => {}
+            Change::NewFile => {
+                self.request.path = format!("src/file-{round}.rs");
+                self.file = self.folder.path().join(&self.request.path);
+                fs::write(&self.file, text(self.bytes, Some(round)))?;
+            }
+            Change::OneLine => fs::write(&self.file, text(self.bytes, Some(round)))?,
+        }
+        Ok(())
+    }
+
+    /// Open, `fstat`, read, hash, close.
+    fn floor(&mut self) -> Result<(), Broken> {
+        let mut file = File::open(&self.file)?;
+        let len = usize::try_from(file.metadata()?.len())?;
+        let mut bytes = vec![0; len];
+        file.read_exact(&mut bytes)?;
+        black_box(ContentHash::of(&bytes));
+        Ok(())
+    }
+
+    fn case(&mut self) -> Result<(), Broken> {
+        let answer = self.engine.read(&self.request, &|| false)?;
+        if answer.mode != self.expected {
+            return Err(format!("{:?} was answered, not {:?}: {:?}", answer.mode, self.expected, answer.reason).into());
+        }
+        let receipt = answer.receipt.as_ref().ok_or("nothing was recorded")?;
+        self.engine.delivered(receipt)?;
+        black_box(answer);
+        Ok(())
+    }
+}
+
+/// Code-like lines of about 50 bytes, so that 500 KB stay under the 12,000 lines that are diffed. With a mark, one line in
+/// the middle is of its own.
+fn text(bytes: usize, mark: Option<u32>) -> String {
+    let mut text = String::with_capacity(bytes + 128);
+    let mut number = 0;
+    let mut mark = mark;
+    while text.len() < bytes {
+        number += 1;
+        text += &format!("    let value_{number} = compute({number}, &table[{}])?;\n", number % 17);
+        if text.len() * 2 > bytes
+            && let Some(mark) = mark.take()
+        {
+            text += &format!("    // changed in round {mark}\n");
+        }
+    }
+    text
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_read_is_answered_as_its_case_says() {
+        for change in [Change::None, Change::NewFile, Change::OneLine] {
+            reads(2, SMALL, change).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_large_text_can_be_diffed() {
+        let text = text(LARGE, Some(1));
+        assert!(text.len() >= LARGE && text.lines().count() < 12_000);
+        assert_eq!(text.matches("// changed").count(), 1);
+    }
+}

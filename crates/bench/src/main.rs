@@ -1,0 +1,79 @@
+//! `bench [--json] [--check] [--rounds N] [CASE…]`: how long a read takes against the floor, which is to open, stat, read
+//! and hash the same file. Floor and case take turns in one process, so that a busy machine slows both alike; what counts
+//! is the ratio of the medians. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
+
+mod cases;
+mod harness;
+mod programs;
+mod report;
+
+use std::{error::Error, process::ExitCode};
+
+use cases::CASES;
+use harness::Row;
+
+/// What went wrong, in words.
+pub(crate) type Broken = Box<dyn Error>;
+
+struct Args {
+    json: bool,
+    check: bool,
+    rounds: Option<u32>,
+    names: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    let args = match parse(std::env::args().skip(1)) {
+        Ok(args) => args,
+        Err(message) => {
+            eprintln!("{message}\nusage: bench [--json] [--check] [--rounds N] [CASE…]\n{}", names());
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args) {
+        Ok(rows) if args.check && rows.iter().any(|row| !row.holds()) => ExitCode::from(1),
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cannot be measured: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
+    let mut args = Args { json: false, check: false, rounds: None, names: Vec::new() };
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--json" => args.json = true,
+            "--check" => args.check = true,
+            "--rounds" => {
+                let value = words.next().ok_or("--rounds needs a number")?;
+                args.rounds = Some(value.parse().map_err(|_| format!("{value} is no number"))?);
+            }
+            name if CASES.iter().any(|case| case.name == name) => args.names.push(word),
+            _ => return Err(format!("{word} is not known")),
+        }
+    }
+    Ok(args)
+}
+
+fn names() -> String {
+    let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+    format!("cases: {}", names.join(", "))
+}
+
+fn run(args: &Args) -> Result<Vec<Row>, Broken> {
+    let mut rows = Vec::new();
+    for case in CASES.iter().filter(|case| args.names.is_empty() || args.names.iter().any(|name| name == case.name)) {
+        let samples = (case.run)(args.rounds.unwrap_or(case.rounds))?;
+        rows.push(samples.row(case.name, case.about, case.bar));
+    }
+    let size = programs::stripped_size();
+    if args.json {
+        println!("{:#}", report::json(&rows, size));
+    } else {
+        println!("{}", report::table(&rows, size));
+    }
+    Ok(rows)
+}

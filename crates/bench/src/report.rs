@@ -1,0 +1,64 @@
+//! The rows as a table for people and as JSON.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Row, Spread};
+
+pub(crate) fn table(rows: &[Row], size: Option<u64>) -> String {
+    let line = |cells: [String; 6]| {
+        let [name, floor, case, spread, ratio, bar] = cells;
+        format!("{name:16} | {floor:>11} | {case:>11} | {spread:>21} | {ratio:>6} | {bar}\n")
+    };
+    let head = ["case", "floor", "median", "p10–p90", "ratio", "bar"].map(str::to_owned);
+    let mut text = line(head);
+    for row in rows {
+        let word = if row.holds() { "holds" } else { "MISSED" };
+        let spread = format!("{} – {}", time(row.case.p10), time(row.case.p90));
+        let cells = [row.name.to_owned(), time(row.floor.median), time(row.case.median), spread];
+        let [name, floor, case, spread] = cells;
+        text += &line([name, floor, case, spread, format!("{:.2}", row.ratio()), format!("≤ {} {word}", row.bar)]);
+    }
+    for row in rows {
+        text += &format!("\n{}: {} ({} rounds)", row.name, row.about, row.rounds);
+    }
+    if let Some(size) = size {
+        text += &format!("\nreadproof, stripped: {size} bytes");
+    }
+    text
+}
+
+pub(crate) fn json(rows: &[Row], size: Option<u64>) -> Value {
+    let spread = |s: Spread| json!({ "p10_ns": s.p10, "median_ns": s.median, "p90_ns": s.p90 });
+    let row = |row: &Row| {
+        json!({
+            "case": row.name, "about": row.about, "rounds": row.rounds,
+            "floor": spread(row.floor), "measured": spread(row.case),
+            "ratio": row.ratio(), "bar": row.bar, "holds": row.holds(),
+        })
+    };
+    json!({ "cases": rows.iter().map(row).collect::<Vec<_>>(), "stripped_bytes": size })
+}
+
+/// In the unit that keeps it short.
+fn time(ns: u64) -> String {
+    let parts = |unit: u64| format!("{}.{:02}", ns / unit, ns % unit * 100 / unit);
+    if ns < 1_000_000 { format!("{} µs", parts(1_000)) } else { format!("{} ms", parts(1_000_000)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missed_bar_is_said() {
+        let spread = |median| Spread { p10: median, median, p90: median };
+        let row =
+            |bar| Row { name: "x", about: "what it is", bar, rounds: 3, floor: spread(1_500), case: spread(3_000_000) };
+        let text = table(&[row(2000.0), row(2.0)], Some(7));
+        assert!(text.contains("2000.00 | ≤ 2000 holds\n") && text.contains("≤ 2 MISSED\n"), "{text}");
+        assert!(text.contains("1.50 µs") && text.contains("3.00 ms") && text.contains("7 bytes"), "{text}");
+        let value = json(&[row(2.0)], None);
+        assert_eq!(value["cases"][0]["holds"], false);
+        assert_eq!(value["cases"][0]["measured"]["median_ns"], 3_000_000);
+    }
+}
