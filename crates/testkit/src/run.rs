@@ -34,9 +34,22 @@ pub(crate) enum Stop {
     Broken(Broken),
 }
 
-impl<E: Into<Broken>> From<E> for Stop {
-    fn from(error: E) -> Self {
+impl From<Broken> for Stop {
+    fn from(error: Broken) -> Self {
+        Self::Broken(error)
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
         Self::Broken(error.into())
+    }
+}
+
+/// What the harness asks for outside of reads is always possible.
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Violation(format!("refused without a reason: {error}"))
     }
 }
 
