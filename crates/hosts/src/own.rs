@@ -178,6 +178,12 @@ impl Session {
     /// # Errors
     /// When there is no such result or the log cannot be written.
     pub fn deliver(&mut self, of: EntryId) -> Result<EntryId, SessionError> {
+        self.catch_up()?;
+        let done = self.transcript.settled(of);
+        if done != of {
+            // Said before; once is enough.
+            return Ok(done);
+        }
         let name = self.name.clone();
         self.append(|transcript| {
             let parent = transcript.parent_for_result(of).ok_or(SessionError::NoEntry { session: name, entry: of })?;

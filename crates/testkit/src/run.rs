@@ -355,6 +355,10 @@ impl Run {
     /// The result reaches the model and the product is told so.
     pub(crate) fn deliver(&mut self, way: OnItsWay) -> Step {
         self.engine().delivered(&way.receipt)?;
+        if way.node.is_multiple_of(3) {
+            // A caller that says so twice changes nothing.
+            self.engine().delivered(&way.receipt)?;
+        }
         let entry = Some(way.receipt.entry);
         let talk = self.talk();
         if talk.is_on_branch(way.node) {
