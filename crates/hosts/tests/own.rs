@@ -160,3 +160,21 @@ fn unknown_records_keep_their_place() {
     show(&mut session, "b", "2\n");
     assert!(holds(&session, "a") && holds(&session, "b"));
 }
+
+#[test]
+fn a_fork_that_is_not_whole_is_not_there() {
+    let fixture = Fixture::new();
+    let name = SessionName::parse("t").unwrap();
+    let mut draft = SessionLog::draft(&fixture.store, &name).unwrap();
+    let mut locked = draft.lock().unwrap();
+    locked.append("{\"kind\":\"open\",\"v\":1,\"session\":\"t\",\"at\":0}").unwrap();
+    drop(locked);
+    // Whoever makes it may die here.
+    assert!(SessionLog::list(&fixture.store).is_empty());
+    assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().is_none());
+    assert!(draft.publish().unwrap());
+    assert_eq!(SessionLog::list(&fixture.store), std::slice::from_ref(&name));
+    let mut late = SessionLog::draft(&fixture.store, &name).unwrap();
+    assert!(!late.publish().unwrap(), "the name is taken, and what has it stays");
+    assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap().catch_up().unwrap().len() == 1);
+}
