@@ -103,6 +103,23 @@ pub enum Event {
     Compacted,
 }
 
+impl Event {
+    /// The one file it concerns; `None` for a refresh, which may concern several, and for the barrier.
+    #[must_use]
+    pub fn path(&self) -> Option<&PathKey> {
+        match self {
+            Self::Shown { path, .. }
+            | Self::Same { path, .. }
+            | Self::Told { path, .. }
+            | Self::Diff { path, .. }
+            | Self::Written { path, .. }
+            | Self::Edited { path, .. }
+            | Self::Void { path } => Some(path),
+            Self::Refreshed { .. } | Self::Compacted => None,
+        }
+    }
+}
+
 /// A run of old lines and how many lines stand there now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hunk {

@@ -340,16 +340,7 @@ impl Transcript {
             )
             | None => return,
         };
-        let path = match &event {
-            Event::Shown { path, .. }
-            | Event::Same { path, .. }
-            | Event::Told { path, .. }
-            | Event::Diff { path, .. }
-            | Event::Written { path, .. }
-            | Event::Edited { path, .. }
-            | Event::Void { path } => path.clone(),
-            Event::Refreshed { .. } | Event::Compacted => return,
-        };
+        let Some(path) = event.path().cloned() else { return };
         let older: Vec<u64> =
             state.pending.iter().filter(|(id, p)| **id < own && **p == path).map(|(id, _)| *id).collect();
         let edit = state.edits.get(&line).or_else(|| state.edits.get(&of));
