@@ -40,8 +40,8 @@ impl Unified {
 #[must_use]
 pub fn unified(before: &Text, after: &Text, name: &str) -> Unified {
     let mut input = InternedInput::default();
-    input.update_before((1..=before.total()).map(|n| before.line(n)));
-    input.update_after((1..=after.total()).map(|n| after.line(n)));
+    input.update_before(before.lines());
+    input.update_after(after.lines());
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
 

@@ -295,7 +295,12 @@ impl Knowledge {
     /// What is held now; once that is a whole text, no other is in sight.
     fn set(&mut self, path: &PathKey, held: Vec<Held>) {
         let is_whole = matches!(held.as_slice(), [only] if only.slots == Slots::whole(only.version.total));
-        let stale = !is_whole && self.paths.get(path).is_some_and(|file| file.stale);
+        let before = self.paths.get(path);
+        let stale = !is_whole && before.is_some_and(|file| file.stale);
+        // Mostly a marker confirms what is held: then nothing is made anew, and all entries share it.
+        if before.is_some_and(|file| file.held == held && file.stale == stale) {
+            return;
+        }
         self.paths.insert_mut(path.clone(), Arc::new(File { held, stale }));
     }
 

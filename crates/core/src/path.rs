@@ -2,7 +2,7 @@
 //! name that exists.
 
 use alloc::{
-    borrow::ToOwned,
+    borrow::{Cow, ToOwned},
     format,
     string::{String, ToString},
     sync::Arc,
@@ -87,12 +87,19 @@ pub fn split_range(raw: &str) -> Result<Option<Suffixed<'_>>, ScopeError> {
     }
 }
 
+/// The first of the [`candidates`].
+#[must_use]
+pub fn meant(raw: &str, bearings: &Bearings) -> String {
+    let spaced: Cow<'_, str> =
+        if raw.is_ascii() { raw.into() } else { raw.chars().map(plain_space).collect::<String>().into() };
+    let name = spaced.strip_prefix('@').unwrap_or(&spaced);
+    resolve(&expand(name, bearings), &bearings.cwd)
+}
+
 /// The names to try, best first, each absolute and free of `.` and `..`. Never empty, no name twice.
 #[must_use]
 pub fn candidates(raw: &str, bearings: &Bearings) -> Vec<String> {
-    let spaced: String = raw.chars().map(plain_space).collect();
-    let name = spaced.strip_prefix('@').unwrap_or(&spaced);
-    let meant = resolve(&expand(name, bearings), &bearings.cwd);
+    let meant = meant(raw, bearings);
 
     // Where the workspace itself has an odd name, that part is right as it is.
     let (here, asked) = match meant.strip_prefix(&bearings.cwd) {
@@ -165,18 +172,19 @@ fn percent_decoded(path: &str) -> Option<String> {
 /// As a shell would read it from `cwd`, by the letters alone: `.` and `..` are worked out, no link is followed.
 #[must_use]
 pub fn resolve(name: &str, cwd: &str) -> String {
-    let whole = if name.starts_with('/') { name.to_owned() } else { format!("{cwd}/{name}") };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
+    let start = if name.starts_with('/') { "" } else { cwd };
+    let mut whole = String::with_capacity(start.len() + name.len() + 2);
+    for part in start.split('/').chain(name.split('/')) {
         match part {
             "" | "." => {}
-            ".." => {
-                parts.pop();
+            ".." => whole.truncate(whole.rfind('/').unwrap_or(0)),
+            other => {
+                whole.push('/');
+                whole.push_str(other);
             }
-            other => parts.push(other),
         }
     }
-    format!("/{}", parts.join("/"))
+    if whole.is_empty() { "/".to_owned() } else { whole }
 }
 
 /// macOS puts U+202F before AM and PM in the names of screenshots.

@@ -182,6 +182,19 @@ impl Shown {
         &self.text
     }
 
+    /// The answer's text, taken out.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.text
+    }
+
+    /// The hash of the answer's text. A plain answer that is the whole file has that file's.
+    #[must_use]
+    pub fn text_hash(&self) -> ContentHash {
+        let whole = !self.mode.is_derived() && self.window.scope == Scope::Full && self.window.part.is_none();
+        if whole { self.version.hash } else { ContentHash::of(self.text.as_bytes()) }
+    }
+
     /// How it was answered.
     #[must_use]
     pub fn mode(&self) -> Mode {

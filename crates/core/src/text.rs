@@ -37,6 +37,18 @@ impl ContentHash {
         &self.0
     }
 
+    /// 64 lower-case hex digits, as ASCII.
+    #[must_use]
+    pub fn to_hex(&self) -> [u8; 64] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut hex = [0; 64];
+        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        hex
+    }
+
     /// Reads 64 lower-case hex digits; anything else is `None`.
     #[must_use]
     pub fn parse(hex: &str) -> Option<Self> {
@@ -62,13 +74,7 @@ fn nibble(digit: u8) -> Option<u8> {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut hex = [0; 64];
-        for (pair, byte) in hex.chunks_exact_mut(2).zip(self.0) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
-        }
-        f.write_str(core::str::from_utf8(&hex).unwrap_or_default())
+        f.write_str(core::str::from_utf8(&self.to_hex()).unwrap_or_default())
     }
 }
 
@@ -98,25 +104,33 @@ pub enum NotText {
     Encoding(usize),
 }
 
-/// A text, its hash and its line index. The bytes are exactly those it was made from.
+/// A text, its hash and what finds its lines. The bytes are exactly those it was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     text: String,
-    /// The offset just after each line's terminator; the last is the text's length.
-    ends: Vec<u32>,
+    total: u32,
+    /// How many newlines stand before each block. An index of every line would take longer to make than most answers take
+    /// to find; from here a line is found within one block.
+    before: Vec<u32>,
     hash: ContentHash,
 }
 
+/// Bytes of a block.
+const BLOCK: usize = 1024;
+
 impl Text {
-    /// Indexes `text`. Texts beyond 4 GiB do not get here: the disk's cap is far below.
+    /// Hashes `text` and counts its lines. Texts beyond 4 GiB do not get here: the disk's cap is far below.
     #[must_use]
     pub fn new(text: String) -> Self {
         let hash = ContentHash::of(text.as_bytes());
-        let mut ends: Vec<u32> = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| offset(at + 1)).collect();
-        if ends.last().copied().unwrap_or(0) != offset(text.len()) {
-            ends.push(offset(text.len()));
+        let mut before = Vec::with_capacity(text.len() / BLOCK + 1);
+        let mut newlines = 0;
+        for block in text.as_bytes().chunks(BLOCK) {
+            before.push(offset(newlines));
+            newlines += count(block);
         }
-        Self { text, ends, hash }
+        let open = !text.is_empty() && !text.ends_with('\n');
+        Self { total: offset(newlines + usize::from(open)), text, before, hash }
     }
 
     /// Strict: UTF-8 without NUL, or the reason why not.
@@ -142,7 +156,7 @@ impl Text {
     /// The number of lines.
     #[must_use]
     pub fn total(&self) -> u32 {
-        offset(self.ends.len())
+        self.total
     }
 
     /// The hash of all bytes.
@@ -173,24 +187,47 @@ impl Text {
         Lines::new(number, number).map_or("", |lines| self.slice(lines))
     }
 
+    /// Every line with its terminator, in order.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.split_inclusive('\n')
+    }
+
     /// The number of the line that holds the byte at `at`.
     #[must_use]
     pub fn line_at(&self, at: usize) -> u32 {
-        offset(self.ends.partition_point(|end| *end as usize <= at)) + 1
+        if at >= self.text.len() {
+            return self.total + 1;
+        }
+        let block = at / BLOCK;
+        let newlines = count(&self.text.as_bytes()[block * BLOCK..at]);
+        self.before.get(block).copied().unwrap_or(0) + offset(newlines) + 1
     }
 
     /// Where a line begins, as a byte offset. `number` is 1 or more.
     pub(crate) fn start(&self, number: u32) -> usize {
-        match number.checked_sub(2) {
-            Some(before) => self.ends.get(before as usize).map_or(self.text.len(), |at| *at as usize),
-            None => 0,
+        if number <= 1 {
+            return 0;
         }
+        if number > self.total {
+            return self.text.len();
+        }
+        // Behind this newline; there are so many, as the text has a line of that number.
+        let newline = number - 1;
+        let block = self.before.partition_point(|before| *before < newline).saturating_sub(1);
+        let skipped = newline - self.before.get(block).copied().unwrap_or(0) - 1;
+        let from = block * BLOCK;
+        let found = memchr::memchr_iter(b'\n', &self.text.as_bytes()[from..]).nth(skipped as usize);
+        found.map_or(self.text.len(), |at| from + at + 1)
     }
 
     /// Where a line ends, after its terminator.
     pub(crate) fn end(&self, number: u32) -> usize {
         self.start(number.saturating_add(1))
     }
+}
+
+fn count(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
 }
 
 /// Offsets and line counts fit 32 bits because files are capped well below 4 GiB.
@@ -217,6 +254,40 @@ mod tests {
         check("a\nb", &["a\n", "b"]);
         check("a\r\nb\rc\n\n", &["a\r\n", "b\rc\n", "\n"]);
         check("\u{feff}a\u{2028}b\n", &["\u{feff}a\u{2028}b\n"]);
+    }
+
+    #[test]
+    fn lines_are_found_in_every_block() {
+        let mut state = 1_u64;
+        let mut next = move |n: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((state >> 33) % n).unwrap()
+        };
+        for round in 0..300 {
+            // Lines of one byte up to some blocks, and texts that end just at a block.
+            let mut text = String::new();
+            while text.len() < round * 20 {
+                text.push_str(&"x".repeat(next([2, 80, 3000][round % 3])));
+                text.push('\n');
+            }
+            text.truncate([text.len(), BLOCK, 2 * BLOCK, 2 * BLOCK + 1][next(4)]);
+            let plain: Vec<&str> = text.split_inclusive('\n').collect();
+            let ends: Vec<usize> = plain
+                .iter()
+                .scan(0, |at, line| {
+                    *at += line.len();
+                    Some(*at)
+                })
+                .collect();
+            let found = Text::new(text.clone());
+            let lines: Vec<&str> = (1..=found.total()).map(|n| found.line(n)).collect();
+            assert_eq!(lines, plain);
+            assert!(found.lines().eq(lines));
+            for _ in 0..20 {
+                let at = next(text.len() as u64 + 3);
+                assert_eq!(found.line_at(at) as usize, ends.partition_point(|end| *end <= at) + 1, "{at}");
+            }
+        }
     }
 
     #[test]

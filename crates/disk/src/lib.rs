@@ -18,7 +18,7 @@ mod temp;
 mod transcript;
 mod upkeep;
 
-pub use locate::{FileId, FileRef, LocateError};
+pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use objects::{Loaded, Objects, Put, StoredTexts};
 pub use replace::ReplaceError;

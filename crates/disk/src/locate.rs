@@ -1,7 +1,7 @@
 //! From candidate names to a [`FileRef`], the only name that can be opened. Follows links only through the root's handle,
 //! and never reads a file. A key holds no `.`, `..` or empty part: the one constructor refuses them.
 
-use std::{io, sync::Arc};
+use std::{fs::File, io, sync::Arc};
 
 use cap_std::fs::MetadataExt;
 use readproof_core::path::PathKey;
@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use crate::{
     fault::{Fault, escape},
     root::Root,
+    snapshot::TO_READ,
 };
 
 /// The longest component and the longest path that file systems take, in bytes.
@@ -58,12 +59,33 @@ impl FileRef {
     }
 }
 
+/// What no file system takes.
+fn check_name(candidate: &str) -> Result<(), LocateError> {
+    if candidate.contains('\0') {
+        return Err(LocateError::NulInName);
+    }
+    let longest = candidate.split('/').map(str::len).max().unwrap_or(0);
+    if longest > COMPONENT_BYTES {
+        return Err(LocateError::NameTooLong { len: longest });
+    }
+    if candidate.len() > PATH_BYTES {
+        return Err(LocateError::NameTooLong { len: candidate.len() });
+    }
+    Ok(())
+}
+
 /// What of `candidate` stands below `root`, by the letters.
 fn below<'c>(candidate: &'c str, root: &str) -> Option<&'c str> {
     match candidate.strip_prefix(root.trim_end_matches('/'))? {
         "" | "/" => Some("."),
         rest => rest.strip_prefix('/'),
     }
+}
+
+/// A file opened to be read by a name in which no part is a link.
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) file: File,
 }
 
 /// Which file a name leads to, whatever it is called.
@@ -83,12 +105,34 @@ impl Root {
     /// When none exists: the first failure that is more than "missing", else [`LocateError::Missing`] if the first candidate
     /// lies inside the root, else [`LocateError::Outside`].
     pub fn locate(&self, candidates: &[String]) -> Result<FileRef, LocateError> {
+        self.first(candidates, |file| self.probe(file)).map(|(file, ())| file)
+    }
+
+    /// As [`Root::locate`], and opens what is found if no part of its name is a link. Then finding, reading and knowing
+    /// that no link was followed cost one `openat2` together, and all three speak of the same file.
+    ///
+    /// # Errors
+    /// As [`Root::locate`].
+    pub fn locate_open(&self, candidates: &[String]) -> Result<(FileRef, Option<Opened>), LocateError> {
+        self.first(candidates, |file| match self.open_without_links(file) {
+            Ok(open) => Ok(Some(Some(open))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            // A link, no file, no permission, no such call: what it is shows when it is looked at.
+            Err(_) => Ok(self.probe(file)?.map(|()| None)),
+        })
+    }
+
+    fn first<T>(
+        &self,
+        candidates: &[String],
+        look: impl Fn(&FileRef) -> Result<Option<T>, LocateError>,
+    ) -> Result<(FileRef, T), LocateError> {
         let mut failure = None;
         for candidate in candidates {
             let Some(file) = FileRef::new(self, candidate) else { continue };
-            match self.probe(&file, candidate) {
-                Ok(true) => return Ok(file),
-                Ok(false) => {}
+            match check_name(candidate).and_then(|()| look(&file)) {
+                Ok(Some(found)) => return Ok((file, found)),
+                Ok(None) => {}
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -143,22 +187,27 @@ impl Root {
     }
 
     /// Whether it exists.
-    fn probe(&self, file: &FileRef, candidate: &str) -> Result<bool, LocateError> {
-        if candidate.contains('\0') {
-            return Err(LocateError::NulInName);
-        }
-        let longest = candidate.split('/').map(str::len).max().unwrap_or(0);
-        if longest > COMPONENT_BYTES {
-            return Err(LocateError::NameTooLong { len: longest });
-        }
-        if candidate.len() > PATH_BYTES {
-            return Err(LocateError::NameTooLong { len: candidate.len() });
-        }
+    fn probe(&self, file: &FileRef) -> Result<Option<()>, LocateError> {
         match self.dir.metadata(file.name()) {
-            Ok(_) => Ok(true),
-            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => Ok(false),
+            Ok(_) => Ok(Some(())),
+            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => Ok(None),
             Err(error) => Err(LocateError::new(file, error)),
         }
+    }
+
+    /// Opens a file to read if no part of its name is a link.
+    #[cfg(target_os = "linux")]
+    fn open_without_links(&self, file: &FileRef) -> Result<Opened, Errno> {
+        use rustix::fs::{Mode, ResolveFlags, openat2};
+        let flags = TO_READ | rustix::fs::OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        openat2(&self.dir, file.name(), flags, Mode::empty(), resolve).map(|fd| Opened { file: fd.into() })
+    }
+
+    /// Without `openat2` there is no cheap test.
+    #[cfg(not(target_os = "linux"))]
+    fn open_without_links(&self, _file: &FileRef) -> Result<Opened, Errno> {
+        Err(Errno::NOSYS)
     }
 
     fn nowhere(&self, candidates: &[String]) -> LocateError {

@@ -29,7 +29,7 @@ use crate::{
     bytes::read_at,
     fault::Fault,
     root::Root,
-    snapshot::{FileKind, MOST_BYTES},
+    snapshot::{FileKind, MOST_BYTES, Stat},
     store::{Privacy, READ_FLAGS, STORE_NAME, Store, entries},
 };
 
@@ -126,6 +126,8 @@ pub struct SessionLog {
     /// The name it has until it is published.
     draft: Option<String>,
     file: File,
+    /// Opened only to look at it, as its file system cannot be written.
+    read_only: bool,
     folder: Arc<OwnedFd>,
     folder_synced: AtomicBool,
     /// Behind the last whole line that was read or written.
@@ -212,6 +214,7 @@ impl SessionLog {
             session: session.clone(),
             id: LogId { dev: found.dev(), ino: found.ino() },
             draft,
+            read_only: rustix::fs::fcntl_getfl(&file).is_ok_and(|flags| !flags.contains(OFlags::RDWR)),
             file,
             folder: Arc::clone(store.log()),
             folder_synced: AtomicBool::new(false),
@@ -222,11 +225,6 @@ impl SessionLog {
             torn: 0,
             damaged: None,
         })
-    }
-
-    /// Opened only to look at it, as its file system cannot be written.
-    fn is_read_only(&self) -> bool {
-        rustix::fs::fcntl_getfl(&self.file).is_ok_and(|flags| !flags.contains(OFlags::RDWR))
     }
 
     /// Which file this is.
@@ -309,7 +307,7 @@ impl SessionLog {
     fn lock_within(&mut self, tries: u32) -> Result<Locked<'_>, LogError> {
         for _ in 0..tries {
             match self.file.try_lock() {
-                Ok(()) => return Ok(Locked { log: self }),
+                Ok(()) => return Ok(Locked { log: self, len: None }),
                 Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
                 Err(TryLockError::Error(error)) => return Err(LogError::from_io(&self.session, error)),
             }
@@ -376,14 +374,14 @@ impl SessionLog {
         if let Some(line) = self.damaged {
             return Err(self.damage(line));
         }
-        let found = self.file.metadata().map_err(|error| LogError::from_io(&self.session, error))?;
-        if !is_in_use(&found) {
+        let found = Extent::of(&self.file).map_err(|error| LogError::from_io(&self.session, error))?;
+        if !found.is_in_use() {
             return Err(LogError::Gone { session: self.session.clone() });
         }
-        if found.len() < self.at {
+        if found.len < self.at {
             return Err(self.damage(self.lines));
         }
-        Ok(found.len())
+        Ok(found.len)
     }
 
     /// Takes one whole line into the chain. `None`: a fragment.
@@ -439,9 +437,41 @@ fn open_folder(root: &Root) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(&store, "log", flags, Mode::empty())
 }
 
-/// Neither deleted nor retired.
-fn is_in_use(found: &Metadata) -> bool {
-    found.nlink() > 0 && found.mode() & 0o200 != 0
+/// How far a log goes, and whether it still counts.
+struct Extent {
+    len: u64,
+    nlink: u64,
+    mode: u32,
+}
+
+impl Extent {
+    /// Asks for no times: those are then kept exactly, and the next append would have to write the inode for them.
+    #[cfg(target_os = "linux")]
+    fn of(file: &File) -> io::Result<Self> {
+        use rustix::fs::{AtFlags, StatxFlags};
+        let asked = StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::MODE;
+        match rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, asked) {
+            Ok(found) => Ok(Self { len: found.stx_size, nlink: found.stx_nlink.into(), mode: found.stx_mode.into() }),
+            Err(Errno::NOSYS) => Stat::of(file).map(Self::from),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn of(file: &File) -> io::Result<Self> {
+        Stat::of(file).map(Self::from)
+    }
+
+    /// Neither deleted nor retired.
+    fn is_in_use(&self) -> bool {
+        self.nlink > 0 && self.mode & 0o200 != 0
+    }
+}
+
+impl From<Stat> for Extent {
+    fn from(found: Stat) -> Self {
+        Self { len: found.len, nlink: found.nlink, mode: found.mode }
+    }
 }
 
 fn check_private(session: &SessionName, found: &Metadata) -> Result<(), LogError> {
@@ -460,6 +490,8 @@ fn check_private(session: &SessionName, found: &Metadata) -> Result<(), LogError
 #[derive(Debug)]
 pub struct Locked<'l> {
     log: &'l mut SessionLog,
+    /// How long the file is, once caught up: while this is held nobody else appends.
+    len: Option<u64>,
 }
 
 impl Locked<'_> {
@@ -468,7 +500,9 @@ impl Locked<'_> {
     /// # Errors
     /// As [`SessionLog::catch_up`].
     pub fn catch_up(&mut self) -> Result<Vec<Payload>, LogError> {
-        self.log.catch_up()
+        let payloads = self.log.catch_up()?;
+        self.len = self.log.end;
+        Ok(payloads)
     }
 
     /// Appends one line with a single write and returns its number; a torn tail is sealed by the same write. This handle's
@@ -478,14 +512,17 @@ impl Locked<'_> {
     /// [`LogError::Behind`] when something was appended that this handle has not read. After any other failure but
     /// [`LogError::Damaged`] the log can be used on: catch up, then append again.
     pub fn append(&mut self, payload: &str) -> Result<u64, LogError> {
-        if self.log.is_read_only() {
+        if self.log.read_only {
             return Err(LogError::from_io(&self.log.session, Errno::ROFS.into()));
         }
         let log = &mut *self.log;
-        if payload.contains(['\n', '\u{18}']) {
+        if payload.bytes().any(|byte| byte == b'\n' || byte == CANCEL) {
             return Err(LogError::BadPayload { session: log.session.clone() });
         }
-        let len = log.len()?;
+        let len = match self.len.take() {
+            Some(len) => len,
+            None => log.len()?,
+        };
         if log.end != Some(len) {
             return Err(LogError::Behind { session: log.session.clone() });
         }
@@ -495,7 +532,10 @@ impl Locked<'_> {
         if is_torn {
             bytes.extend(seal(len - log.at));
         }
-        bytes.extend_from_slice(format!("{hash} {payload}\n").as_bytes());
+        bytes.extend_from_slice(&hash.to_hex());
+        bytes.push(b' ');
+        bytes.extend_from_slice(payload.as_bytes());
+        bytes.push(b'\n');
         log.write(&bytes)?;
         log.last = *hash.as_bytes();
         log.torn += u64::from(is_torn);

@@ -3,7 +3,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::{locate::FileRef, root::Root};
+use crate::{locate::FileRef, root::Root, snapshot::Snapshot};
 
 /// The patterns used unless the settings say otherwise.
 pub const STANDARD_PATTERNS: &[&str] = &[
@@ -64,6 +64,12 @@ impl Sensitive {
             return false;
         }
         root.follow(file.name()).map_or(true, |names| names.iter().any(|name| self.matches(name)))
+    }
+
+    /// As [`Self::is_sensitive`] for a file that was read: what its opening told about links is not asked again.
+    #[must_use]
+    pub fn is_sensitive_read(&self, root: &Root, file: &FileRef, read: &Snapshot) -> bool {
+        if read.free_of_links { self.matches(file.name()) } else { self.is_sensitive(root, file) }
     }
 
     fn matches(&self, name: &str) -> bool {

@@ -1,12 +1,7 @@
 //! The one read of a file: its bytes, read once, with their stat. Never blocks on what is no regular file, never reads more
 //! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
 
-use std::{
-    fmt,
-    fs::{File, Metadata},
-    io,
-    os::unix::fs::MetadataExt,
-};
+use std::{fmt, fs::File, io};
 
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use readproof_core::text::{NotText, Text};
@@ -15,10 +10,18 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{bytes::read_at, fault::Fault, locate::FileRef, root::Root};
+use crate::{
+    bytes::read_at,
+    fault::Fault,
+    locate::{FileRef, Opened},
+    root::Root,
+};
 
 /// No file beyond this is read, whatever the rules say: line offsets are 32 bits wide.
 pub const MOST_BYTES: u64 = 1 << 30;
+
+/// How a file of the workspace is opened: non-blocking, or opening a FIFO would wait for a writer.
+pub(crate) const TO_READ: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 /// How often a file that changes underneath is read before it is given up.
 const ATTEMPTS: usize = 3;
@@ -30,6 +33,8 @@ pub struct Snapshot {
     pub text: Text,
     /// What the file system said about it, before and after the read alike.
     pub stat: Stat,
+    /// Whether it was opened by a name in which no part is a link; `false` also means "cannot tell".
+    pub free_of_links: bool,
 }
 
 /// What the file system says about a file.
@@ -52,17 +57,20 @@ pub struct Stat {
 }
 
 impl Stat {
-    fn of(found: &Metadata) -> Self {
+    /// By a plain `fstat`, which costs half of the `statx` behind [`File::metadata`].
+    #[allow(clippy::useless_conversion, reason = "the widths differ between systems")]
+    pub(crate) fn of(open: &File) -> io::Result<Self> {
+        let found = rustix::fs::fstat(open)?;
         let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Self {
-            len: found.len(),
-            mtime_ns: ns(found.mtime(), found.mtime_nsec()),
-            ctime_ns: ns(found.ctime(), found.ctime_nsec()),
-            dev: found.dev(),
-            ino: found.ino(),
-            nlink: found.nlink(),
-            mode: found.mode(),
-        }
+        Ok(Self {
+            len: u64::try_from(found.st_size).unwrap_or(u64::MAX),
+            mtime_ns: ns(found.st_mtime, i64::try_from(found.st_mtime_nsec).unwrap_or(0)),
+            ctime_ns: ns(found.st_ctime, i64::try_from(found.st_ctime_nsec).unwrap_or(0)),
+            dev: found.st_dev.into(),
+            ino: found.st_ino.into(),
+            nlink: found.st_nlink.into(),
+            mode: found.st_mode.into(),
+        })
     }
 }
 
@@ -139,12 +147,27 @@ impl Root {
     /// # Errors
     /// [`SnapshotError`] when it is no file, no text, too large, gone, or changes under every attempt.
     pub fn snapshot(&self, file: &FileRef, rules: &SnapshotRules) -> Result<Snapshot, SnapshotError> {
+        self.snapshot_opened(file, None, rules)
+    }
+
+    /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already.
+    ///
+    /// # Errors
+    /// As [`Root::snapshot`].
+    pub fn snapshot_opened(
+        &self,
+        file: &FileRef,
+        opened: Option<Opened>,
+        rules: &SnapshotRules,
+    ) -> Result<Snapshot, SnapshotError> {
+        let mut opened = opened;
         for _ in 0..ATTEMPTS {
             // Opened anew each time: the file may have been replaced rather than rewritten.
-            let open = self.open_to_read(file)?;
+            let free_of_links = opened.is_some();
+            let open = opened.take().map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
             if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})? {
                 return match Text::from_bytes(bytes) {
-                    Ok(text) => Ok(Snapshot { text, stat }),
+                    Ok(text) => Ok(Snapshot { text, stat, free_of_links }),
                     Err(why) => Err(SnapshotError::NotText { name: file.name().to_owned(), why }),
                 };
             }
@@ -153,8 +176,7 @@ impl Root {
     }
 
     fn open_to_read(&self, file: &FileRef) -> Result<File, SnapshotError> {
-        // Non-blocking, or opening a FIFO would wait for a writer.
-        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+        let flags = TO_READ.bits().cast_signed();
         let opened = self.dir.open_with(file.name(), OpenOptions::new().read(true).custom_flags(flags));
         opened.map(cap_std::fs::File::into_std).map_err(|error| {
             if Errno::from_io_error(&error) == Some(Errno::NXIO) {
@@ -187,12 +209,12 @@ fn read_once(
     mut at: impl FnMut(Step),
 ) -> Result<Option<(Vec<u8>, Stat)>, SnapshotError> {
     let io = |error| SnapshotError::from_io(name, error);
-    let before = Stat::of(&open.metadata().map_err(io)?);
+    let before = Stat::of(open).map_err(io)?;
     check(&before, name, rules)?;
     at(Step::Sized);
     let bytes = read_at(open, 0, before.len).map_err(io)?;
     at(Step::Read);
-    let after = Stat::of(&open.metadata().map_err(io)?);
+    let after = Stat::of(open).map_err(io)?;
     // A rewrite of equal length within one tick of the file system's clock stays unseen; text and hash still agree.
     let times = |stat: &Stat| (stat.len, stat.mtime_ns, stat.ctime_ns);
     let unchanged = times(&before) == times(&after) && bytes.len() as u64 == before.len;

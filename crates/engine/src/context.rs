@@ -7,7 +7,7 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, FileRef, Loaded, SessionName, Store};
+use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot, Store};
 use readproof_hosts::own::{Call, Mark, Session};
 
 use crate::{Audience, Engine, Error, Freshness, Read};
@@ -70,8 +70,8 @@ impl Fetched {
 
 impl Engine {
     /// Opens what the request needs. A store or log that cannot be used costs the knowledge, never the text.
-    pub(crate) fn context(&mut self, request: &Read, call: Option<Call>, file: &FileRef) -> Context {
-        let sensitive = self.sensitive.is_sensitive(&self.root, file);
+    pub(crate) fn context(&mut self, request: &Read, call: Option<Call>, file: &FileRef, read: &Snapshot) -> Context {
+        let sensitive = self.sensitive.is_sensitive_read(&self.root, file, read);
         let mut context = Context {
             session: None,
             call: call.unwrap_or_default(),
@@ -84,10 +84,12 @@ impl Engine {
             return context;
         };
         let made = self.store(Create::Yes).map(drop);
-        match made.and_then(|()| self.session(name, Create::Yes).map(|session| session.call())) {
+        // Where the call is known the session is open; what others appended since is met when the answer is offered.
+        let now = call.map_or_else(|| self.session(name, Create::Yes).map(|session| session.call()), Ok);
+        match made.and(now) {
             Ok(now) => {
                 context.session = Some(name.clone());
-                context.call = call.unwrap_or(now);
+                context.call = now;
             }
             Err(error) => {
                 self.forget(&mut context, name, &error);
@@ -103,17 +105,16 @@ impl Engine {
         context
     }
 
-    /// What is held right now on the session's branch, by everything any process appended so far.
-    pub(crate) fn held(&mut self, context: &Context, path: &PathKey) -> Held {
+    /// What is held on the session's branch, by everything that was appended when the context was opened, or when the
+    /// last offer was refused. That nothing was appended since is found out when the answer is offered at this mark.
+    pub(crate) fn held(&self, context: &Context, path: &PathKey) -> Held {
         let answers = self.settings.answers;
-        let session = context.session.as_ref().and_then(|name| self.sessions.get_mut(name));
-        let caught_up = session.map(|session| session.catch_up().map(|()| &*session));
-        let mark = caught_up.as_ref().and_then(|session| session.as_ref().ok()).map(|session| session.mark());
-        let knowledge = match (context.plain, caught_up) {
+        let session = context.session.as_ref().and_then(|name| self.sessions.get(name));
+        let mark = session.map(Session::mark);
+        let knowledge = match (context.plain, session) {
             (Some(reason), _) => Err(reason),
             (None, None) => Err(Reason::NoTranscript),
-            (None, Some(Err(_))) => Err(Reason::NoLog),
-            (None, Some(Ok(session))) => {
+            (None, Some(session)) => {
                 let transcript = session.transcript();
                 if transcript.is_distrusted() {
                     Err(Reason::HostAlters)
@@ -148,7 +149,6 @@ impl Engine {
 
     /// An open session, caught up.
     pub(crate) fn session(&mut self, name: &SessionName, create: Create) -> Result<&mut Session, Error> {
-        let now = self.now();
         if self.sessions.contains_key(name) {
             // A log that went bad under us is opened anew, so that the error is the log's own.
             if self.sessions.get_mut(name).is_none_or(|session| session.catch_up().is_err()) {
@@ -162,7 +162,7 @@ impl Engine {
                 return Err(Error::NoSession(name.clone()));
             };
             if create == Create::Yes {
-                session.ensure_header(now)?;
+                session.ensure_header(self.now())?;
             }
             self.sessions.insert(name.clone(), session);
         }

@@ -1,10 +1,10 @@
 //! From a path as written to a file that may be opened and the lines that are meant.
 
 use readproof_core::{
-    path::{candidates, split_range},
+    path::{candidates, meant, split_range},
     scope::ScopeError,
 };
-use readproof_disk::{FileRef, LocateError};
+use readproof_disk::{FileRef, LocateError, Opened};
 use readproof_index::nearest;
 
 use crate::{Engine, Error};
@@ -12,6 +12,8 @@ use crate::{Engine, Error};
 /// A file inside the workspace and the lines asked of it.
 pub(crate) struct Placed {
     pub(crate) file: FileRef,
+    /// The file itself, where finding it has opened it.
+    pub(crate) opened: Option<Opened>,
     pub(crate) offset: Option<u64>,
     pub(crate) limit: Option<u64>,
 }
@@ -22,20 +24,20 @@ impl Engine {
         if path.is_empty() {
             return Err(Error::EmptyPath);
         }
-        let missing = match self.root.locate(&candidates(path, &self.bearings)) {
-            Ok(file) => return Ok(Placed { file, offset, limit }),
+        let missing = match self.find(path) {
+            Ok((file, opened)) => return Ok(Placed { file, opened, offset, limit }),
             Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
             Err(error) => return Err(Error::Locate(error)),
         };
         let parts = path.rsplit_once(':').filter(|(bare, _)| !bare.is_empty());
         if let (None, None, Some((bare, range))) = (offset, limit, parts)
-            && let Ok(file) = self.root.locate(&candidates(bare, &self.bearings))
+            && let Ok((file, opened)) = self.find(bare)
         {
             let fail = |source| Error::Range { path: bare.to_owned(), source };
             let text = range.to_owned();
             let range = split_range(path).map_err(fail)?.ok_or_else(|| fail(ScopeError::NotANumber { text }))?;
             let limit = range.last.map(|last| last - range.first + 1);
-            return Ok(Placed { file, offset: Some(range.first), limit });
+            return Ok(Placed { file, opened, offset: Some(range.first), limit });
         }
         match missing {
             LocateError::Missing { .. } => Err(Error::Missing { near: self.near(path), source: missing }),
@@ -47,6 +49,12 @@ impl Engine {
             | LocateError::Denied { .. }
             | LocateError::Io { .. } => Err(Error::Locate(missing)),
         }
+    }
+
+    /// The first candidate that exists. The one that is nearly always meant is tried before the others are worked out.
+    fn find(&self, path: &str) -> Result<(FileRef, Option<Opened>), LocateError> {
+        let found = self.root.locate_open(&[meant(path, &self.bearings)]);
+        found.or_else(|_| self.root.locate_open(&candidates(path, &self.bearings)))
     }
 
     /// Names beside a missing file that resemble it.

@@ -26,10 +26,10 @@ impl Engine {
         // hosts: where in the conversation this is asked
         let call = self.call(request);
         // core: names worth trying → disk: the file inside the workspace
-        let placed = self.place(&request.path, request.offset, request.limit)?;
+        let mut placed = self.place(&request.path, request.offset, request.limit)?;
         go_on(cancelled)?;
         // disk: the only read of the file
-        let snapshot = self.root.snapshot(&placed.file, &self.snapshot_rules())?;
+        let snapshot = self.root.snapshot_opened(&placed.file, placed.opened.take(), &self.snapshot_rules())?;
         go_on(cancelled)?;
 
         let (now, path, limits) = (&snapshot.text, placed.file.key(), self.settings.limits);
@@ -37,7 +37,7 @@ impl Engine {
         let ask = Ask::new(now, placed.offset, placed.limit, &limits)
             .map_err(|source| Error::Range { path: path.to_string(), source })?;
         // hosts: what may be relied on at all
-        let mut context = self.context(request, call, &placed.file);
+        let mut context = self.context(request, call, &placed.file, &snapshot);
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier
@@ -55,7 +55,9 @@ impl Engine {
             let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, mark: held.mark };
             match self.record(&mut context, &offer) {
                 Recorded::Moved => {}
-                Recorded::Done { receipt } => return Ok(offer.answer(context, receipt)),
+                Recorded::Done { receipt } => {
+                    return Ok(placed.answer(now.as_str().len() as u64, shown, context, receipt));
+                }
             }
         }
         Err(Error::Aborted)

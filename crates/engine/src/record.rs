@@ -26,14 +26,13 @@ pub(crate) enum Recorded {
     Done { receipt: Option<Receipt> },
 }
 
-impl Offer<'_> {
-    pub(crate) fn answer(&self, context: Context, receipt: Option<Receipt>) -> Answer {
-        let shown = self.shown;
+impl Placed {
+    /// What the caller gets.
+    pub(crate) fn answer(&self, bytes: u64, shown: Shown, context: Context, receipt: Option<Receipt>) -> Answer {
         let said = shown.notices().iter().map(ToString::to_string);
         Answer {
-            text: shown.text().to_owned(),
             notices: said.chain(context.notices).collect(),
-            path: self.placed.file.key().to_string(),
+            path: self.file.key().to_string(),
             mode: shown.mode(),
             reason: shown.reason(),
             scope: shown.scope(),
@@ -41,8 +40,9 @@ impl Offer<'_> {
             next: shown.window().next().filter(|_| shown.mode() != Mode::Diff),
             total_lines: shown.version().total,
             plain_bytes: shown.window().bytes() as u64,
-            meta: MetaV1::of(shown, &self.placed.file.absolute(), self.snapshot.text.as_str().len() as u64),
+            meta: MetaV1::of(&shown, &self.file.absolute(), bytes),
             receipt,
+            text: shown.into_text(),
         }
     }
 }
@@ -98,6 +98,13 @@ impl Engine {
     /// # Errors
     /// When the log cannot be written; then the result is never relied on, which is safe.
     pub fn delivered(&mut self, receipt: &Receipt) -> Result<EntryId, Error> {
+        // Appending catches up by itself; only where that fails it is worth to open the log anew.
+        if let Some(session) = self.sessions.get_mut(&receipt.session)
+            && session.log_id() == receipt.log
+            && let Ok(entry) = session.deliver(receipt.entry)
+        {
+            return Ok(entry);
+        }
         let session = self.session(&receipt.session, Create::No)?;
         if session.log_id() != receipt.log {
             return Err(SessionError::OtherLog(receipt.session.clone()).into());

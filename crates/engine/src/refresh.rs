@@ -17,8 +17,8 @@ impl Engine {
         limit: Option<u64>,
         session: &SessionName,
     ) -> Result<Refreshed, Error> {
-        let placed = self.place(path, offset, limit)?;
-        let now = self.root.snapshot(&placed.file, &self.snapshot_rules())?.text;
+        let mut placed = self.place(path, offset, limit)?;
+        let now = self.root.snapshot_opened(&placed.file, placed.opened.take(), &self.snapshot_rules())?.text;
         let scope = Scope::of(placed.offset, placed.limit, now.total())
             .map_err(|source| Error::Range { path: placed.file.key().to_string(), source })?;
         let at = self.now();

@@ -357,8 +357,8 @@ fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong
 fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
     type Field = fn(&Answered) -> String;
     let fields: [(&'static str, Field); 11] = [
-        ("the decision", |answer| answer.mode.clone()),
-        ("the reason", |answer| answer.reason.clone()),
+        ("the decision", |answer| answer.mode.to_string()),
+        ("the reason", |answer| answer.reason.to_string()),
         ("the text shown", |answer| {
             answer.block.map_or("none".to_owned(), |block| {
                 let Sha(hash) = block.sha;

@@ -1,6 +1,8 @@
 //! Our own transcript: a session log read as a tree. Appending costs the appended record; moving to another leaf costs
 //! nothing, as every entry keeps the (shared) knowledge that holds there.
 
+mod line;
+mod nodes;
 mod past;
 mod record;
 mod transcript;
@@ -178,16 +180,15 @@ impl Session {
     /// # Errors
     /// When there is no such result or the log cannot be written.
     pub fn deliver(&mut self, of: EntryId) -> Result<EntryId, SessionError> {
-        self.catch_up()?;
-        let done = self.transcript.settled(of);
-        if done != of {
-            // Said before; once is enough.
-            return Ok(done);
-        }
-        let name = self.name.clone();
-        self.append(|transcript| {
-            let parent = transcript.parent_for_result(of).ok_or(SessionError::NoEntry { session: name, entry: of })?;
-            Ok(Record::Delivered { parent, of: of.0 })
+        self.append_unless(|transcript, name| {
+            let done = transcript.settled(of);
+            if done != of {
+                // Said before; once is enough.
+                return Ok(Err(done));
+            }
+            let no_entry = || SessionError::NoEntry { session: name.clone(), entry: of };
+            let parent = transcript.parent_for_result(of).ok_or_else(no_entry)?;
+            Ok(Ok(Record::Delivered { parent, of: of.0 }))
         })
     }
 
@@ -303,12 +304,23 @@ impl Session {
         &mut self,
         make: impl FnOnce(&Transcript) -> Result<Record, SessionError>,
     ) -> Result<EntryId, SessionError> {
+        self.append_unless(|transcript, _| make(transcript).map(Ok))
+    }
+
+    /// As [`Self::append`], unless an entry says it already.
+    fn append_unless(
+        &mut self,
+        make: impl FnOnce(&Transcript, &SessionName) -> Result<Result<Record, EntryId>, SessionError>,
+    ) -> Result<EntryId, SessionError> {
         let Self { name, log, transcript } = self;
         let mut locked: Locked<'_> = log.lock()?;
         for payload in locked.catch_up()? {
             take_in(transcript, name, payload.line, &payload.text)?;
         }
-        let record = make(transcript)?;
+        let record = match make(transcript, name)? {
+            Ok(record) => record,
+            Err(said) => return Ok(said),
+        };
         let line = locked.append(&record.to_json())?;
         drop(locked);
         transcript.push(line, record);

@@ -248,7 +248,7 @@ fn acknowledged(store: &Store, session: &SessionName, acks: &[Ack], found: &mut 
         past.lines.into_iter().filter_map(|line| Some((line.line, line.record?))).collect();
     for record in records.values() {
         if let Record::Answer { answer, .. } = record {
-            *found.modes.entry(answer.mode.clone()).or_default() += 1;
+            *found.modes.entry(answer.mode.to_string()).or_default() += 1;
         }
     }
     for ack in acks {

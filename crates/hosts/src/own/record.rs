@@ -1,5 +1,6 @@
 //! The records of a session log, version 1, and their JSON. What a record means is the transcript's business.
 
+use super::line;
 use readproof_core::{
     decide::{Mode, Reason},
     knowledge::{Event, Hunk},
@@ -10,6 +11,7 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Version},
 };
 use serde::{Deserialize, Serialize, de::Error as _};
+use std::borrow::Cow;
 
 /// The version of the records below.
 pub(super) const VERSION: u32 = 1;
@@ -120,13 +122,24 @@ impl Record {
     /// One line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        if let Self::Unknown { parent, raw } = self {
-            let mut object: serde_json::Value = serde_json::from_str(raw).unwrap_or_default();
-            object["parent"] = (*parent).into();
-            return object.to_string();
+        match self {
+            Self::Answer { parent, answer } => line::answer(*parent, answer),
+            Self::Delivered { parent, of } => line::delivered(*parent, *of),
+            Self::Unknown { parent, raw } => {
+                let mut object: serde_json::Value = serde_json::from_str(raw).unwrap_or_default();
+                object["parent"] = (*parent).into();
+                object.to_string()
+            }
+            Self::Open { .. }
+            | Self::Begun { .. }
+            | Self::Change { .. }
+            | Self::Refresh { .. }
+            | Self::Compact { .. }
+            | Self::ContextEdit { .. }
+            | Self::Distrust { .. }
+            // These types have only string keys and finite numbers, so this cannot fail; an empty line would be skipped.
+            | Self::Switch { .. } => serde_json::to_string(self).unwrap_or_default(),
         }
-        // These types have only string keys and finite numbers, so this cannot fail; an empty line would be skipped.
-        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Reads a line; `None` when it is no record at all.
@@ -270,9 +283,9 @@ pub struct Answered {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_program: bool,
     /// How it was answered.
-    pub mode: String,
+    pub mode: Cow<'static, str>,
     /// Why.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// The text of the file; absent for a sensitive one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<Sha>,
@@ -299,9 +312,9 @@ pub struct Answered {
     /// Bytes a plain answer would have had.
     pub plain_bytes: u64,
     /// Id of the line rule.
-    pub rule: String,
+    pub rule: Cow<'static, str>,
     /// Which answers were allowed.
-    pub answers: String,
+    pub answers: Cow<'static, str>,
     /// Limits in force.
     pub limits: LimitsUsed,
     /// When.
@@ -335,8 +348,8 @@ impl Answered {
             offset: asked.0,
             limit: asked.1,
             for_program: shown.reason() == Reason::ForProgram,
-            mode: shown.mode().as_str().to_owned(),
-            reason: shown.reason().as_str().to_owned(),
+            mode: shown.mode().as_str().into(),
+            reason: shown.reason().as_str().into(),
             hash: (!secret).then_some(Sha(shown.version().hash)),
             total: shown.version().total,
             base: shown.base().map(Sha),
@@ -344,11 +357,11 @@ impl Answered {
             lines: lines.map(|lines| (lines.first(), lines.last())),
             end,
             part,
-            block: (!secret).then(|| Block::of(shown.text())),
+            block: (!secret).then(|| Block { sha: Sha(shown.text_hash()), bytes: shown.text().len() as u64 }),
             sent_bytes: shown.text().len() as u64,
             plain_bytes: shown.window().bytes() as u64,
-            rule: LINE_RULE.to_owned(),
-            answers: rules.0.as_str().to_owned(),
+            rule: LINE_RULE.into(),
+            answers: rules.0.as_str().into(),
             limits: rules.1.into(),
             at,
         }

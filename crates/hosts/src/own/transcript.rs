@@ -7,11 +7,9 @@ use readproof_core::{
     scope::Scope,
 };
 use rpds::RedBlackTreeMapSync;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeSet, fmt};
 
+use super::nodes::Nodes;
 use super::record::{Answered, Block, Record};
 
 /// The number of an entry: its line in the log. Prints as `e12`.
@@ -100,16 +98,16 @@ struct Node {
     parent: Option<u64>,
     record: Record,
     state: State,
+    /// The entry that says that its result reached the model.
+    delivered: Option<u64>,
 }
 
 /// The tree.
 pub struct Transcript {
     answers: Answers,
-    nodes: BTreeMap<u64, Node>,
+    nodes: Nodes<Node>,
     leaf: Option<u64>,
     distrusted: bool,
-    /// Results that reached the model, each once, and the entry that says so.
-    delivered: BTreeMap<u64, u64>,
     /// Changes of the tree so far.
     moves: u64,
     /// Events applied so far: what all knowledge has cost.
@@ -121,16 +119,7 @@ impl Transcript {
     /// An empty tree whose knowledge counts as `answers` says.
     #[must_use]
     pub fn new(answers: Answers) -> Self {
-        Self {
-            answers,
-            nodes: BTreeMap::new(),
-            leaf: None,
-            distrusted: false,
-            delivered: BTreeMap::new(),
-            moves: 0,
-            applied: 0,
-            lines: 0,
-        }
+        Self { answers, nodes: Nodes::new(), leaf: None, distrusted: false, moves: 0, applied: 0, lines: 0 }
     }
 
     /// Which answers are allowed.
@@ -192,7 +181,7 @@ impl Transcript {
                 return;
             }
             Record::Switch { to, .. } => {
-                self.leaf = to.filter(|to| self.nodes.contains_key(to));
+                self.leaf = to.filter(|to| self.nodes.contains(*to));
                 self.moves += 1;
                 return;
             }
@@ -206,15 +195,16 @@ impl Transcript {
             | Record::Unknown { parent, .. } => *parent,
         };
         let before = self.state_at(parent);
-        let repeated = if let Record::Delivered { of, .. } = record { self.delivered.contains_key(&of) } else { false };
+        let delivers = if let Record::Delivered { of, .. } = record { Some(of) } else { None };
+        let repeated = delivers.is_some_and(|of| self.is_delivered(of));
         // Said twice, it would make an old text the newest.
         let state = if repeated { before } else { self.after(before, line, &record, parent) };
-        if let (Record::Delivered { of, .. }, false) = (&record, repeated) {
-            self.delivered.insert(*of, line);
+        if let Some(call) = delivers.and_then(|of| self.nodes.get_mut(of)) {
+            call.delivered = call.delivered.or(Some(line));
         }
         // What stands behind something that is not there stands alone: nothing earlier is known of its branch.
-        let is_orphan = parent.is_some_and(|parent| !self.nodes.contains_key(&parent));
-        self.nodes.insert(line, Node { parent, record, state });
+        let is_orphan = parent.is_some_and(|parent| !self.nodes.contains(parent));
+        self.nodes.insert(line, Node { parent, record, state, delivered: None });
         // A result that comes in after the leaf moved elsewhere stands on its own branch and leaves the leaf alone.
         if parent == self.leaf || is_orphan {
             self.leaf = Some(line);
@@ -225,7 +215,7 @@ impl Transcript {
     /// Where the result `of` belongs: behind the leaf while that is on the branch of its call, else behind the call.
     #[must_use]
     pub fn parent_for_result(&self, of: EntryId) -> Option<Option<u64>> {
-        self.nodes.get(&of.0)?;
+        self.nodes.get(of.0)?;
         let on_branch = self.walk(self.leaf).take_while(|(id, _)| *id >= of.0).any(|(id, _)| id == of.0);
         Some(if on_branch { self.leaf } else { Some(of.0) })
     }
@@ -249,7 +239,11 @@ impl Transcript {
     }
 
     fn state_of(&self, entry: Option<u64>) -> Option<&State> {
-        entry.and_then(|id| self.nodes.get(&id)).map(|node| &node.state)
+        entry.and_then(|id| self.nodes.get(id)).map(|node| &node.state)
+    }
+
+    fn is_delivered(&self, call: u64) -> bool {
+        self.nodes.get(call).is_some_and(|node| node.delivered.is_some())
     }
 
     /// From an entry up to the root.
@@ -257,7 +251,7 @@ impl Transcript {
         let mut next = from;
         std::iter::from_fn(move || {
             let id = next?;
-            let node = self.nodes.get(&id)?;
+            let node = self.nodes.get(id)?;
             // A parent always stands before its child; anything else would be a ring.
             next = node.parent.filter(|parent| *parent < id);
             Some((id, node))
@@ -323,7 +317,7 @@ impl Transcript {
 
     /// A result stands on the branch: what it showed counts, if the model sees the block as it was given.
     fn deliver(&mut self, state: &mut State, line: u64, of: u64) {
-        let (event, given, own) = match self.nodes.get(&of).map(|node| &node.record) {
+        let (event, given, own) = match self.nodes.get(of).map(|node| &node.record) {
             Some(Record::Answer { answer, .. }) if answer.for_program => return,
             Some(Record::Answer { answer, .. }) => (answer.event(), answer.block, of),
             Some(Record::Change { changed, .. }) => (changed.event(), None, changed.begun),
@@ -387,7 +381,7 @@ impl Transcript {
         let Some((start, _)) = path.last().filter(|_| path.iter().any(|(id, _)| *id == target)) else {
             return state;
         };
-        let before = self.nodes.get(start).and_then(|node| node.parent);
+        let before = self.nodes.get(*start).and_then(|node| node.parent);
         let mut anew = self.state_at(before);
         anew.edits = state.edits;
         anew.edits.insert_mut(target, block);
@@ -406,13 +400,13 @@ impl Transcript {
     /// The entry of this number.
     #[must_use]
     pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
-        self.nodes.get(&id.0).map(|node| self.listed(id.0, node))
+        self.nodes.get(id.0).map(|node| self.listed(id.0, node))
     }
 
     /// The record of this number.
     #[must_use]
     pub fn record(&self, id: EntryId) -> Option<&Record> {
-        self.nodes.get(&id.0).map(|node| &node.record)
+        self.nodes.get(id.0).map(|node| &node.record)
     }
 
     /// The entries from the root to `leaf`.
@@ -429,23 +423,23 @@ impl Transcript {
     pub fn entries(&self) -> Vec<Entry<'_>> {
         let announced =
             |record: &Record| if let Record::Change { changed, .. } = record { Some(changed.begun) } else { None };
-        let changed: BTreeSet<u64> = self.nodes.values().filter_map(|node| announced(&node.record)).collect();
+        let changed: BTreeSet<u64> = self.nodes.iter_from(0).filter_map(|(_, node)| announced(&node.record)).collect();
         let is_listed =
             |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);
-        let listed = self.nodes.iter().filter(|(id, node)| is_listed(**id, node));
-        listed.map(|(id, node)| self.listed(*id, node)).collect()
+        let listed = self.nodes.iter_from(0).filter(|(id, node)| is_listed(*id, node));
+        listed.map(|(id, node)| self.listed(id, node)).collect()
     }
 
     /// Where an entry is done: for a call, the entry that says its result was delivered.
     #[must_use]
     pub fn settled(&self, id: EntryId) -> EntryId {
-        self.delivered.get(&id.0).map_or(id, |line| EntryId(*line))
+        self.nodes.get(id.0).and_then(|node| node.delivered).map_or(id, EntryId)
     }
 
     /// The number an entry is known by: for a delivered result, that of its call.
     #[must_use]
     pub fn named(&self, id: EntryId) -> EntryId {
-        match self.nodes.get(&id.0).map(|node| &node.record) {
+        match self.nodes.get(id.0).map(|node| &node.record) {
             Some(Record::Delivered { of, .. }) => EntryId(*of),
             _ => id,
         }
@@ -455,9 +449,9 @@ impl Transcript {
     #[must_use]
     pub fn tip(&self, id: EntryId) -> EntryId {
         let mut below = BTreeSet::from([id.0]);
-        for (child, node) in self.nodes.range(id.0 + 1..) {
+        for (child, node) in self.nodes.iter_from(id.0.saturating_add(1)) {
             if node.parent.is_some_and(|parent| below.contains(&parent)) {
-                below.insert(*child);
+                below.insert(child);
             }
         }
         EntryId(below.last().copied().unwrap_or(id.0))
@@ -473,7 +467,7 @@ impl Transcript {
                 Record::Compact { .. } => break,
                 Record::Delivered { of, .. } => {
                     entries += 1;
-                    if let Some(Record::Answer { answer, .. }) = self.nodes.get(of).map(|node| &node.record) {
+                    if let Some(Record::Answer { answer, .. }) = self.nodes.get(*of).map(|node| &node.record) {
                         reads.push(&**answer);
                     }
                 }
@@ -492,7 +486,7 @@ impl Transcript {
     }
 
     fn listed<'a>(&'a self, id: u64, node: &'a Node) -> Entry<'a> {
-        let delivered = self.delivered.contains_key(&id);
+        let delivered = node.delivered.is_some();
         let step = match &node.record {
             Record::Answer { answer, .. } => Step::Read { answer, delivered },
             Record::Begun { path, .. } => Step::Write { path, delivered },

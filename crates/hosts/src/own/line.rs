@@ -1,0 +1,152 @@
+//! The two records that every read appends, written straight into one string: the general serializer takes as long for
+//! them as the system does to append them. The bytes are the serializer's, to which the tests hold them.
+
+use super::record::{Answered, Block, LimitsUsed, Sha};
+
+/// Room for the record of an answer with a name of usual length.
+const ANSWER_BYTES: usize = 768;
+const DELIVERED_BYTES: usize = 64;
+
+/// `{"kind":"answer",…}`.
+pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
+    let Answered { path, offset, limit, for_program, mode, reason, hash, total, base, scope, .. } = answer;
+    let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, at, .. } = answer;
+    let LimitsUsed { answer_lines, answer_bytes, diff_bytes, diff_lines } = *limits;
+
+    let mut line = Line(String::with_capacity(ANSWER_BYTES));
+    line.parent("answer", parent);
+    line.raw(",\"answer\":{\"path\":").text(path);
+    line.optional(",\"offset\":", *offset).optional(",\"limit\":", *limit);
+    if *for_program {
+        line.raw(",\"for_program\":true");
+    }
+    line.raw(",\"mode\":").text(mode).raw(",\"reason\":").text(reason);
+    line.hash(",\"hash\":", *hash).raw(",\"total\":").number((*total).into());
+    line.hash(",\"base\":", *base).raw(",\"scope\":").text(scope);
+    if let Some((first, last)) = *lines {
+        line.raw(",\"lines\":[").number(first.into()).raw(",").number(last.into()).raw("]");
+    }
+    line.raw(if *end { ",\"end\":true" } else { ",\"end\":false" });
+    line.optional(",\"part\":", part.map(u64::from));
+    if let Some(Block { sha, bytes }) = *block {
+        line.raw(",\"block\":{").hash("\"sha\":", Some(sha)).raw(",\"bytes\":").number(bytes).raw("}");
+    }
+    line.raw(",\"sent_bytes\":").number(*sent_bytes).raw(",\"plain_bytes\":").number(*plain_bytes);
+    line.raw(",\"rule\":").text(rule).raw(",\"answers\":").text(answers);
+    line.raw(",\"limits\":{\"answer_lines\":").number(answer_lines.into());
+    line.raw(",\"answer_bytes\":").number(answer_bytes.into()).raw(",\"diff_bytes\":").number(diff_bytes.into());
+    line.raw(",\"diff_lines\":").number(diff_lines.into()).raw("},\"at\":").number(*at).raw("}}");
+    line.0
+}
+
+/// `{"kind":"delivered",…}`.
+pub(super) fn delivered(parent: Option<u64>, of: u64) -> String {
+    let mut line = Line(String::with_capacity(DELIVERED_BYTES));
+    line.parent("delivered", parent);
+    line.raw(",\"of\":").number(of).raw("}");
+    line.0
+}
+
+struct Line(String);
+
+impl Line {
+    fn raw(&mut self, text: &str) -> &mut Self {
+        self.0.push_str(text);
+        self
+    }
+
+    fn parent(&mut self, kind: &str, parent: Option<u64>) {
+        self.raw("{\"kind\":\"").raw(kind).raw("\",\"parent\":");
+        match parent {
+            Some(parent) => self.number(parent),
+            None => self.raw("null"),
+        };
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        let plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+        if plain {
+            return self.raw("\"").raw(text).raw("\"");
+        }
+        // A string can always be written.
+        self.raw(&serde_json::to_string(text).unwrap_or_default())
+    }
+
+    fn number(&mut self, number: u64) -> &mut Self {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        let mut rest = number;
+        loop {
+            at -= 1;
+            digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or_default();
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.raw(str::from_utf8(&digits[at..]).unwrap_or_default())
+    }
+
+    fn optional(&mut self, key: &str, number: Option<u64>) -> &mut Self {
+        match number {
+            Some(number) => self.raw(key).number(number),
+            None => self,
+        }
+    }
+
+    fn hash(&mut self, key: &str, hash: Option<Sha>) -> &mut Self {
+        match hash {
+            Some(Sha(hash)) => {
+                self.raw(key).raw("\"").raw(str::from_utf8(&hash.to_hex()).unwrap_or_default()).raw("\"")
+            }
+            None => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own::Record;
+    use readproof_core::text::ContentHash;
+
+    fn check(record: &Record) {
+        assert_eq!(record.to_json(), serde_json::to_string(record).unwrap());
+    }
+
+    /// Every combination of what may be absent, with texts that need care.
+    #[test]
+    fn the_bytes_are_the_serializers() {
+        let sha = |text: &str| Sha(ContentHash::of(text.as_bytes()));
+        let paths = ["a", "src/ä \u{1f600}.rs", "q\"b\\s\n\t\u{1}\u{7f}\u{2028}", ""];
+        let limits = LimitsUsed { answer_lines: 1, answer_bytes: 0, diff_bytes: u32::MAX, diff_lines: 12_000 };
+        for bits in 0..256_u64 {
+            let on = |bit: u64| bits >> bit & 1 == 1;
+            let path = paths[usize::try_from(bits % 4).unwrap()];
+            let answered = Answered {
+                path: path.to_owned(),
+                offset: on(0).then_some(u64::MAX),
+                limit: on(1).then_some(10),
+                for_program: on(2),
+                mode: "full".into(),
+                reason: path.to_owned().into(),
+                hash: on(3).then(|| sha("a")),
+                total: 9,
+                base: on(4).then(|| sha("b")),
+                scope: "r:1:20".to_owned(),
+                lines: on(5).then_some((1, u32::MAX)),
+                end: on(2),
+                part: on(6).then_some(7),
+                block: on(7).then(|| Block::of("text")),
+                sent_bytes: bits,
+                plain_bytes: 1000 * bits,
+                rule: "lf-1".into(),
+                answers: "held".into(),
+                limits,
+                at: 1_700_000_000_123,
+            };
+            check(&Record::Answer { parent: on(0).then_some(bits), answer: Box::new(answered) });
+            check(&Record::Delivered { parent: on(1).then_some(0), of: bits });
+        }
+    }
+}
