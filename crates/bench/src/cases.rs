@@ -1,6 +1,7 @@
 //! What is measured: reads in one process, as an agent's host would make them, each confirmed as delivered.
 
 use std::{
+    collections::VecDeque,
     fs::{self, File},
     hint::black_box,
     io::Read as _,
@@ -10,12 +11,12 @@ use std::{
 
 use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Engine, Read, Settings};
+use readproof_engine::{Engine, Read, Settings, SmallTexts};
 use tempfile::TempDir;
 
 use crate::{
     Broken,
-    harness::{Samples, Subject, measure},
+    harness::{Samples, Subject, WARM_UP, measure},
     programs,
 };
 
@@ -86,7 +87,15 @@ enum Change {
 }
 
 fn reads(rounds: u32, bytes: usize, change: Change) -> Result<Samples, Broken> {
-    measure(rounds, &mut Reads::new(bytes, change)?)
+    let mut reads = Reads::new(bytes, change)?;
+    if change == Change::NewFile {
+        for round in 0..rounds + WARM_UP {
+            let text = text(bytes, Some(round));
+            fs::write(reads.new_file(round), &text)?;
+            reads.will_store(&text);
+        }
+    }
+    measure(rounds, &mut reads)
 }
 
 struct Reads {
@@ -97,14 +106,19 @@ struct Reads {
     bytes: usize,
     change: Change,
     expected: Mode,
+    /// Where texts are or will be stored, oldest first.
+    objects: VecDeque<PathBuf>,
 }
+
+/// Texts that stay in the store: the base of a diff, and the text it leads to.
+const KEPT: u32 = 2;
 
 impl Reads {
     fn new(bytes: usize, change: Change) -> Result<Self, Broken> {
         let folder = tempfile::tempdir()?;
         let top = folder.path().canonicalize()?;
         let limits = Limits { answer_lines: u32::MAX, answer_bytes: u32::MAX, ..Limits::default() };
-        let settings = Settings { limits, ..Settings::default() };
+        let settings = Settings { limits, small_texts: SmallTexts::Together, ..Settings::default() };
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
         let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?;
         let session = Some(SessionName::parse("bench")?);
@@ -116,11 +130,34 @@ impl Reads {
             Change::NewFile => Mode::Full,
             Change::OneLine => Mode::Diff,
         };
-        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full };
+        let objects = VecDeque::new();
+        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full, objects };
         fs::write(&reads.file, text(bytes, None))?;
         reads.case()?;
         reads.expected = expected;
         Ok(reads)
+    }
+
+    /// Where a text will be stored if it gets a file of its own.
+    fn will_store(&mut self, text: &str) {
+        let name = format!(".readproof/objects/sha256-{}.txt", ContentHash::of(text.as_bytes()));
+        self.objects.push_back(self.folder.path().join(name));
+    }
+
+    /// What earlier rounds stored goes, or every round would take memory that was never used before; on a virtual machine
+    /// that costs many times what it costs to write a file.
+    fn forget(&mut self, round: u32) -> Result<(), Broken> {
+        if round > KEPT
+            && let Some(old) = self.objects.pop_front()
+            && old.exists()
+        {
+            fs::remove_file(old)?;
+        }
+        Ok(())
+    }
+
+    fn new_file(&self, round: u32) -> PathBuf {
+        self.folder.path().join(format!("src/file-{round}.rs"))
     }
 }
 
@@ -129,13 +166,16 @@ impl Subject for Reads {
         match self.change {
             Change::None => {}
             Change::NewFile => {
+                self.file = self.new_file(round);
                 self.request.path = format!("src/file-{round}.rs");
-                self.file = self.folder.path().join(&self.request.path);
-                fs::write(&self.file, text(self.bytes, Some(round)))?;
             }
-            Change::OneLine => fs::write(&self.file, text(self.bytes, Some(round)))?,
+            Change::OneLine => {
+                let text = text(self.bytes, Some(round));
+                fs::write(&self.file, &text)?;
+                self.will_store(&text);
+            }
         }
-        Ok(())
+        if self.change == Change::None { Ok(()) } else { self.forget(round) }
     }
 
     /// Open, `fstat`, read, hash, close.

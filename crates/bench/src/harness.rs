@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::Broken;
 
 /// Rounds that are thrown away: caches and allocators settle.
-const WARM_UP: u32 = 10;
+pub(crate) const WARM_UP: u32 = 10;
 
 /// The times of both sides, in nanoseconds.
 #[derive(Debug, Default)]

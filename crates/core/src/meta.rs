@@ -62,7 +62,7 @@ pub struct RawMeta<'a> {
 impl MetaV1 {
     /// The metadata of an answer; none for a line shown in part, which no scope can say.
     #[must_use]
-    pub fn of(shown: &Shown, path_key: &str, bytes: u64) -> Option<Self> {
+    pub fn of(shown: &Shown<'_>, path_key: &str, bytes: u64) -> Option<Self> {
         if shown.window().part().is_some() {
             return None;
         }

@@ -1,11 +1,7 @@
 //! From a decision to the exact text, and the cutter: what one answer shows, by whole lines. Only this file makes a
 //! [`Shown`], so what is recorded is what was shown.
 
-use alloc::{
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt;
 
 use crate::{
@@ -165,8 +161,8 @@ impl fmt::Display for Notice {
 
 /// An answer as the model gets it, and what it shows of which text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    text: String,
+pub struct Shown<'t> {
+    text: Cow<'t, str>,
     mode: Mode,
     reason: Reason,
     version: Version,
@@ -175,24 +171,28 @@ pub struct Shown {
     notices: Vec<Notice>,
 }
 
-impl Shown {
+impl Shown<'_> {
     /// The answer's text, to the byte.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The answer's text, taken out.
+    /// The answer's text, taken out; `None` when it is all of the file's, which the caller has.
     #[must_use]
-    pub fn into_text(self) -> String {
-        self.text
+    pub fn into_text(self) -> Option<String> {
+        if self.is_whole_file() { None } else { Some(self.text.into_owned()) }
     }
 
-    /// The hash of the answer's text. A plain answer that is the whole file has that file's.
+    /// The hash of the answer's text.
     #[must_use]
     pub fn text_hash(&self) -> ContentHash {
-        let whole = !self.mode.is_derived() && self.window.scope == Scope::Full && self.window.part.is_none();
-        if whole { self.version.hash } else { ContentHash::of(self.text.as_bytes()) }
+        if self.is_whole_file() { self.version.hash } else { ContentHash::of(self.text.as_bytes()) }
+    }
+
+    /// Whether the answer is the file's text to the last byte.
+    fn is_whole_file(&self) -> bool {
+        !self.mode.is_derived() && self.window.scope == Scope::Full && self.window.part.is_none()
     }
 
     /// How it was answered.
@@ -268,20 +268,21 @@ pub fn diff_prefix(diff: &Unified, now: &Text) -> String {
 
 /// The exact answer for a decision.
 #[must_use]
-pub fn render(decision: &Decision, now: &Text, ask: &Ask) -> Shown {
+pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     let window = &ask.window;
-    let text = match (decision.mode, &decision.diff, window.lines) {
-        (Mode::Diff, Some(diff), _) => diff_prefix(diff, now) + &diff.body,
-        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", now.total()),
+    let text: Cow<'t, str> = match (decision.mode, &decision.diff, window.lines) {
+        (Mode::Diff, Some(diff), _) => (diff_prefix(diff, now) + &diff.body).into(),
+        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", now.total()).into(),
         (Mode::UnchangedRange, _, Some(lines)) => {
             let (first, last) = (lines.first(), lines.last());
-            if decision.reason == Reason::SameLines {
+            let marker = if decision.reason == Reason::SameLines {
                 format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
             } else {
                 format!("{MARKER}unchanged in lines {first}-{last} of {}]", now.total())
-            }
+            };
+            marker.into()
         }
-        (Mode::Full | Mode::BaselineFallback | Mode::Diff | Mode::UnchangedRange, _, _) => window.text(now).to_string(),
+        (Mode::Full | Mode::BaselineFallback | Mode::Diff | Mode::UnchangedRange, _, _) => window.text(now).into(),
     };
     Shown {
         notices: notices(decision.mode, &text, window, now.total()),

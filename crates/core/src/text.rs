@@ -153,6 +153,12 @@ impl Text {
         &self.text
     }
 
+    /// All of it, taken out.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.text
+    }
+
     /// The number of lines.
     #[must_use]
     pub fn total(&self) -> u32 {

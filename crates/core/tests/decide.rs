@@ -72,7 +72,7 @@ impl Session {
         self.now = Text::new(now.into());
     }
 
-    fn read(&mut self, call: Call) -> (Choice, Decision, Shown) {
+    fn read(&mut self, call: Call) -> (Choice, Decision, Shown<'static>) {
         let path = PathKey::new("f");
         let ask = Ask::new(&self.now, call.0, call.1, &self.limits).unwrap();
         let choice = choose_base(&self.knowledge, &path, &self.now, &ask, self.answers);
@@ -84,7 +84,8 @@ impl Session {
             }
         };
         let decision = decide(&self.now, &path, &ask, base, &self.limits);
-        let shown = render(&decision, &self.now, &ask);
+        let now: &'static Text = Box::leak(Box::new(self.now.clone()));
+        let shown = render(&decision, now, &ask);
         self.happened(&shown.event(&path));
         self.stored.insert(self.now.hash(), self.now.clone());
         (choice, decision, shown)

@@ -168,12 +168,12 @@ fn invalidations() {
 }
 
 /// The answer to a call about `now`, decided as told.
-fn answer(mode: Mode, now: &str, offset: Option<u64>, limit: Option<u64>, limits: &Limits) -> Shown {
-    let now = Text::new(now.into());
-    let ask = Ask::new(&now, offset, limit, limits).unwrap();
-    let diff = (mode == Mode::Diff).then(|| unified(&Text::new("before\n".into()), &now, "a"));
+fn answer(mode: Mode, now: &str, offset: Option<u64>, limit: Option<u64>, limits: &Limits) -> Shown<'static> {
+    let now: &'static Text = Box::leak(Box::new(Text::new(now.into())));
+    let ask = Ask::new(now, offset, limit, limits).unwrap();
+    let diff = (mode == Mode::Diff).then(|| unified(&Text::new("before\n".into()), now, "a"));
     let base = mode.is_derived().then(|| ContentHash::parse(BASE).unwrap());
-    render(&Decision { mode, reason: Reason::NotHeld, base, diff }, &now, &ask)
+    render(&Decision { mode, reason: Reason::NotHeld, base, diff }, now, &ask)
 }
 
 /// As an edge would print it and read it again.

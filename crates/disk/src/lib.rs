@@ -7,7 +7,6 @@ mod bytes;
 mod fault;
 mod locate;
 mod log;
-mod objects;
 mod replace;
 mod root;
 mod scratch;
@@ -16,16 +15,16 @@ mod snapshot;
 mod store;
 mod temp;
 mod transcript;
-mod upkeep;
 
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use objects::{Loaded, Objects, Put, StoredTexts};
 pub use replace::ReplaceError;
 pub use root::{Root, RootError, find_workspace, is_current_folder};
 pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
-pub use store::{STORE_NAME, Store, StoreError, Usage};
+pub use store::{
+    Leftover, Loaded, Objects, Put, Removed, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
+    is_folder,
+};
 pub use transcript::{Appended, TranscriptError, TranscriptFile};
-pub use upkeep::{Leftover, Removed, Stored, is_folder};

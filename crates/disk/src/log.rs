@@ -29,7 +29,7 @@ use crate::{
     bytes::read_at,
     fault::Fault,
     root::Root,
-    snapshot::{FileKind, MOST_BYTES, Stat},
+    snapshot::{Extent, FileKind, MOST_BYTES},
     store::{Privacy, READ_FLAGS, STORE_NAME, Store, entries},
 };
 
@@ -375,7 +375,9 @@ impl SessionLog {
             return Err(self.damage(line));
         }
         let found = Extent::of(&self.file).map_err(|error| LogError::from_io(&self.session, error))?;
-        if !found.is_in_use() {
+        // Neither deleted nor retired.
+        let is_in_use = found.nlink > 0 && found.mode & 0o200 != 0;
+        if !is_in_use {
             return Err(LogError::Gone { session: self.session.clone() });
         }
         if found.len < self.at {
@@ -437,43 +439,6 @@ fn open_folder(root: &Root) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(&store, "log", flags, Mode::empty())
 }
 
-/// How far a log goes, and whether it still counts.
-struct Extent {
-    len: u64,
-    nlink: u64,
-    mode: u32,
-}
-
-impl Extent {
-    /// Asks for no times: those are then kept exactly, and the next append would have to write the inode for them.
-    #[cfg(target_os = "linux")]
-    fn of(file: &File) -> io::Result<Self> {
-        use rustix::fs::{AtFlags, StatxFlags};
-        let asked = StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::MODE;
-        match rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, asked) {
-            Ok(found) => Ok(Self { len: found.stx_size, nlink: found.stx_nlink.into(), mode: found.stx_mode.into() }),
-            Err(Errno::NOSYS) => Stat::of(file).map(Self::from),
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn of(file: &File) -> io::Result<Self> {
-        Stat::of(file).map(Self::from)
-    }
-
-    /// Neither deleted nor retired.
-    fn is_in_use(&self) -> bool {
-        self.nlink > 0 && self.mode & 0o200 != 0
-    }
-}
-
-impl From<Stat> for Extent {
-    fn from(found: Stat) -> Self {
-        Self { len: found.len, nlink: found.nlink, mode: found.mode }
-    }
-}
-
 fn check_private(session: &SessionName, found: &Metadata) -> Result<(), LogError> {
     let session = session.clone();
     if FileKind::of(found.mode()).is_some() {
@@ -516,7 +481,7 @@ impl Locked<'_> {
             return Err(LogError::from_io(&self.log.session, Errno::ROFS.into()));
         }
         let log = &mut *self.log;
-        if payload.bytes().any(|byte| byte == b'\n' || byte == CANCEL) {
+        if memchr::memchr2(b'\n', CANCEL, payload.as_bytes()).is_some() {
             return Err(LogError::BadPayload { session: log.session.clone() });
         }
         let len = match self.len.take() {

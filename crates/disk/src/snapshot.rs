@@ -74,6 +74,38 @@ impl Stat {
     }
 }
 
+/// How far a file of the store goes, and whether it still has its name.
+pub(crate) struct Extent {
+    pub(crate) len: u64,
+    pub(crate) nlink: u64,
+    pub(crate) mode: u32,
+}
+
+impl Extent {
+    /// Asks for no times: those are then kept exactly, and the next append would have to write the inode for them.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        use rustix::fs::{AtFlags, StatxFlags};
+        let asked = StatxFlags::SIZE | StatxFlags::NLINK | StatxFlags::MODE;
+        match rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, asked) {
+            Ok(found) => Ok(Self { len: found.stx_size, nlink: found.stx_nlink.into(), mode: found.stx_mode.into() }),
+            Err(Errno::NOSYS) => Stat::of(file).map(Self::from),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        Stat::of(file).map(Self::from)
+    }
+}
+
+impl From<Stat> for Extent {
+    fn from(found: Stat) -> Self {
+        Self { len: found.len, nlink: found.nlink, mode: found.mode }
+    }
+}
+
 /// What may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotRules {

@@ -1,11 +1,18 @@
 //! The `.readproof` directory of a workspace: made private, and refused when it is not. Opened beneath the root and never
 //! through a link, because a cloned repository could bring one. Knows the layout; never what is in an object or a log.
 
+mod objects;
+mod packs;
+mod upkeep;
+
+pub use objects::{Loaded, Objects, Put, StoredTexts};
+pub use upkeep::{Leftover, Removed, Stored, is_folder};
+
 use std::{
     fs::File,
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{Arc, atomic::AtomicU64},
+    sync::{Arc, Mutex, atomic::AtomicU64},
 };
 
 use rustix::{
@@ -13,15 +20,8 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{
-    bytes::read_at,
-    fault::Fault,
-    log::SessionName,
-    objects::{Objects, object_hash},
-    root::Root,
-    snapshot::FileKind,
-    temp::Temp,
-};
+use self::packs::Packs;
+use crate::{bytes::read_at, fault::Fault, log::SessionName, root::Root, snapshot::FileKind, temp::Temp};
 
 /// What the directory is called.
 pub const STORE_NAME: &str = ".readproof";
@@ -40,6 +40,18 @@ pub struct Store {
     tmp: OwnedFd,
     log: Arc<OwnedFd>,
     temps: AtomicU64,
+    small_texts: SmallTexts,
+    packs: Mutex<Packs>,
+}
+
+/// How small texts are stored. Both kinds are found whoever stored them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SmallTexts {
+    /// Each in a file of its own: for a program that stores one and ends.
+    #[default]
+    Apart,
+    /// Many to a file, which takes a fraction of the time: for a program that lives long.
+    Together,
 }
 
 /// How much a store holds.
@@ -83,18 +95,23 @@ impl Store {
     /// The stored texts.
     #[must_use]
     pub fn objects(&self) -> Objects<'_> {
-        Objects { objects: self.objects.as_fd(), tmp: self.tmp.as_fd(), temps: &self.temps }
+        let (objects, tmp) = (self.objects.as_fd(), self.tmp.as_fd());
+        Objects { objects, tmp, temps: &self.temps, small_texts: self.small_texts, packs: &self.packs }
+    }
+
+    /// Stores small texts like this from now on.
+    #[must_use]
+    pub fn with_small_texts(self, small_texts: SmallTexts) -> Self {
+        Self { small_texts, ..self }
     }
 
     /// How much is in it; what cannot be looked at is not counted.
     #[must_use]
     pub fn usage(&self) -> Usage {
         let mut usage = Usage::default();
-        for (name, len) in entries(self.objects.as_fd()) {
-            if object_hash(&name).is_some() {
-                usage.objects += 1;
-                usage.object_bytes += len;
-            }
+        for object in self.stored() {
+            usage.objects += 1;
+            usage.object_bytes += object.bytes;
         }
         for (name, len) in entries(self.log.as_fd()) {
             if SessionName::of_file(&name).is_some() {
@@ -136,7 +153,8 @@ impl Store {
             return Ok(None);
         }
         let (objects, tmp, log) = (part("objects")?, part("tmp")?, Arc::new(part("log")?));
-        let store = Self { folder, objects, tmp, log, temps: AtomicU64::new(0) };
+        let (small_texts, packs) = (SmallTexts::default(), Mutex::default());
+        let store = Self { folder, objects, tmp, log, temps: AtomicU64::new(0), small_texts, packs };
         if missing == Missing::Make {
             // The store ignores itself, so that no repository ever carries one.
             store.make(".gitignore", IGNORE_ALL)?;

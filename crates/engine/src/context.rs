@@ -182,7 +182,7 @@ impl Engine {
                 Create::Yes => Some(Store::open(&self.root)?),
                 Create::No => Store::open_existing(&self.root)?,
             };
-            self.store = store.map(|store| (store, create));
+            self.store = store.map(|store| (store.with_small_texts(self.settings.small_texts), create));
         }
         Ok(self.store.as_ref().map(|(store, _)| store))
     }

@@ -152,9 +152,14 @@ fn objects(store: &Store, progress: Progress<'_>) -> Check {
     let says = format!("{} stored texts, {bytes} bytes", stored.len());
     if !damaged.is_empty() {
         let says = format!("{says}; {} damaged: {}", damaged.len(), listed(&damaged));
-        let advice =
-            "delete these files in .readproof/objects; `readproof replay --verify` names the answers they cost";
+        let advice = "delete these files in .readproof/objects, or the `small-` file that holds them; `readproof replay --verify` \
+             names the answers they cost";
         return Check::problem("objects", says, advice);
+    }
+    let packs = store.damaged_packs();
+    if !packs.is_empty() {
+        let says = format!("{says}; what follows in {} is no stored text", packs.join(", "));
+        return Check::warning("objects", says, "run `readproof gc`: it keeps what is good in them");
     }
     if !unreadable.is_empty() {
         let says = format!("{says}; {} could not be read: {}", unreadable.len(), listed(&unreadable));

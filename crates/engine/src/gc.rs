@@ -123,17 +123,12 @@ impl Engine {
     pub fn gc(&mut self, plan: &GcPlan) -> Result<Collected, Error> {
         let mut done = Collected::default();
         let Some(store) = self.store(Create::No)? else { return Ok(done) };
-        for object in &plan.objects {
-            match store.remove_object(object.hash) {
-                Ok(Removed::Done) => {
-                    done.objects += 1;
-                    done.bytes += object.bytes;
-                }
-                // Another was faster.
-                Ok(Removed::Before) => {}
-                Err(error) => done.failed.push(error.to_string()),
-            }
+        let (gone, failed) = store.remove_objects(&plan.objects.iter().map(|object| object.hash).collect());
+        for object in plan.objects.iter().filter(|object| gone.contains(&object.hash)) {
+            done.objects += 1;
+            done.bytes += object.bytes;
         }
+        done.failed.extend(failed.iter().map(ToString::to_string));
         for leftover in &plan.leftovers {
             match store.remove_temporary(leftover) {
                 Ok(Removed::Done) => done.leftovers += 1,

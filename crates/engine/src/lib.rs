@@ -30,6 +30,7 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, Limits},
     path::Bearings,
 };
+pub use readproof_disk::SmallTexts;
 use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 use readproof_hosts::own::Session;
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub struct Settings {
     pub hard_links: HardLinks,
     /// Names that are always plain and never stored.
     pub sensitive: Vec<String>,
+    /// How small texts are stored.
+    pub small_texts: SmallTexts,
 }
 
 impl Default for Settings {
@@ -60,6 +63,7 @@ impl Default for Settings {
             file_bytes: FILE_BYTES,
             hard_links: HardLinks::Allow,
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
+            small_texts: SmallTexts::default(),
         }
     }
 }

@@ -56,7 +56,9 @@ impl Engine {
             match self.record(&mut context, &offer) {
                 Recorded::Moved => {}
                 Recorded::Done { receipt } => {
-                    return Ok(placed.answer(now.as_str().len() as u64, shown, context, receipt));
+                    let answer = offer.answer(context, receipt);
+                    let text = shown.into_text().unwrap_or_else(|| snapshot.text.into_string());
+                    return Ok(Answer { text, ..answer });
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::{Answer, Engine, Error, Receipt, context::Context, place::Placed};
 pub(crate) struct Offer<'a> {
     pub(crate) placed: &'a Placed,
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) shown: &'a Shown,
+    pub(crate) shown: &'a Shown<'a>,
     pub(crate) mark: Option<Mark>,
 }
 
@@ -26,13 +26,15 @@ pub(crate) enum Recorded {
     Done { receipt: Option<Receipt> },
 }
 
-impl Placed {
-    /// What the caller gets.
-    pub(crate) fn answer(&self, bytes: u64, shown: Shown, context: Context, receipt: Option<Receipt>) -> Answer {
+impl Offer<'_> {
+    /// What the caller gets, but for the text itself.
+    pub(crate) fn answer(&self, context: Context, receipt: Option<Receipt>) -> Answer {
+        let shown = self.shown;
         let said = shown.notices().iter().map(ToString::to_string);
         Answer {
+            text: String::new(),
             notices: said.chain(context.notices).collect(),
-            path: self.file.key().to_string(),
+            path: self.placed.file.key().to_string(),
             mode: shown.mode(),
             reason: shown.reason(),
             scope: shown.scope(),
@@ -40,9 +42,8 @@ impl Placed {
             next: shown.window().next().filter(|_| shown.mode() != Mode::Diff),
             total_lines: shown.version().total,
             plain_bytes: shown.window().bytes() as u64,
-            meta: MetaV1::of(&shown, &self.file.absolute(), bytes),
+            meta: MetaV1::of(shown, &self.placed.file.absolute(), self.snapshot.text.as_str().len() as u64),
             receipt,
-            text: shown.into_text(),
         }
     }
 }

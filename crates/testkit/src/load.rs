@@ -3,7 +3,7 @@
 
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, Root, SessionName, Store};
-use readproof_engine::{Change, Engine, Error, Read, Settings, Write};
+use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Write};
 use readproof_hosts::own::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
@@ -166,7 +166,10 @@ pub fn change_from_outside(root: &Path, random: &mut Random) -> Result<(), Broke
 /// When it cannot be opened.
 pub fn open(root: &Path) -> Result<Engine, Broken> {
     let bearings = Bearings { cwd: root.display().to_string(), home: None };
-    Ok(Engine::new(Root::open(root)?, bearings, Settings::default(), Box::new(|| 0))?)
+    // Both ways meet in one store.
+    let small_texts = if std::process::id().is_multiple_of(2) { SmallTexts::Together } else { SmallTexts::Apart };
+    let settings = Settings { small_texts, ..Settings::default() };
+    Ok(Engine::new(Root::open(root)?, bearings, settings, Box::new(|| 0))?)
 }
 
 fn file_name(number: usize) -> String {

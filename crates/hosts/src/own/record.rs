@@ -326,7 +326,7 @@ impl Answered {
     #[must_use]
     pub fn new(
         path: &PathKey,
-        shown: &Shown,
+        shown: &Shown<'_>,
         asked: (Option<u64>, Option<u64>),
         rules: (Answers, Limits),
         at: u64,

@@ -1,12 +1,12 @@
-//! Texts stored under their hash, `objects/sha256-<64hex>.txt`. An object appears whole, by rename, and is verified against
-//! its name on every load; one that is missing or damaged is data, not an error. Never overwrites a good object, never
-//! follows a link.
+//! Texts stored under their hash, `objects/sha256-<64hex>.txt`, or with other small ones in a pack. An object appears whole,
+//! by rename, and is verified against its name on every load; one that is missing or damaged is data, not an error. Never
+//! overwrites a good object, never follows a link.
 
 use std::{
     fs::File,
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::atomic::AtomicU64,
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
 };
 
 use readproof_core::text::{ContentHash, Text};
@@ -15,20 +15,25 @@ use rustix::{
     io::Errno,
 };
 
+use super::{
+    READ_FLAGS, STORE_NAME, SmallTexts, StoreError, open_folder,
+    packs::{Packs, SMALL},
+};
 use crate::{
     bytes::read_at,
     root::Root,
     snapshot::{FileKind, MOST_BYTES},
-    store::{READ_FLAGS, STORE_NAME, StoreError, entries, open_folder},
     temp::{Placed, Temp},
 };
 
 /// The stored texts of one store.
 #[derive(Clone, Copy, Debug)]
 pub struct Objects<'s> {
-    pub(crate) objects: BorrowedFd<'s>,
-    pub(crate) tmp: BorrowedFd<'s>,
-    pub(crate) temps: &'s AtomicU64,
+    pub(super) objects: BorrowedFd<'s>,
+    pub(super) tmp: BorrowedFd<'s>,
+    pub(super) temps: &'s AtomicU64,
+    pub(super) small_texts: SmallTexts,
+    pub(super) packs: &'s Mutex<Packs>,
 }
 
 /// What storing a text did.
@@ -66,6 +71,12 @@ impl Objects<'_> {
     /// # Errors
     /// [`StoreError`] when it cannot be written; nothing is left behind.
     pub fn put(&self, text: &Text) -> Result<Put, StoreError> {
+        if self.small_texts == SmallTexts::Together
+            && text.as_str().len() <= SMALL
+            && let Ok(put) = self.packs().put(self.objects, text)
+        {
+            return Ok(put);
+        }
         let name = object_name(text.hash());
         let there = self.look(&name, text).map_err(|error| failed(&name, error))?;
         if there == There::Fitting {
@@ -86,14 +97,19 @@ impl Objects<'_> {
     /// The text of that hash, verified.
     #[must_use]
     pub fn load(&self, hash: ContentHash) -> Loaded {
-        load_from(self.objects, hash)
+        match load_from(self.objects, hash) {
+            text @ Loaded::Text(_) => text,
+            Loaded::Missing => self.packs().load(self.objects, hash),
+            Loaded::Damaged => match self.packs().load(self.objects, hash) {
+                text @ Loaded::Text(_) => text,
+                Loaded::Missing | Loaded::Damaged => Loaded::Damaged,
+            },
+        }
     }
 
-    /// The hash and length in bytes of everything stored, sorted by hash. Nothing is read or verified.
-    #[must_use]
-    pub fn all(&self) -> Vec<(ContentHash, u64)> {
-        let named = |(name, len): (String, u64)| Some((object_hash(&name)?, len));
-        entries(self.objects).into_iter().filter_map(named).collect()
+    /// What is known of a pack is only where its texts stand, and each is verified: a panic elsewhere spoils nothing.
+    fn packs(&self) -> MutexGuard<'_, Packs> {
+        self.packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn look(&self, name: &str, text: &Text) -> io::Result<There> {

@@ -2,9 +2,11 @@
 //! room there is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     os::fd::{AsFd, BorrowedFd},
     path::Path,
+    sync::{MutexGuard, PoisonError},
 };
 
 use readproof_core::text::ContentHash;
@@ -13,13 +15,12 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{
-    bytes::read_at,
-    log::SessionName,
+use super::packs::Packs;
+use super::{
+    IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names,
     objects::{object_hash, object_name},
-    snapshot::FileKind,
-    store::{IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names},
 };
+use crate::{bytes::read_at, log::SessionName, snapshot::FileKind};
 
 /// One stored text, not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,24 @@ impl Store {
             let Leftover { name, bytes, modified } = file;
             Some(Stored { hash: object_hash(&name)?, bytes, modified })
         };
-        files(self.objects_folder()).into_iter().filter_map(named).collect()
+        let mut all: BTreeMap<ContentHash, Stored> = BTreeMap::new();
+        let apart = files(self.objects_folder()).into_iter().filter_map(named);
+        for stored in self.packs().all(self.objects_folder()).into_iter().chain(apart) {
+            // In both: it goes by the younger.
+            let known = all.entry(stored.hash).or_insert(stored);
+            known.modified = known.modified.max(stored.modified);
+        }
+        all.into_values().collect()
+    }
+
+    /// Files of small texts that hold something else too. What stands behind that is not found; removing mends them.
+    #[must_use]
+    pub fn damaged_packs(&self) -> Vec<String> {
+        self.packs().damaged(self.objects_folder())
+    }
+
+    fn packs(&self) -> MutexGuard<'_, Packs> {
+        self.packs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Temporary files, those of running processes included.
@@ -79,12 +97,25 @@ impl Store {
         files(self.log().as_fd()).into_iter().filter(is_retired).collect()
     }
 
-    /// Removes a stored text. Who needs it later finds it missing and sends plain text; who stores it again makes it anew.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the system does not let it.
-    pub fn remove_object(&self, hash: ContentHash) -> Result<Removed, StoreError> {
-        remove(self.objects_folder(), &object_name(hash), "objects")
+    /// Removes stored texts and mends what held them. Who needs one later finds it missing and sends plain text; who
+    /// stores it again makes it anew. Returns what went, and what failed.
+    #[must_use]
+    pub fn remove_objects(&self, hashes: &BTreeSet<ContentHash>) -> (BTreeSet<ContentHash>, Vec<StoreError>) {
+        let folders = (self.objects_folder(), self.tmp_folder());
+        let (mut gone, mut failed) = (BTreeSet::new(), Vec::new());
+        match self.packs().remove(folders, &self.temps, hashes) {
+            Ok(removed) => gone.extend(removed),
+            Err(error) => failed.push(StoreError::from_io(&format!("{STORE_NAME}/objects"), error)),
+        }
+        for hash in hashes {
+            match remove(self.objects_folder(), &object_name(*hash), "objects") {
+                Ok(Removed::Done) => drop(gone.insert(*hash)),
+                // In a pack, or another was faster.
+                Ok(Removed::Before) => {}
+                Err(error) => failed.push(error),
+            }
+        }
+        (gone, failed)
     }
 
     /// Removes a temporary file by the name [`Store::temporary`] gave it.

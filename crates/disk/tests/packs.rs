@@ -1,0 +1,270 @@
+//! Small texts that share a file: found by everyone, safe under races, honest about damage, mended by removing.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::{PermissionsExt, symlink},
+    path::PathBuf,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use readproof_core::text::{ContentHash, Text};
+use readproof_disk::{Loaded, Put, Root, SmallTexts, Store};
+use rustix::fs::{CWD, FileType, Mode};
+
+struct World {
+    temp: tempfile::TempDir,
+    root: Root,
+}
+
+impl World {
+    fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Root::open(temp.path()).unwrap();
+        Self { temp, root }
+    }
+
+    fn store(&self) -> Store {
+        Store::open(&self.root).unwrap().with_small_texts(SmallTexts::Together)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.temp.path().join(".readproof/objects").join(name)
+    }
+
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.at("")).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn text(content: &str) -> Text {
+    Text::new(content.to_owned())
+}
+
+fn pack_of(text: &Text) -> String {
+    format!("small-{}", &text.hash().to_string()[..1])
+}
+
+fn object_of(text: &Text) -> String {
+    format!("sha256-{}.txt", text.hash())
+}
+
+/// Texts that all go into one pack.
+fn of_one_pack(count: usize) -> Vec<Text> {
+    let first = pack_of(&text("text 0\n"));
+    (0..).map(|n| text(&format!("text {n}\n"))).filter(|text| pack_of(text) == first).take(count).collect()
+}
+
+fn put_all(store: &Store, texts: &[Text]) {
+    for text in texts {
+        assert_eq!(store.objects().put(text).unwrap(), Put::Stored);
+    }
+}
+
+fn found(store: &Store, text: &Text) -> bool {
+    store.objects().load(text.hash()) == Loaded::Text(text.clone())
+}
+
+#[test]
+fn small_texts_share_files_and_come_back_as_they_were() {
+    let world = World::new();
+    let (store, other) = (world.store(), world.store());
+    let contents =
+        ["", "a", "a\r\nb\n", "\u{feff}é", "sha256-\n\n", &"x".repeat(64 * 1024), &"x".repeat(64 * 1024 + 1)];
+    for content in contents {
+        let text = text(content);
+        assert_eq!(store.objects().load(text.hash()), Loaded::Missing);
+        assert_eq!(store.objects().put(&text).unwrap(), Put::Stored);
+        assert_eq!(store.objects().put(&text).unwrap(), Put::Present);
+        assert_eq!(other.objects().put(&text).unwrap(), Put::Present, "another process knows");
+        assert!(found(&store, &text) && found(&other, &text));
+        assert_eq!(store.objects().put_synced(&text).unwrap() == Put::Present, content.len() > 64 * 1024);
+    }
+    let apart = Store::open(&world.root).unwrap();
+    for content in contents {
+        assert!(found(&apart, &text(content)), "one that stores texts apart finds them");
+    }
+    let bytes = contents.iter().map(|content| content.len() as u64).sum();
+    assert_eq!((apart.usage().objects, apart.usage().object_bytes), (7, bytes), "each counts once");
+    assert!(apart.stored().iter().all(|stored| stored.modified > 1_700_000_000_000));
+    assert_eq!(fs::metadata(world.at(&pack_of(&text("a")))).unwrap().permissions().mode() & 0o7777, 0o600);
+}
+
+#[test]
+fn many_append_at_once_and_nothing_is_lost() {
+    let world = World::new();
+    drop(world.store());
+    thread::scope(|scope| {
+        for worker in 0..8 {
+            let world = &world;
+            scope.spawn(move || {
+                let store = world.store();
+                for n in 0..200 {
+                    let own = text(&format!("{worker} {n}\n").repeat(n));
+                    store.objects().put(&own).unwrap();
+                    store.objects().put(&text(&format!("same {n}"))).unwrap();
+                    assert!(found(&store, &own));
+                }
+            });
+        }
+    });
+    let store = world.store();
+    for n in 0..200 {
+        assert!((0..8).all(|worker| found(&store, &text(&format!("{worker} {n}\n").repeat(n)))));
+        assert!(found(&store, &text(&format!("same {n}"))));
+    }
+    assert_eq!(store.damaged_packs(), [""; 0]);
+}
+
+#[test]
+fn an_altered_text_is_damaged_and_an_altered_header_ends_the_pack() {
+    let world = World::new();
+    let texts = of_one_pack(3);
+    put_all(&world.store(), &texts);
+    let path = world.at(&pack_of(&texts[0]));
+    let whole = fs::read(&path).unwrap();
+    let mut ends = Vec::new();
+    for text in &texts {
+        let header = 7 + 64 + " 7 1234567890\n".len();
+        assert!(text.as_str().len() < 10);
+        ends.push(ends.last().unwrap_or(&0) + header + text.as_str().len() + 1);
+    }
+    assert_eq!(ends.last(), Some(&whole.len()));
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let store = world.store();
+        for (n, text) in texts.iter().enumerate() {
+            let loaded = store.objects().load(text.hash());
+            assert!(matches!(&loaded, Loaded::Missing | Loaded::Damaged) || loaded == Loaded::Text(text.clone()));
+            // What stands before the change is there; what stands behind it may be out of reach.
+            assert!(found(&store, text) || at < ends[n], "{at}: {n}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_appended_behind_a_torn_record() {
+    let world = World::new();
+    let texts = of_one_pack(4);
+    put_all(&world.store(), &texts[..2]);
+    let path = world.at(&pack_of(&texts[0]));
+    let whole = fs::read(&path).unwrap();
+    let first = whole.len() / 2;
+    for cut in first..=whole.len() {
+        fs::write(&path, &whole[..cut]).unwrap();
+        let store = world.store();
+        assert!(found(&store, &texts[0]));
+        let is_torn = cut != first && cut != whole.len();
+        assert_eq!(store.damaged_packs().len(), usize::from(is_torn), "{cut}");
+        assert_eq!(found(&store, &texts[1]), cut == whole.len(), "{cut}");
+        store.objects().put(&texts[2]).unwrap();
+        assert!(found(&store, &texts[2]));
+        if is_torn {
+            assert_eq!(fs::read(&path).unwrap(), whole[..cut], "{cut}");
+            assert!(world.files().contains(&object_of(&texts[2])));
+            fs::remove_file(world.at(&object_of(&texts[2]))).unwrap();
+        }
+    }
+    // Removing mends: what is good stays, and the pack grows again.
+    fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let (store, running) = (world.store(), world.store());
+    assert!(found(&running, &texts[0]));
+    assert_eq!(store.remove_objects(&BTreeSet::new()).0.len(), 0);
+    assert_eq!(store.damaged_packs().len(), 0);
+    assert!(found(&store, &texts[0]) && !found(&store, &texts[1]));
+    assert_eq!(running.objects().put(&texts[3]).unwrap(), Put::Stored);
+    assert_eq!(running.objects().put(&texts[0]).unwrap(), Put::Present);
+    assert!(found(&store, &texts[3]) && !world.files().contains(&object_of(&texts[3])));
+}
+
+#[test]
+fn what_is_no_pack_of_ours_is_left_alone() {
+    let one = text("one");
+    let world = World::new();
+    drop(world.store());
+    let (pack, victim) = (world.at(&pack_of(&one)), world.temp.path().join("victim"));
+    let check = |what: &str| {
+        let store = world.store();
+        assert_eq!(store.objects().put(&one).unwrap(), Put::Stored, "{what}");
+        assert!(found(&store, &one), "{what}");
+        assert_eq!(store.stored().len(), 1, "{what}");
+        assert_eq!(fs::read(&victim).unwrap(), b"mine", "{what}");
+        fs::remove_file(world.at(&object_of(&one))).unwrap();
+        fs::remove_dir(&pack).or_else(|_| fs::remove_file(&pack)).unwrap();
+    };
+    fs::write(&victim, "mine").unwrap();
+    symlink(&victim, &pack).unwrap();
+    check("a link");
+    fs::hard_link(&victim, &pack).unwrap();
+    check("another name of a file");
+    rustix::fs::mknodat(CWD, &pack, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    check("a pipe");
+    fs::create_dir(&pack).unwrap();
+    check("a folder");
+    fs::write(&pack, "").unwrap();
+    fs::set_permissions(&pack, fs::Permissions::from_mode(0o620)).unwrap();
+    check("a file that others can write");
+    fs::write(&pack, "something else").unwrap();
+    fs::set_permissions(&pack, fs::Permissions::from_mode(0o600)).unwrap();
+    check("a file of another kind");
+}
+
+#[test]
+fn texts_are_removed_beside_others_that_store() {
+    let world = World::new();
+    let old: Vec<Text> = (0..300).map(|n| text(&format!("old {n}"))).collect();
+    let kept: Vec<Text> = (0..50).map(|n| text(&format!("kept {n}"))).collect();
+    let store = world.store();
+    put_all(&store, &old);
+    put_all(&store, &kept);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..3)
+            .map(|worker| {
+                let world = &world;
+                scope.spawn(move || {
+                    let store = world.store();
+                    for n in 0..400 {
+                        store.objects().put(&text(&format!("new {worker} {n}"))).unwrap();
+                    }
+                })
+            })
+            .collect();
+        // Two who remove, in pieces.
+        for half in 0..2 {
+            let (world, old, done) = (&world, &old, &done);
+            scope.spawn(move || {
+                let store = world.store();
+                let hashes: Vec<ContentHash> = old.iter().skip(half).step_by(2).map(Text::hash).collect();
+                for some in hashes.chunks(10).cycle() {
+                    let (_, failed) = store.remove_objects(&some.iter().copied().collect());
+                    assert!(failed.is_empty(), "{failed:?}");
+                    if done.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+                let (_, failed) = store.remove_objects(&hashes.into_iter().collect());
+                assert!(failed.is_empty(), "{failed:?}");
+            });
+        }
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let store = world.store();
+    assert!(old.iter().all(|text| !found(&store, text)));
+    assert!(kept.iter().all(|text| found(&store, text)));
+    for worker in 0..3 {
+        assert!((0..400).all(|n| found(&store, &text(&format!("new {worker} {n}")))));
+    }
+    assert_eq!(store.usage().objects, 50 + 1200);
+    assert_eq!(fs::read_dir(world.temp.path().join(".readproof/tmp")).unwrap().count(), 0);
+}
