@@ -10,6 +10,8 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Version},
 };
 use serde::{Deserialize, Serialize, de::Error as _};
+use serde_json::value::{RawValue, to_raw_value};
+use std::collections::BTreeMap;
 
 /// The version of the records below.
 pub(super) const VERSION: u32 = 1;
@@ -121,9 +123,12 @@ impl Record {
     #[must_use]
     pub fn to_json(&self) -> String {
         if let Self::Unknown { parent, raw } = self {
-            let mut object: serde_json::Value = serde_json::from_str(raw).unwrap_or_default();
-            object["parent"] = (*parent).into();
-            return object.to_string();
+            let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(raw).unwrap_or_default();
+            fields.extend(to_raw_value(parent).ok().map(|parent| ("parent".to_owned(), parent)));
+            let printed = serde_json::to_string(&fields).unwrap_or_default();
+            // Printed anew, a line with a field twice could come to mean something.
+            let unknown = matches!(Self::parse(&printed), Some(Self::Unknown { .. }));
+            return if unknown { printed } else { serde_json::json!({ "parent": parent }).to_string() };
         }
         // These types have only string keys and finite numbers, so this cannot fail; an empty line would be skipped.
         serde_json::to_string(self).unwrap_or_default()
