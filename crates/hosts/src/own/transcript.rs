@@ -10,6 +10,7 @@ use rpds::RedBlackTreeMapSync;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    ops::Bound,
 };
 
 use super::record::{Answered, Block, Record};
@@ -209,7 +210,9 @@ impl Transcript {
         let repeated = if let Record::Delivered { of, .. } = record { self.delivered.contains_key(&of) } else { false };
         // Said twice, it would make an old text the newest.
         let state = if repeated { before } else { self.after(before, line, &record, parent) };
-        if let (Record::Delivered { of, .. }, false) = (&record, repeated) {
+        if let (Record::Delivered { of, .. }, false) = (&record, repeated)
+            && self.nodes.contains_key(of)
+        {
             self.delivered.insert(*of, line);
         }
         // What stands behind something that is not there stands alone: nothing earlier is known of its branch.
@@ -455,7 +458,7 @@ impl Transcript {
     #[must_use]
     pub fn tip(&self, id: EntryId) -> EntryId {
         let mut below = BTreeSet::from([id.0]);
-        for (child, node) in self.nodes.range(id.0 + 1..) {
+        for (child, node) in self.nodes.range((Bound::Excluded(id.0), Bound::Unbounded)) {
             if node.parent.is_some_and(|parent| below.contains(&parent)) {
                 below.insert(*child);
             }
