@@ -155,6 +155,11 @@ pub enum ApplyError {
 /// # Errors
 /// [`ApplyError`] names the line of the diff that does not fit.
 pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
+    let last = body.split_inclusive('\n').count().max(1);
+    if !body.ends_with('\n') {
+        // Its last line may be cut.
+        return Err(ApplyError::Malformed { line: last });
+    }
     let mut lines = body.split_inclusive('\n').enumerate().map(|(n, line)| (n + 1, line)).peekable();
     for sign in ["--- ", "+++ "] {
         match lines.next() {
@@ -173,6 +178,10 @@ pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
             let bare = lines.next_if(|(_, next)| next.trim_end_matches('\n') == NO_NEWLINE).is_some();
             let text = line.get(1..).ok_or(ApplyError::Malformed { line: at })?;
             let text = if bare { text.strip_suffix('\n').unwrap_or(text) } else { text };
+            if text.is_empty() {
+                // Without an end and without a byte it is no line.
+                return Err(ApplyError::Malformed { line: at });
+            }
             let fits = match line.as_bytes().first() {
                 Some(b' ') => result.take(text) && result.give(text),
                 Some(b'-') => result.take(text),
@@ -184,8 +193,7 @@ pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
             }
         }
     }
-    result.copy_to(before.total());
-    Ok(result.out)
+    if result.copy_to(before.total()) { Ok(result.out) } else { Err(ApplyError::Mismatch { line: last }) }
 }
 
 /// The new text so far, and how many lines of each side are done.
@@ -197,12 +205,16 @@ struct Applied<'a> {
 }
 
 impl Applied<'_> {
-    /// Copies unchanged lines up to this many; `false` when the diff goes backwards or too far.
+    /// Copies unchanged lines up to this many; `false` when the diff goes backwards or too far, or what stands before has
+    /// no end.
     fn copy_to(&mut self, lines: u32) -> bool {
         if lines < self.taken || lines > self.before.total() {
             return false;
         }
         if let Some(copied) = Lines::new(self.taken + 1, lines) {
+            if self.is_open() {
+                return false;
+            }
             self.out.push_str(self.before.slice(copied));
             self.given += copied.count();
             self.taken = lines;
@@ -216,8 +228,12 @@ impl Applied<'_> {
     }
 
     /// A line without an end can only be the last one.
+    fn is_open(&self) -> bool {
+        !self.out.is_empty() && !self.out.ends_with('\n')
+    }
+
     fn give(&mut self, text: &str) -> bool {
-        let open = !self.out.is_empty() && !self.out.ends_with('\n');
+        let open = self.is_open();
         self.given += 1;
         self.out.push_str(text);
         !open
@@ -318,6 +334,14 @@ mod tests {
         refused("--- a\n+++ b\n@@ -9,1 +9,1 @@\n-a\n+b\n", mismatch(3));
         refused("--- a\n+++ b\n@@ -1,2 +1,1 @@\n-a\n+c\n+d\n", mismatch(6));
         refused("--- a\n+++ b\n@@ -0,1 +1,1 @@\n-a\n", malformed(3));
+        // A line without an end before others, one of no bytes, and a diff that may be cut.
+        refused("--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n+x\n\\ No newline at end of file\n", mismatch(6));
+        refused(
+            "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n+x\n\\ No newline at end of file\n@@ -2,1 +2,1 @@\n-b\n+y\n",
+            mismatch(9),
+        );
+        refused("--- a\n+++ b\n@@ -2,0 +3,1 @@\n+\n\\ No newline at end of file\n", malformed(4));
+        refused("--- a\n+++ b\n@@ -2,1 +2,1 @@\n-b\n+x", malformed(5));
     }
 
     #[test]

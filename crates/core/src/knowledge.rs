@@ -120,6 +120,24 @@ impl Event {
     }
 }
 
+/// More lines than any text has, as no file over 1 GiB is read. Below it, no sum of lines exceeds 32 bits.
+const TOO_MANY: u32 = (1 << 30) + 1;
+
+/// Whether a record could be true as far as its numbers go.
+fn is_possible(event: &Event) -> bool {
+    match event {
+        Event::Shown { version, .. }
+        | Event::Same { version, .. }
+        | Event::Told { version, .. }
+        | Event::Diff { version, .. }
+        | Event::Written { version, .. } => version.total < TOO_MANY,
+        Event::Edited { before, after, hunk, .. } => {
+            before.total.max(after.total) < TOO_MANY && hunk.old.last() <= before.total
+        }
+        Event::Refreshed { .. } | Event::Void { .. } | Event::Compacted => true,
+    }
+}
+
 /// A run of old lines and how many lines stand there now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hunk {
@@ -256,6 +274,9 @@ impl Knowledge {
 
     /// Takes in one event that stands at `at`.
     pub fn apply(&mut self, at: Place, event: &Event, answers: Answers) {
+        if let Some(path) = event.path().filter(|_| !is_possible(event)) {
+            return self.void(path);
+        }
         match event {
             Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
             Event::Same { path, base, version, scope, ends } => self.same(at, path, *base, *version, *scope, *ends),

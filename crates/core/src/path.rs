@@ -103,7 +103,7 @@ pub fn candidates(raw: &str, bearings: &Bearings) -> Vec<String> {
 
     // Where the workspace itself has an odd name, that part is right as it is.
     let (here, asked) = match meant.strip_prefix(&bearings.cwd) {
-        Some(asked) if asked.starts_with('/') => (bearings.cwd.as_str(), asked),
+        Some(asked) if asked.is_empty() || asked.starts_with('/') => (bearings.cwd.as_str(), asked),
         _ => ("", meant.as_str()),
     };
     let nfd: String = asked.nfd().collect();
@@ -242,6 +242,9 @@ mod tests {
         let names = ["/it's/\u{e9} PM.d/a'", "/it's/\u{e9} PM.d/a\u{2019}"];
         assert_eq!(candidates("a'", &odd), names);
         assert_eq!(candidates("/it's/\u{e9} PM.d/a'", &odd), names);
+        for here in ["", ".", "a/.."] {
+            assert_eq!(candidates(here, &odd), ["/it's/\u{e9} PM.d"], "{here}");
+        }
     }
 
     #[test]

@@ -884,3 +884,31 @@ fn a_last_line_may_have_had_no_terminator() {
         ("show A1-4; show C6-6", "A1-4@1 C6-6@2"),
     ]);
 }
+
+/// A record can say anything; its sums must not leave 32 bits.
+#[test]
+fn numbers_that_no_text_has_void_the_path() {
+    let path = PathKey::new("x");
+    let version = |total| Version { hash: ContentHash::of(b"a"), total };
+    let edited = |total, first, last, new_count| {
+        let hunk = Hunk { old: Lines::new(first, last).unwrap(), new_count };
+        Event::Edited { path: path.clone(), before: version(total), after: version(total), hunk }
+    };
+    for total in [u32::MAX, u32::MAX - 1, u32::MAX - 2, (1 << 30) + 1] {
+        let whole = Lines::new(1, total);
+        for event in [
+            Event::Shown { path: path.clone(), version: version(total), lines: whole, end: true, part: None },
+            Event::Written { path: path.clone(), version: version(total) },
+            edited(total, total, total, 1),
+        ] {
+            let mut knowledge = Knowledge::default();
+            knowledge.apply(1, &event, Answers::Held);
+            assert_eq!(draw(&knowledge), "", "{event:?}");
+        }
+    }
+    // An edit behind the last line.
+    let mut knowledge = Knowledge::default();
+    knowledge.apply(1, &Event::Written { path: path.clone(), version: version(5) }, Answers::Held);
+    knowledge.apply(2, &edited(5, u32::MAX, u32::MAX, 1), Answers::Held);
+    assert_eq!(draw(&knowledge), "");
+}

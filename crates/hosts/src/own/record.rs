@@ -11,7 +11,8 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Version},
 };
 use serde::{Deserialize, Serialize, de::Error as _};
-use std::borrow::Cow;
+use serde_json::value::{RawValue, to_raw_value};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// The version of the records below.
 pub(super) const VERSION: u32 = 1;
@@ -126,9 +127,12 @@ impl Record {
             Self::Answer { parent, answer } => line::answer(*parent, answer),
             Self::Delivered { parent, of } => line::delivered(*parent, *of),
             Self::Unknown { parent, raw } => {
-                let mut object: serde_json::Value = serde_json::from_str(raw).unwrap_or_default();
-                object["parent"] = (*parent).into();
-                object.to_string()
+                let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(raw).unwrap_or_default();
+                fields.extend(to_raw_value(parent).ok().map(|parent| ("parent".to_owned(), parent)));
+                let printed = serde_json::to_string(&fields).unwrap_or_default();
+                // Printed anew, a line with a field twice could come to mean something.
+                let unknown = matches!(Self::parse(&printed), Some(Self::Unknown { .. }));
+                if unknown { printed } else { serde_json::json!({ "parent": parent }).to_string() }
             }
             Self::Open { .. }
             | Self::Begun { .. }

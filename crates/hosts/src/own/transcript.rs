@@ -449,7 +449,7 @@ impl Transcript {
     #[must_use]
     pub fn tip(&self, id: EntryId) -> EntryId {
         let mut below = BTreeSet::from([id.0]);
-        for (child, node) in self.nodes.iter_from(id.0.saturating_add(1)) {
+        for (child, node) in self.nodes.iter_from(id.0).filter(|(child, _)| *child != id.0) {
             if node.parent.is_some_and(|parent| below.contains(&parent)) {
                 below.insert(child);
             }

@@ -101,8 +101,10 @@ pub(super) fn calls(content: &str, bearings: &Bearings) -> Vec<(Call, Edits)> {
         #[serde(borrow)]
         arguments: Option<&'a RawValue>,
     }
-    let may_call = content.contains("\"toolCall\"")
-        && [Tool::Read, Tool::Write, Tool::Edit].iter().any(|tool| content.contains(tool.as_str()));
+    // A word may be spelt with escapes, though pi itself does not.
+    let may_call = content.contains("\\u")
+        || content.contains("\"toolCall\"")
+            && [Tool::Read, Tool::Write, Tool::Edit].iter().any(|tool| content.contains(tool.as_str()));
     if !may_call {
         return Vec::new();
     }

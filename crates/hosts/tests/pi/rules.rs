@@ -240,6 +240,21 @@ fn own_writes() {
     assert_eq!(s.held("/w/a.txt"), "1-3$", "a read asked for later is newer");
 }
 
+/// A write that is overlooked would leave the old text held.
+#[test]
+fn a_call_counts_however_its_words_are_spelt() {
+    for (kind, tool) in [("toolCall", "writ\\u0065"), ("tool\\u0043all", "write"), ("\\u0074oolCall", "\\u0077rite")] {
+        let mut s = Session::new();
+        let read = s.read("a.txt", ABC);
+        let call =
+            format!(r#"{{"type":"{kind}","id":"1","name":"{tool}","arguments":{{"path":"a.txt","content":"x"}}}}"#);
+        let message = format!(r#"{{"role":"assistant","content":[{call}]}}"#);
+        s.raw(&format!(r#"{{"type":"message","id":"m","parentId":"{read}","message":{message}}}"#));
+        s.leaf = Some("m".to_owned());
+        assert_eq!(s.held("/w/a.txt"), "", "{kind} {tool}");
+    }
+}
+
 #[test]
 fn two_changes_of_a_file_in_one_message_say_nothing() {
     let mut s = Session::new();
