@@ -28,4 +28,4 @@ pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{STORE_NAME, Store, StoreError, Usage};
 pub use transcript::{Appended, TranscriptError, TranscriptFile};
-pub use upkeep::{Leftover, Removed, Stored, is_folder};
+pub use upkeep::{Leftover, Removed, RetiredLog, Stored, is_folder};

@@ -31,6 +31,7 @@ use crate::{
     root::Root,
     snapshot::{FileKind, MOST_BYTES},
     store::{Privacy, READ_FLAGS, STORE_NAME, Store, entries},
+    upkeep::RetiredLog,
 };
 
 /// How often a lock is tried, one millisecond apart. An append takes microseconds.
@@ -137,6 +138,8 @@ pub struct SessionLog {
     lines: u64,
     torn: u64,
     damaged: Option<u64>,
+    /// Out of use, and opened as evidence.
+    is_retired: bool,
 }
 
 impl SessionLog {
@@ -221,7 +224,25 @@ impl SessionLog {
             lines: 0,
             torn: 0,
             damaged: None,
+            is_retired: false,
         })
+    }
+
+    /// Opens a log that was put aside, to look at it: it takes no more lines.
+    ///
+    /// # Errors
+    /// [`LogError`] when it is no private regular file.
+    pub fn open_retired(store: &Store, retired: &RetiredLog) -> Result<Self, LogError> {
+        let name = retired.to_string();
+        let session = &retired.session;
+        let file = match rustix::fs::openat(store.log().as_fd(), &name, READ_FLAGS, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(Errno::NXIO | Errno::ISDIR | Errno::LOOP) => {
+                return Err(LogError::NotAFile { session: session.clone() });
+            }
+            Err(errno) => return Err(LogError::from_io(session, errno.into())),
+        };
+        Ok(Self { is_retired: true, ..Self::fresh(store, session, file, None)? })
     }
 
     /// Opened only to look at it, as its file system cannot be written.
@@ -377,7 +398,7 @@ impl SessionLog {
             return Err(self.damage(line));
         }
         let found = self.file.metadata().map_err(|error| LogError::from_io(&self.session, error))?;
-        if !is_in_use(&found) {
+        if !self.is_retired && !is_in_use(&found) {
             return Err(LogError::Gone { session: self.session.clone() });
         }
         if found.len() < self.at {

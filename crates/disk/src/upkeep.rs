@@ -2,6 +2,7 @@
 //! room there is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
 
 use std::{
+    fmt,
     fs::{self, File},
     os::fd::{AsFd, BorrowedFd},
     path::Path,
@@ -43,6 +44,29 @@ pub struct Leftover {
     pub modified: u64,
 }
 
+/// A log that was put aside because it missed something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RetiredLog {
+    /// Whose it was.
+    pub session: SessionName,
+    /// Which of them.
+    pub number: u32,
+}
+
+impl RetiredLog {
+    fn of_file(name: &str) -> Option<Self> {
+        let (log, number) = name.rsplit_once(".retired-")?;
+        let retired = Self { session: SessionName::of_file(log)?, number: number.parse().ok()? };
+        (retired.to_string() == name).then_some(retired)
+    }
+}
+
+impl fmt::Display for RetiredLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.log.retired-{}", self.session, self.number)
+    }
+}
+
 /// What removing came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
@@ -69,14 +93,13 @@ impl Store {
         files(self.tmp_folder())
     }
 
-    /// Logs that were put aside because they missed something.
+    /// Logs that were put aside because they missed something, by session and number.
     #[must_use]
-    pub fn retired(&self) -> Vec<Leftover> {
-        let is_retired = |file: &Leftover| {
-            let (log, number) = file.name.split_once(".retired-").unwrap_or_default();
-            SessionName::of_file(log).is_some() && number.parse::<u32>().is_ok()
-        };
-        files(self.log().as_fd()).into_iter().filter(is_retired).collect()
+    pub fn retired(&self) -> Vec<RetiredLog> {
+        let mut found: Vec<RetiredLog> =
+            names(self.log().as_fd()).iter().filter_map(|name| RetiredLog::of_file(name)).collect();
+        found.sort_unstable();
+        found
     }
 
     /// Removes a stored text. Who needs it later finds it missing and sends plain text; who stores it again makes it anew.

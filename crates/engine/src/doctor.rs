@@ -212,7 +212,7 @@ fn left_behind(store: &Store, now: u64) -> Check {
         advice.push("`readproof gc` removes temporary files".to_owned());
     }
     if !retired.is_empty() {
-        let names: Vec<&str> = retired.iter().take(LISTED).map(|log| log.name.as_str()).collect();
+        let names: Vec<String> = retired.iter().take(LISTED).map(ToString::to_string).collect();
         says.push(format!("{} logs put aside because they missed an answer: {}", retired.len(), names.join(", ")));
         advice.push(
             "logs put aside are evidence only: delete them in .readproof/log when you are done with them".to_owned(),

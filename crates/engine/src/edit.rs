@@ -69,6 +69,10 @@ impl Engine {
         } else {
             let version = |text: &Text| (Sha(text.hash()), text.total());
             if let Some((store, _)) = &self.store {
+                if let Some(before) = &plan.before {
+                    // So that the edit can be replayed; without it that is only said to be impossible.
+                    let _ = store.objects().put(before);
+                }
                 store.objects().put_synced(&plan.after)?;
             }
             Changed {

@@ -21,7 +21,7 @@ pub use error::Error;
 pub use gc::{Collected, GcPlan, GcRules, Needed};
 pub use pi_session::{PiFile, PiSession, PiSpan, PiView, pi_session};
 pub use readproof_hosts::own::{EntryId, Step};
-pub use replay::{Finding, Replayed, Unverifiable, Wrong};
+pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use status::{FileStatus, SessionStatus, Status};

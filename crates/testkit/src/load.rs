@@ -3,7 +3,7 @@
 
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, Root, SessionName, Store};
-use readproof_engine::{Change, Engine, Error, Read, Settings, Write};
+use readproof_engine::{Change, Engine, Error, Read, Settings, Unverifiable, Write};
 use readproof_hosts::own::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
@@ -192,7 +192,11 @@ pub struct InOrder {
     pub objects: u64,
     /// Answers that came out again.
     pub replayed: u64,
-    /// Answers whose text is gone.
+    /// Own writes that led from text to text as recorded.
+    pub written: u64,
+    /// Own writes that were announced and whose outcome is not recorded.
+    pub unfinished: u64,
+    /// Answers and writes whose text is gone.
     pub unverifiable: u64,
     /// Answers by decision.
     pub modes: BTreeMap<String, u64>,
@@ -219,7 +223,10 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
             return Err(format!("{} {:?}: {}", session.session, wrong.entry, wrong.what).into());
         }
         found.replayed += session.verified;
-        found.unverifiable += session.unverifiable.len() as u64;
+        found.written += session.written;
+        let unfinished = session.unverifiable.iter().filter(|open| open.what == Unverifiable::Unfinished).count();
+        found.unfinished += unfinished as u64;
+        found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }
     let Some(store) = Store::open_existing(&Root::open(root)?)? else {
         // Killed before there was one; then nothing can have been acknowledged.

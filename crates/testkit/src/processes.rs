@@ -206,6 +206,8 @@ impl InOrder {
         self.acknowledged += other.acknowledged;
         self.objects += other.objects;
         self.replayed += other.replayed;
+        self.written += other.written;
+        self.unfinished += other.unfinished;
         self.unverifiable += other.unverifiable;
         self.torn += other.torn;
         for (mode, count) in &other.modes {

@@ -1,7 +1,7 @@
 //! A session log as evidence: every line that can be read, and why reading stopped. Takes no part in the session and
 //! changes nothing.
 
-use readproof_disk::{Create, LogError, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LogError, RetiredLog, SessionLog, SessionName, Store};
 
 use super::record::Record;
 
@@ -31,12 +31,23 @@ impl Past {
     /// # Errors
     /// When it cannot be opened.
     pub fn read(store: &Store, name: &SessionName) -> Result<Option<Self>, LogError> {
-        let Some(mut log) = SessionLog::open(store, name, Create::No)? else { return Ok(None) };
+        Ok(SessionLog::open(store, name, Create::No)?.map(Self::of))
+    }
+
+    /// Reads a log that was put aside.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn read_retired(store: &Store, retired: &RetiredLog) -> Result<Self, LogError> {
+        SessionLog::open_retired(store, retired).map(Self::of)
+    }
+
+    fn of(mut log: SessionLog) -> Self {
         let mut payloads = Vec::new();
         let broken = log.catch_up_into(&mut payloads).err();
         let read =
             |payload: readproof_disk::Payload| PastLine { line: payload.line, record: Record::parse(&payload.text) };
-        Ok(Some(Self { lines: payloads.into_iter().map(read).collect(), torn: log.torn(), broken }))
+        Self { lines: payloads.into_iter().map(read).collect(), torn: log.torn(), broken }
     }
 
     /// Whether a later program wrote it.

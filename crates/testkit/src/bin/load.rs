@@ -99,7 +99,9 @@ fn together(numbers: &Numbers, beside: Beside) -> Result<(), Broken> {
 fn print(found: &InOrder) {
     println!("{} acknowledged entries, all in their logs; {} torn writes", found.acknowledged, found.torn);
     println!("{} objects, none altered", found.objects);
-    println!("{} answers replayed, none wrong; {} unverifiable", found.replayed, found.unverifiable);
+    let (replayed, written) = (found.replayed, found.written);
+    println!("{replayed} answers and {written} writes replayed, none wrong; {} unverifiable", found.unverifiable);
+    println!("{} writes announced and never recorded as done", found.unfinished);
     let modes: Vec<String> = found.modes.iter().map(|(mode, count)| format!("{mode} {count}")).collect();
     println!("answers: {}", modes.join(", "));
 }
