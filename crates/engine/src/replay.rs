@@ -229,7 +229,7 @@ impl Engine {
                 Ok(None) => {}
                 Err(error) => {
                     let mut report = Report::new(name, None);
-                    report.log_is_wrong(error);
+                    report.log_is_wrong(error, false);
                     replayed.push(report.0);
                 }
             }
@@ -250,7 +250,7 @@ fn replay_retired(store: &Store, log: RetiredLog) -> Replayed {
     match past {
         Ok(past) => replay_log(store, report, past),
         Err(error) => {
-            report.log_is_wrong(error);
+            report.log_is_wrong(error, true);
             report.0
         }
     }
@@ -269,16 +269,17 @@ impl Report {
     }
 
     /// The log in use must be whole; one that was put aside may have been for that very reason.
-    fn log_is_wrong(&mut self, error: LogError) {
-        let what = match (self.0.retired, error) {
-            (None, error) => {
-                self.0.wrong.push(Finding { about: About::Log, entry: None, path: None, what: Wrong::Log(error) });
-                return;
-            }
-            (Some(_), LogError::Damaged { line, .. }) => format!("it is damaged at line {line}"),
-            (Some(_), error) => error.to_string(),
-        };
-        self.unverifiable(None, Unverifiable::PutAside(what));
+    fn log_is_wrong(&mut self, error: LogError, put_aside: bool) {
+        if put_aside {
+            let damage = if let LogError::Damaged { line, .. } = error {
+                Some(format!("it is damaged at line {line}"))
+            } else {
+                None
+            };
+            self.unverifiable(None, Unverifiable::PutAside(damage.unwrap_or_else(|| error.to_string())));
+        } else {
+            self.0.wrong.push(Finding { about: About::Log, entry: None, path: None, what: Wrong::Log(error) });
+        }
     }
 
     fn settle(&mut self, about: About, entry: u64, path: &str, outcome: Result<(), Miss>) {
@@ -338,7 +339,8 @@ fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
     }
     report.0.unverifiable.sort_by_key(|finding| finding.entry);
     if let Some(error) = past.broken {
-        report.log_is_wrong(error);
+        let put_aside = past.out_of_use || report.0.retired.is_some();
+        report.log_is_wrong(error, put_aside);
     }
     report.0
 }
