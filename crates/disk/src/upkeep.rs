@@ -10,7 +10,7 @@ use std::{
 
 use readproof_core::text::ContentHash;
 use rustix::{
-    fs::{AtFlags, Mode},
+    fs::{Access, AtFlags, Mode},
     io::Errno,
 };
 
@@ -18,8 +18,9 @@ use crate::{
     bytes::read_at,
     log::SessionName,
     objects::{object_hash, object_name},
+    root::Root,
     snapshot::FileKind,
-    store::{IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names},
+    store::{IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names, open_folder},
 };
 
 /// One stored text, not read.
@@ -118,11 +119,15 @@ impl Store {
         remove(self.tmp_folder(), &leftover.name, "tmp")
     }
 
-    /// The bytes this user can still write where the store lies; `None` when the system does not say.
+    /// Why nothing can be kept in it, as far as the system says without trying: read-only, or permissions.
     #[must_use]
-    pub fn free_bytes(&self) -> Option<u64> {
-        let found = rustix::fs::fstatvfs(self.objects_folder()).ok()?;
-        found.f_bavail.checked_mul(found.f_frsize)
+    pub fn refuses(&self) -> Option<StoreError> {
+        let parts = [(self.objects_folder(), "objects"), (self.tmp_folder(), "tmp"), (self.log().as_fd(), "log")];
+        parts.into_iter().find_map(|(folder, part)| {
+            let wanted = Access::WRITE_OK | Access::EXEC_OK;
+            let refused = rustix::fs::accessat(folder, ".", wanted, AtFlags::EACCESS).err()?;
+            Some(StoreError::from_io(&format!("{STORE_NAME}/{part}"), refused.into()))
+        })
     }
 
     /// Whether git ignores the store, as it was made to.
@@ -131,6 +136,16 @@ impl Store {
         let opened = rustix::fs::openat(self.folder(), ".gitignore", READ_FLAGS, Mode::empty());
         let bytes = opened.ok().and_then(|fd| read_at(&File::from(fd), 0, 16).ok());
         bytes.is_some_and(|bytes| bytes == IGNORE_ALL.as_bytes())
+    }
+}
+
+impl Root {
+    /// The bytes this user can still write where the store lies, or would lie; `None` when the system does not say.
+    #[must_use]
+    pub fn free_bytes(&self) -> Option<u64> {
+        let store = open_folder(self.dir.as_fd(), STORE_NAME);
+        let found = store.and_then(rustix::fs::fstatvfs).or_else(|_| rustix::fs::fstatvfs(&self.dir)).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
     }
 }
 
