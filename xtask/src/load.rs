@@ -1,5 +1,5 @@
-//! `cargo xtask crash` and `cargo xtask processes`: the testkit's `load` program at any length, in release. Knows none of
-//! their options.
+//! `cargo xtask crash`, `processes`, `fulldisk`, `readonly` and `clock`: the testkit's `load` program at any length, in
+//! release. Knows none of their options.
 
 use std::path::Path;
 
@@ -13,6 +13,21 @@ pub(crate) fn crash(root: &Path, arguments: &[String]) -> Result<(), Failure> {
 /// Many processes on one store.
 pub(crate) fn processes(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     run(root, "processes", arguments)
+}
+
+/// A disk that fills up.
+pub(crate) fn fulldisk(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, "fulldisk", arguments)
+}
+
+/// A disk that cannot be written for a while.
+pub(crate) fn readonly(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, "readonly", arguments)
+}
+
+/// A clock that jumps.
+pub(crate) fn clock(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, "clock", arguments)
 }
 
 fn run(root: &Path, command: &str, arguments: &[String]) -> Result<(), Failure> {

@@ -74,6 +74,24 @@ const COMMANDS: &[Command] = &[
         run: load::processes,
     },
     Command {
+        name: "fulldisk",
+        arguments: "[--rounds N] [--processes N] [--steps N] [--seed S]",
+        about: "the store on a small disk that fills up and is freed, with kills: the text always comes, nothing is lost",
+        run: load::fulldisk,
+    },
+    Command {
+        name: "readonly",
+        arguments: "[--rounds N] [--processes N] [--steps N] [--seed S]",
+        about: "the store on a disk that cannot be written for a while: the text comes, no edit is made, then all works",
+        run: load::readonly,
+    },
+    Command {
+        name: "clock",
+        arguments: "[--steps N] [--seed S]",
+        about: "a script with and without jumps of the clock and of files' times: every answer is the same",
+        run: load::clock,
+    },
+    Command {
         name: "bench",
         arguments: "[--json] [--check] [--rounds N] [CASE…]",
         about: "how long a read takes against the floor, in release; all arguments are passed on",

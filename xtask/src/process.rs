@@ -39,3 +39,14 @@ pub(crate) fn has_subcommand(folder: &Path, name: &str) -> bool {
         .status()
         .is_ok_and(|status| status.success())
 }
+
+/// Whether a file system can be mounted where nobody else sees it; some tests need that.
+pub(crate) fn may_mount() -> bool {
+    Command::new("unshare")
+        .args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/tmp"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}

@@ -64,6 +64,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
         passed.push(took);
     }
     println!("{}all {} steps passed in {}", summary(&steps, &passed, None), steps.len(), seconds(begin.elapsed()));
+    if !process::may_mount() {
+        println!(
+            "NOTE: nothing can be mounted here (`unshare -rm mount`), so NO REAL FULL OR READ-ONLY DISK was tried"
+        );
+    }
     Ok(())
 }
 

@@ -37,7 +37,7 @@ pub(crate) enum Command {
     /// List sessions, show one's tree, and move in it
     #[command(subcommand)]
     Session(SessionCommand),
-    /// Re-run every recorded answer from stored texts and compare it, byte for byte, with what was recorded
+    /// Re-run every recorded answer and write from stored texts and compare it, byte for byte, with what was recorded
     Replay(ReplayArgs),
     /// Remove stored texts by age and total size; none that a session could still need, unless forced
     Gc(GcArgs),

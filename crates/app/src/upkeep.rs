@@ -2,7 +2,9 @@
 //! nothing: what is right, removable or wrong is the engine's to say.
 
 use readproof_disk::SessionName;
-use readproof_engine::{Check, Clock, Collected, Engine, Error, Finding, GcPlan, GcRules, Health, Needed, Replayed};
+use readproof_engine::{
+    About, Check, Clock, Collected, Engine, Error, Finding, GcPlan, GcRules, Health, Needed, Replayed,
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -32,8 +34,9 @@ pub(crate) fn replay(engine: &mut Engine, args: &ReplayArgs, json: bool) -> Resu
 
 fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
     fn finding<W: Display>(finding: &Finding<W>, code: &str) -> Value {
-        let entry = finding.entry.map(|entry| entry.to_string());
-        json!({"entry": entry, "path": finding.path, "code": code, "message": finding.what.to_string()})
+        let (about, entry) = (finding.about.as_str(), finding.entry.map(|entry| entry.to_string()));
+        let message = finding.what.to_string();
+        json!({"about": about, "entry": entry, "path": finding.path, "code": code, "message": message})
     }
     let sessions: Vec<Value> = replayed
         .iter()
@@ -42,8 +45,11 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
             let open: Vec<Value> = session.unverifiable.iter().map(|f| finding(f, f.what.code())).collect();
             json!({
                 "session": session.session.to_string(),
-                "answers": session.answers(),
+                "retired": session.retired,
+                "answers": session.looked_at(About::Answer),
                 "verified": session.verified,
+                "writes": session.looked_at(About::Write),
+                "verified_writes": session.written,
                 "torn": session.torn,
                 "unverifiable": open,
                 "wrong": wrong,
@@ -53,21 +59,30 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
     json!({"ok": ok, "sessions": sessions})
 }
 
+/// The session, or the log of it that was put aside.
+fn log_name(replayed: &Replayed) -> String {
+    let session = &replayed.session;
+    replayed.retired.map_or_else(|| session.to_string(), |number| format!("{session}.log.retired-{number}"))
+}
+
 fn replay_text(replayed: &[Replayed]) -> String {
     if replayed.is_empty() {
         return "there are no sessions in this workspace".to_owned();
     }
     let mut out = String::new();
     for session in replayed {
-        let (open, wrong) = (session.unverifiable.len(), session.wrong.len());
+        let open = |writes: bool| session.unverifiable.iter().filter(|f| (f.about == About::Write) == writes).count();
+        let wrong = |writes: bool| session.wrong.iter().filter(|f| (f.about == About::Write) == writes).count();
+        let tally =
+            |verified, writes| format!("{verified} verified, {} unverifiable, {} wrong", open(writes), wrong(writes));
+        let answers = session.looked_at(About::Answer);
         // Writing to a `String` cannot fail, here and below.
-        let _ = writeln!(
-            out,
-            "{:<24} {} answers: {} verified, {open} unverifiable, {wrong} wrong",
-            session.session.to_string(),
-            session.answers(),
-            session.verified
-        );
+        let _ = write!(out, "{:<24} {answers} answers: {}", log_name(session), tally(session.verified, false));
+        match session.looked_at(About::Write) {
+            0 => {}
+            writes => drop(write!(out, "; {writes} writes: {}", tally(session.written, true))),
+        }
+        out.push('\n');
     }
     for session in replayed {
         findings(&mut out, "WRONG", session, &session.wrong);
@@ -79,13 +94,14 @@ fn replay_text(replayed: &[Replayed]) -> String {
 }
 
 fn findings<W: Display>(out: &mut String, word: &str, session: &Replayed, findings: &[Finding<W>]) {
+    let name = log_name(session);
     for finding in findings.iter().take(LISTED) {
         let entry = finding.entry.map_or("log".to_owned(), |entry| entry.to_string());
         let path = finding.path.as_ref().map_or(String::new(), |path| format!(" {}", printable(path)));
-        let _ = writeln!(out, "{word}: {} {entry}{path}: {}", session.session, finding.what);
+        let _ = writeln!(out, "{word}: {name} {entry}{path}: {}", finding.what);
     }
     if findings.len() > LISTED {
-        let _ = writeln!(out, "{word}: {} and {} more", session.session, findings.len() - LISTED);
+        let _ = writeln!(out, "{word}: {name} and {} more", findings.len() - LISTED);
     }
 }
 

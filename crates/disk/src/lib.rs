@@ -24,7 +24,7 @@ pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{
-    Leftover, Loaded, Objects, Put, Removed, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
-    is_folder,
+    Leftover, Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored,
+    StoredTexts, Usage, is_folder,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile};

@@ -30,11 +30,14 @@ use crate::{
     fault::Fault,
     root::Root,
     snapshot::{Extent, FileKind, MOST_BYTES},
-    store::{Privacy, READ_FLAGS, STORE_NAME, Store, entries},
+    store::{Privacy, READ_FLAGS, RetiredLog, STORE_NAME, Store, entries},
 };
 
 /// How often a lock is tried, one millisecond apart. An append takes microseconds.
 const LOCK_TRIES: u32 = 1000;
+
+/// Far more than a header has: a log with a second line has it within these.
+const HEADER_BYTES: u64 = 64 * 1024;
 
 /// What a writer puts around the length of a torn tail before it ends that line: U+0018, CANCEL. Payloads cannot hold it,
 /// and one altered byte cannot make two of it, so a line sealed like that is a fragment and nothing else.
@@ -139,6 +142,8 @@ pub struct SessionLog {
     lines: u64,
     torn: u64,
     damaged: Option<u64>,
+    /// Only looked at, whether it is in use or not.
+    is_evidence: bool,
 }
 
 impl SessionLog {
@@ -224,7 +229,41 @@ impl SessionLog {
             lines: 0,
             torn: 0,
             damaged: None,
+            is_evidence: false,
         })
+    }
+
+    /// Opens the log of a session as evidence: it is only read, even if it was just taken out of use. `None`: there is none.
+    ///
+    /// # Errors
+    /// [`LogError`] when it is no private regular file.
+    pub fn look(store: &Store, session: &SessionName) -> Result<Option<Self>, LogError> {
+        Self::evidence(store, session, &format!("{session}.log"))
+    }
+
+    /// Opens a log that was put aside, likewise.
+    ///
+    /// # Errors
+    /// [`LogError`] when it is no private regular file, or gone.
+    pub fn look_at_retired(store: &Store, retired: &RetiredLog) -> Result<Self, LogError> {
+        let gone = || LogError::Gone { session: retired.session.clone() };
+        Self::evidence(store, &retired.session, &retired.to_string())?.ok_or_else(gone)
+    }
+
+    fn evidence(store: &Store, session: &SessionName, name: &str) -> Result<Option<Self>, LogError> {
+        let file = match rustix::fs::openat(store.log().as_fd(), name, READ_FLAGS, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::NXIO) => return Err(LogError::NotAFile { session: session.clone() }),
+            Err(errno) => return Err(LogError::from_io(session, errno.into())),
+        };
+        Ok(Some(Self { is_evidence: true, ..Self::fresh(store, session, file, None)? }))
+    }
+
+    /// Whether it was taken out of use: it missed something, and no session relies on it.
+    #[must_use]
+    pub fn is_out_of_use(&self) -> bool {
+        Extent::of(&self.file).is_ok_and(|found| !is_in_use(found.nlink, found.mode))
     }
 
     /// Which file this is.
@@ -331,30 +370,34 @@ impl SessionLog {
     }
 
     /// Takes the log of a session out of use, for every process that has it open too: it missed something that happened,
-    /// so what it says last is no longer true. It is kept as evidence under another name, and the session begins anew.
-    /// Works on a store that is otherwise refused, and needs no room on the disk. `None`: there was no log.
+    /// so what it says last is no longer true. It is kept as evidence under another name, unless it says nothing, and the
+    /// session begins anew. Works on a store that is otherwise refused, and needs no room on the disk. `None`: nothing was
+    /// kept.
     ///
     /// # Errors
     /// [`LogError`] when the system does not let it.
     pub fn retire(root: &Root, session: &SessionName) -> Result<Option<String>, LogError> {
         let fail = |errno: Errno| LogError::from_io(session, errno.into());
         let folder = match open_folder(root) {
-            Ok(folder) => folder,
+            Ok(folder) => File::from(folder),
             Err(Errno::NOENT) => return Ok(None),
             Err(errno) => return Err(fail(errno)),
         };
+        // One at a time, or one process would mark a log and another rename the next of that name, which is in use.
+        let _ = locked(&folder);
         let name = format!("{session}.log");
         let at = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-        let missing = |result: Result<(), Errno>| match result {
-            Err(Errno::NOENT) => Ok(false),
-            other => other.map(|()| true),
-        };
-        if !missing(rustix::fs::statat(&folder, &name, at).map(drop)).map_err(fail)? {
-            return Ok(None);
+        match rustix::fs::statat(&folder, &name, at) {
+            Ok(_) => {}
+            Err(Errno::NOENT) => return Ok(None),
+            Err(errno) => return Err(fail(errno)),
         }
         // Whoever has it open sees by this that it is out of use, even if it cannot be renamed.
-        let opened = rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty());
-        let marked = opened.and_then(|fd| rustix::fs::fchmod(&fd, Mode::RUSR));
+        let log = rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty()).map(File::from);
+        let marked = log.as_ref().map_err(|errno| *errno).and_then(|log| rustix::fs::fchmod(log, Mode::RUSR));
+        if marked.is_ok() && log.is_ok_and(|log| says_nothing(&log)) {
+            return rustix::fs::unlinkat(&folder, &name, rustix::fs::AtFlags::empty()).map(|()| None).map_err(fail);
+        }
         for number in 1..=u32::MAX {
             let kept = format!("{name}.retired-{number}");
             let flags = rustix::fs::RenameFlags::NOREPLACE;
@@ -375,9 +418,7 @@ impl SessionLog {
             return Err(self.damage(line));
         }
         let found = Extent::of(&self.file).map_err(|error| LogError::from_io(&self.session, error))?;
-        // Neither deleted nor retired.
-        let is_in_use = found.nlink > 0 && found.mode & 0o200 != 0;
-        if !is_in_use {
+        if !self.is_evidence && !is_in_use(found.nlink, found.mode) {
             return Err(LogError::Gone { session: self.session.clone() });
         }
         if found.len < self.at {
@@ -437,6 +478,30 @@ fn open_folder(root: &Root) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let store = rustix::fs::openat(&root.dir, STORE_NAME, flags, Mode::empty())?;
     rustix::fs::openat(&store, "log", flags, Mode::empty())
+}
+
+/// Whether a log that was just taken out of use holds no more than a header: there was no room for anything else. Its
+/// writers are waited for: who comes after them sees that it is out of use.
+fn says_nothing(log: &File) -> bool {
+    let lines = |bytes: Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count();
+    locked(log) && read_at(log, 0, HEADER_BYTES).is_ok_and(|bytes| lines(bytes) < 2)
+}
+
+/// Waits a while for the lock of a file, which ends when it is closed.
+fn locked(file: &File) -> bool {
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return true,
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+            Err(TryLockError::Error(_)) => return false,
+        }
+    }
+    false
+}
+
+/// Neither deleted nor retired.
+fn is_in_use(nlink: u64, mode: u32) -> bool {
+    nlink > 0 && mode & 0o200 != 0
 }
 
 fn check_private(session: &SessionName, found: &Metadata) -> Result<(), LogError> {

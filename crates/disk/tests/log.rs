@@ -340,3 +340,67 @@ fn nothing_else_passes_for_a_log() {
     assert!(matches!(open(Create::Yes), Err(LogError::Gone { .. })));
     assert!(matches!(open(Create::No), Ok(false)));
 }
+
+/// What a log with these lines is kept as when it is put aside.
+fn kept(lines: u32) -> Option<String> {
+    let world = World::new();
+    let mut log = world.open();
+    for number in 0..lines {
+        append(&mut log, &number.to_string());
+    }
+    let kept = SessionLog::retire(&Root::open(world.temp.path()).unwrap(), &session()).unwrap();
+    assert!(!world.file().exists());
+    assert!(matches!(log.catch_up(), Err(LogError::Gone { .. })));
+    kept
+}
+
+#[test]
+fn a_log_that_says_nothing_is_not_kept() {
+    assert_eq!(kept(0), None);
+    assert_eq!(kept(1), None, "a header");
+    assert_eq!(kept(2).as_deref(), Some("s.log.retired-1"));
+}
+
+/// Whoever puts a log aside must not put aside another that took its name: its users would go on with it.
+#[test]
+fn every_log_that_was_put_aside_is_marked() {
+    let world = World::new();
+    let root = || Root::open(world.temp.path()).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let store = Store::open(&root()).unwrap();
+                for number in 0..60 {
+                    let Ok(Some(mut log)) = SessionLog::open(&store, &session(), Create::Yes) else { continue };
+                    for line in 0..3 {
+                        // Another may have put it aside by now.
+                        let Ok(mut locked) = log.lock() else { break };
+                        let _ = locked.catch_up().and_then(|_| locked.append(&format!("{number} {line}")));
+                    }
+                    SessionLog::retire(&root(), &session()).unwrap();
+                }
+            });
+        }
+    });
+    assert!(world.store.retired().len() > 20, "{:?}", world.store.retired());
+    for retired in world.store.retired() {
+        let mode = fs::metadata(world.file().with_file_name(retired.to_string())).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o400, "{retired}");
+        let mut log = SessionLog::look_at_retired(&world.store, &retired).unwrap();
+        assert!(log.is_out_of_use() && log.catch_up().unwrap().len() > 1);
+    }
+}
+
+/// A process was killed while it put a log aside.
+#[test]
+fn a_log_that_is_marked_can_be_looked_at() {
+    let world = World::new();
+    append(&mut world.open(), "one");
+    fs::set_permissions(world.file(), fs::Permissions::from_mode(0o400)).unwrap();
+    let mut log = SessionLog::look(&world.store, &session()).unwrap().unwrap();
+    assert_eq!(texts(&log.catch_up().unwrap()), ["one"]);
+    assert!(log.is_out_of_use());
+    assert!(log.lock().unwrap().append("two").is_err());
+    let other = SessionName::parse("other").unwrap();
+    assert!(SessionLog::look(&world.store, &other).unwrap().is_none());
+}

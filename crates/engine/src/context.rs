@@ -7,7 +7,7 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot, Store};
+use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store};
 use readproof_hosts::own::{Call, Mark, Session};
 
 use crate::{Audience, Engine, Error, Freshness, Read};
@@ -149,6 +149,13 @@ impl Engine {
 
     /// An open session, caught up.
     pub(crate) fn session(&mut self, name: &SessionName, create: Create) -> Result<&mut Session, Error> {
+        if self.behind.contains(name) {
+            // Its log may have become writable again, and it still does not know what the model saw meanwhile. Where the
+            // store itself cannot be used, that is the error.
+            self.store(create)?;
+            SessionLog::retire(&self.root, name)?;
+            self.behind.remove(name);
+        }
         if self.sessions.contains_key(name) {
             // A log that went bad under us is opened anew, so that the error is the log's own.
             if self.sessions.get_mut(name).is_none_or(|session| session.catch_up().is_err()) {

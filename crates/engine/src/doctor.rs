@@ -2,7 +2,7 @@
 //! nothing.
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{Create, Loaded, SessionLog, Store, is_folder};
+use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
 use readproof_hosts::own::Past;
 use std::path::Path;
 
@@ -91,7 +91,7 @@ impl Engine {
     #[must_use]
     pub fn doctor(&mut self, progress: Progress<'_>) -> Vec<Check> {
         let now = self.now();
-        let mut checks = vec![Check::ok("workspace", self.root.path().display().to_string())];
+        let mut checks = vec![Check::ok("workspace", self.root.path().display().to_string()), room(&self.root)];
         let store = match self.store(Create::No) {
             Ok(Some(store)) => store,
             Ok(None) => {
@@ -104,9 +104,15 @@ impl Engine {
                 return checks;
             }
         };
-        checks.push(Check::ok("store", "its format is known, it is yours, and only you can use it".to_owned()));
+        checks.push(match store.refuses() {
+            None => Check::ok("store", "its format is known, it is yours, and only you can use it".to_owned()),
+            Some(error) => {
+                let advice =
+                    "make it writable; until then reads give plain text, nothing is remembered and no edit is made";
+                Check::problem("store", error.to_string(), advice)
+            }
+        });
         checks.push(ignored(store));
-        checks.push(room(store));
         checks.push(objects(store, progress));
         checks.extend(logs(store));
         checks.push(left_behind(store, now));
@@ -122,8 +128,8 @@ fn ignored(store: &Store) -> Check {
     Check::warning("git", says, "delete that file if it is there; the next read with --session makes it anew")
 }
 
-fn room(store: &Store) -> Check {
-    let Some(bytes) = store.free_bytes() else {
+fn room(root: &Root) -> Check {
+    let Some(bytes) = root.free_bytes() else {
         return Check::ok("space", "the system does not say how much there is".to_owned());
     };
     let says = format!("{} MiB are free", bytes / (1024 * 1024));
@@ -217,7 +223,7 @@ fn left_behind(store: &Store, now: u64) -> Check {
         advice.push("`readproof gc` removes temporary files".to_owned());
     }
     if !retired.is_empty() {
-        let names: Vec<&str> = retired.iter().take(LISTED).map(|log| log.name.as_str()).collect();
+        let names: Vec<String> = retired.iter().take(LISTED).map(ToString::to_string).collect();
         says.push(format!("{} logs put aside because they missed an answer: {}", retired.len(), names.join(", ")));
         advice.push(
             "logs put aside are evidence only: delete them in .readproof/log when you are done with them".to_owned(),

@@ -40,6 +40,11 @@ impl Engine {
         let sensitive = self.sensitive.is_sensitive(&self.root, &file);
 
         let (path, at) = (file.key().to_string(), self.now());
+        self.session(&request.session, Create::Yes)?;
+        if !sensitive {
+            // While the file is as it was: where there is no room for its texts, it stays so.
+            self.keep_texts(&plan)?;
+        }
         let session = self.session(&request.session, Create::Yes)?;
         let (begun, log) = (session.begin(&path, at)?, session.log_id());
         self.root.replace(&file, plan.after.as_str(), self.settings.hard_links)?;
@@ -55,7 +60,17 @@ impl Engine {
         })
     }
 
-    /// Objects and history of a write, synced. A sensitive file leaves only the fact.
+    /// The texts of a write, synced. The one before it serves only a later replay, which can do without.
+    fn keep_texts(&mut self, plan: &Plan) -> Result<(), Error> {
+        let Some(store) = self.store(Create::Yes)? else { return Ok(()) };
+        if let Some(before) = &plan.before {
+            let _ = store.objects().put(before);
+        }
+        store.objects().put_synced(&plan.after)?;
+        Ok(())
+    }
+
+    /// The history of a write, synced. A sensitive file leaves only the fact.
     fn keep(
         &mut self,
         session: &SessionName,
@@ -64,13 +79,10 @@ impl Engine {
         bare: Changed,
         sensitive: bool,
     ) -> Result<readproof_hosts::own::EntryId, Error> {
+        let version = |text: &Text| (Sha(text.hash()), text.total());
         let changed = if sensitive {
             bare
         } else {
-            let version = |text: &Text| (Sha(text.hash()), text.total());
-            if let Some((store, _)) = &self.store {
-                store.objects().put_synced(&plan.after)?;
-            }
             Changed {
                 before: plan.before.as_ref().map(version),
                 after: Some(version(&plan.after)),

@@ -21,7 +21,7 @@ pub use error::Error;
 pub use gc::{Collected, GcPlan, GcRules, Needed};
 pub use pi_session::{PiFile, PiSession, PiSpan, PiView, pi_session};
 pub use readproof_hosts::own::{EntryId, Step};
-pub use replay::{Finding, Replayed, Unverifiable, Wrong};
+pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use status::{FileStatus, SessionStatus, Status};
@@ -33,7 +33,7 @@ use readproof_core::{
 pub use readproof_disk::SmallTexts;
 use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 use readproof_hosts::own::Session;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
 pub const SETTINGS_FILE: &str = "readproof.toml";
@@ -84,6 +84,8 @@ pub struct Engine {
     /// Once it is open, and how it was opened.
     store: Option<(Store, Create)>,
     sessions: BTreeMap<SessionName, Session>,
+    /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
+    behind: BTreeSet<SessionName>,
 }
 
 impl Engine {
@@ -93,7 +95,16 @@ impl Engine {
     /// When a pattern for sensitive names is malformed.
     pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
-        Ok(Self { root, bearings, settings, sensitive, clock, store: None, sessions: BTreeMap::new() })
+        Ok(Self {
+            root,
+            bearings,
+            settings,
+            sensitive,
+            clock,
+            store: None,
+            sessions: BTreeMap::new(),
+            behind: BTreeSet::new(),
+        })
     }
 
     /// The workspace.

@@ -89,7 +89,10 @@ impl Engine {
         let then = match SessionLog::retire(&self.root, name) {
             Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
             Ok(None) => String::new(),
-            Err(error) => format!("; use another session than {name}, as its log cannot be put aside ({error})"),
+            Err(error) => {
+                self.behind.insert(name.clone());
+                format!("; use another session than {name}, as its log cannot be put aside ({error})")
+            }
         };
         context.notices.push(format!("nothing is remembered of this answer: {error}{then}"));
     }

@@ -1,17 +1,18 @@
 //! Re-runs every answer of a session log from stored texts, under the limits and rules in its record, and compares what
-//! comes out with what was recorded, to the byte. Also checks that what was held at that moment allowed the answer. Reads
-//! only; what cannot be verified is said, never taken for right or wrong.
+//! comes out with what was recorded, to the byte. Also checks that what was held at that moment allowed the answer, and
+//! that each own write turned the recorded text into the recorded text. Logs that were put aside are evidence and are
+//! replayed like the others. Reads only; what cannot be verified is said, never taken for right or wrong.
 
 use readproof_core::{
     decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
     limits::Answers,
     path::PathKey,
     render::render,
-    scope::ScopeError,
+    scope::{Lines, ScopeError},
     text::{ContentHash, LINE_RULE, Text},
 };
-use readproof_disk::{Create, Loaded, LogError, SessionName, Store};
-use readproof_hosts::own::{Answered, EntryId, Past, Record, Sha, Transcript};
+use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
+use readproof_hosts::own::{Answered, Changed, EntryId, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{Engine, Error};
@@ -19,13 +20,17 @@ use crate::{Engine, Error};
 /// Texts kept at hand while one log is replayed, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
-/// What became of one session's log.
+/// What became of one log.
 #[derive(Debug)]
 pub struct Replayed {
     /// Whose.
     pub session: SessionName,
+    /// Which of the logs that were put aside; `None` is the one in use.
+    pub retired: Option<u32>,
     /// Answers that came out as recorded.
     pub verified: u64,
+    /// Own writes whose texts are as recorded.
+    pub written: u64,
     /// Fragments that failed writes left; they are no damage.
     pub torn: u64,
     /// What cannot be verified.
@@ -35,27 +40,57 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The answers that were looked at.
+    /// How many answers, or own writes, were looked at.
     #[must_use]
-    pub fn answers(&self) -> u64 {
-        let about_answers = self.unverifiable.iter().filter(|finding| finding.path.is_some()).count()
-            + self.wrong.iter().filter(|finding| finding.path.is_some()).count();
-        self.verified + about_answers as u64
+    pub fn looked_at(&self, about: About) -> u64 {
+        let verified = match about {
+            About::Answer => self.verified,
+            About::Write => self.written,
+            About::Log => 0,
+        };
+        let open = self.unverifiable.iter().filter(|finding| finding.about == about).count();
+        let wrong = self.wrong.iter().filter(|finding| finding.about == about).count();
+        verified + (open + wrong) as u64
+    }
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The log as a whole, or a line that is none of the following.
+    Log,
+    /// An answer to a read.
+    Answer,
+    /// An own write or edit.
+    Write,
+}
+
+impl About {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Answer => "answer",
+            Self::Write => "write",
+        }
     }
 }
 
 /// Something to say about an entry, or about the log as a whole.
 #[derive(Debug)]
 pub struct Finding<W> {
+    /// What it is about.
+    pub about: About,
     /// The entry; `None` is the log as a whole.
     pub entry: Option<EntryId>,
-    /// The file an answer was about.
+    /// The file it was about.
     pub path: Option<String>,
     /// What there is to say.
     pub what: W,
 }
 
-/// Why an answer cannot be verified. No error: nothing says that it was wrong.
+/// Why an answer or write cannot be verified. No error: nothing says that it was wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unverifiable {
     /// The file was never stored.
@@ -81,6 +116,12 @@ pub enum Unverifiable {
     /// A log of a later program.
     #[error("the log was written by a newer readproof; use that one")]
     Newer,
+    /// Announced, and then nothing.
+    #[error("a write was begun here and its outcome is not recorded: it was refused, failed or was cut off")]
+    Unfinished,
+    /// Nothing relies on it any more, so damage to it is no fault of an answer.
+    #[error("the rest of this log, which was put aside, cannot be read: {0}")]
+    PutAside(String),
 }
 
 impl Unverifiable {
@@ -94,6 +135,8 @@ impl Unverifiable {
             Self::Unknown { .. } => "unknown_rule",
             Self::UnknownRecord => "unknown_record",
             Self::Newer => "newer_log",
+            Self::Unfinished => "unfinished_write",
+            Self::PutAside(_) => "put_aside",
         }
     }
 }
@@ -123,6 +166,12 @@ pub enum Wrong {
     /// It relied on text that was not held.
     #[error("what was held before it does not allow this answer: {0}")]
     NotAllowed(String),
+    /// A write that nothing led up to.
+    #[error("no entry before it says that this file is about to be written")]
+    NotAnnounced,
+    /// An edit changed more than it says.
+    #[error("the text after it is not the text before it with lines {0}-{1} replaced by {2} lines")]
+    NotThatEdit(u32, u32, u32),
 }
 
 impl Wrong {
@@ -135,11 +184,13 @@ impl Wrong {
             Self::Request(_) => "request",
             Self::Differs { .. } => "differs",
             Self::NotAllowed(_) => "not_allowed",
+            Self::NotAnnounced => "not_announced",
+            Self::NotThatEdit(..) => "not_that_edit",
         }
     }
 }
 
-/// Why one answer was not verified.
+/// Why one answer or write was not verified.
 enum Miss {
     Unverifiable(Unverifiable),
     Wrong(Wrong),
@@ -158,7 +209,7 @@ impl From<Wrong> for Miss {
 }
 
 impl Engine {
-    /// Replays a session's log, or all there are. The files of the workspace play no part.
+    /// Replays a session's logs, or all there are, those put aside included. The files of the workspace play no part.
     ///
     /// # Errors
     /// When the store cannot be read, or there is no such session. What is wrong in a log is no error: it is reported.
@@ -173,71 +224,102 @@ impl Engine {
         let mut replayed = Vec::new();
         for name in names {
             match Past::read(store, &name) {
-                Ok(Some(past)) => replayed.push(replay_log(store, name, past)),
+                Ok(Some(past)) => replayed.push(replay_log(store, Report::new(name, None), past)),
                 // Put aside since it was listed.
-                Ok(None) if session.is_none() => {}
-                Ok(None) => return Err(Error::NoSession(name)),
+                Ok(None) => {}
                 Err(error) => {
-                    let mut report = Report::new(name);
-                    report.wrong(None, None, Wrong::Log(error));
+                    let mut report = Report::new(name, None);
+                    report.log_is_wrong(error, false);
                     replayed.push(report.0);
                 }
             }
         }
-        Ok(replayed)
+        let retired = store.retired().into_iter().filter(|log| session.is_none_or(|name| log.session == *name));
+        replayed.extend(retired.map(|log| replay_retired(store, log)));
+        replayed.sort_by(|one, other| (&one.session, one.retired).cmp(&(&other.session, other.retired)));
+        match session {
+            Some(name) if replayed.is_empty() => Err(Error::NoSession(name.clone())),
+            _ => Ok(replayed),
+        }
+    }
+}
+
+fn replay_retired(store: &Store, log: RetiredLog) -> Replayed {
+    let past = Past::read_retired(store, &log);
+    let mut report = Report::new(log.session, Some(log.number));
+    match past {
+        Ok(past) => replay_log(store, report, past),
+        Err(error) => {
+            report.log_is_wrong(error, true);
+            report.0
+        }
     }
 }
 
 struct Report(Replayed);
 
 impl Report {
-    fn new(session: SessionName) -> Self {
-        Self(Replayed { session, verified: 0, torn: 0, unverifiable: Vec::new(), wrong: Vec::new() })
+    fn new(session: SessionName, retired: Option<u32>) -> Self {
+        let (unverifiable, wrong) = (Vec::new(), Vec::new());
+        Self(Replayed { session, retired, verified: 0, written: 0, torn: 0, unverifiable, wrong })
     }
 
-    fn wrong(&mut self, entry: Option<u64>, path: Option<String>, what: Wrong) {
-        self.0.wrong.push(Finding { entry: entry.map(EntryId), path, what });
+    fn unverifiable(&mut self, entry: Option<u64>, what: Unverifiable) {
+        self.0.unverifiable.push(Finding { about: About::Log, entry: entry.map(EntryId), path: None, what });
     }
 
-    fn unverifiable(&mut self, entry: Option<u64>, path: Option<String>, what: Unverifiable) {
-        self.0.unverifiable.push(Finding { entry: entry.map(EntryId), path, what });
+    /// The log in use must be whole; one that was put aside may have been for that very reason.
+    fn log_is_wrong(&mut self, error: LogError, put_aside: bool) {
+        if put_aside {
+            let damage = if let LogError::Damaged { line, .. } = error {
+                Some(format!("it is damaged at line {line}"))
+            } else {
+                None
+            };
+            self.unverifiable(None, Unverifiable::PutAside(damage.unwrap_or_else(|| error.to_string())));
+        } else {
+            self.0.wrong.push(Finding { about: About::Log, entry: None, path: None, what: Wrong::Log(error) });
+        }
+    }
+
+    fn settle(&mut self, about: About, entry: u64, path: &str, outcome: Result<(), Miss>) {
+        let (entry, path) = (Some(EntryId(entry)), Some(path.to_owned()));
+        match outcome {
+            Ok(()) if about == About::Write => self.0.written += 1,
+            Ok(()) => self.0.verified += 1,
+            Err(Miss::Unverifiable(what)) => self.0.unverifiable.push(Finding { about, entry, path, what }),
+            Err(Miss::Wrong(what)) => self.0.wrong.push(Finding { about, entry, path, what }),
+        }
     }
 }
 
-fn replay_log(store: &Store, name: SessionName, past: Past) -> Replayed {
-    let mut report = Report::new(name);
+fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
     report.0.torn = past.torn;
     if past.is_newer() {
-        report.unverifiable(None, None, Unverifiable::Newer);
+        report.unverifiable(None, Unverifiable::Newer);
         return report.0;
     }
     let mut texts = Texts { store, kept: BTreeMap::new(), bytes: 0 };
-    // Knowledge counts as the settings of each call said, so each kind that occurs has a tree of its own.
-    let mut trees: Vec<Transcript> = Vec::new();
-    for answers in [Answers::Seed, Answers::Held] {
-        let occurs =
-            |record: &Record| matches!(record, Record::Answer { answer, .. } if answer.answers == answers.as_str());
-        if past.lines.iter().any(|line| line.record.as_ref().is_some_and(occurs)) {
-            trees.push(Transcript::new(answers));
-        }
-    }
+    let mut trees = trees(&past);
+    // Writes that were announced and whose outcome is yet to come.
+    let mut begun: BTreeMap<u64, String> = BTreeMap::new();
     for line in past.lines {
-        match line.record {
-            None | Some(Record::Unknown { .. }) => {
-                report.unverifiable(Some(line.line), None, Unverifiable::UnknownRecord);
+        match &line.record {
+            None | Some(Record::Unknown { .. }) => report.unverifiable(Some(line.line), Unverifiable::UnknownRecord),
+            Some(Record::Answer { answer, parent }) => {
+                let outcome = replay_answer(&mut texts, &trees, *parent, answer);
+                report.settle(About::Answer, line.line, &answer.path, outcome);
             }
-            Some(Record::Answer { ref answer, parent }) => {
-                let path = Some(answer.path.clone());
-                match replay_answer(&mut texts, &trees, parent, answer) {
-                    Ok(()) => report.0.verified += 1,
-                    Err(Miss::Unverifiable(what)) => report.unverifiable(Some(line.line), path, what),
-                    Err(Miss::Wrong(what)) => report.wrong(Some(line.line), path, what),
-                }
+            Some(Record::Begun { path, .. }) => {
+                begun.insert(line.line, path.clone());
             }
+            Some(Record::Change { changed, .. }) => {
+                let outcome = replay_write(&mut texts, begun.remove(&changed.begun), changed);
+                report.settle(About::Write, line.line, &changed.path, outcome);
+            }
+            // What a caller said happened: there is nothing to run again.
             Some(
                 Record::Open { .. }
-                | Record::Begun { .. }
-                | Record::Change { .. }
                 | Record::Delivered { .. }
                 | Record::Refresh { .. }
                 | Record::Compact { .. }
@@ -252,10 +334,45 @@ fn replay_log(store: &Store, name: SessionName, past: Past) -> Replayed {
             }
         }
     }
+    for (entry, path) in begun {
+        report.settle(About::Write, entry, &path, Err(Unverifiable::Unfinished.into()));
+    }
+    report.0.unverifiable.sort_by_key(|finding| finding.entry);
     if let Some(error) = past.broken {
-        report.wrong(None, None, Wrong::Log(error));
+        let put_aside = past.out_of_use || report.0.retired.is_some();
+        report.log_is_wrong(error, put_aside);
     }
     report.0
+}
+
+/// Knowledge counts as the settings of each call said, so each kind that occurs has a tree of its own.
+fn trees(past: &Past) -> Vec<Transcript> {
+    let occurs = |answers: &Answers| {
+        let says =
+            |record: &Record| matches!(record, Record::Answer { answer, .. } if answer.answers == answers.as_str());
+        past.lines.iter().any(|line| line.record.as_ref().is_some_and(says))
+    };
+    [Answers::Seed, Answers::Held].into_iter().filter(occurs).map(Transcript::new).collect()
+}
+
+/// Whether an own write led from the recorded text to the recorded text, `announced` being the file it was begun for.
+fn replay_write(texts: &mut Texts<'_>, announced: Option<String>, changed: &Changed) -> Result<(), Miss> {
+    if announced.as_deref() != Some(&changed.path) {
+        return Err(Wrong::NotAnnounced.into());
+    }
+    let Some((Sha(hash), total)) = changed.after else { return Err(Unverifiable::Sensitive.into()) };
+    let after = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
+    same("the number of lines", &total.to_string(), &after.total().to_string())?;
+    let Some((first, last, count)) = changed.hunk else { return Ok(()) };
+    let wrong = Wrong::NotThatEdit(first, last, count);
+    let Some((Sha(hash), total)) = changed.before else { return Err(wrong.into()) };
+    let before = texts.get(hash)?.ok_or(Unverifiable::BaseMissing(hash))?;
+    same("the number of lines before", &total.to_string(), &before.total().to_string())?;
+    let lines = |first, last| Lines::new(first, last).map_or("", |lines| before.slice(lines));
+    let (head, tail) = (lines(1, first.saturating_sub(1)), lines(last.saturating_add(1), total));
+    let middle = after.as_str().strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+    let fits = middle.is_some_and(|middle| Text::new(middle.to_owned()).total() == count);
+    if fits && Lines::new(first, last).is_some() && last <= total { Ok(()) } else { Err(wrong.into()) }
 }
 
 /// The words of a record, understood.

@@ -3,7 +3,7 @@
 
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, Root, SessionName, Store};
-use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Write};
+use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Unverifiable, Write};
 use readproof_hosts::own::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
@@ -12,13 +12,13 @@ use std::{
     str::FromStr,
 };
 
-use crate::{op::Random, world::Broken};
+use crate::{judged::not_whole, op::Random, world::Broken};
 
 /// The files that are read and edited.
-const FILES: usize = 6;
+pub(crate) const FILES: usize = 6;
 
 /// No file ever has fewer lines.
-const FEWEST: usize = 60;
+pub(crate) const FEWEST: usize = 60;
 
 /// Something a worker was told is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,16 +172,16 @@ pub fn open(root: &Path) -> Result<Engine, Broken> {
     Ok(Engine::new(Root::open(root)?, bearings, settings, Box::new(|| 0))?)
 }
 
-fn file_name(number: usize) -> String {
+pub(crate) fn file_name(number: usize) -> String {
     format!("file-{number}.txt")
 }
 
-fn some_line(random: &mut Random) -> String {
+pub(crate) fn some_line(random: &mut Random) -> String {
     format!("line {:016x}", random.bits())
 }
 
 /// A text that shows whether all of it is there.
-fn whole_text(random: &mut Random) -> String {
+pub(crate) fn whole_text(random: &mut Random) -> String {
     let lines: Vec<String> = (0..FEWEST + random.below(200)).map(|_| some_line(random)).collect();
     format!("begin\n{}\nend\n", lines.join("\n"))
 }
@@ -195,12 +195,18 @@ pub struct InOrder {
     pub objects: u64,
     /// Answers that came out again.
     pub replayed: u64,
-    /// Answers whose text is gone.
+    /// Own writes that led from text to text as recorded.
+    pub written: u64,
+    /// Own writes that were announced and whose outcome is not recorded.
+    pub unfinished: u64,
+    /// Answers and writes whose text is gone.
     pub unverifiable: u64,
     /// Answers by decision.
     pub modes: BTreeMap<String, u64>,
     /// Fragments of writes that failed.
     pub torn: u64,
+    /// Logs that were put aside.
+    pub retired: u64,
 }
 
 /// Opens the store anew and checks everything: what was acknowledged is in the logs, no text is altered, every answer comes
@@ -210,11 +216,8 @@ pub struct InOrder {
 /// On the first thing that is not so.
 pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOrder, Broken> {
     let mut found = InOrder::default();
-    for number in 0..FILES {
-        let text = fs::read_to_string(root.join(file_name(number)))?;
-        if !text.starts_with("begin\n") || !text.ends_with("\nend\n") {
-            return Err(format!("{} is not whole", file_name(number)).into());
-        }
+    if let Some(name) = not_whole(root)?.first() {
+        return Err(format!("{name} is not whole").into());
     }
     let mut engine = open(root)?;
     for session in engine.replay(None)? {
@@ -222,7 +225,10 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
             return Err(format!("{} {:?}: {}", session.session, wrong.entry, wrong.what).into());
         }
         found.replayed += session.verified;
-        found.unverifiable += session.unverifiable.len() as u64;
+        found.written += session.written;
+        let unfinished = session.unverifiable.iter().filter(|open| open.what == Unverifiable::Unfinished).count();
+        found.unfinished += unfinished as u64;
+        found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }
     let Some(store) = Store::open_existing(&Root::open(root)?)? else {
         // Killed before there was one; then nothing can have been acknowledged.
@@ -240,28 +246,32 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
     Ok(found)
 }
 
+/// A log that was put aside still proves what was acknowledged.
 fn acknowledged(store: &Store, session: &SessionName, acks: &[Ack], found: &mut InOrder) -> Result<(), Broken> {
-    let past = match Past::read(store, session)? {
-        Some(past) => past,
-        None if acks.is_empty() => return Ok(()),
-        None => return Err(format!("the log of {session} is gone").into()),
-    };
-    found.torn += past.torn;
-    let records: BTreeMap<u64, Record> =
-        past.lines.into_iter().filter_map(|line| Some((line.line, line.record?))).collect();
-    for record in records.values() {
-        if let Record::Answer { answer, .. } = record {
+    let mut pasts: Vec<Past> = Past::read(store, session)?.into_iter().collect();
+    for retired in store.retired().iter().filter(|retired| retired.session == *session) {
+        pasts.push(Past::read_retired(store, retired)?);
+        found.retired += 1;
+    }
+    found.torn += pasts.iter().map(|past| past.torn).sum::<u64>();
+    let lines = pasts.into_iter().flat_map(|past| past.lines);
+    let mut records: BTreeMap<u64, Vec<Record>> = BTreeMap::new();
+    for line in lines {
+        if let Some(Record::Answer { answer, .. }) = &line.record {
             *found.modes.entry(answer.mode.to_string()).or_default() += 1;
         }
+        records.entry(line.line).or_default().extend(line.record);
     }
     for ack in acks {
-        let is_there = match ack {
-            Ack::Read(entry, hash) => matches!(records.get(entry), Some(Record::Answer { answer, .. })
+        let says = |record: &Record| match ack {
+            Ack::Read(_, hash) => matches!(record, Record::Answer { answer, .. }
                 if answer.block.is_some_and(|block| block.sha == Sha(*hash))),
-            Ack::Delivered(entry) => matches!(records.get(entry), Some(Record::Delivered { .. })),
-            Ack::Written(entry, hash) => matches!(records.get(entry), Some(Record::Change { changed, .. })
+            Ack::Delivered(_) => matches!(record, Record::Delivered { .. }),
+            Ack::Written(_, hash) => matches!(record, Record::Change { changed, .. }
                 if hash.is_none_or(|hash| changed.after.is_some_and(|(sha, _)| sha == Sha(hash)))),
         };
+        let (Ack::Read(entry, _) | Ack::Delivered(entry) | Ack::Written(entry, _)) = ack;
+        let is_there = records.get(entry).is_some_and(|records| records.iter().any(says));
         if !is_there {
             return Err(format!("{session}: `{ack}` was acknowledged and is not in the log").into());
         }

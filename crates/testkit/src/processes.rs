@@ -8,6 +8,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Child, Command, Stdio},
+    str::FromStr,
     sync::atomic::{AtomicBool, Ordering},
     thread::{self, JoinHandle},
     time::Duration,
@@ -36,31 +37,39 @@ pub struct Killed {
 }
 
 /// A worker that runs, and what it tells.
-struct Running {
+pub(crate) struct Running<T> {
     session: SessionName,
     child: Child,
-    heard: JoinHandle<Result<Vec<Ack>, String>>,
+    heard: JoinHandle<Result<Vec<T>, String>>,
 }
 
-impl Running {
-    fn start(program: &Path, worker: &Worker) -> Result<Self, Broken> {
-        let mut command = Command::new(program);
-        command.arg("worker").arg(&worker.root).arg(worker.session.as_str());
-        command.args([worker.seed.to_string(), worker.reads.to_string()]);
+fn start(program: &Path, worker: &Worker) -> Result<Running<Ack>, Broken> {
+    let mut command = Command::new(program);
+    command.arg("worker").arg(&worker.root).arg(worker.session.as_str());
+    command.args([worker.seed.to_string(), worker.reads.to_string()]);
+    Running::start(command, &worker.session)
+}
+
+impl<T: FromStr<Err = Broken> + Send + 'static> Running<T> {
+    pub(crate) fn start(mut command: Command, session: &SessionName) -> Result<Self, Broken> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let pipe = child.stdout.take().ok_or("no pipe")?;
         let heard = thread::spawn(move || {
-            let mut acks = Vec::new();
+            let mut told = Vec::new();
             for line in BufReader::new(pipe).lines() {
                 let line = line.map_err(|error| error.to_string())?;
-                acks.push(line.parse::<Ack>().map_err(|error| error.to_string())?);
+                told.push(line.parse::<T>().map_err(|error| error.to_string())?);
             }
-            Ok(acks)
+            Ok(told)
         });
-        Ok(Self { session: worker.session.clone(), child, heard })
+        Ok(Self { session: session.clone(), child, heard })
     }
 
-    fn kill(mut self) -> Result<(SessionName, Vec<Ack>), Broken> {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn kill(mut self) -> Result<(SessionName, Vec<T>), Broken> {
         self.child.kill()?;
         let status = self.child.wait()?;
         let session = self.session.clone();
@@ -73,14 +82,14 @@ impl Running {
         }
     }
 
-    fn finish(mut self) -> Result<(SessionName, Vec<Ack>), Broken> {
+    pub(crate) fn finish(mut self) -> Result<(SessionName, Vec<T>), Broken> {
         let status = self.child.wait()?;
         let session = self.session.clone();
         let heard = self.listen()?;
         if status.success() { Ok(heard) } else { Err(format!("a worker of {session} ended with {status}").into()) }
     }
 
-    fn listen(self) -> Result<(SessionName, Vec<Ack>), Broken> {
+    fn listen(self) -> Result<(SessionName, Vec<T>), Broken> {
         let heard = self.heard.join().map_err(|_| "the listener panicked")?;
         Ok((self.session, heard?))
     }
@@ -123,7 +132,7 @@ fn pair_killed(program: &Path, root: &Path, random: &mut Random) -> Result<Vec<(
     let mut running = Vec::new();
     for _ in 0..2 {
         let (root, session) = (root.to_path_buf(), SessionName::parse("s")?);
-        running.push(Running::start(program, &Worker { root, session, seed: random.bits(), reads: u64::MAX })?);
+        running.push(start(program, &Worker { root, session, seed: random.bits(), reads: u64::MAX })?);
     }
     let mut killed = Vec::new();
     for worker in running {
@@ -153,11 +162,11 @@ pub fn processes(program: &Path, count: u64, reads: u64, seed: u64, beside: Besi
     let root = folder.path().canonicalize()?;
     let mut random = Random::new(seed);
     prepare(&root, &mut random)?;
-    let running: Vec<Running> = (0..count)
+    let running: Vec<Running<Ack>> = (0..count)
         .map(|number| {
             let session = if number % 2 == 0 { format!("own-{number}") } else { "shared".to_owned() };
             let (root, session) = (root.clone(), SessionName::parse(&session)?);
-            Running::start(program, &Worker { root, session, seed: random.bits(), reads })
+            start(program, &Worker { root, session, seed: random.bits(), reads })
         })
         .collect::<Result<_, Broken>>()?;
     let over = AtomicBool::new(false);
@@ -202,12 +211,15 @@ fn disturb(root: &Path, random: &mut Random, beside: Beside, over: &AtomicBool) 
 }
 
 impl InOrder {
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.acknowledged += other.acknowledged;
         self.objects += other.objects;
         self.replayed += other.replayed;
+        self.written += other.written;
+        self.unfinished += other.unfinished;
         self.unverifiable += other.unverifiable;
         self.torn += other.torn;
+        self.retired += other.retired;
         for (mode, count) in &other.modes {
             *self.modes.entry(mode.clone()).or_default() += count;
         }

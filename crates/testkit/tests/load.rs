@@ -1,8 +1,16 @@
-//! The short versions of `cargo xtask crash` and `cargo xtask processes`.
+//! The short versions of `cargo xtask crash`, `processes`, `fulldisk`, `readonly` and `clock`.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use readproof_testkit::processes::{Beside, crash, processes};
-use std::path::Path;
+use readproof_testkit::{
+    clock::jumps,
+    processes::{Beside, crash, processes},
+    scarce::{Disk, Plan, full_disk, read_only},
+};
+use std::{
+    io::{self, Write},
+    path::Path,
+    process::Command,
+};
 
 const LOAD: &str = env!("CARGO_BIN_EXE_load");
 
@@ -22,4 +30,41 @@ fn processes_share_a_store() {
 fn processes_share_a_store_whose_texts_are_removed() {
     let found = processes(Path::new(LOAD), 4, 50, 2, Beside::Removal).expect("nothing is lost, altered or refused");
     assert!(found.replayed + found.unverifiable >= 200, "{found:?}");
+}
+
+/// Runs in mounts of its own; where these are not permitted, says so and does what it can.
+fn apart(words: &str) {
+    let output = Command::new(LOAD).args(words.split(' ')).output().expect("it can be started");
+    let said = [&output.stdout[..], &output.stderr[..]].concat();
+    let said = String::from_utf8_lossy(&said);
+    // Past the test runner's own catching of output: it may say that it could not do what it should.
+    let _ = writeln!(io::stderr(), "{said}");
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn a_disk_that_fills_up() {
+    apart("fulldisk --rounds 4 --processes 4 --steps 150 --seed 1");
+}
+
+#[test]
+fn a_disk_that_is_read_only_for_a_while() {
+    apart("readonly --rounds 2 --processes 3 --steps 60 --seed 4");
+}
+
+/// What stands in where nothing can be mounted must work where it can.
+#[test]
+fn a_limit_instead_of_a_disk() {
+    let plan = Plan { rounds: 1, workers: 3, steps: 60, seed: 1 };
+    for run in [full_disk, read_only] {
+        let done = run(Path::new(LOAD), Disk::Limited, &plan).expect("nothing is lost, altered or refused");
+        assert!(done.plain > 0 && done.refused > 0, "{done}");
+    }
+}
+
+#[test]
+fn a_clock_that_jumps() {
+    let done = jumps(250, 1).expect("nothing depends on the clock");
+    assert!(done.answers > 100 && done.back > 20 && done.removed > 0 && done.future > 0, "{done:?}");
+    assert!(done.modes.len() >= 4, "{done:?}");
 }

@@ -5,7 +5,7 @@
 
 use readproof_core::path::Bearings;
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
-use readproof_engine::{Engine, Read, Settings, Unverifiable, Wrong};
+use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
 use readproof_testkit::{
     op::{Random, script},
     run::replayed,
@@ -16,11 +16,12 @@ use std::{fs, path::Path};
 #[test]
 fn what_random_runs_recorded_comes_out_again() {
     let mut seeds = Random::new(11);
-    let (mut verified, mut gone, mut altered) = (0, 0, 0);
+    let (mut verified, mut written, mut gone, mut altered) = (0, 0, 0, 0);
     for _ in 0..25 {
         let (world, ops) = (seeds.bits(), script(seeds.bits(), 80));
         for session in replayed(world, &ops).expect("the harness works") {
             verified += session.verified;
+            written += session.written;
             for finding in &session.wrong {
                 let by_the_run = matches!(finding.what, Wrong::DamagedObject(_));
                 assert!(by_the_run, "seed {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
@@ -29,25 +30,29 @@ fn what_random_runs_recorded_comes_out_again() {
             for finding in &session.unverifiable {
                 let expected = matches!(
                     finding.what,
-                    Unverifiable::Sensitive | Unverifiable::TextMissing(_) | Unverifiable::BaseMissing(_)
+                    Unverifiable::Sensitive
+                        | Unverifiable::TextMissing(_)
+                        | Unverifiable::BaseMissing(_)
+                        | Unverifiable::Unfinished
+                        | Unverifiable::PutAside(_)
                 );
                 assert!(expected, "seed {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
                 gone += 1;
             }
         }
     }
-    assert!(verified > 400 && gone > 0 && altered > 0, "{verified} verified, {gone} gone, {altered} altered");
+    let said = format!("{verified} verified, {written} written, {gone} gone, {altered} altered");
+    assert!(verified > 400 && written > 50 && gone > 0 && altered > 0, "{said}");
 }
 
 /// A log whose chain is right and whose records are not: only replaying can tell.
 #[test]
 fn a_forged_record_is_named() {
-    let check = |line: usize, alter: fn(&mut Value), expected: &str| {
+    let check = |line: u64, alter: fn(&mut Value), expected: &str| {
         let dir = tempfile::tempdir().expect("a folder");
-        let (mut engine, store) = (engine(dir.path()), || Store::open(&Root::open(dir.path()).unwrap()).unwrap());
+        let mut engine = engine(dir.path());
         for ninth in ["9", "nine"] {
-            let text: String = (1..=90).map(|n| if n == 9 { format!("{ninth}\n") } else { format!("{n}\n") }).collect();
-            fs::write(dir.path().join("a.txt"), text).unwrap();
+            fs::write(dir.path().join("a.txt"), ninety(ninth)).unwrap();
             for _ in 0..2 {
                 let answer = engine.read(&read(), &|| false).unwrap();
                 engine.delivered(&answer.receipt.unwrap()).unwrap();
@@ -55,23 +60,7 @@ fn a_forged_record_is_named() {
         }
         let clean = engine.replay(None).unwrap();
         assert!(clean.iter().all(|session| session.verified == 4 && session.wrong.is_empty()));
-
-        let (from, to) = (SessionName::parse("s").unwrap(), SessionName::parse("forged").unwrap());
-        let payloads = SessionLog::open(&store(), &from, Create::No).unwrap().unwrap().catch_up().unwrap();
-        let mut log = SessionLog::open(&store(), &to, Create::Yes).unwrap().unwrap();
-        let mut locked = log.lock().unwrap();
-        for payload in payloads {
-            let mut record: Value = serde_json::from_str(&payload.text).unwrap();
-            if payload.line == line as u64 {
-                alter(&mut record);
-            }
-            locked.append(&record.to_string()).unwrap();
-        }
-        drop(locked);
-        let forged = engine.replay(Some(&to)).unwrap().remove(0);
-        let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
-        let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
-        let said: Vec<String> = wrong.chain(open).collect();
+        let said = forged(&mut engine, dir.path(), line, alter);
         assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
     };
     // 1 open, 2 full, 3 its delivery, 4 unchanged, 5, 6 diff, 7, 8 unchanged, 9.
@@ -87,6 +76,62 @@ fn a_forged_record_is_named() {
     check(6, |r| r["answer"]["reason"] = "same_lines".into(), "EntryId(6)) the reason differs");
     check(6, |r| r["answer"]["rule"] = "lf-2".into(), "EntryId(6)) it was made under the line rule `lf-2`");
     check(1, |r| r["v"] = 9.into(), "None the log was written by a newer readproof");
+}
+
+#[test]
+fn a_forged_write_is_named() {
+    let check = |line: u64, alter: fn(&mut Value), expected: &str| {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut engine = engine(dir.path());
+        let edit = |old: &str, new: &str| Change::Replace { old: old.to_owned(), new: new.to_owned() };
+        for change in [Change::Whole(ninety("9")), edit("9\n10\n", "nine\n"), edit("\n90\n", "")] {
+            let session = SessionName::parse("s").unwrap();
+            engine.write(&Write { path: "a.txt".to_owned(), session, change }).unwrap();
+        }
+        let clean = engine.replay(None).unwrap().remove(0);
+        assert!(clean.written == 3 && clean.wrong.is_empty() && clean.unverifiable.is_empty(), "{clean:?}");
+        let said = forged(&mut engine, dir.path(), line, alter);
+        assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
+    };
+    // 1 open, 2 begun, 3 whole, 4 begun, 5 edit, 6 begun, 7 edit.
+    check(3, |r| r["changed"]["after"][1] = 7.into(), "EntryId(3)) the number of lines differs: recorded 7");
+    check(3, |r| r["changed"]["path"] = "b.txt".into(), "EntryId(3)) no entry before it says");
+    check(3, |r| r["changed"]["begun"] = 1.into(), "EntryId(3)) no entry before it says");
+    check(3, |r| r["changed"]["begun"] = 1.into(), "EntryId(2)) a write was begun here and its outcome");
+    check(5, |r| r["changed"]["before"][1] = 91.into(), "EntryId(5)) the number of lines before differs");
+    check(5, |r| r["changed"]["before"] = r["changed"]["after"].clone(), "EntryId(5)) the text after it is not");
+    check(5, |r| r["changed"]["before"] = Value::Null, "EntryId(5)) the text after it is not");
+    check(5, |r| r["changed"]["hunk"] = serde_json::json!([9, 9, 1]), "EntryId(5)) the text after it is not");
+    check(5, |r| r["changed"]["hunk"] = serde_json::json!([9, 10, 2]), "EntryId(5)) the text after it is not");
+    check(7, |r| r["changed"]["hunk"] = serde_json::json!([0, 90, 89]), "EntryId(7)) the text after it is not");
+    check(7, |r| r["changed"]["hunk"] = serde_json::json!([1, u32::MAX, 89]), "EntryId(7)) the text after it is not");
+    check(7, |r| r["changed"]["after"] = Value::Null, "EntryId(7)) the file is sensitive");
+}
+
+/// What replaying a copy of session `s` says, one record of which was altered and the chain made to fit.
+fn forged(engine: &mut Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
+    let (from, to) = (SessionName::parse("s").unwrap(), SessionName::parse("forged").unwrap());
+    let store = Store::open(&Root::open(root).unwrap()).unwrap();
+    let payloads = SessionLog::open(&store, &from, Create::No).unwrap().unwrap().catch_up().unwrap();
+    let mut log = SessionLog::open(&store, &to, Create::Yes).unwrap().unwrap();
+    let mut locked = log.lock().unwrap();
+    for payload in payloads {
+        let mut record: Value = serde_json::from_str(&payload.text).unwrap();
+        if payload.line == line {
+            alter(&mut record);
+        }
+        locked.append(&record.to_string()).unwrap();
+    }
+    drop(locked);
+    let forged = engine.replay(Some(&to)).unwrap().remove(0);
+    let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
+    let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
+    wrong.chain(open).collect()
+}
+
+/// Ninety lines, the ninth as given.
+fn ninety(ninth: &str) -> String {
+    (1..=90).map(|n| if n == 9 { format!("{ninth}\n") } else { format!("{n}\n") }).collect()
 }
 
 fn engine(root: &Path) -> Engine {

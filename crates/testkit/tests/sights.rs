@@ -223,6 +223,25 @@ fn a_store_that_was_a_link_for_a_while() {
     assert!(answer.notices[0].contains("use another session than s"), "{:?}", answer.notices);
 }
 
+/// The process that could not put the log aside does so as soon as it can, and relies on nothing before that.
+#[test]
+fn a_store_that_comes_back_under_a_process() {
+    let fixture = Fixture::new();
+    read(&mut fixture.engine(), "f");
+    fs::rename(fixture.path(".readproof"), fixture.path("x")).unwrap();
+    std::os::unix::fs::symlink("x", fixture.path(".readproof")).unwrap();
+    let mut engine = fixture.engine();
+    fixture.put("f", &new());
+    assert!(engine.read(&request("f", "s"), &|| false).unwrap().receipt.is_none());
+    fs::remove_file(fixture.path(".readproof")).unwrap();
+    fs::rename(fixture.path("x"), fixture.path(".readproof")).unwrap();
+    // What the log knows is the first text, and what the model saw last is the second.
+    fixture.put("f", OLD);
+    is_plain(&read(&mut engine, "f"));
+    assert!(fixture.path(".readproof/log/s.log.retired-1").exists());
+    assert!(read(&mut engine, "f").mode.is_derived(), "it is remembered again");
+}
+
 #[test]
 fn a_store_that_was_removed_is_made_anew() {
     let fixture = Fixture::new();

@@ -1,9 +1,13 @@
 //! A store or log that is full, read-only, damaged, newer or not ours: the text comes all the same, with a notice, exit
 //! code 0 and no knowledge; once the store can be used again nothing is taken as held that was not recorded.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    io::{self, Write},
+    process::Command,
+};
 
-use crate::workspace::{Done, READPROOF, Workspace, finish, numbered};
+use crate::workspace::{Done, READPROOF, Workspace, finish, names_in, numbered};
 
 /// A workspace whose session `s` holds `a.txt`, 40 lines.
 fn known() -> Workspace {
@@ -245,21 +249,38 @@ fn with_mounts(ws: &Workspace, script: &str) -> Option<Command> {
         command
     };
     let probe = unshared("mkdir ../probe && mount -t tmpfs tmpfs ../probe").output();
-    probe.is_ok_and(|output| output.status.success()).then(|| unshared(script))
+    if !probe.is_ok_and(|output| output.status.success()) {
+        // Past the test runner's own catching of output.
+        let _ =
+            writeln!(io::stderr(), "NOTE: nothing can be mounted here, so NO REAL FULL OR READ-ONLY DISK was tried");
+        return None;
+    }
+    Some(unshared(script))
 }
 
-/// Without the right to mount there is nothing that stops root from writing; then this test can say nothing.
+/// Where nothing can be mounted, what stops root from writing is a limit on the size of files.
 #[test]
 fn a_read_only_store() {
     let ws = known();
     let script = "mount --bind .readproof .readproof; mount -o remount,ro,bind .readproof
-        for word in one two; do \"$1\" read a.txt --session s; done; \"$1\" read a.txt --session new; \"$1\" read a.txt";
-    let Some(mut command) = with_mounts(&ws, script) else { return };
+        for word in one two; do \"$1\" read a.txt --session s; done; \"$1\" read a.txt --session new; \"$1\" read a.txt
+        \"$1\" edit a.txt --session s --old 39 --new x && exit 9; \"$1\" doctor > ../doctor && exit 9; true";
+    let Some(mut command) = with_mounts(&ws, script) else {
+        let none = ws.shell("trap '' XFSZ; ulimit -f 0; exec \"$@\"", "read a.txt --session s");
+        assert_eq!(none.noticed(&["nothing is remembered of this answer"]), numbered(40));
+        return;
+    };
     let out = finish(&mut command).noticed(&[
         "nothing is remembered of this answer: the log of session `s` lies on a read-only file system",
         "the log of session `new` lies on a read-only file system",
+        "use another session than s",
     ]);
     assert_eq!(out, numbered(40).repeat(4));
+    assert_eq!(ws.get("a.txt"), numbered(40), "no edit without its history");
+    let doctor = ws.get("../doctor");
+    assert!(doctor.contains("`.readproof/objects` lies on a read-only file system"), "{doctor}");
+    assert!(doctor.contains("-> make it writable"), "{doctor}");
+    assert_eq!(ws.read("a.txt"), "[readcache: unchanged, 40 lines]", "it can be written again");
 }
 
 #[test]
@@ -272,6 +293,30 @@ fn a_read_only_workspace_without_a_store() {
     assert!(out.starts_with(&numbered(40).repeat(2)), "{out}");
     assert!(out.contains("none yet"), "{out}");
     assert_eq!(ws.read("a.txt"), numbered(40), "plain first");
+}
+
+/// Each read on a full disk fails to begin a log; what says nothing is not kept.
+#[test]
+fn a_full_disk_is_not_littered_with_logs() {
+    let ws = known();
+    let limited = || ws.shell("trap '' XFSZ; ulimit -f 0; exec \"$@\"", "read a.txt --session s");
+    for _ in 0..5 {
+        assert_eq!(limited().noticed(&["nothing is remembered"]), numbered(40));
+    }
+    assert_eq!(names_in(&ws.path(".readproof/log")), ["s.log.retired-1"]);
+}
+
+/// Where there is no room for the text after an edit, the file stays as it is.
+#[test]
+fn an_edit_without_room_for_its_text_is_not_made() {
+    let ws = known();
+    let limited = |words| ws.shell("trap '' XFSZ; ulimit -f 8; exec \"$@\"", words);
+    ws.put("large.txt", numbered(2000));
+    limited("edit large.txt --session s --old 1999 --new x").refused(1, &["no space left for `.readproof/objects/"]);
+    assert_eq!(ws.get("large.txt"), numbered(2000));
+    assert_eq!(names_in(&ws.path(".readproof/tmp")), [""; 0]);
+    let text = ws.run("replay --verify").text();
+    assert!(!text.contains("writes"), "nothing was begun: {text}");
 }
 
 #[test]

@@ -108,6 +108,72 @@ fn a_removed_object_makes_answers_unverifiable_and_nothing_wrong() {
 }
 
 #[test]
+fn own_writes_are_replayed() {
+    let ws = Workspace::with(&[("a.txt", &numbered(40))]);
+    ws.feed("write new.txt --session s", "one\ntwo\n").text();
+    ws.run("edit a.txt --session s --old 39 --new thirty-nine").text();
+    ws.feed("write .env --session s", "SECRET=1\n").text();
+    ws.run("edit a.txt --session s --old nothing --new x").refused(1, &["does not occur"]);
+    let text = ws.run("replay --verify").text();
+    assert!(text.contains("0 answers: 0 verified, 0 unverifiable, 0 wrong; 3 writes: 2 verified, 1 unver"), "{text}");
+    assert!(text.contains(".env: the file is sensitive"), "{text}");
+    let json = ws.run("replay --verify --json").json()["sessions"][0].clone();
+    assert_eq!((&json["writes"], &json["verified_writes"]), (&3.into(), &2.into()), "{json}");
+    assert_eq!(json["unverifiable"][0]["about"], "write", "{json}");
+    for path in objects(&ws) {
+        let good = fs::read(&path).unwrap();
+        fs::write(&path, "altered").unwrap();
+        let done = ws.run("replay --verify");
+        assert!(done.code == Some(1) && done.out.contains("is damaged: it is not the text"), "{done:?}");
+        fs::remove_file(&path).unwrap();
+        let text = ws.run("replay --verify").text();
+        assert!(text.contains("3 writes: 1 verified, 2 unverifiable, 0 wrong"), "{text}");
+        fs::write(&path, good).unwrap();
+        ws.chmod(path.to_str().unwrap(), 0o600);
+    }
+}
+
+/// A write that did not happen is announced in the log all the same.
+#[test]
+fn a_write_without_an_outcome_is_said() {
+    let ws = Workspace::with(&[("a.txt", &numbered(40)), ("folder/x", "")]);
+    ws.feed("write folder --session s", "x").refused(1, &["is a directory"]);
+    let text = ws.run("replay --verify").text();
+    assert!(text.contains("1 writes: 0 verified, 1 unverifiable, 0 wrong"), "{text}");
+    assert!(text.contains("folder: a write was begun here and its outcome is not recorded"), "{text}");
+}
+
+#[test]
+fn logs_that_were_put_aside_are_replayed() {
+    let ws = every_decision();
+    let limited = || ws.shell("trap '' XFSZ; ulimit -f 1; exec \"$@\"", "read a.txt --session s");
+    limited().noticed(&["no space left", "s.log.retired-1"]);
+    let text = ws.run("replay --verify").text();
+    let line = format!("{:<24} 8 answers: 8 verified, 0 unverifiable, 0 wrong\n", "s.log.retired-1");
+    assert_eq!(text, line);
+    ws.read("a.txt");
+    let line = format!("{:<24} 1 answers: 1 verified, 0 unverifiable, 0 wrong\n{line}", "s");
+    ws.run("replay --verify s").gives(&line);
+    // Damage to what nothing relies on any more is said and is no fault of an answer.
+    let aside = ws.path(".readproof/log/s.log.retired-1");
+    ws.chmod(".readproof/log/s.log.retired-1", 0o600);
+    let mut bytes = fs::read(&aside).unwrap();
+    let end = bytes.len() - 2;
+    bytes[end] ^= 1;
+    fs::write(&aside, bytes).unwrap();
+    let text = ws.run("replay --verify s").text();
+    assert!(text.contains("s.log.retired-1          8 answers: 8 verified, 1 unverifiable, 0 wrong"), "{text}");
+    assert!(
+        text.contains("retired-1 log: the rest of this log, which was put aside, cannot be read: it is dam"),
+        "{text}"
+    );
+    fs::remove_file(&aside).unwrap();
+    fs::create_dir(&aside).unwrap();
+    let json = ws.run("replay --verify --json").json()["sessions"][1].clone();
+    assert_eq!((&json["retired"], &json["unverifiable"][0]["code"]), (&1.into(), &"put_aside".into()), "{json}");
+}
+
+#[test]
 fn many_findings_are_counted_not_listed() {
     let ws = Workspace::with(&[(".env", "SECRET=1\n")]);
     for _ in 0..23 {

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     fs::{self, File},
     os::fd::{AsFd, BorrowedFd},
     path::Path,
@@ -11,7 +12,7 @@ use std::{
 
 use readproof_core::text::ContentHash;
 use rustix::{
-    fs::{AtFlags, Mode},
+    fs::{Access, AtFlags, Mode},
     io::Errno,
 };
 
@@ -19,8 +20,9 @@ use super::packs::Packs;
 use super::{
     IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names,
     objects::{object_hash, object_name},
+    open_folder,
 };
-use crate::{bytes::read_at, log::SessionName, snapshot::FileKind};
+use crate::{bytes::read_at, log::SessionName, root::Root, snapshot::FileKind};
 
 /// One stored text, not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,29 @@ pub struct Leftover {
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
     pub modified: u64,
+}
+
+/// A log that was put aside because it missed something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RetiredLog {
+    /// Whose it was.
+    pub session: SessionName,
+    /// Which of them.
+    pub number: u32,
+}
+
+impl RetiredLog {
+    fn of_file(name: &str) -> Option<Self> {
+        let (log, number) = name.rsplit_once(".retired-")?;
+        let retired = Self { session: SessionName::of_file(log)?, number: number.parse().ok()? };
+        (retired.to_string() == name).then_some(retired)
+    }
+}
+
+impl fmt::Display for RetiredLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.log.retired-{}", self.session, self.number)
+    }
 }
 
 /// What removing came to.
@@ -87,14 +112,13 @@ impl Store {
         files(self.tmp_folder())
     }
 
-    /// Logs that were put aside because they missed something.
+    /// Logs that were put aside because they missed something, by session and number.
     #[must_use]
-    pub fn retired(&self) -> Vec<Leftover> {
-        let is_retired = |file: &Leftover| {
-            let (log, number) = file.name.split_once(".retired-").unwrap_or_default();
-            SessionName::of_file(log).is_some() && number.parse::<u32>().is_ok()
-        };
-        files(self.log().as_fd()).into_iter().filter(is_retired).collect()
+    pub fn retired(&self) -> Vec<RetiredLog> {
+        let mut found: Vec<RetiredLog> =
+            names(self.log().as_fd()).iter().filter_map(|name| RetiredLog::of_file(name)).collect();
+        found.sort_unstable();
+        found
     }
 
     /// Removes stored texts and mends what held them. Who needs one later finds it missing and sends plain text; who
@@ -126,11 +150,15 @@ impl Store {
         remove(self.tmp_folder(), &leftover.name, "tmp")
     }
 
-    /// The bytes this user can still write where the store lies; `None` when the system does not say.
+    /// Why nothing can be kept in it, as far as the system says without trying: read-only, or permissions.
     #[must_use]
-    pub fn free_bytes(&self) -> Option<u64> {
-        let found = rustix::fs::fstatvfs(self.objects_folder()).ok()?;
-        found.f_bavail.checked_mul(found.f_frsize)
+    pub fn refuses(&self) -> Option<StoreError> {
+        let parts = [(self.objects_folder(), "objects"), (self.tmp_folder(), "tmp"), (self.log().as_fd(), "log")];
+        parts.into_iter().find_map(|(folder, part)| {
+            let wanted = Access::WRITE_OK | Access::EXEC_OK;
+            let refused = rustix::fs::accessat(folder, ".", wanted, AtFlags::EACCESS).err()?;
+            Some(StoreError::from_io(&format!("{STORE_NAME}/{part}"), refused.into()))
+        })
     }
 
     /// Whether git ignores the store, as it was made to.
@@ -139,6 +167,16 @@ impl Store {
         let opened = rustix::fs::openat(self.folder(), ".gitignore", READ_FLAGS, Mode::empty());
         let bytes = opened.ok().and_then(|fd| read_at(&File::from(fd), 0, 16).ok());
         bytes.is_some_and(|bytes| bytes == IGNORE_ALL.as_bytes())
+    }
+}
+
+impl Root {
+    /// The bytes this user can still write where the store lies, or would lie; `None` when the system does not say.
+    #[must_use]
+    pub fn free_bytes(&self) -> Option<u64> {
+        let store = open_folder(self.dir.as_fd(), STORE_NAME);
+        let found = store.and_then(rustix::fs::fstatvfs).or_else(|_| rustix::fs::fstatvfs(&self.dir)).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A session log as evidence: every line that can be read, and why reading stopped. Takes no part in the session and
 //! changes nothing.
 
-use readproof_disk::{Create, LogError, SessionLog, SessionName, Store};
+use readproof_disk::{LogError, RetiredLog, SessionLog, SessionName, Store};
 
 use super::record::Record;
 
@@ -14,6 +14,8 @@ pub struct Past {
     pub torn: u64,
     /// Why the rest cannot be read, if so.
     pub broken: Option<LogError>,
+    /// Whether it was taken out of use, under whatever name.
+    pub out_of_use: bool,
 }
 
 /// One line.
@@ -31,12 +33,28 @@ impl Past {
     /// # Errors
     /// When it cannot be opened.
     pub fn read(store: &Store, name: &SessionName) -> Result<Option<Self>, LogError> {
-        let Some(mut log) = SessionLog::open(store, name, Create::No)? else { return Ok(None) };
+        Ok(SessionLog::look(store, name)?.map(Self::of))
+    }
+
+    /// Reads a log that was put aside.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn read_retired(store: &Store, retired: &RetiredLog) -> Result<Self, LogError> {
+        SessionLog::look_at_retired(store, retired).map(Self::of)
+    }
+
+    fn of(mut log: SessionLog) -> Self {
         let mut payloads = Vec::new();
         let broken = log.catch_up_into(&mut payloads).err();
         let read =
             |payload: readproof_disk::Payload| PastLine { line: payload.line, record: Record::parse(&payload.text) };
-        Ok(Some(Self { lines: payloads.into_iter().map(read).collect(), torn: log.torn(), broken }))
+        Self {
+            lines: payloads.into_iter().map(read).collect(),
+            torn: log.torn(),
+            broken,
+            out_of_use: log.is_out_of_use(),
+        }
     }
 
     /// Whether a later program wrote it.

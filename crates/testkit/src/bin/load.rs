@@ -1,20 +1,46 @@
-//! `load crash --kills N --seed S`: workers killed at random moments. `load processes --processes N --reads N --seed S
-//! [--gc]`: many processes on one store. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
+//! Runs under load. `crash`: workers killed at random moments. `processes`: many processes on one store. `fulldisk` and
+//! `readonly`: the store on a disk that fills up or cannot be written for a while, in mounts of the run's own. `clock`:
+//! the clock and the files' times jump. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_disk::SessionName;
 use readproof_testkit::{
+    clock::jumps,
     load::{InOrder, Worker},
     processes::{Beside, crash, processes},
+    scarce::{self, Disk, Plan, Scarce},
     world::Broken,
 };
-use std::{collections::BTreeMap, io::Write, path::PathBuf, process::ExitCode, time::Instant};
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::Instant,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let Some((command, rest)) = words.split_first() else { return usage("no command") };
     let outcome = match command.as_str() {
         "worker" => worker(rest),
+        "judged" => judged(rest),
+        "fulldisk" | "readonly" => match options(rest, &["rounds", "processes", "steps", "seed"]) {
+            Ok(_) => return apart(&words),
+            Err(message) => return usage(&message),
+        },
+        "clock" => match options(rest, &["steps", "seed"]) {
+            Ok((numbers, _)) => clock(&numbers),
+            Err(message) => return usage(&message),
+        },
+        "mounts" => return if scarce::may_mount() { ExitCode::SUCCESS } else { ExitCode::FAILURE },
+        "inside" => match rest
+            .split_first()
+            .map(|(name, rest)| (name, options(rest, &["rounds", "processes", "steps", "seed"])))
+        {
+            Some((name, Ok((numbers, _)))) => scarce(name, &numbers, Disk::Mounted),
+            _ => return usage("inside COMMAND"),
+        },
         "crash" => match options(rest, &["kills", "seed"]) {
             Ok((numbers, _)) => killed(&numbers),
             Err(message) => return usage(&message),
@@ -25,6 +51,10 @@ fn main() -> ExitCode {
         },
         other => return usage(&format!("unknown command {other}")),
     };
+    finished(outcome)
+}
+
+fn finished(outcome: Result<(), Broken>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -37,6 +67,8 @@ fn main() -> ExitCode {
 fn usage(message: &str) -> ExitCode {
     eprintln!("{message}\nusage: load crash [--kills N] [--seed S]");
     eprintln!("       load processes [--processes N] [--reads N] [--seed S] [--gc]");
+    eprintln!("       load clock [--steps N] [--seed S]");
+    eprintln!("       load fulldisk|readonly [--rounds N] [--processes N] [--steps N] [--seed S]");
     ExitCode::from(2)
 }
 
@@ -70,6 +102,70 @@ fn worker(words: &[String]) -> Result<(), Broken> {
     })
 }
 
+/// One process on a scarce disk, likewise.
+fn judged(words: &[String]) -> Result<(), Broken> {
+    let mut out = std::io::stdout().lock();
+    scarce::worker(words, &mut |told| {
+        out.write_all(format!("{told}\n").as_bytes())?;
+        Ok(out.flush()?)
+    })
+}
+
+/// The same command with mounts that nobody else sees; where that is not permitted, the strongest there is without.
+fn apart(words: &[String]) -> ExitCode {
+    let unshare = || {
+        let mut command = Command::new("unshare");
+        command.arg("-rm");
+        command
+    };
+    let outcome = std::env::current_exe().map_err(Broken::from).and_then(|program| {
+        let may = unshare().arg(&program).arg("mounts").status().is_ok_and(|status| status.success());
+        if may {
+            let status = unshare().arg(program).arg("inside").args(words).status()?;
+            return if status.success() { Ok(()) } else { Err(format!("the run ended with {status}").into()) };
+        }
+        eprintln!("NOTE: no file system can be mounted here, so NO REAL FULL OR READ-ONLY DISK was tried;");
+        eprintln!("NOTE: a limit on what a process can write stands in for it (`ulimit -f`)");
+        let (name, rest) = words.split_first().ok_or("no command")?;
+        scarce(name, &options(rest, &["rounds", "processes", "steps", "seed"])?.0, Disk::Limited)
+    });
+    finished(outcome)
+}
+
+fn scarce(name: &str, numbers: &Numbers, disk: Disk) -> Result<(), Broken> {
+    let number = |name: &str, otherwise| numbers.get(name).copied().unwrap_or(otherwise);
+    let (rounds, workers) = (number("rounds", 60), number("processes", 6));
+    let plan = Plan { rounds, workers, steps: number("steps", 1000), seed: number("seed", 1) };
+    let run: fn(&Path, Disk, &Plan) -> Result<Scarce, Broken> =
+        if name == "fulldisk" { scarce::full_disk } else { scarce::read_only };
+    let begin = Instant::now();
+    let done = run(&std::env::current_exe()?, disk, &plan)?;
+    println!("{name}, {disk:?} disk: {plan:?} in {:.1} s\n{done}", begin.elapsed().as_secs_f64());
+    print(&done.found);
+    if done.plain == 0 || done.refused == 0 {
+        return Err("nothing was ever scarce, so this run shows nothing".into());
+    }
+    Ok(())
+}
+
+fn clock(numbers: &Numbers) -> Result<(), Broken> {
+    let number = |name: &str, otherwise| numbers.get(name).copied().unwrap_or(otherwise);
+    let (steps, seed) = (number("steps", 5000), number("seed", 1));
+    let begin = Instant::now();
+    let done = jumps(steps, seed)?;
+    println!("{steps} steps with and without jumps in {:.1} s (seed {seed})", begin.elapsed().as_secs_f64());
+    println!(
+        "{} answers and {} records, all the same; the clock went back {} times",
+        done.answers, done.records, done.back
+    );
+    println!(
+        "{} texts removed by age, none of them young; {} texts of the future left alone",
+        done.removed, done.future
+    );
+    println!("answers: {}", listed(&done.modes));
+    Ok(())
+}
+
 fn killed(numbers: &Numbers) -> Result<(), Broken> {
     let (kills, seed) = (numbers.get("kills").copied().unwrap_or(200), numbers.get("seed").copied().unwrap_or(1));
     let begin = Instant::now();
@@ -99,7 +195,12 @@ fn together(numbers: &Numbers, beside: Beside) -> Result<(), Broken> {
 fn print(found: &InOrder) {
     println!("{} acknowledged entries, all in their logs; {} torn writes", found.acknowledged, found.torn);
     println!("{} objects, none altered", found.objects);
-    println!("{} answers replayed, none wrong; {} unverifiable", found.replayed, found.unverifiable);
-    let modes: Vec<String> = found.modes.iter().map(|(mode, count)| format!("{mode} {count}")).collect();
-    println!("answers: {}", modes.join(", "));
+    let (replayed, written) = (found.replayed, found.written);
+    println!("{replayed} answers and {written} writes replayed, none wrong; {} unverifiable", found.unverifiable);
+    println!("{} writes announced and never recorded as done", found.unfinished);
+    println!("answers: {}", listed(&found.modes));
+}
+
+fn listed(modes: &BTreeMap<String, u64>) -> String {
+    modes.iter().map(|(mode, count)| format!("{mode} {count}")).collect::<Vec<_>>().join(", ")
 }
