@@ -1,5 +1,5 @@
-//! The tool calls of an assistant message that matter: `read`, `write` and `edit`. Their texts are gone once it is known
-//! what they mean.
+//! The tool calls of an assistant message that matter: `read`, `write` and `edit`. What was written is kept as its hash; the
+//! texts of an edit until it is known what they lead to.
 
 use readproof_core::{
     edit::replace_once,
@@ -8,8 +8,9 @@ use readproof_core::{
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::sync::Arc;
 
-use super::{id::key, line::text};
+use super::{Source, id::key, line::text};
 
 /// A tool we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +59,34 @@ pub(super) enum What {
     Read(Asked),
     /// A whole file written; the text, if it is one.
     Write(Option<Version>),
-    /// A file edited: the whole text before that was held, and the text after, if both can be told.
-    Edit(Option<(Version, Version)>),
+    /// A file edited.
+    Edit(Edit),
+}
+
+/// What an edit leads to.
+#[derive(Clone, Debug)]
+pub(super) enum Edit {
+    /// Not known yet.
+    Texts(Arc<Edits>),
+    /// From one whole text to another.
+    Leads { before: Version, after: Version },
+    /// Cannot be told.
+    Unknown,
+}
+
+impl Edit {
+    /// The text after, if this whole text is held before. What was found out once is kept.
+    pub(super) fn after(&mut self, held: Option<Version>, source: &dyn Source) -> Option<Version> {
+        let held = held?;
+        if let Self::Texts(edits) = self {
+            let after = edited(&source.text(held.hash)?, edits)?.version();
+            *self = Self::Leads { before: held, after };
+        }
+        match self {
+            Self::Leads { before, after } => (*before == held).then_some(*after),
+            Self::Texts(_) | Self::Unknown => None,
+        }
+    }
 }
 
 impl Call {
@@ -87,9 +114,18 @@ pub(super) struct Asked {
 /// Old and new texts of an edit, in order.
 pub(super) type Edits = Vec<(String, String)>;
 
-/// The calls in the content of an assistant message, in order, with the texts of its edits. Calls of programs inside a
-/// call (`id` with a `/`) are none.
-pub(super) fn calls(content: &str, bearings: &Bearings) -> Vec<(Call, Edits)> {
+impl Asked {
+    /// First line and number of lines asked for under the name that counts; `None` when the call does not fix the place.
+    pub(super) fn of(&self, path: &PathKey) -> Option<(u64, u64)> {
+        match &self.suffix {
+            Some((named, first, limit)) if named == path => Some((*first, *limit)),
+            Some(_) | None => self.first.zip(self.limit),
+        }
+    }
+}
+
+/// The calls in the content of an assistant message, in order. Calls of programs inside a call (`id` with a `/`) are none.
+pub(super) fn calls(content: &str, bearings: &Bearings) -> Vec<Call> {
     #[derive(Deserialize)]
     struct Part<'a> {
         #[serde(borrow, rename = "type")]
@@ -100,11 +136,6 @@ pub(super) fn calls(content: &str, bearings: &Bearings) -> Vec<(Call, Edits)> {
         name: Option<&'a RawValue>,
         #[serde(borrow)]
         arguments: Option<&'a RawValue>,
-    }
-    let may_call = content.contains("\"toolCall\"")
-        && [Tool::Read, Tool::Write, Tool::Edit].iter().any(|tool| content.contains(tool.as_str()));
-    if !may_call {
-        return Vec::new();
     }
     let parts: Vec<Part<'_>> = serde_json::from_str(content).unwrap_or_default();
     let string = |raw: Option<&RawValue>| raw.and_then(|raw| text(raw.get())).map(std::borrow::Cow::into_owned);
@@ -121,7 +152,7 @@ pub(super) fn calls(content: &str, bearings: &Bearings) -> Vec<(Call, Edits)> {
     calls
 }
 
-fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings) -> (Call, Edits) {
+fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings) -> Call {
     #[derive(Deserialize)]
     struct Path {
         path: String,
@@ -132,19 +163,15 @@ fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings) -> (Call
     }
     let path = serde_json::from_str(arguments).ok().map(|Path { path }| path);
     let key = path.as_deref().and_then(|path| key(path, bearings));
-    let mut edits = Edits::new();
     let what = match tool {
         Tool::Read => What::Read(asked(arguments, path.as_deref(), bearings)),
         Tool::Write => {
             let content = serde_json::from_str(arguments).ok().map(|Content { content }| content);
             What::Write(content.filter(|text| !text.contains('\0')).map(|text| Text::new(text).version()))
         }
-        Tool::Edit => {
-            edits = edits_of(arguments);
-            What::Edit(None)
-        }
+        Tool::Edit => What::Edit(Edit::Texts(edits_of(arguments).into())),
     };
-    (Call { id, key, what }, edits)
+    Call { id, key, what }
 }
 
 fn asked(arguments: &str, path: Option<&str>, bearings: &Bearings) -> Asked {
@@ -188,7 +215,7 @@ fn edits_of(arguments: &str) -> Edits {
 
 /// The text after pi's `edit`, if it can be told: pi also matches texts that are only alike, and keeps line ends and a
 /// byte order mark in ways of its own.
-pub(super) fn edited(before: &Text, edits: &Edits) -> Option<Text> {
+fn edited(before: &Text, edits: &Edits) -> Option<Text> {
     let text = before.as_str();
     if edits.is_empty() || text.contains('\r') || text.starts_with('\u{feff}') {
         return None;
@@ -208,7 +235,7 @@ pub(super) fn edited(before: &Text, edits: &Edits) -> Option<Text> {
 mod tests {
     use super::*;
 
-    fn parsed(content: &str) -> Vec<(Call, Edits)> {
+    fn parsed(content: &str) -> Vec<Call> {
         calls(content, &Bearings { cwd: "/w".into(), home: None })
     }
 
@@ -222,15 +249,18 @@ mod tests {
             {"type":"toolCall","id":"6","name":"edit","arguments":{"path":"a","oldText":"a","newText":"b"}},
             {"type":"toolCall","id":"7","name":"read","arguments":{}}]"#;
         let found = parsed(content);
-        let ids: Vec<&str> = found.iter().map(|(call, _)| &*call.id).collect();
+        let ids: Vec<&str> = found.iter().map(|call| &*call.id).collect();
         assert_eq!(ids, ["1", "4", "5", "6", "7"]);
-        assert_eq!(found[0].0.key, Some(PathKey::new("/w/a")));
-        let What::Read(asked) = &found[0].0.what else { panic!("no read") };
+        assert_eq!(found[0].key, Some(PathKey::new("/w/a")));
+        let What::Read(asked) = &found[0].what else { panic!("no read") };
         assert_eq!((asked.first, asked.limit), (Some(3), Some(2)));
-        let What::Write(Some(version)) = found[1].0.what else { panic!("no write") };
+        let What::Write(Some(version)) = found[1].what else { panic!("no write") };
         assert_eq!(version, Text::new("x\ny\n".into()).version());
-        assert_eq!((&found[2].1, &found[3].1), (&vec![("a".to_owned(), "b".to_owned())], &found[2].1));
-        assert_eq!(found[4].0.key, None);
+        for call in &found[2..4] {
+            let What::Edit(Edit::Texts(edits)) = &call.what else { panic!("no edit") };
+            assert_eq!(**edits, [("a".to_owned(), "b".to_owned())]);
+        }
+        assert_eq!(found[4].key, None);
     }
 
     #[test]

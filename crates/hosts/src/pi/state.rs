@@ -1,5 +1,4 @@
-//! What holds at one entry, and what a fact does to it. A state is cheap to clone; facts are kept so that a context edit
-//! can derive anew from its target.
+//! What holds at one entry, and what a fact does to it. A state is cheap to clone.
 
 use readproof_core::{
     knowledge::{Event, Knowledge},
@@ -11,7 +10,9 @@ use rpds::RedBlackTreeSetSync;
 use std::sync::Arc;
 
 use super::{
-    call::{Call, Tool, What},
+    Source,
+    call::{Call, Edit, Tool, What},
+    fact::{Fact, Outcome, Shows},
     outcome::Told,
 };
 
@@ -28,51 +29,31 @@ pub(super) struct State {
     pub(super) barrier: Option<u32>,
 }
 
-/// What an entry says, without its texts.
-pub(super) enum Fact {
-    /// An assistant message made these calls.
-    Calls(Box<[Call]>),
-    /// A call has its result.
-    Result(Outcome),
-    /// Fresh text was asked for.
-    Refreshed(Event),
-    /// The barrier.
-    Compacted,
-}
-
-/// The result of a call.
-pub(super) struct Outcome {
-    /// Which call.
-    pub(super) call: Box<str>,
-    /// Which tool gave it.
-    pub(super) tool: Tool,
-    /// Whether the tool failed.
-    pub(super) failed: bool,
-    /// For a read that did not fail, what it tells, if it can be told of which file.
-    pub(super) told: Option<Told>,
-}
-
 /// One state and what applying to it has cost.
 struct Taking<'a> {
     state: &'a mut State,
     at: u32,
     answers: Answers,
+    source: &'a dyn Source,
     applied: u64,
 }
 
 impl State {
+    /// What holds right at a compaction.
+    pub(super) fn compacted(at: u32) -> Self {
+        Self { barrier: Some(at), ..Self::default() }
+    }
+
     /// Takes in the fact of the entry `at`; gives the number of events applied.
-    pub(super) fn take(&mut self, at: u32, fact: &Fact, answers: Answers) -> u64 {
-        let altered = self.altered.contains(&at);
-        let mut taking = Taking { state: self, at, answers, applied: 0 };
+    pub(super) fn take(&mut self, at: u32, fact: &mut Fact, answers: Answers, source: &dyn Source) -> u64 {
+        let altered = !self.altered.is_empty() && self.altered.contains(&at);
+        let mut taking = Taking { state: self, at, answers, source, applied: 0 };
         match fact {
             Fact::Calls(calls) => taking.calls(calls, altered),
             Fact::Result(outcome) => taking.result(outcome, altered),
             Fact::Refreshed(event) => taking.apply(event),
-            Fact::Compacted => {
-                taking.applied += 1;
-                *taking.state = Self { barrier: Some(at), ..Self::default() };
-            }
+            Fact::Lost | Fact::Unread { .. } => taking.lose(),
+            Fact::Nothing | Fact::ContextEdit(_) => {}
         }
         taking.applied
     }
@@ -90,15 +71,19 @@ impl Taking<'_> {
         }
     }
 
+    /// It may have been any file.
+    fn lose(&mut self) {
+        self.apply(&Event::Compacted);
+    }
+
     /// A write or edit may have happened from here on, whatever becomes of its result.
-    fn calls(&mut self, calls: &[Call], altered: bool) {
+    fn calls(&mut self, calls: &mut [Call], altered: bool) {
         let mut open = Vec::with_capacity(calls.len());
-        for call in calls {
-            let call = self.sound(call, calls);
+        for at in 0..calls.len() {
+            let call = self.sound(at, calls);
             let (changes, known) = (call.tool() != Tool::Read, call.key.is_some());
             if changes && !known {
-                // It may be any file.
-                self.apply(&Event::Compacted);
+                self.lose();
             } else if changes || altered {
                 self.void(call.key.as_ref());
             }
@@ -110,31 +95,32 @@ impl Taking<'_> {
 
     /// The call as far as it can be relied on: one of two changes of a file in one message says nothing, as their order is
     /// not known, and an edit says nothing unless the text before it is held.
-    fn sound(&self, call: &Call, batch: &[Call]) -> Call {
-        let others = batch.iter().filter(|other| other.tool() != Tool::Read && other.key == call.key).count();
-        let what = match &call.what {
+    fn sound(&self, at: usize, batch: &mut [Call]) -> Call {
+        let key = batch[at].key.clone();
+        let alone = batch.iter().filter(|other| other.tool() != Tool::Read && other.key == key).count() == 1;
+        let held = key.as_ref().and_then(|key| self.state.knowledge.holds_whole(key, Answers::Held));
+        let what = match &mut batch[at].what {
             What::Read(asked) => What::Read(asked.clone()),
-            What::Write(version) => What::Write(version.filter(|_| others == 1)),
-            What::Edit(edit) => {
-                let held = call.key.as_ref().and_then(|key| self.state.knowledge.holds_whole(key, Answers::Held));
-                What::Edit(edit.filter(|(before, _)| others == 1 && held == Some(*before)))
-            }
+            What::Write(version) => What::Write(version.filter(|_| alone)),
+            What::Edit(edit) => match held.zip(edit.after(held, self.source)) {
+                Some((before, after)) if alone => What::Edit(Edit::Leads { before, after }),
+                Some(_) | None => What::Edit(Edit::Unknown),
+            },
         };
-        Call { what, ..call.clone() }
+        Call { id: batch[at].id.clone(), key, what }
     }
 
     fn result(&mut self, outcome: &Outcome, altered: bool) {
-        let told = outcome.told.as_ref();
-        let path = told.and_then(|told| path_of(&told.event));
+        let path = outcome.told().and_then(|told| told.event.path());
         let Some(call) = self.close(&outcome.call) else {
             // Its call was compacted or edited away: what it shows cannot be placed.
             self.void(path);
             return;
         };
         let after = match (&call.what, outcome.tool) {
-            (What::Read(_), Tool::Read) => return self.read(&call, told, altered),
+            (What::Read(_), Tool::Read) => return self.read(&call, &outcome.shows, altered),
             (What::Write(version), Tool::Write) => *version,
-            (What::Edit(edit), Tool::Edit) => edit.map(|(_, after)| after),
+            (What::Edit(Edit::Leads { after, .. }), Tool::Edit) => Some(*after),
             (What::Read(_) | What::Write(_) | What::Edit(_), Tool::Read | Tool::Write | Tool::Edit) => None,
         };
         match (after, call.key.as_ref()) {
@@ -148,12 +134,15 @@ impl Taking<'_> {
         }
     }
 
-    /// A read that failed tells nothing. One that stands beside a change of the same file whose result is not there may
-    /// have seen either text.
-    fn read(&mut self, call: &Call, told: Option<&Told>, altered: bool) {
-        let Some((told, path)) = told.and_then(|told| Some((told, path_of(&told.event)?))) else { return };
-        let beside = self.state.open.iter().any(|other| other.tool() != Tool::Read && other.key.as_ref() == Some(path));
-        if altered || beside || !self.holds_end(path, told.ends_under) {
+    /// A read that failed tells nothing.
+    fn read(&mut self, call: &Call, shows: &Shows, altered: bool) {
+        let told = match shows {
+            Shows::Nothing => return,
+            Shows::Unplaced => return self.void(call.key.as_ref()),
+            Shows::Told(told) => told,
+        };
+        let Some(path) = told.event.path() else { return };
+        if altered || !self.counts(call, told, path) {
             self.void(Some(path));
         } else {
             self.apply(&told.event);
@@ -162,6 +151,20 @@ impl Taking<'_> {
             // The model asked under another name, and what it saw is newer than what it holds under that.
             self.void(call.key.as_ref());
         }
+    }
+
+    /// Whether the call asked for what is told, and the end it relies on is held. A read beside a change of the same file
+    /// whose result is not there may have seen either text.
+    fn counts(&self, call: &Call, told: &Told, path: &PathKey) -> bool {
+        let asked = match &call.what {
+            What::Read(asked) => asked.of(path),
+            What::Write(_) | What::Edit(_) => None,
+        };
+        let fits = told
+            .needs
+            .is_none_or(|needs| asked.is_some_and(|(first, limit)| first == needs.first && limit >= needs.least));
+        let beside = self.state.open.iter().any(|other| other.tool() != Tool::Read && other.key.as_ref() == Some(path));
+        fits && !beside && self.holds_end(path, told.ends_under)
     }
 
     fn holds_end(&self, path: &PathKey, under: Option<ContentHash>) -> bool {
@@ -180,18 +183,5 @@ impl Taking<'_> {
             closed.drain(..).for_each(|call| self.void(call.key.as_ref()));
         }
         closed.pop()
-    }
-}
-
-fn path_of(event: &Event) -> Option<&PathKey> {
-    match event {
-        Event::Shown { path, .. }
-        | Event::Same { path, .. }
-        | Event::Told { path, .. }
-        | Event::Diff { path, .. }
-        | Event::Written { path, .. }
-        | Event::Edited { path, .. }
-        | Event::Void { path } => Some(path),
-        Event::Refreshed { .. } | Event::Compacted => None,
     }
 }

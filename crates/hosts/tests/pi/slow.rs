@@ -13,7 +13,7 @@ use readproof_hosts::pi::Transcript;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::session::{HEADER, extras, meta, ranged};
+use crate::session::{HEADER, Stored, extras, meta, ranged};
 
 /// A generated entry and what it means.
 struct Entry {
@@ -151,13 +151,13 @@ fn path_of(event: &Event) -> &PathKey {
 }
 
 /// A conversation that goes on for long. The same seed, the same conversation.
-pub(crate) struct Generator {
+struct Generator {
     random: u64,
     entries: Vec<Entry>,
     lines: Vec<String>,
     leaf: Option<usize>,
     files: Vec<Vec<Text>>,
-    objects: BTreeMap<ContentHash, Text>,
+    stored: Stored,
     words: usize,
     calls: usize,
     /// Few entries, so that odd things must happen more often.
@@ -174,7 +174,7 @@ impl Generator {
             lines: vec![HEADER.to_owned()],
             leaf: None,
             files: vec![Vec::new(); FILES],
-            objects: BTreeMap::new(),
+            stored: Stored::default(),
             words: 0,
             calls: 0,
             short: false,
@@ -184,16 +184,6 @@ impl Generator {
             generator.change(file, text);
         }
         generator
-    }
-
-    /// The file so far.
-    pub(crate) fn lines(&self) -> &[String] {
-        &self.lines
-    }
-
-    /// A text some file had.
-    pub(crate) fn object(&self, hash: ContentHash) -> Option<Text> {
-        self.objects.get(&hash).cloned()
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -212,7 +202,7 @@ impl Generator {
 
     fn change(&mut self, file: usize, text: String) -> Text {
         let text = Text::new(text);
-        self.objects.insert(text.hash(), text.clone());
+        self.stored.objects.insert(text.hash(), text.clone());
         self.files[file].push(text.clone());
         text
     }
@@ -421,7 +411,7 @@ fn written(call: &Call) -> Value {
 }
 
 /// A conversation of so many entries.
-pub(crate) fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
+fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
     let mut g = Generator::new(seed);
     g.short = entries < 1000;
     let due = |done: usize, all: usize, times: usize| done < times && (done + 1) * entries / (times + 1) <= all;
@@ -455,17 +445,18 @@ fn listed(knowledge: &Knowledge) -> Vec<(PathKey, Vec<Held>)> {
 
 /// Takes a conversation in by pieces and compares at random leaves; gives how many spans were held there.
 fn compare(mut g: Generator, leaves: usize) -> usize {
-    let lookup = |hash: ContentHash| g.objects.get(&hash).cloned();
     let mut transcript = Transcript::new(Answers::Held, None);
     for piece in g.lines.chunks(777) {
-        transcript.append((piece.join("\n") + "\n").as_bytes(), &lookup);
+        let piece = piece.join("\n") + "\n";
+        g.stored.bytes.extend_from_slice(piece.as_bytes());
+        transcript.append(piece.as_bytes());
     }
     assert_eq!((transcript.counts().entries, transcript.counts().skipped), (g.entries.len(), 0));
     let mut spans = 0;
     for _ in 0..leaves {
         let leaf = g.below(g.entries.len());
-        let fast = listed(transcript.knowledge_at(transcript.find(&Generator::id(leaf))));
-        let slow = listed(&derived(&g.entries, leaf, &g.objects));
+        let fast = listed(transcript.known(&Generator::id(leaf), &g.stored).unwrap().knowledge());
+        let slow = listed(&derived(&g.entries, leaf, &g.stored.objects));
         assert_eq!(fast, slow, "at entry {leaf}");
         spans += fast.iter().map(|(_, held)| held.len()).sum::<usize>();
     }

@@ -1,0 +1,267 @@
+//! A line as pi prints it, gone through once: every byte is checked to be JSON, nothing is copied. Whatever is unusual
+//! (white space, escapes in a name, a field twice, deep nesting) is left to the slower look of `line`, which would find the
+//! same fields.
+
+use super::{
+    call::Tool,
+    line::{Fields, Message},
+};
+
+/// How deep values may nest here.
+const DEEPEST: u32 = 60;
+
+/// The longest that the name of a tool we know can be, when every letter is escaped.
+const ESCAPED_NAME: usize = 5 * 6;
+
+/// The fields of a line; `None` says nothing about it.
+pub(super) fn scan(line: &str) -> Option<Fields<'_>> {
+    // A sum, not a search: that is checked many bytes at a time.
+    let plain = line.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
+    if !plain {
+        return None;
+    }
+    let mut scan = Scan { line, at: 0 };
+    let mut fields = Fields::default();
+    scan.object(|scan, name| {
+        let slot = match name {
+            "message" if fields.message.is_none() => {
+                fields.message = Some(scan.message()?);
+                return Some(());
+            }
+            "message" => return None,
+            "type" => &mut fields.kind,
+            "id" => &mut fields.id,
+            "parentId" => &mut fields.parent_id,
+            "version" => &mut fields.version,
+            "cwd" => &mut fields.cwd,
+            "customType" => &mut fields.custom_type,
+            "data" => &mut fields.data,
+            "targetId" => &mut fields.target_id,
+            "replacement" => &mut fields.replacement,
+            _ => return scan.value(&mut Words::default()).map(drop),
+        };
+        let value = scan.value(&mut Words::default())?;
+        slot.replace(value).is_none().then_some(())
+    })?;
+    (scan.at == line.len()).then_some(fields)
+}
+
+/// Which words stand in a value as strings of their own.
+#[derive(Default)]
+struct Words {
+    call: bool,
+    tool: bool,
+}
+
+impl Words {
+    fn note(&mut self, text: &str, escaped: bool) {
+        match text {
+            "toolCall" => self.call = true,
+            _ if escaped => self.tool |= text.len() <= ESCAPED_NAME,
+            _ => self.tool |= text.len() <= 5 && Tool::parse(text).is_some(),
+        }
+    }
+}
+
+struct Scan<'a> {
+    line: &'a str,
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.line.as_bytes().get(self.at).copied()
+    }
+
+    fn eat(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    fn message(&mut self) -> Option<Message<'a>> {
+        let mut message = Message::default();
+        let mut words = Words::default();
+        self.object(|scan, name| {
+            let slot = match name {
+                "role" => &mut message.role,
+                "content" => {
+                    let value = scan.value(&mut words)?;
+                    return message.content.replace(value).is_none().then_some(());
+                }
+                "toolCallId" => &mut message.tool_call_id,
+                "toolName" => &mut message.tool_name,
+                "isError" => &mut message.is_error,
+                "details" => &mut message.details,
+                _ => return scan.value(&mut Words::default()).map(drop),
+            };
+            let value = scan.value(&mut Words::default())?;
+            slot.replace(value).is_none().then_some(())
+        })?;
+        message.may_call = words.call && words.tool;
+        Some(message)
+    }
+
+    /// An object whose names have no escapes; `field` goes over each value.
+    fn object(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
+        self.eat(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            let (name, escaped) = self.string()?;
+            self.eat(b':')?;
+            if escaped {
+                return None;
+            }
+            field(self, name)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Goes over one value and gives it as it stands.
+    fn value(&mut self, words: &mut Words) -> Option<&'a str> {
+        let start = self.at;
+        // The kinds of the open brackets, the innermost lowest: one for an object.
+        let (mut objects, mut depth) = (0_u64, 0);
+        loop {
+            let first = self.peek()?;
+            match first {
+                b'"' => {
+                    let (text, escaped) = self.string()?;
+                    words.note(text, escaped);
+                }
+                b'{' | b'[' => {
+                    self.at += 1;
+                    let object = first == b'{';
+                    if self.peek()? != if object { b'}' } else { b']' } {
+                        depth += 1;
+                        objects = objects << 1 | u64::from(object);
+                        if depth > DEEPEST || (object && self.name().is_none()) {
+                            return None;
+                        }
+                        continue;
+                    }
+                    self.at += 1;
+                }
+                b't' => self.word("true")?,
+                b'f' => self.word("false")?,
+                b'n' => self.word("null")?,
+                _ => self.number()?,
+            }
+            loop {
+                if depth == 0 {
+                    return self.line.get(start..self.at);
+                }
+                let next = self.peek()?;
+                self.at += 1;
+                match (next, objects & 1 == 1) {
+                    (b',', false) => break,
+                    (b',', true) => {
+                        self.name()?;
+                        break;
+                    }
+                    (b'}', true) | (b']', false) => {
+                        depth -= 1;
+                        objects >>= 1;
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+
+    /// A name inside a value, and its colon.
+    fn name(&mut self) -> Option<()> {
+        self.string()?;
+        self.eat(b':')
+    }
+
+    fn word(&mut self, word: &str) -> Option<()> {
+        self.line.as_bytes().get(self.at..)?.starts_with(word.as_bytes()).then(|| self.at += word.len())
+    }
+
+    fn number(&mut self) -> Option<()> {
+        if self.peek()? == b'-' {
+            self.at += 1;
+        }
+        if self.peek()? == b'0' {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek()? == b'.' {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek()?, b'e' | b'E') {
+            self.at += 1;
+            if matches!(self.peek()?, b'+' | b'-') {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    /// At least one. A number never ends a line, so something stands behind.
+    fn digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while self.peek()?.is_ascii_digit() {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+
+    /// What stands between two quotes, and whether it has escapes.
+    fn string(&mut self) -> Option<(&'a str, bool)> {
+        self.eat(b'"')?;
+        let bytes = self.line.as_bytes();
+        let (start, mut escaped) = (self.at, false);
+        loop {
+            self.at += quote_or_backslash(bytes.get(self.at..)?)?;
+            if bytes[self.at] == b'"' {
+                let text = self.line.get(start..self.at)?;
+                self.at += 1;
+                return Some((text, escaped));
+            }
+            escaped = true;
+            self.at += escape(&bytes[self.at..])?;
+        }
+    }
+}
+
+/// How long an escape is.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    match bytes.get(1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => bytes.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
+        _ => None,
+    }
+}
+
+/// Where the first of the two stands. Most strings are short, so the first bytes are looked at in place.
+fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+    const NEAR: usize = 16;
+    const ONES: u64 = u64::MAX / 255;
+    let found = |word: u64, byte: u8| {
+        let zero = word ^ (ONES * u64::from(byte));
+        zero.wrapping_sub(ONES) & !zero
+    };
+    let (words, _) = bytes[..bytes.len().min(NEAR)].as_chunks();
+    for (n, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let hit = (found(word, b'"') | found(word, b'\\')) & (ONES << 7);
+        if hit != 0 {
+            return Some(n * 8 + hit.trailing_zeros() as usize / 8);
+        }
+    }
+    let near = words.len() * 8;
+    memchr::memchr2(b'"', b'\\', &bytes[near..]).map(|at| near + at)
+}
