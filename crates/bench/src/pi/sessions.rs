@@ -217,7 +217,7 @@ impl Session {
             r#""content":[{{"type":"text","text":{}}}],{details}"isError":false,"timestamp":1793491200000}}"#,
             json!(text)
         );
-        drop(written);
+        debug_assert!(written.is_ok());
         line
     }
 

@@ -2,10 +2,7 @@
 //! (white space, escapes in a name, a field twice, deep nesting) is left to the slower look of `line`, which would find the
 //! same fields.
 
-use super::{
-    call::Tool,
-    line::{Fields, Message},
-};
+use super::line::{Fields, Message};
 
 /// How deep values may nest here.
 const DEEPEST: u32 = 60;
@@ -20,33 +17,32 @@ pub(super) fn scan(line: &str) -> Option<Fields<'_>> {
     if !plain {
         return None;
     }
-    let mut scan = Scan { line, at: 0 };
+    let mut scan = Scan { line, bytes: line.as_bytes(), at: 0, words: Words::default() };
     let mut fields = Fields::default();
     scan.object(|scan, name| {
         let slot = match name {
-            "message" if fields.message.is_none() => {
+            b"message" if fields.message.is_none() => {
                 fields.message = Some(scan.message()?);
                 return Some(());
             }
-            "message" => return None,
-            "type" => &mut fields.kind,
-            "id" => &mut fields.id,
-            "parentId" => &mut fields.parent_id,
-            "version" => &mut fields.version,
-            "cwd" => &mut fields.cwd,
-            "customType" => &mut fields.custom_type,
-            "data" => &mut fields.data,
-            "targetId" => &mut fields.target_id,
-            "replacement" => &mut fields.replacement,
-            _ => return scan.value(&mut Words::default()).map(drop),
+            b"message" => return None,
+            b"type" => &mut fields.kind,
+            b"id" => &mut fields.id,
+            b"parentId" => &mut fields.parent_id,
+            b"version" => &mut fields.version,
+            b"cwd" => &mut fields.cwd,
+            b"customType" => &mut fields.custom_type,
+            b"data" => &mut fields.data,
+            b"targetId" => &mut fields.target_id,
+            b"replacement" => &mut fields.replacement,
+            _ => return scan.value(),
         };
-        let value = scan.value(&mut Words::default())?;
-        slot.replace(value).is_none().then_some(())
+        scan.field(slot)
     })?;
     (scan.at == line.len()).then_some(fields)
 }
 
-/// Which words stand in a value as strings of their own.
+/// Which words stood as strings of their own.
 #[derive(Default)]
 struct Words {
     call: bool,
@@ -54,23 +50,25 @@ struct Words {
 }
 
 impl Words {
-    fn note(&mut self, text: &str, escaped: bool) {
+    fn note(&mut self, text: &[u8], escaped: bool) {
         match text {
-            "toolCall" => self.call = true,
-            _ if escaped => self.tool |= text.len() <= ESCAPED_NAME,
-            _ => self.tool |= text.len() <= 5 && Tool::parse(text).is_some(),
+            b"toolCall" => self.call = true,
+            b"read" | b"edit" | b"write" => self.tool = true,
+            _ => self.tool |= escaped && text.len() <= ESCAPED_NAME,
         }
     }
 }
 
 struct Scan<'a> {
     line: &'a str,
+    bytes: &'a [u8],
     at: usize,
+    words: Words,
 }
 
 impl<'a> Scan<'a> {
     fn peek(&self) -> Option<u8> {
-        self.line.as_bytes().get(self.at).copied()
+        self.bytes.get(self.at).copied()
     }
 
     fn eat(&mut self, byte: u8) -> Option<()> {
@@ -79,29 +77,35 @@ impl<'a> Scan<'a> {
 
     fn message(&mut self) -> Option<Message<'a>> {
         let mut message = Message::default();
-        let mut words = Words::default();
         self.object(|scan, name| {
             let slot = match name {
-                "role" => &mut message.role,
-                "content" => {
-                    let value = scan.value(&mut words)?;
-                    return message.content.replace(value).is_none().then_some(());
+                b"role" => &mut message.role,
+                b"content" => {
+                    scan.words = Words::default();
+                    scan.field(&mut message.content)?;
+                    message.may_call = scan.words.call && scan.words.tool;
+                    return Some(());
                 }
-                "toolCallId" => &mut message.tool_call_id,
-                "toolName" => &mut message.tool_name,
-                "isError" => &mut message.is_error,
-                "details" => &mut message.details,
-                _ => return scan.value(&mut Words::default()).map(drop),
+                b"toolCallId" => &mut message.tool_call_id,
+                b"toolName" => &mut message.tool_name,
+                b"isError" => &mut message.is_error,
+                b"details" => &mut message.details,
+                _ => return scan.value(),
             };
-            let value = scan.value(&mut Words::default())?;
-            slot.replace(value).is_none().then_some(())
+            scan.field(slot)
         })?;
-        message.may_call = words.call && words.tool;
         Some(message)
     }
 
+    /// Keeps a value as it stands; `None` when there was one.
+    fn field(&mut self, slot: &mut Option<&'a str>) -> Option<()> {
+        let start = self.at;
+        self.value()?;
+        slot.replace(self.line.get(start..self.at)?).is_none().then_some(())
+    }
+
     /// An object whose names have no escapes; `field` goes over each value.
-    fn object(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
+    fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
         self.eat(b'{')?;
         if self.peek()? == b'}' {
             self.at += 1;
@@ -125,9 +129,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Goes over one value and gives it as it stands.
-    fn value(&mut self, words: &mut Words) -> Option<&'a str> {
-        let start = self.at;
+    /// Goes over one value.
+    fn value(&mut self) -> Option<()> {
         // The kinds of the open brackets, the innermost lowest: one for an object.
         let (mut objects, mut depth) = (0_u64, 0);
         loop {
@@ -135,7 +138,7 @@ impl<'a> Scan<'a> {
             match first {
                 b'"' => {
                     let (text, escaped) = self.string()?;
-                    words.note(text, escaped);
+                    self.words.note(text, escaped);
                 }
                 b'{' | b'[' => {
                     self.at += 1;
@@ -157,7 +160,7 @@ impl<'a> Scan<'a> {
             }
             loop {
                 if depth == 0 {
-                    return self.line.get(start..self.at);
+                    return Some(());
                 }
                 let next = self.peek()?;
                 self.at += 1;
@@ -184,7 +187,7 @@ impl<'a> Scan<'a> {
     }
 
     fn word(&mut self, word: &str) -> Option<()> {
-        self.line.as_bytes().get(self.at..)?.starts_with(word.as_bytes()).then(|| self.at += word.len())
+        self.bytes.get(self.at..)?.starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
 
     fn number(&mut self) -> Option<()> {
@@ -220,19 +223,17 @@ impl<'a> Scan<'a> {
     }
 
     /// What stands between two quotes, and whether it has escapes.
-    fn string(&mut self) -> Option<(&'a str, bool)> {
+    fn string(&mut self) -> Option<(&'a [u8], bool)> {
         self.eat(b'"')?;
-        let bytes = self.line.as_bytes();
         let (start, mut escaped) = (self.at, false);
         loop {
-            self.at += quote_or_backslash(bytes.get(self.at..)?)?;
-            if bytes[self.at] == b'"' {
-                let text = self.line.get(start..self.at)?;
+            self.at += quote_or_backslash(self.bytes.get(self.at..)?)?;
+            if self.bytes[self.at] == b'"' {
                 self.at += 1;
-                return Some((text, escaped));
+                return Some((&self.bytes[start..self.at - 1], escaped));
             }
             escaped = true;
-            self.at += escape(&bytes[self.at..])?;
+            self.at += escape(&self.bytes[self.at..])?;
         }
     }
 }
@@ -248,20 +249,20 @@ fn escape(bytes: &[u8]) -> Option<usize> {
 
 /// Where the first of the two stands. Most strings are short, so the first bytes are looked at in place.
 fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    const NEAR: usize = 16;
+    const NEAR: usize = 4;
     const ONES: u64 = u64::MAX / 255;
     let found = |word: u64, byte: u8| {
         let zero = word ^ (ONES * u64::from(byte));
         zero.wrapping_sub(ONES) & !zero
     };
-    let (words, _) = bytes[..bytes.len().min(NEAR)].as_chunks();
-    for (n, word) in words.iter().enumerate() {
+    let (words, _) = bytes.as_chunks();
+    for (n, word) in words.iter().take(NEAR).enumerate() {
         let word = u64::from_le_bytes(*word);
         let hit = (found(word, b'"') | found(word, b'\\')) & (ONES << 7);
         if hit != 0 {
             return Some(n * 8 + hit.trailing_zeros() as usize / 8);
         }
     }
-    let near = words.len() * 8;
+    let near = words.len().min(NEAR) * 8;
     memchr::memchr2(b'"', b'\\', &bytes[near..]).map(|at| near + at)
 }

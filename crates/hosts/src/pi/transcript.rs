@@ -8,12 +8,11 @@ use readproof_core::{
     limits::Answers,
     path::{Bearings, PathKey},
 };
-use std::collections::HashMap;
 
 use super::{
     Source,
     fact::Fact,
-    id::Ids,
+    id::{Ids, Index},
     line::{Line, Payload, parse},
     state::State,
 };
@@ -107,8 +106,7 @@ pub struct Transcript {
     /// From the header; without one of a version that is understood, entries only keep their place.
     bearings: Option<Bearings>,
     ids: Ids,
-    /// Never gone through, so its order does not matter.
-    by_id: HashMap<u64, u32>,
+    by_id: Index,
     entries: Vec<Entry>,
     /// The first is what holds at the root.
     states: Vec<State>,
@@ -133,7 +131,7 @@ impl Transcript {
             home,
             bearings: None,
             ids: Ids::default(),
-            by_id: HashMap::new(),
+            by_id: Index::new(),
             entries: Vec::new(),
             states: vec![State::default()],
             facts: Vec::new(),
@@ -231,7 +229,7 @@ impl Transcript {
         let number = self.ids.find(id)?;
         // Most often it is the last one.
         let last = self.entries.last().filter(|last| last.id == number);
-        last.map(|_| number_of(&self.entries)).or_else(|| self.by_id.get(&number).copied())
+        last.map(|_| number_of(&self.entries)).or_else(|| self.by_id.find(number, |at| self.entries[at as usize].id))
     }
 
     pub(super) fn entry(&self, at: u32) -> Option<&Entry> {
@@ -270,8 +268,7 @@ impl Transcript {
         if at == ROOT {
             return Pushed::Skipped;
         }
-        let taken = *self.by_id.entry(id).or_insert(at);
-        if taken != at {
+        if let Some(taken) = self.by_id.insert(id, at, |at| self.entries[at as usize].id) {
             return Pushed::Known(EntryRef(taken));
         }
         let mut entry = Entry { id, parent, state: self.state_of(parent), fact: NO_FACT };
