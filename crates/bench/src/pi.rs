@@ -118,7 +118,7 @@ impl Subject for Open {
         let mut transcript = Transcript::new(Answers::Held, None);
         transcript.append(self.session.bytes.as_bytes());
         let known = transcript.known_at(transcript.last(), &self.session);
-        let held = known.knowledge().paths().count();
+        let held = known.files().count();
         let counts = transcript.counts();
         if (counts.entries, counts.skipped) != (self.session.entries as usize, 0) {
             return Err(format!("{counts:?} of {} entries", self.session.entries).into());
@@ -240,7 +240,7 @@ impl Growing {
 
     fn ask(&mut self, leaf: u32) -> Result<(), Broken> {
         let known = self.transcript.known(&id(leaf), &self.session)?;
-        black_box(known.knowledge().of(&self.path));
+        black_box(known.of(&self.path).of(&self.path));
         Ok(())
     }
 }
@@ -306,7 +306,7 @@ mod tests {
         let mut transcript = Transcript::new(Answers::Held, None);
         transcript.append(session.bytes.as_bytes());
         let known = transcript.known_at(transcript.last(), &session);
-        assert!(known.knowledge().paths().count() > 20);
+        assert!(known.files().count() > 20);
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
             growing.run(step).unwrap();
             let leaf = growing.transcript.last();
             let known = growing.transcript.known_at(leaf, &growing.session);
-            assert!(known.knowledge().holds_whole(&growing.path, Answers::Held).is_some());
+            assert!(known.of(&growing.path).holds_whole(&growing.path, Answers::Held).is_some());
         }
     }
 }

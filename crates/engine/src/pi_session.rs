@@ -3,7 +3,7 @@
 
 use readproof_core::{
     decide::Mode,
-    knowledge::Held,
+    knowledge::{Held, Knowledge},
     limits::Answers,
     path::PathKey,
     scope::Lines,
@@ -159,11 +159,10 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
     };
     let known = transcript.known_at(leaf, behind);
     let id = |entry: EntryRef| known.transcript().id(entry);
-    let knowledge = known.knowledge();
-    let file = |(path, held): (&PathKey, &[Held])| PiFile {
+    let file = |(path, knowledge): (&PathKey, &Knowledge)| PiFile {
         path: path.to_string(),
         whole: knowledge.holds_whole(path, asked.answers).is_some(),
-        spans: held.iter().map(|held| span(known, held)).collect(),
+        spans: knowledge.of(path).iter().map(|held| span(known, held)).collect(),
     };
     let pending = known.pending().into_iter();
     let counts = known.transcript().counts();
@@ -176,7 +175,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
         skipped: counts.skipped,
         compactions: counts.compactions,
         objects: behind.found.clone(),
-        files: knowledge.paths().map(file).collect(),
+        files: known.files().map(file).collect(),
         pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
     })
 }

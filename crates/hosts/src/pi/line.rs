@@ -1,11 +1,13 @@
 //! One line of a session file: what kind of entry it is and where it stands. Fields are looked at only where their kind
 //! needs them, and a field of the wrong type means nothing rather than failing the line.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-use super::{call::Tool, scan::scan};
+use super::{
+    call::Tool,
+    object::{slow_fields, text},
+    scan,
+};
 
 /// The version of session files that is understood.
 const VERSION: u64 = 3;
@@ -102,13 +104,7 @@ pub(super) struct Message<'a> {
 
 /// Reads a line; `None` when it is neither a header nor an entry.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
-    scan(line).or_else(|| loose(line))?.line()
-}
-
-/// A string, unescaped only if it must be.
-pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
-    let inner = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'))?;
-    if inner.contains('\\') { serde_json::from_str(raw).ok().map(Cow::Owned) } else { Some(Cow::Borrowed(inner)) }
+    scan::line(line).or_else(|| loose(line))?.line()
 }
 
 fn string(raw: Raw<'_>) -> Option<Cow<'_, str>> {
@@ -162,74 +158,18 @@ impl<'a> Message<'a> {
 }
 
 /// The fields of any line that is one JSON object.
-pub(super) fn loose<'a>(line: &'a str) -> Option<Fields<'a>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Loose<'a> {
-        #[serde(borrow, rename = "type")]
-        kind: Option<&'a RawValue>,
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        parent_id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        version: Option<&'a RawValue>,
-        #[serde(borrow)]
-        cwd: Option<&'a RawValue>,
-        #[serde(borrow)]
-        message: Option<&'a RawValue>,
-        #[serde(borrow)]
-        custom_type: Option<&'a RawValue>,
-        #[serde(borrow)]
-        data: Option<&'a RawValue>,
-        #[serde(borrow)]
-        target_id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        replacement: Option<&'a RawValue>,
-    }
-    let loose: Loose<'_> = serde_json::from_str(line).ok()?;
-    let raw = |value: Option<&'a RawValue>| value.map(RawValue::get);
-    Some(Fields {
-        kind: raw(loose.kind),
-        id: raw(loose.id),
-        parent_id: raw(loose.parent_id),
-        version: raw(loose.version),
-        cwd: raw(loose.cwd),
-        message: raw(loose.message).and_then(loose_message),
-        custom_type: raw(loose.custom_type),
-        data: raw(loose.data),
-        target_id: raw(loose.target_id),
-        replacement: raw(loose.replacement),
-    })
+pub(super) fn loose(line: &str) -> Option<Fields<'_>> {
+    const NAMES: [&str; 10] =
+        ["type", "id", "parentId", "version", "cwd", "customType", "data", "targetId", "replacement", "message"];
+    let [kind, id, parent_id, version, cwd, custom_type, data, target_id, replacement, message] =
+        slow_fields(line, &NAMES)?;
+    let message = message.and_then(loose_message);
+    Some(Fields { kind, id, parent_id, version, cwd, message, custom_type, data, target_id, replacement })
 }
 
-fn loose_message<'a>(message: &'a str) -> Option<Message<'a>> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Loose<'a> {
-        #[serde(borrow)]
-        role: Option<&'a RawValue>,
-        #[serde(borrow)]
-        content: Option<&'a RawValue>,
-        #[serde(borrow)]
-        tool_call_id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        tool_name: Option<&'a RawValue>,
-        #[serde(borrow)]
-        is_error: Option<&'a RawValue>,
-        #[serde(borrow)]
-        details: Option<&'a RawValue>,
-    }
-    let loose: Loose<'_> = serde_json::from_str(message).ok()?;
-    let raw = |value: Option<&'a RawValue>| value.map(RawValue::get);
-    let content = raw(loose.content);
-    Some(Message {
-        role: raw(loose.role),
-        content,
-        tool_call_id: raw(loose.tool_call_id),
-        tool_name: raw(loose.tool_name),
-        is_error: raw(loose.is_error),
-        details: raw(loose.details),
-        may_call: content.is_some_and(|content| content.contains("\"toolCall\"")),
-    })
+fn loose_message(message: &str) -> Option<Message<'_>> {
+    const NAMES: [&str; 6] = ["role", "content", "toolCallId", "toolName", "isError", "details"];
+    let [role, content, tool_call_id, tool_name, is_error, details] = slow_fields(message, &NAMES)?;
+    let may_call = content.is_some_and(|content| content.contains("\"toolCall\""));
+    Some(Message { role, content, tool_call_id, tool_name, is_error, details, may_call })
 }

@@ -11,12 +11,26 @@ use readproof_core::{
     text::{ContentHash, Text, Version},
 };
 
+use std::sync::OnceLock;
+
 use super::{
     Source,
-    block::{Block, without_notice},
+    block::{Block, Visible, text_of, without_notice},
     count,
     meta::{Extras, Meta},
+    piece::Piece,
 };
+
+/// The result of a read, and what it tells once someone wants to know.
+pub(super) struct ReadResult {
+    /// The file, under the name that counts.
+    pub(super) path: PathKey,
+    meta: Meta,
+    content: Piece,
+    /// The block, where it is not recorded and the content not kept.
+    block: Option<Block>,
+    told: OnceLock<Option<Told>>,
+}
 
 /// What a result tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +41,6 @@ pub(super) struct Told {
     pub(super) ends_under: Option<ContentHash>,
     /// The call must have asked for this, or nothing is told.
     pub(super) needs: Option<Needs>,
-    /// The block this was taken from; `None` when it tells nothing.
-    pub(super) block: Option<Block>,
-    /// How it was answered.
-    pub(super) mode: Option<Mode>,
 }
 
 /// What a call must have asked for.
@@ -42,52 +52,75 @@ pub(super) struct Needs {
     pub(super) least: u64,
 }
 
-impl Told {
-    /// Nothing that can be placed.
-    pub(super) fn void(path: PathKey) -> Self {
-        Self { event: Event::Void { path }, ends_under: None, needs: None, block: None, mode: None }
+impl ReadResult {
+    pub(super) fn new(path: PathKey, meta: Meta, content: Piece) -> Self {
+        Self { path, meta, content, block: None, told: OnceLock::new() }
     }
-}
 
-/// What is told, if nothing speaks against it.
-struct Judged {
-    event: Event,
-    ends_under: Option<ContentHash>,
-    needs: Option<Needs>,
+    /// The same, judged by what is seen now; nothing else is kept.
+    pub(super) fn judged(path: PathKey, meta: Meta, content: &str, source: &dyn Source) -> Self {
+        let text = text_of(content);
+        let told = text.as_ref().and_then(|text| Seen { path: &path, meta: &meta, text }.told(source));
+        let block = text.filter(|_| meta.extras.is_none()).map(|text| Block::of(&text));
+        Self { path, meta, content: Piece::Kept("".into()), block, told: told.into() }
+    }
+
+    /// How it was answered.
+    pub(super) fn mode(&self) -> Mode {
+        self.meta.v1.mode
+    }
+
+    /// What it tells; `None` when that cannot be placed.
+    pub(super) fn told(&self, source: &dyn Source) -> Option<&Told> {
+        let told = || {
+            let text = text_of(&self.content.get(source)?)?;
+            Seen { path: &self.path, meta: &self.meta, text: &text }.told(source)
+        };
+        self.told.get_or_init(told).as_ref()
+    }
+
+    /// Whether it tells the whole file or nothing, so that what was before does not matter.
+    pub(super) fn is_whole(&self) -> bool {
+        let whole = |extras: &Extras| {
+            let from_first = extras.lines.map_or(extras.total == 0, |lines| lines.first() == 1);
+            from_first && extras.end
+        };
+        !self.meta.v1.mode.is_derived() && self.meta.extras.as_ref().is_some_and(whole)
+    }
+
+    /// Whether the model still sees what was recorded.
+    pub(super) fn is_seen_as(&self, visible: Visible, source: &dyn Source) -> bool {
+        let Visible::Text(seen) = visible else { return false };
+        match self.meta.extras.as_ref().map(|extras| extras.block).or(self.block) {
+            Some(block) => block == seen,
+            None => self.content.get(source).and_then(|content| text_of(&content)).is_some_and(|text| seen.is(&text)),
+        }
+    }
 }
 
 /// What is seen and what could vouch for it.
-pub(super) struct Seen<'a> {
-    /// The file, under the name that counts.
-    pub(super) path: PathKey,
-    /// The metadata.
-    pub(super) meta: &'a Meta,
+struct Seen<'a> {
+    path: &'a PathKey,
+    meta: &'a Meta,
     /// The one text block.
-    pub(super) text: &'a str,
+    text: &'a str,
 }
 
 impl Seen<'_> {
-    /// What the result tells.
-    pub(super) fn told(&self, source: &dyn Source) -> Told {
-        let (block, judged) = match &self.meta.extras {
-            Some(extras) => (extras.block, self.by_extras(extras)),
-            None => (Block::of(self.text), self.by_object(source)),
-        };
-        match judged {
-            Some(Judged { event, ends_under, needs }) => {
-                Told { event, ends_under, needs, block: Some(block), mode: Some(self.meta.v1.mode) }
-            }
-            None => Told::void(self.path.clone()),
+    fn told(&self, source: &dyn Source) -> Option<Told> {
+        match &self.meta.extras {
+            Some(extras) => self.by_extras(extras),
+            None => self.by_object(source),
         }
     }
 
-    fn shown(&self, version: Version, lines: Option<Lines>, end: bool, needs: Needs) -> Judged {
+    fn shown(&self, version: Version, lines: Option<Lines>, end: bool, needs: Needs) -> Told {
         let event = Event::Shown { path: self.path.clone(), version, lines, end, part: None };
-        Judged { event, ends_under: None, needs: Some(needs) }
+        Told { event, ends_under: None, needs: Some(needs) }
     }
 
     /// Our own record: the block must be the one recorded.
-    fn by_extras(&self, extras: &Extras) -> Option<Judged> {
+    fn by_extras(&self, extras: &Extras) -> Option<Told> {
         let v1 = &self.meta.v1;
         let sound = count::agrees(v1.total_lines, extras.total)
             && extras.lines.is_none_or(|lines| lines.last() <= extras.total)
@@ -112,7 +145,7 @@ impl Seen<'_> {
     }
 
     /// A record of the older tool: what the block shows must stand in the stored text.
-    fn by_object(&self, source: &dyn Source) -> Option<Judged> {
+    fn by_object(&self, source: &dyn Source) -> Option<Told> {
         let v1 = &self.meta.v1;
         let served = source.text(v1.served).filter(|text| count::total_lines(text) == v1.total_lines)?;
         match v1.mode {
@@ -169,7 +202,7 @@ impl Seen<'_> {
     }
 
     /// A marker or a diff. The guards are core's; a marker that speaks of pi's last, empty line relies on the end as well.
-    fn derived(&self, version: Version, ends: bool) -> Option<Judged> {
+    fn derived(&self, version: Version, ends: bool) -> Option<Told> {
         let (path, base) = (self.path.clone(), self.meta.v1.base?);
         let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, version.total);
         let (scope, to_end) = match self.meta.v1.scope {
@@ -182,7 +215,7 @@ impl Seen<'_> {
                 (Event::Same { path, base, version, scope, ends }, to_end.then_some(base))
             }
         };
-        Some(Judged { event, ends_under, needs: None })
+        Some(Told { event, ends_under, needs: None })
     }
 }
 

@@ -1,6 +1,5 @@
-//! A line as pi prints it, gone through once: every byte is checked to be JSON, nothing is copied. Whatever is unusual
-//! (white space, escapes in a name, a field twice, deep nesting) is left to the slower look of `line`, which would find the
-//! same fields.
+//! JSON as pi prints it, gone through once: every byte is checked, nothing is copied. Whatever is unusual (white space,
+//! escapes in a name, a field twice, deep nesting) is left to a slower look by `object`, which would find the same fields.
 
 use super::line::{Fields, Message};
 
@@ -11,13 +10,8 @@ const DEEPEST: u32 = 60;
 const ESCAPED_NAME: usize = 5 * 6;
 
 /// The fields of a line; `None` says nothing about it.
-pub(super) fn scan(line: &str) -> Option<Fields<'_>> {
-    // A sum, not a search: that is checked many bytes at a time.
-    let plain = line.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
-    if !plain {
-        return None;
-    }
-    let mut scan = Scan { line, bytes: line.as_bytes(), at: 0, words: Words::default() };
+pub(super) fn line(line: &str) -> Option<Fields<'_>> {
+    let mut scan = Scan::new(line)?;
     let mut fields = Fields::default();
     scan.object(|scan, name| {
         let slot = match name {
@@ -40,6 +34,43 @@ pub(super) fn scan(line: &str) -> Option<Fields<'_>> {
         scan.field(slot)
     })?;
     (scan.at == line.len()).then_some(fields)
+}
+
+/// The fields of these names in any object; `None` says nothing about it.
+pub(super) fn fields<'a, const N: usize>(object: &'a str, names: &[&str; N]) -> Option<[Option<&'a str>; N]> {
+    let mut scan = Scan::new(object)?;
+    let (mut fields, mut next) = ([None; N], 0);
+    scan.object(|scan, name| {
+        // Fields most often stand in the order they are asked for.
+        let found = (next..N).chain(0..next).find(|at| names[*at].as_bytes() == name);
+        match found {
+            Some(at) => {
+                next = at + 1;
+                scan.field(&mut fields[at])
+            }
+            None => scan.value(),
+        }
+    })?;
+    (scan.at == object.len()).then_some(fields)
+}
+
+/// The elements of an array; `None` says nothing about it.
+pub(super) fn elements(array: &str) -> Option<Vec<&str>> {
+    let mut scan = Scan::new(array)?;
+    let mut elements = Vec::new();
+    scan.eat(b'[')?;
+    loop {
+        let mut element = None;
+        scan.field(&mut element)?;
+        elements.extend(element);
+        let next = scan.peek()?;
+        scan.at += 1;
+        match next {
+            b',' => {}
+            b']' => return (scan.at == array.len()).then_some(elements),
+            _ => return None,
+        }
+    }
 }
 
 /// Which words stood as strings of their own.
@@ -67,6 +98,13 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
+    /// `None` when there is a control character: in a string that is no JSON, and elsewhere unusual.
+    fn new(line: &'a str) -> Option<Self> {
+        // A sum, not a search: that is checked many bytes at a time.
+        let plain = line.bytes().fold(true, |plain, byte| plain & (byte >= b' '));
+        plain.then(|| Self { line, bytes: line.as_bytes(), at: 0, words: Words::default() })
+    }
+
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }

@@ -30,33 +30,37 @@ impl Transcript {
         for at in &fresh {
             self.read(*at, source);
         }
-        match self.edits(&fresh) {
-            None => self.settle_all(&fresh, source),
-            Some(edits) => self.settle_anew(leaf, &edits, source),
+        match self.edits(&fresh, source) {
+            None => self.settle_all(&fresh),
+            Some(edits) => self.settle_anew(leaf, &edits),
         }
     }
 
     /// Entries one behind the other, the first of which stands behind one that is settled.
-    fn settle_all(&mut self, fresh: &[u32], source: &dyn Source) -> u32 {
+    fn settle_all(&mut self, fresh: &[u32]) -> u32 {
         let behind = fresh.first().and_then(|first| self.entry(*first)).map_or(0, |entry| self.state_of(entry.parent));
         let (mut state, mut number) = (self.state(behind).clone(), behind);
         for at in fresh {
-            let shared = (!self.says(*at)).then_some(number);
-            if shared.is_none() {
-                self.apply(&mut state, *at, source);
-            }
-            number = self.settle_at(*at, &state, shared);
+            let says = self.take(&mut state, *at);
+            number = self.settle_at(*at, &state, (!says).then_some(number));
         }
         number
     }
 
-    fn says(&self, at: u32) -> bool {
-        !matches!(self.fact_of(at), None | Some(Fact::Nothing | Fact::ContextEdit(_)))
+    /// Takes an entry into a state; `false` when it says nothing.
+    fn take(&self, state: &mut State, at: u32) -> bool {
+        match self.fact_of(at) {
+            None | Some(Fact::Nothing | Fact::ContextEdit(_)) => false,
+            Some(fact) => {
+                state.take(at, fact);
+                true
+            }
+        }
     }
 
     /// The same with edits among them. What was derived without knowing of an edit stays right for leaves before it, so it
     /// starts before the first entry that was edited and settles only from the last edit on.
-    fn settle_anew(&mut self, leaf: u32, edits: &Edits, source: &dyn Source) -> u32 {
+    fn settle_anew(&mut self, leaf: u32, edits: &Edits) -> u32 {
         let first = edits.targets.first().copied().unwrap_or(leaf);
         let is_start = |at: u32, state: u32| at < first && state != UNSETTLED;
         let mut branch: Vec<u32> =
@@ -66,10 +70,7 @@ impl Transcript {
         let mut state = State { altered: edits.targets.iter().copied().collect(), ..self.state(start).clone() };
         let mut number = None;
         for at in branch {
-            let says = self.says(at);
-            if says {
-                self.apply(&mut state, at, source);
-            }
+            let says = self.take(&mut state, at);
             if at >= edits.last {
                 number = Some(self.settle_at(at, &state, number.filter(|_| !says)));
             }
@@ -79,7 +80,7 @@ impl Transcript {
 
     /// The edits among these entries, with those on the branch before them; `None` when these change nothing. Once
     /// altered, an entry never counts again on that branch.
-    fn edits(&self, fresh: &[u32]) -> Option<Edits> {
+    fn edits(&self, fresh: &[u32], source: &dyn Source) -> Option<Edits> {
         let edit = |at: &u32| {
             let edit = ContextEdit::from_fact(self.fact_of(*at)?)?;
             Some((*at, self.index(&edit.target)?, edit.visible))
@@ -97,7 +98,7 @@ impl Transcript {
             let stands = target < at
                 && before.barrier.is_none_or(|barrier| target > barrier)
                 && branch.binary_search(&target).is_ok();
-            let alters = stands && self.fact_of(target).is_some_and(|fact| fact.is_altered_by(visible));
+            let alters = stands && self.fact_of(target).is_some_and(|fact| fact.is_altered_by(visible, source));
             if alters && edits.targets.insert(target) {
                 edits.last = at;
             }

@@ -11,7 +11,8 @@ use readproof_core::{
 
 use super::{
     Source,
-    fact::Fact,
+    fact::{At, Fact, Unread},
+    history::Judge,
     id::{Ids, Index},
     line::{Line, Payload, parse},
     state::State,
@@ -47,8 +48,6 @@ pub struct Counts {
     pub skipped: usize,
     /// Compactions, on whatever branch.
     pub compactions: usize,
-    /// Events applied so far: what all knowledge has cost.
-    pub applied: u64,
 }
 
 /// A call whose result is not there: nothing of its file counts until then.
@@ -101,7 +100,7 @@ pub(super) struct Entry {
 
 /// The tree of one session.
 pub struct Transcript {
-    pub(super) answers: Answers,
+    answers: Answers,
     home: Option<String>,
     /// From the header; without one of a version that is understood, entries only keep their place.
     bearings: Option<Bearings>,
@@ -113,13 +112,17 @@ pub struct Transcript {
     facts: Vec<Fact>,
     /// Bytes appended so far.
     bytes: u64,
-    pub(super) counts: Counts,
+    counts: Counts,
+    /// What is held of a file that nothing happened to.
+    nothing: Knowledge,
 }
 
-/// Whether what an entry says is kept, or where it stands.
+/// When a line that matters is looked at.
+#[derive(Clone, Copy)]
 enum Look<'a> {
     Now(&'a dyn Source),
-    Later { at: u64, len: usize },
+    /// Later, where it stands.
+    Later(u64),
 }
 
 impl Transcript {
@@ -137,6 +140,7 @@ impl Transcript {
             facts: Vec::new(),
             bytes: 0,
             counts: Counts::default(),
+            nothing: Knowledge::default(),
         }
     }
 
@@ -146,7 +150,7 @@ impl Transcript {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
             let line = &bytes[start..end];
-            self.take_in(line, &Look::Later { at: self.bytes + start as u64, len: line.len() });
+            self.take_in(line, Look::Later(self.bytes + start as u64));
             start = end + 1;
         }
         self.bytes += bytes.len() as u64;
@@ -155,20 +159,20 @@ impl Transcript {
     /// Takes in one line, without a file behind it: what matters of it is kept at once. An entry stands behind its parent
     /// only if that came before.
     pub fn push(&mut self, line: &[u8], source: &dyn Source) -> Pushed {
-        self.take_in(line, &Look::Now(source))
+        self.take_in(line, Look::Now(source))
     }
 
-    fn take_in(&mut self, line: &[u8], look: &Look<'_>) -> Pushed {
-        let line = line.trim_ascii();
-        if line.is_empty() {
+    fn take_in(&mut self, line: &[u8], look: Look<'_>) -> Pushed {
+        if line.trim_ascii().is_empty() {
             return Pushed::Skipped;
         }
-        let pushed = match str::from_utf8(line).ok().and_then(parse) {
+        let line = str::from_utf8(line).unwrap_or_default();
+        let pushed = match parse(line) {
             Some(Line::Header { cwd }) if self.entries.is_empty() && self.bearings.is_none() => {
                 self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
                 Pushed::Header
             }
-            Some(Line::Entry { id, parent, payload }) => self.insert(&id, parent.as_deref(), payload, look),
+            Some(Line::Entry { id, parent, payload }) => self.insert(&id, parent.as_deref(), payload, line, look),
             Some(Line::Header { .. }) | None => Pushed::Skipped,
         };
         match pushed {
@@ -212,17 +216,18 @@ impl Transcript {
     ///
     /// # Errors
     /// [`UnknownEntry`] when there is none.
-    pub fn known(&mut self, leaf: &str, source: &dyn Source) -> Result<Known<'_>, UnknownEntry> {
+    pub fn known<'a>(&'a mut self, leaf: &str, source: &'a dyn Source) -> Result<Known<'a>, UnknownEntry> {
         let entry = self.find(leaf).ok_or_else(|| UnknownEntry { entry: leaf.to_owned() })?;
         Ok(self.known_at(Some(entry), source))
     }
 
     /// What holds at a leaf; `None` is the root. Only a lookup if that was asked before; else it costs what stands between
     /// the leaf and the barrier, or the nearest entry behind that was asked about.
-    pub fn known_at(&mut self, leaf: Option<EntryRef>, source: &dyn Source) -> Known<'_> {
+    pub fn known_at<'a>(&'a mut self, leaf: Option<EntryRef>, source: &'a dyn Source) -> Known<'a> {
         let at = leaf.map_or(ROOT, |leaf| leaf.0);
         let state = self.settle(at, source);
-        Known { transcript: self, at, state: &self.states[state as usize] }
+        let judge = Judge { answers: self.answers, source };
+        Known { transcript: self, at, state: &self.states[state as usize], judge }
     }
 
     pub(super) fn index(&self, id: &str) -> Option<u32> {
@@ -256,11 +261,12 @@ impl Transcript {
         &self.states[number as usize]
     }
 
+    /// What an entry says, as far as that was looked at.
     pub(super) fn fact_of(&self, at: u32) -> Option<&Fact> {
         self.facts.get(self.entry(at)?.fact as usize)
     }
 
-    fn insert(&mut self, id: &str, parent: Option<&str>, payload: Payload<'_>, look: &Look<'_>) -> Pushed {
+    fn insert(&mut self, id: &str, parent: Option<&str>, payload: Payload<'_>, line: &str, look: Look<'_>) -> Pushed {
         let at = number(self.entries.len());
         // A parent that was never read may stand for anything, so nothing before this entry counts.
         let parent = parent.and_then(|parent| self.index(parent)).unwrap_or(ROOT);
@@ -280,8 +286,8 @@ impl Transcript {
             }
             (payload, Some(bearings)) => {
                 let fact = match look {
-                    Look::Now(source) => Fact::of(payload, bearings, *source),
-                    Look::Later { at, len } => Fact::Unread { at: *at, len: number(*len) },
+                    Look::Now(source) => Fact::of(payload, line, None, &At { bearings, source }),
+                    Look::Later(at) => Fact::Unread(Unread::new(&payload, line, at)),
                 };
                 self.facts.push(fact);
                 (entry.state, entry.fact) = (UNSETTLED, number_of(&self.facts));
@@ -300,23 +306,15 @@ impl Transcript {
     pub(super) fn read(&mut self, at: u32, source: &dyn Source) {
         let Some(entry) = self.entries.get(at as usize) else { return };
         let Some(fact) = self.facts.get_mut(entry.fact as usize) else { return };
-        let (Fact::Unread { at, len }, Some(bearings)) = (&*fact, &self.bearings) else { return };
-        let bytes = source.appended(*at, *len as usize);
-        let line = bytes.as_deref().and_then(|bytes| parse(str::from_utf8(bytes.trim_ascii()).ok()?));
-        *fact = match line {
-            Some(Line::Entry { id, payload, .. }) if self.ids.find(&id) == Some(entry.id) => {
-                Fact::of(payload, bearings, source)
+        let (Fact::Unread(unread), Some(bearings)) = (&*fact, &self.bearings) else { return };
+        let line = unread.line(source);
+        let found = line.as_deref().and_then(parse);
+        *fact = match (&line, found) {
+            (Some(line), Some(Line::Entry { id, payload, .. })) if self.ids.find(&id) == Some(entry.id) => {
+                Fact::of(payload, line, Some(*unread), &At { bearings, source })
             }
-            Some(_) | None => Fact::Lost,
+            _ => Fact::Lost,
         };
-    }
-
-    /// Takes the fact of an entry into a state.
-    pub(super) fn apply(&mut self, state: &mut State, at: u32, source: &dyn Source) {
-        let fact = self.entries.get(at as usize).and_then(|entry| self.facts.get_mut(entry.fact as usize));
-        if let Some(fact) = fact {
-            self.counts.applied += state.take(at, fact, self.answers, source);
-        }
     }
 
     /// Notes what holds at an entry; one that says nothing shares what holds at its parent.
@@ -345,13 +343,22 @@ pub struct Known<'a> {
     transcript: &'a Transcript,
     at: u32,
     state: &'a State,
+    judge: Judge<'a>,
 }
 
 impl<'a> Known<'a> {
-    /// What the model holds.
+    /// What the model holds of one file: knowledge of that file only. Looks at the texts that this needs, and only the
+    /// first time.
     #[must_use]
-    pub fn knowledge(&self) -> &'a Knowledge {
-        &self.state.knowledge
+    pub fn of(&self, path: &PathKey) -> &'a Knowledge {
+        self.state.files.get(path).map_or(&self.transcript.nothing, |step| step.known(path, self.judge))
+    }
+
+    /// Every file of which something is held, in order, with the same of each.
+    pub fn files(&self) -> impl Iterator<Item = (&'a PathKey, &'a Knowledge)> {
+        let judge = self.judge;
+        let files = self.state.files.iter().map(move |(path, step)| (path, step.known(path, judge)));
+        files.filter(|(path, knowledge)| !knowledge.of(path).is_empty())
     }
 
     /// The latest compaction on the branch.
@@ -364,7 +371,7 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn pending(&self) -> Vec<Pending> {
         let open = self.state.open.iter();
-        open.map(|call| Pending { path: call.key.clone(), tool: call.tool().as_str() }).collect()
+        open.map(|open| Pending { path: open.call.key.clone(), tool: open.call.tool().as_str() }).collect()
     }
 
     /// How many entries the branch has since its barrier.
@@ -381,9 +388,9 @@ impl<'a> Known<'a> {
             Fact::Result(outcome) => Some(Why {
                 entry: self.transcript.id(EntryRef(at)),
                 tool: outcome.tool.as_str(),
-                mode: outcome.told().and_then(|told| told.mode),
+                mode: outcome.read().map(|read| read.mode()),
             }),
-            Fact::Unread { .. }
+            Fact::Unread(_)
             | Fact::Nothing
             | Fact::Lost
             | Fact::Calls(_)

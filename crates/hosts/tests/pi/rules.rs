@@ -329,20 +329,59 @@ fn a_compaction_is_the_barrier_on_its_branch() {
 }
 
 #[test]
-fn moving_in_the_tree_is_a_lookup() {
+fn only_what_is_asked_about_is_looked_at_and_only_once() {
     let mut s = Session::new();
     let first = s.read("a.txt", ABC);
     let second = s.read("a.txt", "x\n");
-    assert_eq!(s.transcript.counts().applied, 0, "nobody asked");
+    assert_eq!(s.stored.looks.get(), 0, "nobody asked");
     assert_eq!(s.held_at("/w/a.txt", Some(&second)), "1-1$");
-    let applied = s.transcript.counts().applied;
     assert_eq!(s.held_at("/w/a.txt", Some(&first)), "1-3$");
+    let looks = s.stored.looks.get();
     assert_eq!(s.held_at("/w/a.txt", Some(&second)), "1-1$");
+    assert_eq!(s.held_at("/w/a.txt", Some(&first)), "1-3$");
     assert_eq!(s.held_at("/w/a.txt", None), "");
+    assert_eq!(s.stored.looks.get(), looks, "moving in the tree is a lookup");
     s.leaf = Some(first);
     s.read("b.txt", ABC);
-    assert_eq!((s.held("/w/a.txt"), s.held("/w/b.txt")), ("1-3$".to_owned(), "1-3$".to_owned()));
-    assert_eq!(s.transcript.counts().applied, applied + 1);
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
+    let looks = s.stored.looks.get();
+    assert_eq!(s.held("/w/b.txt"), "1-3$");
+    assert_eq!(s.stored.looks.get(), looks + 1, "its text");
+}
+
+#[test]
+fn what_a_whole_read_covers_is_not_looked_at() {
+    let mut s = Session::new();
+    let texts: Vec<Text> = (0..50).map(|n| text(&format!("{n}\n"))).collect();
+    for text in &texts {
+        let ours = extras(meta("a.txt", text, "full", None), text.as_str(), 1, Some((1, 1)), true);
+        s.answer(json!({"path": "a.txt"}), text.as_str(), ours);
+    }
+    s.known();
+    let looks = s.stored.looks.get();
+    assert_eq!(s.whole("/w/a.txt"), Some(texts[49].hash()));
+    assert_eq!(s.stored.looks.get(), looks + 1, "only the last text");
+}
+
+#[test]
+fn a_file_read_very_often_does_not_fill_the_stack() {
+    let mut s = Session::new();
+    let abc = text(ABC);
+    s.read("a.txt", ABC);
+    for _ in 0..100_000 {
+        let marker = "[readcache: unchanged, 4 lines]";
+        s.answer(json!({"path": "a.txt"}), marker, meta("a.txt", &abc, "unchanged", Some(&abc)));
+    }
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
+}
+
+#[test]
+fn a_line_that_is_gone_takes_everything() {
+    let mut s = Session::new();
+    s.read("a.txt", ABC);
+    s.stored.bytes.fill(b' ');
+    s.read("b.txt", ABC);
+    assert_eq!((s.held("/w/a.txt"), s.held("/w/b.txt")), (String::new(), "1-3$".to_owned()));
 }
 
 #[test]
@@ -395,16 +434,14 @@ fn a_context_edit_of_something_else_changes_nothing() {
     let elsewhere = s.read("b.txt", ABC);
     s.leaf = Some(user.clone());
     let read = s.read("a.txt", ABC);
-    assert_eq!(s.held("/w/a.txt"), "1-3$");
-    let applied = s.transcript.counts().applied;
     s.context_edit(&user, Value::Null);
     s.context_edit(&elsewhere, Value::Null);
     s.context_edit("unknown", Value::Null);
-    assert_eq!((s.held("/w/a.txt"), s.transcript.counts().applied), ("1-3$".to_owned(), applied));
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
     s.compact();
+    s.read("c.txt", ABC);
     s.context_edit(&read, Value::Null);
-    assert_eq!(s.held("/w/a.txt"), "");
-    assert_eq!(s.transcript.counts().applied, applied, "before the barrier nothing is derived");
+    assert_eq!((s.held("/w/a.txt"), s.held("/w/c.txt")), (String::new(), "1-3$".to_owned()));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use readproof_core::{
 };
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript, total_lines};
 use serde_json::{Value, json};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, cell::Cell, collections::BTreeMap};
 
 pub(crate) const HEADER: &str =
     r#"{"type":"session","version":3,"id":"x","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/w"}"#;
@@ -15,6 +15,8 @@ pub(crate) const HEADER: &str =
 /// The session's file and the texts that are stored.
 #[derive(Default)]
 pub(crate) struct Stored {
+    /// How often it was asked for bytes of the file.
+    pub(crate) looks: Cell<usize>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) objects: BTreeMap<ContentHash, Text>,
 }
@@ -25,6 +27,7 @@ impl Source for Stored {
     }
 
     fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
+        self.looks.set(self.looks.get() + 1);
         let at = usize::try_from(at).unwrap();
         self.bytes.get(at..at + len).map(Cow::Borrowed)
     }
@@ -156,8 +159,8 @@ impl Session {
     }
 
     pub(crate) fn held_at(&mut self, path: &str, leaf: Option<&str>) -> String {
-        let leaf = leaf.map(|leaf| self.transcript.find(leaf).unwrap());
-        let held = self.known_at(leaf).knowledge().of(&PathKey::new(path));
+        let (leaf, path) = (leaf.map(|leaf| self.transcript.find(leaf).unwrap()), PathKey::new(path));
+        let held = self.known_at(leaf).of(&path).of(&path);
         let span = |held: &readproof_core::knowledge::Held| {
             let lines = held.lines().map_or(String::new(), |lines| format!("{}-{}", lines.first(), lines.last()));
             format!("{lines}{}", if held.end() { "$" } else { "" })
@@ -168,7 +171,8 @@ impl Session {
     /// The hash that a whole file is held under.
     pub(crate) fn whole(&mut self, path: &str) -> Option<ContentHash> {
         let leaf = self.leaf.as_deref().map(|leaf| self.transcript.find(leaf).unwrap());
-        let whole = self.known_at(leaf).knowledge().holds_whole(&PathKey::new(path), Answers::Held);
+        let path = PathKey::new(path);
+        let whole = self.known_at(leaf).of(&path).holds_whole(&path, Answers::Held);
         whole.map(|version| version.hash)
     }
 

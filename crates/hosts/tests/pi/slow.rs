@@ -9,9 +9,12 @@ use readproof_core::{
     scope::{Lines, Scope},
     text::{ContentHash, Text},
 };
-use readproof_hosts::pi::Transcript;
+use readproof_hosts::pi::{Known, Source, Transcript};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::session::{HEADER, Stored, extras, meta, ranged};
 
@@ -439,25 +442,54 @@ fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> 
     g
 }
 
-fn listed(knowledge: &Knowledge) -> Vec<(PathKey, Vec<Held>)> {
+/// Every file and what is held of it.
+type Listed = Vec<(PathKey, Vec<Held>)>;
+
+fn listed(knowledge: &Knowledge) -> Listed {
     knowledge.paths().map(|(path, held)| (path.clone(), held.to_vec())).collect()
 }
 
-/// Takes a conversation in by pieces and compares at random leaves; gives how many spans were held there.
+fn listed_at(known: Known<'_>) -> Listed {
+    known.files().flat_map(|(_, knowledge)| listed(knowledge)).collect()
+}
+
+/// Stored texts without a file.
+struct Objects<'a>(&'a BTreeMap<ContentHash, Text>);
+
+impl Source for Objects<'_> {
+    fn text(&self, hash: ContentHash) -> Option<Text> {
+        self.0.get(&hash).cloned()
+    }
+
+    fn appended(&self, _at: u64, _len: usize) -> Option<Cow<'_, [u8]>> {
+        None
+    }
+}
+
+/// Takes a conversation in by pieces, and once more entry by entry, and compares at random leaves; gives how many spans were held there.
 fn compare(mut g: Generator, leaves: usize) -> usize {
     let mut transcript = Transcript::new(Answers::Held, None);
+    let mut pushed = Transcript::new(Answers::Held, None);
     for piece in g.lines.chunks(777) {
         let piece = piece.join("\n") + "\n";
         g.stored.bytes.extend_from_slice(piece.as_bytes());
         transcript.append(piece.as_bytes());
     }
+    for line in &g.lines {
+        pushed.push(line.as_bytes(), &Objects(&g.stored.objects));
+        pushed.push(line.as_bytes(), &Objects(&g.stored.objects));
+    }
+    assert_eq!(pushed.counts().entries, g.entries.len(), "each counts once");
     assert_eq!((transcript.counts().entries, transcript.counts().skipped), (g.entries.len(), 0));
     let mut spans = 0;
     for _ in 0..leaves {
         let leaf = g.below(g.entries.len());
-        let fast = listed(transcript.known(&Generator::id(leaf), &g.stored).unwrap().knowledge());
+        let id = Generator::id(leaf);
+        let fast = listed_at(transcript.known(&id, &g.stored).unwrap());
         let slow = listed(&derived(&g.entries, leaf, &g.stored.objects));
         assert_eq!(fast, slow, "at entry {leaf}");
+        let from_wire = listed_at(pushed.known(&id, &Objects(&g.stored.objects)).unwrap());
+        assert_eq!(from_wire, slow, "at entry {leaf}, without a file");
         spans += fast.iter().map(|(_, held)| held.len()).sum::<usize>();
     }
     spans
