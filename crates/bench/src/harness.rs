@@ -7,9 +7,18 @@ use crate::Broken;
 /// Rounds that are thrown away: caches and allocators settle.
 pub(crate) const WARM_UP: u32 = 10;
 
-/// The times of both sides, in nanoseconds.
+/// What samples count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Unit {
+    #[default]
+    Nanoseconds,
+    Bytes,
+}
+
+/// What both sides took.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
+    unit: Unit,
     floor: Vec<u64>,
     case: Vec<u64>,
 }
@@ -21,11 +30,12 @@ pub(crate) struct Row {
     pub(crate) about: &'static str,
     pub(crate) bar: f64,
     pub(crate) rounds: usize,
+    pub(crate) unit: Unit,
     pub(crate) floor: Spread,
     pub(crate) case: Spread,
 }
 
-/// The middle of some samples and where most of them lie, in nanoseconds.
+/// The middle of some samples and where most of them lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
     pub(crate) p10: u64,
@@ -58,8 +68,7 @@ pub(crate) fn measure(rounds: u32, subject: &mut impl Subject) -> Result<Samples
             (timed(|| subject.floor())?, case)
         };
         if round >= WARM_UP {
-            samples.floor.push(nanoseconds(floor));
-            samples.case.push(nanoseconds(case));
+            samples.push(nanoseconds(floor), nanoseconds(case));
         }
     }
     Ok(samples)
@@ -76,9 +85,20 @@ fn nanoseconds(took: Duration) -> u64 {
 }
 
 impl Samples {
+    /// None yet.
+    pub(crate) fn of(unit: Unit) -> Self {
+        Self { unit, ..Self::default() }
+    }
+
+    /// One of each side.
+    pub(crate) fn push(&mut self, floor: u64, case: u64) {
+        self.floor.push(floor);
+        self.case.push(case);
+    }
+
     pub(crate) fn row(self, name: &'static str, about: &'static str, bar: f64) -> Row {
-        let rounds = self.case.len();
-        Row { name, about, bar, rounds, floor: Spread::of(self.floor), case: Spread::of(self.case) }
+        let (rounds, unit) = (self.case.len(), self.unit);
+        Row { name, about, bar, rounds, unit, floor: Spread::of(self.floor), case: Spread::of(self.case) }
     }
 }
 

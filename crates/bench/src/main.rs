@@ -1,16 +1,17 @@
 //! `bench [--json] [--check] [--rounds N] [CASE…]`: how long a read takes against the floor, which is to open, stat, read
-//! and hash the same file. Floor and case take turns in one process, so that a busy machine slows both alike; what counts
+//! and hash the same file, and what a pi transcript costs against floors of its own. Floor and case take turns in one process, so that a busy machine slows both alike; what counts
 //! is the ratio of the medians. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
 mod harness;
+mod pi;
 mod programs;
 mod report;
 
 use std::{error::Error, process::ExitCode};
 
-use cases::CASES;
+use cases::Case;
 use harness::Row;
 
 /// What went wrong, in words.
@@ -23,7 +24,17 @@ struct Args {
     names: Vec<String>,
 }
 
+/// Everything that is measured.
+fn cases() -> impl Iterator<Item = &'static Case> {
+    cases::CASES.iter().chain(pi::CASES)
+}
+
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(pi::HELD) {
+        let Ok(held) = pi::held() else { return ExitCode::from(2) };
+        println!("{held}");
+        return ExitCode::SUCCESS;
+    }
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
@@ -51,7 +62,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 let value = words.next().ok_or("--rounds needs a number")?;
                 args.rounds = Some(value.parse().map_err(|_| format!("{value} is no number"))?);
             }
-            name if CASES.iter().any(|case| case.name == name) => args.names.push(word),
+            name if cases().any(|case| case.name == name) => args.names.push(word),
             _ => return Err(format!("{word} is not known")),
         }
     }
@@ -59,13 +70,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
 }
 
 fn names() -> String {
-    let names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+    let names: Vec<&str> = cases().map(|case| case.name).collect();
     format!("cases: {}", names.join(", "))
 }
 
 fn run(args: &Args) -> Result<Vec<Row>, Broken> {
     let mut rows = Vec::new();
-    for case in CASES.iter().filter(|case| args.names.is_empty() || args.names.iter().any(|name| name == case.name)) {
+    for case in cases().filter(|case| args.names.is_empty() || args.names.iter().any(|name| name == case.name)) {
         let samples = (case.run)(args.rounds.unwrap_or(case.rounds))?;
         rows.push(samples.row(case.name, case.about, case.bar));
     }

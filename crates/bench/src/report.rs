@@ -2,19 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Row, Spread};
+use crate::harness::{Row, Spread, Unit};
 
 pub(crate) fn table(rows: &[Row], size: Option<u64>) -> String {
     let line = |cells: [String; 6]| {
         let [name, floor, case, spread, ratio, bar] = cells;
-        format!("{name:16} | {floor:>11} | {case:>11} | {spread:>21} | {ratio:>6} | {bar}\n")
+        format!("{name:19} | {floor:>11} | {case:>11} | {spread:>21} | {ratio:>6} | {bar}\n")
     };
     let head = ["case", "floor", "median", "p10–p90", "ratio", "bar"].map(str::to_owned);
     let mut text = line(head);
     for row in rows {
         let word = if row.holds() { "holds" } else { "MISSED" };
-        let spread = format!("{} – {}", time(row.case.p10), time(row.case.p90));
-        let cells = [row.name.to_owned(), time(row.floor.median), time(row.case.median), spread];
+        let figure = |value: u64| figure(value, row.unit);
+        let spread = format!("{} – {}", figure(row.case.p10), figure(row.case.p90));
+        let cells = [row.name.to_owned(), figure(row.floor.median), figure(row.case.median), spread];
         let [name, floor, case, spread] = cells;
         text += &line([name, floor, case, spread, format!("{:.2}", row.ratio()), format!("≤ {} {word}", row.bar)]);
     }
@@ -28,11 +29,14 @@ pub(crate) fn table(rows: &[Row], size: Option<u64>) -> String {
 }
 
 pub(crate) fn json(rows: &[Row], size: Option<u64>) -> Value {
-    let spread = |s: Spread| json!({ "p10_ns": s.p10, "median_ns": s.median, "p90_ns": s.p90 });
+    let spread = |s: Spread, unit: Unit| match unit {
+        Unit::Nanoseconds => json!({ "p10_ns": s.p10, "median_ns": s.median, "p90_ns": s.p90 }),
+        Unit::Bytes => json!({ "p10_bytes": s.p10, "median_bytes": s.median, "p90_bytes": s.p90 }),
+    };
     let row = |row: &Row| {
         json!({
             "case": row.name, "about": row.about, "rounds": row.rounds,
-            "floor": spread(row.floor), "measured": spread(row.case),
+            "floor": spread(row.floor, row.unit), "measured": spread(row.case, row.unit),
             "ratio": row.ratio(), "bar": row.bar, "holds": row.holds(),
         })
     };
@@ -40,6 +44,13 @@ pub(crate) fn json(rows: &[Row], size: Option<u64>) -> Value {
 }
 
 /// In the unit that keeps it short.
+fn figure(value: u64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => time(value),
+        Unit::Bytes => format!("{value} B"),
+    }
+}
+
 fn time(ns: u64) -> String {
     let parts = |unit: u64| format!("{}.{:02}", ns / unit, ns % unit * 100 / unit);
     if ns < 1_000_000 { format!("{} µs", parts(1_000)) } else { format!("{} ms", parts(1_000_000)) }
@@ -52,12 +63,20 @@ mod tests {
     #[test]
     fn a_missed_bar_is_said() {
         let spread = |median| Spread { p10: median, median, p90: median };
-        let row =
-            |bar| Row { name: "x", about: "what it is", bar, rounds: 3, floor: spread(1_500), case: spread(3_000_000) };
-        let text = table(&[row(2000.0), row(2.0)], Some(7));
+        let row = |bar, unit| Row {
+            name: "x",
+            about: "what it is",
+            bar,
+            rounds: 3,
+            unit,
+            floor: spread(1_500),
+            case: spread(3_000_000),
+        };
+        let text = table(&[row(2000.0, Unit::Nanoseconds), row(2.0, Unit::Nanoseconds)], Some(7));
         assert!(text.contains("2000.00 | ≤ 2000 holds\n") && text.contains("≤ 2 MISSED\n"), "{text}");
         assert!(text.contains("1.50 µs") && text.contains("3.00 ms") && text.contains("7 bytes"), "{text}");
-        let value = json(&[row(2.0)], None);
+        assert!(table(&[row(2.0, Unit::Bytes)], None).contains("3000000 B"));
+        let value = json(&[row(2.0, Unit::Nanoseconds)], None);
         assert_eq!(value["cases"][0]["holds"], false);
         assert_eq!(value["cases"][0]["measured"]["median_ns"], 3_000_000);
     }

@@ -76,6 +76,14 @@ impl TranscriptFile {
         })
     }
 
+    /// Bytes that were read before; `None` when they cannot be read any more.
+    #[must_use]
+    pub fn again(&self, at: u64, len: usize) -> Option<Vec<u8>> {
+        let mut bytes = read_at(&self.file, at, len as u64).ok()?;
+        bytes.truncate(len);
+        (bytes.len() == len).then_some(bytes)
+    }
+
     /// Whether the name leads to another file by now, or this one is not what was read.
     fn is_another(&self) -> Result<bool, TranscriptError> {
         let fail = |error| TranscriptError::from_io(&self.path, error);
@@ -213,6 +221,8 @@ mod tests {
         assert_eq!(file.appended().unwrap(), Appended::Nothing);
         append(&path, "\nc\n");
         assert_eq!(file.appended().unwrap(), more("torn\nc\n"));
+        assert_eq!(file.again(2, 6).unwrap(), b"b\ntorn");
+        assert_eq!(file.again(10, 2), None);
     }
 
     #[test]

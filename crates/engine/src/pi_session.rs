@@ -3,15 +3,18 @@
 
 use readproof_core::{
     decide::Mode,
-    knowledge::Held,
+    knowledge::{Held, Knowledge},
     limits::Answers,
     path::PathKey,
     scope::Lines,
     text::{ContentHash, Text},
 };
 use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
-use readproof_hosts::pi::{EntryRef, Transcript};
-use std::path::{Path, PathBuf};
+use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 use crate::Error;
 
@@ -98,55 +101,55 @@ pub struct PiSpan {
 pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
     let mut file = TranscriptFile::open(&asked.file, MOST)?;
     let mut transcript = Transcript::new(asked.answers, asked.home.clone());
-    let mut texts = Texts { folder: None, found: None };
-    if let Some(workspace) = &asked.workspace {
-        texts.look(&Root::open(workspace)?);
-    }
     loop {
-        let lines = match file.appended()? {
+        match file.appended()? {
             Appended::Nothing => break,
-            Appended::More(lines) => lines,
+            Appended::More(lines) => transcript.append(&lines),
             Appended::Anew(lines) => {
                 transcript = Transcript::new(asked.answers, asked.home.clone());
-                lines
-            }
-        };
-        // The header names the folder, and every text that is looked for stands behind it.
-        let header = lines.iter().position(|b| *b == b'\n').map_or(0, |at| at + 1);
-        let (first, rest) = lines.split_at(if transcript.cwd().is_none() { header } else { 0 });
-        transcript.append(first, &|_| None);
-        if let (None, None, Some(cwd)) = (&asked.workspace, &texts.folder, transcript.cwd()) {
-            // A session may have run in a folder that is gone.
-            if let Ok(root) = Root::open(Path::new(cwd)) {
-                texts.look(&root);
+                transcript.append(&lines);
             }
         }
-        transcript.append(rest, &|hash| texts.load(hash));
     }
-    view(asked, &transcript, texts.found)
+    let root = match (&asked.workspace, transcript.cwd()) {
+        (Some(workspace), _) => Some(Root::open(workspace)?),
+        // A session may have run in a folder that is gone.
+        (None, Some(cwd)) => Root::open(Path::new(cwd)).ok(),
+        (None, None) => None,
+    };
+    view(asked, &mut transcript, &Behind::new(file, root.as_ref()))
 }
 
-/// The texts stored beneath a workspace.
-struct Texts {
+/// What stands behind a session: its file, and the texts stored beneath its workspace.
+struct Behind {
+    file: TranscriptFile,
     folder: Option<StoredTexts>,
     found: Option<String>,
 }
 
-impl Texts {
-    fn look(&mut self, root: &Root) {
-        self.folder = StoredTexts::open(root, &OBJECTS);
-        self.found = self.folder.as_ref().map(|_| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
+impl Behind {
+    fn new(file: TranscriptFile, root: Option<&Root>) -> Self {
+        let folder = root.and_then(|root| StoredTexts::open(root, &OBJECTS));
+        let found = root.filter(|_| folder.is_some());
+        let found = found.map(|root| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
+        Self { file, folder, found }
     }
+}
 
-    fn load(&self, hash: ContentHash) -> Option<Text> {
+impl Source for Behind {
+    fn text(&self, hash: ContentHash) -> Option<Text> {
         match self.folder.as_ref()?.load(hash) {
             Loaded::Text(text) => Some(text),
             Loaded::Missing | Loaded::Damaged => None,
         }
     }
+
+    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
+        self.file.again(at, len).map(Cow::Owned)
+    }
 }
 
-fn view(asked: &PiSession, transcript: &Transcript, objects: Option<String>) -> Result<PiView, Error> {
+fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Result<PiView, Error> {
     let leaf = match &asked.leaf {
         Some(id) => {
             let missing = || Error::NoPiEntry { file: asked.file.clone(), entry: id.clone() };
@@ -154,31 +157,31 @@ fn view(asked: &PiSession, transcript: &Transcript, objects: Option<String>) -> 
         }
         None => transcript.last(),
     };
-    let id = |entry: EntryRef| transcript.id(entry);
-    let knowledge = transcript.knowledge_at(leaf);
-    let file = |(path, held): (&PathKey, &[Held])| PiFile {
+    let known = transcript.known_at(leaf, behind);
+    let id = |entry: EntryRef| known.transcript().id(entry);
+    let file = |(path, knowledge): (&PathKey, &Knowledge)| PiFile {
         path: path.to_string(),
         whole: knowledge.holds_whole(path, asked.answers).is_some(),
-        spans: held.iter().map(|held| span(transcript, held)).collect(),
+        spans: knowledge.of(path).iter().map(|held| span(known, held)).collect(),
     };
-    let pending = transcript.pending_at(leaf).into_iter();
-    let counts = transcript.counts();
+    let pending = known.pending().into_iter();
+    let counts = known.transcript().counts();
     Ok(PiView {
-        cwd: transcript.cwd().map(str::to_owned),
+        cwd: known.transcript().cwd().map(str::to_owned),
         leaf: leaf.map(id),
-        barrier: transcript.barrier_at(leaf).map(id),
-        window: transcript.window(leaf),
+        barrier: known.barrier().map(id),
+        window: known.window(),
         entries: counts.entries,
         skipped: counts.skipped,
         compactions: counts.compactions,
-        objects,
-        files: knowledge.paths().map(file).collect(),
+        objects: behind.found.clone(),
+        files: known.files().map(file).collect(),
         pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
     })
 }
 
-fn span(transcript: &Transcript, held: &Held) -> PiSpan {
-    let why = transcript.why(held.at());
+fn span(known: Known<'_>, held: &Held) -> PiSpan {
+    let why = known.why(held.at());
     PiSpan {
         lines: held.lines(),
         end: held.end(),

@@ -1,5 +1,6 @@
-//! pi's session files, version 3, as a transcript: a tree of JSON lines, derived entry by entry as they are appended.
-//! Nothing of a line is kept but what knowledge needs.
+//! pi's session files, version 3, as a transcript: a tree of JSON lines. Taking lines in finds only where each entry stands
+//! and whether it can matter; what the model holds is derived where it is asked for, back to the barrier or to what was
+//! derived before. Nothing of a line is kept but what knowledge needs.
 //!
 //! A read result counts only by its metadata V1 (`details.readcache`) and the block that the model sees. Readproof's own
 //! pi surface adds these optional fields to the metadata; lines there are counted by `lf-1`, not as pi counts them:
@@ -17,16 +18,30 @@
 mod block;
 mod call;
 mod count;
+mod fact;
+mod history;
 mod id;
 mod line;
+mod meta;
+mod object;
 mod outcome;
+mod piece;
+mod scan;
+mod settle;
 mod state;
 mod transcript;
 
 pub use count::{end_line, total_lines};
-pub use transcript::{Counts, EntryRef, Pending, Transcript, Why};
+pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 
 use readproof_core::text::{ContentHash, Text};
+use std::borrow::Cow;
 
-/// Finds a stored text by its hash, verified; `None` when it is not there.
-pub type Lookup<'a> = &'a dyn Fn(ContentHash) -> Option<Text>;
+/// What a transcript looks at when it is asked what holds somewhere.
+pub trait Source {
+    /// A stored text by its hash, verified; `None` when it is not there.
+    fn text(&self, hash: ContentHash) -> Option<Text>;
+
+    /// Bytes that were appended before, counted from the first one; `None` when they cannot be had any more.
+    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>>;
+}

@@ -1,5 +1,5 @@
-//! The tool calls of an assistant message that matter: `read`, `write` and `edit`. Their texts are gone once it is known
-//! what they mean.
+//! The tool calls of an assistant message that matter: `read`, `write` and `edit`. Which texts a change writes is looked at
+//! only if someone wants to know.
 
 use readproof_core::{
     edit::replace_once,
@@ -7,9 +7,14 @@ use readproof_core::{
     text::{Text, Version},
 };
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use std::sync::{Arc, OnceLock};
 
-use super::{id::key, line::text};
+use super::{
+    Source,
+    id::key,
+    object::{elements, fields, text},
+    piece::Piece,
+};
 
 /// A tool we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +46,6 @@ impl Tool {
 }
 
 /// One call.
-#[derive(Clone, Debug)]
 pub(super) struct Call {
     /// Its id, as the result names it.
     pub(super) id: Box<str>,
@@ -52,14 +56,26 @@ pub(super) struct Call {
 }
 
 /// What a call asks.
-#[derive(Clone, Debug)]
 pub(super) enum What {
     /// Lines of a file.
     Read(Asked),
-    /// A whole file written; the text, if it is one.
-    Write(Option<Version>),
-    /// A file edited: the whole text before that was held, and the text after, if both can be told.
-    Edit(Option<(Version, Version)>),
+    /// A whole file written.
+    Write(Written),
+    /// A file edited; with which texts its arguments say.
+    Edit(Piece),
+}
+
+/// A text that was written: its arguments until someone wants to know which text that is.
+pub(super) struct Written {
+    arguments: Piece,
+    version: OnceLock<Option<Version>>,
+}
+
+impl Written {
+    /// Which text, if it is one.
+    pub(super) fn version(&self, source: &dyn Source) -> Option<Version> {
+        *self.version.get_or_init(|| written(&self.arguments.get(source)?))
+    }
 }
 
 impl Call {
@@ -69,6 +85,23 @@ impl Call {
             What::Read(_) => Tool::Read,
             What::Write(_) => Tool::Write,
             What::Edit(_) => Tool::Edit,
+        }
+    }
+
+    /// Whether it may change its file.
+    pub(super) fn changes(&self) -> bool {
+        self.tool() != Tool::Read
+    }
+
+    /// The text after it, if it is a change and this whole text is held before; a write needs none.
+    pub(super) fn after(&self, held: Option<Version>, source: &dyn Source) -> Option<Version> {
+        match &self.what {
+            What::Read(_) => None,
+            What::Write(written) => written.version(source),
+            What::Edit(arguments) => {
+                let before = source.text(held?.hash)?;
+                Some(edited(&before, &edits_of(&arguments.get(source)?))?.version())
+            }
         }
     }
 }
@@ -84,78 +117,57 @@ pub(super) struct Asked {
     pub(super) suffix: Option<(PathKey, u64, u64)>,
 }
 
-/// Old and new texts of an edit, in order.
-pub(super) type Edits = Vec<(String, String)>;
+impl Asked {
+    /// First line and number of lines asked for under the name that counts; `None` when the call does not fix the place.
+    pub(super) fn of(&self, path: &PathKey) -> Option<(u64, u64)> {
+        match &self.suffix {
+            Some((named, first, limit)) if named == path => Some((*first, *limit)),
+            Some(_) | None => self.first.zip(self.limit),
+        }
+    }
+}
 
-/// The calls in the content of an assistant message, in order, with the texts of its edits. Calls of programs inside a
-/// call (`id` with a `/`) are none.
-pub(super) fn calls(content: &str, bearings: &Bearings) -> Vec<(Call, Edits)> {
-    #[derive(Deserialize)]
-    struct Part<'a> {
-        #[serde(borrow, rename = "type")]
-        kind: Option<&'a RawValue>,
-        #[serde(borrow)]
-        id: Option<&'a RawValue>,
-        #[serde(borrow)]
-        name: Option<&'a RawValue>,
-        #[serde(borrow)]
-        arguments: Option<&'a RawValue>,
-    }
-    // A word may be spelt with escapes, though pi itself does not.
-    let may_call = content.contains("\\u")
-        || content.contains("\"toolCall\"")
-            && [Tool::Read, Tool::Write, Tool::Edit].iter().any(|tool| content.contains(tool.as_str()));
-    if !may_call {
-        return Vec::new();
-    }
-    let parts: Vec<Part<'_>> = serde_json::from_str(content).unwrap_or_default();
-    let string = |raw: Option<&RawValue>| raw.and_then(|raw| text(raw.get())).map(std::borrow::Cow::into_owned);
+/// The calls in the content of an assistant message, in order. Calls of programs inside a call (`id` with a `/`) are none.
+/// `piece` tells how a value of the content can be had later.
+pub(super) fn calls(content: &str, bearings: &Bearings, piece: &dyn Fn(&str) -> Piece) -> Vec<Arc<Call>> {
+    let part = |part| fields(part, &["type", "id", "name", "arguments"]);
+    let parts: Option<Vec<_>> = elements(content).and_then(|parts| parts.into_iter().map(part).collect());
     let mut calls = Vec::new();
-    for part in parts {
-        let tool = string(part.name).as_deref().and_then(Tool::parse);
-        let (Some("toolCall"), Some(id), Some(tool)) = (string(part.kind).as_deref(), string(part.id), tool) else {
-            continue;
-        };
-        if !id.contains('/') {
-            calls.push(call(id.into(), tool, part.arguments.map_or("", RawValue::get), bearings));
+    for [kind, id, name, arguments] in parts.unwrap_or_default() {
+        let tool = name.and_then(text).and_then(|name| Tool::parse(&name));
+        let is_call = kind.and_then(text).as_deref() == Some("toolCall");
+        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(text), tool)
+            && !id.contains('/')
+        {
+            calls.push(Arc::new(call(id.into(), tool, arguments.unwrap_or(""), bearings, piece)));
         }
     }
     calls
 }
 
-fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings) -> (Call, Edits) {
-    #[derive(Deserialize)]
-    struct Path {
-        path: String,
-    }
-    #[derive(Deserialize)]
-    struct Content {
-        content: String,
-    }
-    let path = serde_json::from_str(arguments).ok().map(|Path { path }| path);
+fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings, piece: &dyn Fn(&str) -> Piece) -> Call {
+    let [path, offset, limit] = fields(arguments, &["path", "offset", "limit"]).unwrap_or_default();
+    let path = path.and_then(text);
     let key = path.as_deref().and_then(|path| key(path, bearings));
-    let mut edits = Edits::new();
     let what = match tool {
-        Tool::Read => What::Read(asked(arguments, path.as_deref(), bearings)),
-        Tool::Write => {
-            let content = serde_json::from_str(arguments).ok().map(|Content { content }| content);
-            What::Write(content.filter(|text| !text.contains('\0')).map(|text| Text::new(text).version()))
-        }
-        Tool::Edit => {
-            edits = edits_of(arguments);
-            What::Edit(None)
-        }
+        Tool::Read => What::Read(asked(path.as_deref(), offset, limit, bearings)),
+        Tool::Write => What::Write(Written { arguments: piece(arguments), version: OnceLock::new() }),
+        Tool::Edit => What::Edit(piece(arguments)),
     };
-    (Call { id, key, what }, edits)
+    Call { id, key, what }
 }
 
-fn asked(arguments: &str, path: Option<&str>, bearings: &Bearings) -> Asked {
-    #[derive(Deserialize)]
-    struct Range {
-        offset: Option<serde_json::Number>,
-        limit: Option<serde_json::Number>,
+/// A number of any kind, or nothing; `Err` is something else.
+fn number(raw: Option<&str>) -> Result<Option<&str>, ()> {
+    match raw {
+        None | Some("null") => Ok(None),
+        Some(raw) if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => Ok(Some(raw)),
+        Some(_) => Err(()),
     }
-    let Ok(Range { offset, limit }) = serde_json::from_str(arguments) else { return Asked::default() };
+}
+
+fn asked(path: Option<&str>, offset: Option<&str>, limit: Option<&str>, bearings: &Bearings) -> Asked {
+    let (Ok(offset), Ok(limit)) = (number(offset), number(limit)) else { return Asked::default() };
     let named = path.and_then(|path| split_range(path).ok().flatten());
     let suffix = named.filter(|_| offset.is_none() && limit.is_none()).and_then(|named| {
         let last = named.last.unwrap_or(u64::MAX);
@@ -163,14 +175,21 @@ fn asked(arguments: &str, path: Option<&str>, bearings: &Bearings) -> Asked {
     });
     Asked {
         // pi takes 0 and less for the first line.
-        first: offset.map_or(Some(1), |offset| offset.as_i64().map(|n| n.max(1).unsigned_abs())),
-        limit: limit.map_or(Some(u64::MAX), |limit| limit.as_u64().filter(|n| *n > 0)),
+        first: offset.map_or(Some(1), |offset| offset.parse::<i64>().ok().map(|n| n.max(1).unsigned_abs())),
+        limit: limit.map_or(Some(u64::MAX), |limit| limit.parse().ok().filter(|n| *n > 0)),
         suffix,
     }
 }
 
+/// The text that a write leads to, if it is one.
+fn written(arguments: &str) -> Option<Version> {
+    let [content] = fields(arguments, &["content"])?;
+    let content = text(content?)?;
+    (!content.contains('\0')).then(|| Text::new(content.into_owned()).version())
+}
+
 /// Both forms: a list, and the one pair of older versions.
-fn edits_of(arguments: &str) -> Edits {
+fn edits_of(arguments: &str) -> Vec<(String, String)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Pair {
@@ -190,7 +209,7 @@ fn edits_of(arguments: &str) -> Edits {
 
 /// The text after pi's `edit`, if it can be told: pi also matches texts that are only alike, and keeps line ends and a
 /// byte order mark in ways of its own.
-pub(super) fn edited(before: &Text, edits: &Edits) -> Option<Text> {
+fn edited(before: &Text, edits: &[(String, String)]) -> Option<Text> {
     let text = before.as_str();
     if edits.is_empty() || text.contains('\r') || text.starts_with('\u{feff}') {
         return None;
@@ -210,8 +229,14 @@ pub(super) fn edited(before: &Text, edits: &Edits) -> Option<Text> {
 mod tests {
     use super::*;
 
-    fn parsed(content: &str) -> Vec<(Call, Edits)> {
-        calls(content, &Bearings { cwd: "/w".into(), home: None })
+    struct NoSource;
+    impl Source for NoSource {
+        fn text(&self, _hash: readproof_core::text::ContentHash) -> Option<Text> {
+            None
+        }
+        fn appended(&self, _at: u64, _len: usize) -> Option<std::borrow::Cow<'_, [u8]>> {
+            None
+        }
     }
 
     #[test]
@@ -223,36 +248,53 @@ mod tests {
             {"type":"toolCall","id":"5","name":"edit","arguments":{"path":"a","edits":[{"oldText":"a","newText":"b"}]}},
             {"type":"toolCall","id":"6","name":"edit","arguments":{"path":"a","oldText":"a","newText":"b"}},
             {"type":"toolCall","id":"7","name":"read","arguments":{}}]"#;
-        let found = parsed(content);
-        let ids: Vec<&str> = found.iter().map(|(call, _)| &*call.id).collect();
+        let bearings = Bearings { cwd: "/w".into(), home: None };
+        let found = calls(content, &bearings, &|raw| Piece::Kept(raw.into()));
+        let ids: Vec<&str> = found.iter().map(|call| &*call.id).collect();
         assert_eq!(ids, ["1", "4", "5", "6", "7"]);
-        assert_eq!(found[0].0.key, Some(PathKey::new("/w/a")));
-        let What::Read(asked) = &found[0].0.what else { panic!("no read") };
+        assert_eq!(found[0].key, Some(PathKey::new("/w/a")));
+        let What::Read(asked) = &found[0].what else { panic!("no read") };
         assert_eq!((asked.first, asked.limit), (Some(3), Some(2)));
-        let What::Write(Some(version)) = found[1].0.what else { panic!("no write") };
-        assert_eq!(version, Text::new("x\ny\n".into()).version());
-        assert_eq!((&found[2].1, &found[3].1), (&vec![("a".to_owned(), "b".to_owned())], &found[2].1));
-        assert_eq!(found[4].0.key, None);
+        assert_eq!(found[1].after(None, &NoSource), Some(Text::new("x\ny\n".into()).version()));
+        for call in &found[2..4] {
+            let What::Edit(arguments) = &call.what else { panic!("no edit") };
+            assert_eq!(edits_of(&arguments.get(&NoSource).unwrap()), [("a".to_owned(), "b".to_owned())]);
+        }
+        assert_eq!(found[4].key, None);
     }
 
     #[test]
     fn odd_numbers() {
-        let check = |arguments: &str, first: Option<u64>, limit: Option<u64>| {
-            let asked = asked(arguments, None, &Bearings { cwd: "/w".into(), home: None });
-            assert_eq!((asked.first, asked.limit), (first, limit), "{arguments}");
+        let check = |offset: Option<&str>, limit: Option<&str>, first: Option<u64>, most: Option<u64>| {
+            let asked = asked(None, offset, limit, &Bearings { cwd: "/w".into(), home: None });
+            assert_eq!((asked.first, asked.limit), (first, most), "{offset:?} {limit:?}");
         };
-        check("{}", Some(1), Some(u64::MAX));
-        check(r#"{"offset":0}"#, Some(1), Some(u64::MAX));
-        check(r#"{"offset":-3,"limit":0}"#, Some(1), None);
-        check(r#"{"offset":1.5,"limit":-1}"#, None, None);
-        check(r#"{"offset":null,"limit":null}"#, Some(1), Some(u64::MAX));
-        check(r#"{"offset":"3"}"#, None, None);
+        check(None, None, Some(1), Some(u64::MAX));
+        check(Some("0"), None, Some(1), Some(u64::MAX));
+        check(Some("-3"), Some("0"), Some(1), None);
+        check(Some("1.5"), Some("-1"), None, None);
+        check(Some("null"), Some("null"), Some(1), Some(u64::MAX));
+        check(Some("\"3\""), None, None, None);
+    }
+
+    #[test]
+    fn what_a_write_leads_to() {
+        let check = |arguments: &str, text: Option<&str>| {
+            let expected = text.map(|text| Text::new(text.to_owned()).version());
+            assert_eq!(written(arguments), expected, "{arguments}");
+        };
+        check(r#"{"path":"a","content":"b\n"}"#, Some("b\n"));
+        check(r#"{ "content" : "" }"#, Some(""));
+        check(r#"{"content":"a\u0000"}"#, None);
+        check(r#"{"content":7}"#, None);
+        check("{}", None);
+        check("", None);
     }
 
     #[test]
     fn edits_that_can_be_told() {
         let check = |before: &str, edits: &[(&str, &str)], after: Option<&str>| {
-            let edits = edits.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            let edits: Vec<_> = edits.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
             let got = edited(&Text::new(before.to_owned()), &edits);
             assert_eq!(got.as_ref().map(Text::as_str), after, "{edits:?}");
         };

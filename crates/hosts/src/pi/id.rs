@@ -1,7 +1,11 @@
-//! Names as numbers: entry ids (eight hex digits, or anything else once per name), and the paths of tool calls as keys.
+//! Names as numbers: entry ids (eight hex digits, or anything else once per name), where the entry of an id stands, and the
+//! paths of tool calls as keys.
 
 use readproof_core::path::{Bearings, PathKey, candidates, resolve};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
+};
 
 /// Entry ids as numbers. pi's own fit 32 bits; others are kept, each once.
 #[derive(Default)]
@@ -42,8 +46,68 @@ impl Ids {
 
 /// Exactly as pi prints them, so that each number has one name.
 fn hex(id: &str) -> Option<u64> {
-    let plain = id.len() == 8 && id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    plain.then(|| u64::from_str_radix(id, 16).ok()).flatten()
+    let digits: &[u8; 8] = id.as_bytes().try_into().ok()?;
+    let mut number = 0;
+    for digit in digits {
+        let value = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        number = number << 4 | u64::from(value);
+    }
+    Some(number)
+}
+
+/// Which entry has an id: four to eight bytes an entry, as the ids themselves stand in the entries.
+pub(super) struct Index {
+    /// Entries, each at the first free slot from where its id leads; a power of two of them, at most half in use.
+    slots: Vec<u32>,
+    used: usize,
+    /// Whoever chooses ids does not know where they lead.
+    seed: u64,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl Index {
+    pub(super) fn new() -> Self {
+        Self { slots: vec![FREE; 16], used: 0, seed: RandomState::new().hash_one(0) }
+    }
+
+    /// The entry of an id. `id_of` tells the id of an entry.
+    pub(super) fn find(&self, id: u64, id_of: impl Fn(u32) -> u64) -> Option<u32> {
+        Some(self.slots[self.slot(id, id_of)]).filter(|entry| *entry != FREE)
+    }
+
+    /// Notes the entry of an id, unless there is one: then that is given.
+    pub(super) fn insert(&mut self, id: u64, entry: u32, id_of: impl Fn(u32) -> u64) -> Option<u32> {
+        if (self.used + 1) * 2 > self.slots.len() {
+            let grown = vec![FREE; self.slots.len() * 2];
+            for entry in std::mem::replace(&mut self.slots, grown).into_iter().filter(|entry| *entry != FREE) {
+                let slot = self.slot(id_of(entry), &id_of);
+                self.slots[slot] = entry;
+            }
+        }
+        let slot = self.slot(id, id_of);
+        if self.slots[slot] != FREE {
+            return Some(self.slots[slot]);
+        }
+        self.slots[slot] = entry;
+        self.used += 1;
+        None
+    }
+
+    /// Where an id stands, or would.
+    fn slot(&self, id: u64, id_of: impl Fn(u32) -> u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let mixed = (id ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let mut slot = usize::try_from(mixed).unwrap_or(0) & mask;
+        while self.slots[slot] != FREE && id_of(self.slots[slot]) != id {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
 }
 
 /// The absolute name pi means by a path in a call; `None` when it cannot be told from the letters.
@@ -75,6 +139,20 @@ mod tests {
         }
         assert_eq!(ids.find("never seen"), None);
         assert_eq!(ids.find("0badf00d"), Some(0x0bad_f00d), "a hex id needs no table");
+    }
+
+    #[test]
+    fn an_id_leads_to_its_first_entry() {
+        let ids: Vec<u64> = (0..1000).map(|n: u64| n.wrapping_mul(0x9e37_79b1) & 0xffff).collect();
+        let (mut index, mut first) = (Index::new(), BTreeMap::new());
+        for (entry, id) in (0..).zip(&ids) {
+            let taken = index.insert(*id, entry, |entry| ids[entry as usize]);
+            assert_eq!(taken, first.get(id).copied());
+            first.entry(*id).or_insert(entry);
+        }
+        for id in 0..0x1_0000 {
+            assert_eq!(index.find(id, |entry| ids[entry as usize]), first.get(&id).copied());
+        }
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What a read result shows: its call, its metadata and the block that the model sees, judged together. Whatever does not
-//! agree voids the path.
+//! What a read result shows: its metadata and the block that the model sees, judged together, and what its call must have
+//! asked for. Whatever does not agree voids the path.
 
 use readproof_core::{
     decide::Mode,
@@ -11,13 +11,26 @@ use readproof_core::{
     text::{ContentHash, Text, Version},
 };
 
+use std::sync::OnceLock;
+
 use super::{
-    Lookup,
-    block::{Block, without_notice},
-    call::Asked,
+    Source,
+    block::{Block, Visible, text_of, without_notice},
     count,
-    line::{Extras, Meta},
+    meta::{Extras, Meta},
+    piece::Piece,
 };
+
+/// The result of a read, and what it tells once someone wants to know.
+pub(super) struct ReadResult {
+    /// The file, under the name that counts.
+    pub(super) path: PathKey,
+    meta: Meta,
+    content: Piece,
+    /// The block, where it is not recorded and the content not kept.
+    block: Option<Block>,
+    told: OnceLock<Option<Told>>,
+}
 
 /// What a result tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,58 +39,88 @@ pub(super) struct Told {
     pub(super) event: Event,
     /// The end of the file must be held under this text, or nothing is told.
     pub(super) ends_under: Option<ContentHash>,
-    /// The block this was taken from; `None` when it tells nothing.
-    pub(super) block: Option<Block>,
-    /// How it was answered.
-    pub(super) mode: Option<Mode>,
+    /// The call must have asked for this, or nothing is told.
+    pub(super) needs: Option<Needs>,
 }
 
-impl Told {
-    /// Nothing that can be placed.
-    pub(super) fn void(path: PathKey) -> Self {
-        Self { event: Event::Void { path }, ends_under: None, block: None, mode: None }
+/// What a call must have asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// Lines from this one on.
+    pub(super) first: u64,
+    /// At least so many.
+    pub(super) least: u64,
+}
+
+impl ReadResult {
+    pub(super) fn new(path: PathKey, meta: Meta, content: Piece) -> Self {
+        Self { path, meta, content, block: None, told: OnceLock::new() }
+    }
+
+    /// The same, judged by what is seen now; nothing else is kept.
+    pub(super) fn judged(path: PathKey, meta: Meta, content: &str, source: &dyn Source) -> Self {
+        let text = text_of(content);
+        let told = text.as_ref().and_then(|text| Seen { path: &path, meta: &meta, text }.told(source));
+        let block = text.filter(|_| meta.extras.is_none()).map(|text| Block::of(&text));
+        Self { path, meta, content: Piece::Kept("".into()), block, told: told.into() }
+    }
+
+    /// How it was answered.
+    pub(super) fn mode(&self) -> Mode {
+        self.meta.v1.mode
+    }
+
+    /// What it tells; `None` when that cannot be placed.
+    pub(super) fn told(&self, source: &dyn Source) -> Option<&Told> {
+        let told = || {
+            let text = text_of(&self.content.get(source)?)?;
+            Seen { path: &self.path, meta: &self.meta, text: &text }.told(source)
+        };
+        self.told.get_or_init(told).as_ref()
+    }
+
+    /// Whether it tells the whole file or nothing, so that what was before does not matter.
+    pub(super) fn is_whole(&self) -> bool {
+        let whole = |extras: &Extras| {
+            let from_first = extras.lines.map_or(extras.total == 0, |lines| lines.first() == 1);
+            from_first && extras.end
+        };
+        !self.meta.v1.mode.is_derived() && self.meta.extras.as_ref().is_some_and(whole)
+    }
+
+    /// Whether the model still sees what was recorded.
+    pub(super) fn is_seen_as(&self, visible: Visible, source: &dyn Source) -> bool {
+        let Visible::Text(seen) = visible else { return false };
+        match self.meta.extras.as_ref().map(|extras| extras.block).or(self.block) {
+            Some(block) => block == seen,
+            None => self.content.get(source).and_then(|content| text_of(&content)).is_some_and(|text| seen.is(&text)),
+        }
     }
 }
 
 /// What is seen and what could vouch for it.
-pub(super) struct Seen<'a> {
-    /// The file, under the name that counts.
-    pub(super) path: PathKey,
-    /// What the call asked for.
-    pub(super) asked: &'a Asked,
-    /// The metadata.
-    pub(super) meta: &'a Meta,
+struct Seen<'a> {
+    path: &'a PathKey,
+    meta: &'a Meta,
     /// The one text block.
-    pub(super) text: &'a str,
+    text: &'a str,
 }
 
 impl Seen<'_> {
-    /// What the result tells.
-    pub(super) fn told(&self, lookup: Lookup<'_>) -> Told {
-        let (block, judged) = match &self.meta.extras {
-            Some(extras) => (extras.block, self.by_extras(extras)),
-            None => (Block::of(self.text), self.by_object(lookup)),
-        };
-        match judged {
-            Some((event, ends_under)) => Told { event, ends_under, block: Some(block), mode: Some(self.meta.v1.mode) },
-            None => Told::void(self.path.clone()),
+    fn told(&self, source: &dyn Source) -> Option<Told> {
+        match &self.meta.extras {
+            Some(extras) => self.by_extras(extras),
+            None => self.by_object(source),
         }
     }
 
-    /// First line and number of lines the call asked for; `None` when the call does not fix the place.
-    fn asked(&self) -> Option<(u64, u64)> {
-        match &self.asked.suffix {
-            Some((path, first, limit)) if *path == self.path => Some((*first, *limit)),
-            Some(_) | None => self.asked.first.zip(self.asked.limit),
-        }
-    }
-
-    fn shown(&self, version: Version, lines: Option<Lines>, end: bool) -> Event {
-        Event::Shown { path: self.path.clone(), version, lines, end, part: None }
+    fn shown(&self, version: Version, lines: Option<Lines>, end: bool, needs: Needs) -> Told {
+        let event = Event::Shown { path: self.path.clone(), version, lines, end, part: None };
+        Told { event, ends_under: None, needs: Some(needs) }
     }
 
     /// Our own record: the block must be the one recorded.
-    fn by_extras(&self, extras: &Extras) -> Option<(Event, Option<ContentHash>)> {
+    fn by_extras(&self, extras: &Extras) -> Option<Told> {
         let v1 = &self.meta.v1;
         let sound = count::agrees(v1.total_lines, extras.total)
             && extras.lines.is_none_or(|lines| lines.last() <= extras.total)
@@ -90,27 +133,25 @@ impl Seen<'_> {
             return self.derived(version, extras.end);
         }
         let (lines, _) = count::range(v1.range_start, v1.range_end, extras.total);
-        let (first, _) = self.asked()?;
-        let inside = match (extras.lines, lines) {
-            (Some(shown), Some(said)) => {
-                u64::from(shown.first()) == first && shown.first() == said.first() && shown.last() <= said.last()
-            }
+        let (inside, first) = match (extras.lines, lines) {
+            (Some(shown), Some(said)) => (shown.first() == said.first() && shown.last() <= said.last(), shown.first()),
             // The empty file. The end alone of another says too little to be worth placing.
-            (None, _) => extras.total == 0 && first == 1 && self.text.is_empty(),
-            (Some(_), None) => false,
+            (None, _) => (extras.total == 0 && self.text.is_empty(), 1),
+            (Some(_), None) => return None,
         };
         let reaches = extras.lines.map_or(extras.total, Lines::last) == extras.total;
-        (inside && (reaches || !extras.end)).then(|| (self.shown(version, extras.lines, extras.end), None))
+        let needs = Needs { first: u64::from(first), least: 0 };
+        (inside && (reaches || !extras.end)).then(|| self.shown(version, extras.lines, extras.end, needs))
     }
 
     /// A record of the older tool: what the block shows must stand in the stored text.
-    fn by_object(&self, lookup: Lookup<'_>) -> Option<(Event, Option<ContentHash>)> {
+    fn by_object(&self, source: &dyn Source) -> Option<Told> {
         let v1 = &self.meta.v1;
-        let served = lookup(v1.served).filter(|text| count::total_lines(text) == v1.total_lines)?;
+        let served = source.text(v1.served).filter(|text| count::total_lines(text) == v1.total_lines)?;
         match v1.mode {
             Mode::Full | Mode::BaselineFallback => {
-                let (lines, end) = self.plain(&served)?;
-                Some((self.shown(served.version(), lines, end), None))
+                let (lines, end, needs) = self.plain(&served)?;
+                Some(self.shown(served.version(), lines, end, needs))
             }
             Mode::Unchanged | Mode::UnchangedRange => {
                 let (total, start, end) = (v1.total_lines, v1.range_start, v1.range_end);
@@ -130,50 +171,51 @@ impl Seen<'_> {
                 let changed = prefix.strip_prefix(MARKER)?;
                 let changed = changed.strip_suffix(&format!(" lines changed of {}]", v1.total_lines))?;
                 let is_number = !changed.is_empty() && changed.bytes().all(|b| b.is_ascii_digit());
-                let base = lookup(v1.base?)?;
+                let base = source.text(v1.base?)?;
                 (is_number && leads_to(body, &base, &served)).then(|| self.derived(served.version(), true)).flatten()
             }
         }
     }
 
-    /// The lines of a stored text that a plain block shows, and whether it shows the end.
-    fn plain(&self, served: &Text) -> Option<(Option<Lines>, bool)> {
+    /// The lines of a stored text that a plain block shows, whether it shows the end, and what that needs.
+    fn plain(&self, served: &Text) -> Option<(Option<Lines>, bool, Needs)> {
         let v1 = &self.meta.v1;
-        let (first, limit) = self.asked()?;
-        if first != v1.range_start {
-            return None;
-        }
+        let first = v1.range_start;
         let start = u32::try_from(first).ok()?;
         let rest = Lines::new(start, served.total().max(start)).map_or("", |lines| served.slice(lines));
         if self.text == rest {
             // pi says so where it stops early, so this is all there is. The end alone says too little to be worth placing.
             let lines = Lines::new(start, served.total());
-            let asked_for = limit >= v1.total_lines.saturating_sub(first).saturating_add(1);
+            let needs = Needs { first, least: v1.total_lines.saturating_sub(first).saturating_add(1) };
             let places = lines.is_some() || (start == 1 && served.total() == 0);
-            return (places && asked_for).then_some((lines, true));
+            return places.then_some((lines, true, needs));
         }
         let (body, next) = without_notice(self.text)?;
         let count = body.split('\n').count() as u64;
         let lines = Lines::new(start, u32::try_from(next.checked_sub(1)?).ok()?)?;
         let whole = served.slice(lines).strip_suffix('\n') == Some(body);
-        (whole && lines.last() <= served.total() && u64::from(lines.count()) == count && count <= limit)
-            .then_some((Some(lines), false))
+        (whole && lines.last() <= served.total() && u64::from(lines.count()) == count).then_some((
+            Some(lines),
+            false,
+            Needs { first, least: count },
+        ))
     }
 
     /// A marker or a diff. The guards are core's; a marker that speaks of pi's last, empty line relies on the end as well.
-    fn derived(&self, version: Version, ends: bool) -> Option<(Event, Option<ContentHash>)> {
+    fn derived(&self, version: Version, ends: bool) -> Option<Told> {
         let (path, base) = (self.path.clone(), self.meta.v1.base?);
         let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, version.total);
         let (scope, to_end) = match self.meta.v1.scope {
             Scope::Full => (Scope::Full, true),
             Scope::Lines(_) => (Scope::Lines(lines?), to_end),
         };
-        Some(match self.meta.v1.mode {
+        let (event, ends_under) = match self.meta.v1.mode {
             Mode::Diff => (Event::Diff { path, base, version }, None),
             Mode::Full | Mode::BaselineFallback | Mode::Unchanged | Mode::UnchangedRange => {
                 (Event::Same { path, base, version, scope, ends }, to_end.then_some(base))
             }
-        })
+        };
+        Some(Told { event, ends_under, needs: None })
     }
 }
 

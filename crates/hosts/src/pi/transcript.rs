@@ -1,29 +1,31 @@
-//! The tree of a session file. Every entry knows its parent and the state that holds there; an entry that changes nothing
-//! shares its parent's, so it costs a few dozen bytes, and another leaf is only looked up.
+//! The tree of a session, from its file or entry by entry. Every entry knows its parent and, once that was asked for, the
+//! state that holds there; an entry that changes nothing shares its parent's, so it costs a few dozen bytes, and a leaf
+//! known before is only looked up.
 
 use readproof_core::{
     decide::Mode,
-    knowledge::{Event, Knowledge, Place},
+    knowledge::{Knowledge, Place},
     limits::Answers,
     path::{Bearings, PathKey},
 };
-use std::collections::BTreeMap;
 
 use super::{
-    Lookup,
-    block::{Visible, text_of},
-    call::{Call, Tool, What, calls, edited},
-    id::{Ids, recorded},
-    line::{Line, Payload, ToolResult, meta, parse},
-    outcome::{Seen, Told},
-    state::{Fact, Outcome, State},
+    Source,
+    fact::{At, Fact, Unread},
+    history::Judge,
+    id::{Ids, Index},
+    line::{Line, Payload, parse},
+    state::State,
 };
 
 /// No entry: the root.
-const ROOT: u32 = u32::MAX;
+pub(super) const ROOT: u32 = u32::MAX;
 
 /// An entry that says nothing.
 const NO_FACT: u32 = u32::MAX;
+
+/// A state that nobody asked for yet.
+pub(super) const UNSETTLED: u32 = u32::MAX;
 
 /// An entry of this transcript: what a [`Place`] in its knowledge is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,8 +48,6 @@ pub struct Counts {
     pub skipped: usize,
     /// Compactions, on whatever branch.
     pub compactions: usize,
-    /// Events applied so far: what all knowledge has cost.
-    pub applied: u64,
 }
 
 /// A call whose result is not there: nothing of its file counts until then.
@@ -70,26 +70,59 @@ pub struct Why {
     pub mode: Option<Mode>,
 }
 
-struct Entry {
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// A new entry.
+    Entry(EntryRef),
+    /// An entry of an id that is taken: the first one counts.
+    Known(EntryRef),
+    /// The header of a session.
+    Header,
+    /// Neither header nor entry.
+    Skipped,
+}
+
+/// There is no entry of this id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the session has no entry `{entry}`; send its entries first, or name one of them")]
+pub struct UnknownEntry {
+    /// As asked for.
+    pub entry: String,
+}
+
+pub(super) struct Entry {
     id: u64,
-    parent: u32,
-    state: u32,
+    pub(super) parent: u32,
+    pub(super) state: u32,
     fact: u32,
 }
 
-/// The tree of one session file.
+/// The tree of one session.
 pub struct Transcript {
     answers: Answers,
     home: Option<String>,
     /// From the header; without one of a version that is understood, entries only keep their place.
     bearings: Option<Bearings>,
     ids: Ids,
-    by_id: BTreeMap<u64, u32>,
+    by_id: Index,
     entries: Vec<Entry>,
     /// The first is what holds at the root.
     states: Vec<State>,
     facts: Vec<Fact>,
+    /// Bytes appended so far.
+    bytes: u64,
     counts: Counts,
+    /// What is held of a file that nothing happened to.
+    nothing: Knowledge,
+}
+
+/// When a line that matters is looked at.
+#[derive(Clone, Copy)]
+enum Look<'a> {
+    Now(&'a dyn Source),
+    /// Later, where it stands.
+    Later(u64),
 }
 
 impl Transcript {
@@ -101,35 +134,52 @@ impl Transcript {
             home,
             bearings: None,
             ids: Ids::default(),
-            by_id: BTreeMap::new(),
+            by_id: Index::new(),
             entries: Vec::new(),
             states: vec![State::default()],
             facts: Vec::new(),
+            bytes: 0,
             counts: Counts::default(),
+            nothing: Knowledge::default(),
         }
     }
 
-    /// Takes in whole lines that were appended. Never fails: a line that cannot be used is counted and skipped.
-    pub fn append(&mut self, bytes: &[u8], lookup: Lookup<'_>) {
+    /// Takes in whole lines that were appended to the session's file. Never fails: a line that cannot be used is counted
+    /// and skipped. A line that matters is looked at again, through [`Source::appended`], once it must be.
+    pub fn append(&mut self, bytes: &[u8]) {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-            self.append_line(str::from_utf8(&bytes[start..end]).ok(), lookup);
+            let line = &bytes[start..end];
+            self.take_in(line, Look::Later(self.bytes + start as u64));
             start = end + 1;
         }
+        self.bytes += bytes.len() as u64;
     }
 
-    /// `None` is a line that is no text.
-    fn append_line(&mut self, line: Option<&str>, lookup: Lookup<'_>) {
-        if line.is_some_and(|line| line.bytes().all(|b| b.is_ascii_whitespace())) {
-            return;
+    /// Takes in one line, without a file behind it: what matters of it is kept at once. An entry stands behind its parent
+    /// only if that came before.
+    pub fn push(&mut self, line: &[u8], source: &dyn Source) -> Pushed {
+        self.take_in(line, Look::Now(source))
+    }
+
+    fn take_in(&mut self, line: &[u8], look: Look<'_>) -> Pushed {
+        if line.trim_ascii().is_empty() {
+            return Pushed::Skipped;
         }
-        match line.and_then(parse) {
+        let line = str::from_utf8(line).unwrap_or_default();
+        let pushed = match parse(line) {
             Some(Line::Header { cwd }) if self.entries.is_empty() && self.bearings.is_none() => {
                 self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
+                Pushed::Header
             }
-            Some(Line::Entry { id, parent, payload }) => self.push(&id, parent.as_deref(), payload, lookup),
-            Some(Line::Header { .. }) | None => self.counts.skipped += 1,
+            Some(Line::Entry { id, parent, payload }) => self.insert(&id, parent.as_deref(), payload, line, look),
+            Some(Line::Header { .. }) | None => Pushed::Skipped,
+        };
+        match pushed {
+            Pushed::Skipped | Pushed::Known(_) => self.counts.skipped += 1,
+            Pushed::Entry(_) | Pushed::Header => {}
         }
+        pushed
     }
 
     /// The folder the session runs in; `None` when there is no header of a version that is understood.
@@ -153,7 +203,7 @@ impl Transcript {
     /// The entry of this id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<EntryRef> {
-        self.ids.find(id).and_then(|id| self.by_id.get(&id)).copied().map(EntryRef)
+        self.index(id).map(EntryRef)
     }
 
     /// The id of an entry.
@@ -162,61 +212,37 @@ impl Transcript {
         self.entry(entry.0).map(|entry| self.ids.name(entry.id)).unwrap_or_default()
     }
 
-    /// What the model holds at a leaf; `None` is the root. Only a lookup.
-    #[must_use]
-    pub fn knowledge_at(&self, leaf: Option<EntryRef>) -> &Knowledge {
-        &self.state_at(leaf).knowledge
+    /// What holds at the entry of this id.
+    ///
+    /// # Errors
+    /// [`UnknownEntry`] when there is none.
+    pub fn known<'a>(&'a mut self, leaf: &str, source: &'a dyn Source) -> Result<Known<'a>, UnknownEntry> {
+        let entry = self.find(leaf).ok_or_else(|| UnknownEntry { entry: leaf.to_owned() })?;
+        Ok(self.known_at(Some(entry), source))
     }
 
-    /// The latest compaction on the branch.
-    #[must_use]
-    pub fn barrier_at(&self, leaf: Option<EntryRef>) -> Option<EntryRef> {
-        self.state_at(leaf).barrier.map(EntryRef)
+    /// What holds at a leaf; `None` is the root. Only a lookup if that was asked before; else it costs what stands between
+    /// the leaf and the barrier, or the nearest entry behind that was asked about.
+    pub fn known_at<'a>(&'a mut self, leaf: Option<EntryRef>, source: &'a dyn Source) -> Known<'a> {
+        let at = leaf.map_or(ROOT, |leaf| leaf.0);
+        let state = self.settle(at, source);
+        let judge = Judge { answers: self.answers, source };
+        Known { transcript: self, at, state: &self.states[state as usize], judge }
     }
 
-    /// Own calls on the branch whose result is not there.
-    #[must_use]
-    pub fn pending_at(&self, leaf: Option<EntryRef>) -> Vec<Pending> {
-        let open = self.state_at(leaf).open.iter();
-        open.map(|call| Pending { path: call.key.clone(), tool: call.tool().as_str() }).collect()
+    pub(super) fn index(&self, id: &str) -> Option<u32> {
+        let number = self.ids.find(id)?;
+        // Most often it is the last one.
+        let last = self.entries.last().filter(|last| last.id == number);
+        last.map(|_| number_of(&self.entries)).or_else(|| self.by_id.find(number, |at| self.entries[at as usize].id))
     }
 
-    /// How many entries the branch has since its barrier.
-    #[must_use]
-    pub fn window(&self, leaf: Option<EntryRef>) -> usize {
-        let barrier = self.barrier_at(leaf).map(|barrier| barrier.0);
-        self.walk(leaf.map_or(ROOT, |leaf| leaf.0)).take_while(|(at, _)| Some(*at) != barrier).count()
-    }
-
-    /// Which entry a place in knowledge is, and what it did.
-    #[must_use]
-    pub fn why(&self, place: Place) -> Option<Why> {
-        let entry = self.entry(u32::try_from(place).ok()?)?;
-        match self.facts.get(entry.fact as usize)? {
-            Fact::Result(outcome) => Some(Why {
-                entry: self.ids.name(entry.id),
-                tool: outcome.tool.as_str(),
-                mode: outcome.told.as_ref().and_then(|told| told.mode),
-            }),
-            Fact::Calls(_) | Fact::Refreshed(_) | Fact::Compacted => None,
-        }
-    }
-
-    fn entry(&self, at: u32) -> Option<&Entry> {
+    pub(super) fn entry(&self, at: u32) -> Option<&Entry> {
         self.entries.get(at as usize)
     }
 
-    /// The state an entry stands in; anything else than an entry is the root.
-    fn state_of(&self, at: u32) -> u32 {
-        self.entry(at).map_or(0, |entry| entry.state)
-    }
-
-    fn state_at(&self, leaf: Option<EntryRef>) -> &State {
-        &self.states[self.state_of(leaf.map_or(ROOT, |leaf| leaf.0)) as usize]
-    }
-
     /// From an entry up to the root. A parent always stands before its child, so this ends.
-    fn walk(&self, from: u32) -> impl Iterator<Item = (u32, &Entry)> {
+    pub(super) fn walk(&self, from: u32) -> impl Iterator<Item = (u32, &Entry)> {
         let mut next = from;
         std::iter::from_fn(move || {
             let at = next;
@@ -226,90 +252,78 @@ impl Transcript {
         })
     }
 
-    fn push(&mut self, id: &str, parent: Option<&str>, payload: Payload<'_>, lookup: Lookup<'_>) {
-        let at = number(self.entries.len());
-        let id = self.ids.intern(id);
-        if at == ROOT || self.by_id.contains_key(&id) {
-            self.counts.skipped += 1;
-            return;
-        }
-        // A parent that was never read may stand for anything, so nothing before this entry counts.
-        let parent = parent.and_then(|parent| self.find(parent)).map_or(ROOT, |parent| parent.0);
-        let before = self.state_of(parent);
-        let (state, fact) = self.taken_in(at, parent, before, payload, lookup);
-        self.by_id.insert(id, at);
-        self.entries.push(Entry { id, parent, state, fact });
+    /// The state an entry stands in; anything else than an entry is the root.
+    pub(super) fn state_of(&self, at: u32) -> u32 {
+        self.entry(at).map_or(0, |entry| entry.state)
     }
 
-    /// The state and the fact of a new entry.
-    fn taken_in(&mut self, at: u32, parent: u32, before: u32, payload: Payload<'_>, lookup: Lookup<'_>) -> (u32, u32) {
-        let Some(bearings) = &self.bearings else { return (before, NO_FACT) };
-        let state = &self.states[before as usize];
-        let fact = match payload {
-            Payload::Assistant(content) => {
-                let calls = calls(content, bearings).into_iter();
-                let calls: Box<[Call]> = calls.map(|(call, edits)| settled(state, call, &edits, lookup)).collect();
-                (!calls.is_empty()).then_some(Fact::Calls(calls))
-            }
-            Payload::Result(result) => outcome(state, &result, bearings, lookup).map(Fact::Result),
-            Payload::Compaction => {
+    pub(super) fn state(&self, number: u32) -> &State {
+        &self.states[number as usize]
+    }
+
+    /// What an entry says, as far as that was looked at.
+    pub(super) fn fact_of(&self, at: u32) -> Option<&Fact> {
+        self.facts.get(self.entry(at)?.fact as usize)
+    }
+
+    fn insert(&mut self, id: &str, parent: Option<&str>, payload: Payload<'_>, line: &str, look: Look<'_>) -> Pushed {
+        let at = number(self.entries.len());
+        // A parent that was never read may stand for anything, so nothing before this entry counts.
+        let parent = parent.and_then(|parent| self.index(parent)).unwrap_or(ROOT);
+        let id = self.ids.intern(id);
+        if at == ROOT {
+            return Pushed::Skipped;
+        }
+        if let Some(taken) = self.by_id.insert(id, at, |at| self.entries[at as usize].id) {
+            return Pushed::Known(EntryRef(taken));
+        }
+        let mut entry = Entry { id, parent, state: self.state_of(parent), fact: NO_FACT };
+        match (payload, &self.bearings) {
+            (Payload::Nothing, _) | (_, None) => {}
+            (Payload::Compaction, Some(_)) => {
                 self.counts.compactions += 1;
-                Some(Fact::Compacted)
+                entry.state = self.keep(State::compacted(at));
             }
-            Payload::Invalidation(asked) => {
-                let paths = vec![recorded(&asked.path_key, bearings)];
-                Some(Fact::Refreshed(Event::Refreshed { paths, scope: asked.scope }))
+            (payload, Some(bearings)) => {
+                let fact = match look {
+                    Look::Now(source) => Fact::of(payload, line, None, &At { bearings, source }),
+                    Look::Later(at) => Fact::Unread(Unread::new(&payload, line, at)),
+                };
+                self.facts.push(fact);
+                (entry.state, entry.fact) = (UNSETTLED, number_of(&self.facts));
             }
-            Payload::ContextEdit { target, visible } => {
-                let anew = self.find(&target).and_then(|target| self.edited(parent, before, target.0, visible));
-                return (anew.map_or(before, |state| self.keep(state)), NO_FACT);
-            }
-            Payload::Nothing => None,
-        };
-        let Some(fact) = fact else { return (before, NO_FACT) };
-        let mut state = self.states[before as usize].clone();
-        self.counts.applied += state.take(at, &fact, self.answers);
-        self.facts.push(fact);
-        (self.keep(state), number(self.facts.len() - 1))
+        }
+        self.entries.push(entry);
+        Pushed::Entry(EntryRef(at))
     }
 
     fn keep(&mut self, state: State) -> u32 {
         self.states.push(state);
-        number(self.states.len() - 1)
+        number_of(&self.states)
     }
 
-    /// Derives anew from the edited entry on, or from the first one edited before, as the entries between were derived
-    /// without knowing of it. Once altered, an entry never counts again on that branch. `None`: nothing changes, as the
-    /// target says nothing, stands on another branch or before the barrier, or is seen as it was.
-    fn edited(&mut self, parent: u32, before: u32, target: u32, visible: Visible) -> Option<State> {
-        let state = &self.states[before as usize];
-        if state.altered.contains(&target) || state.barrier.is_some_and(|barrier| target <= barrier) {
-            return None;
-        }
-        match self.facts.get(self.entry(target)?.fact as usize)? {
-            Fact::Calls(_) => {}
-            Fact::Result(outcome) => {
-                let block = outcome.told.as_ref().and_then(|told| told.block);
-                if block.is_some_and(|block| visible == Visible::Text(block)) {
-                    return None;
-                }
+    /// Looks at the line of an entry, unless that was done.
+    pub(super) fn read(&mut self, at: u32, source: &dyn Source) {
+        let Some(entry) = self.entries.get(at as usize) else { return };
+        let Some(fact) = self.facts.get_mut(entry.fact as usize) else { return };
+        let (Fact::Unread(unread), Some(bearings)) = (&*fact, &self.bearings) else { return };
+        let line = unread.line(source);
+        let found = line.as_deref().and_then(parse);
+        *fact = match (&line, found) {
+            (Some(line), Some(Line::Entry { id, payload, .. })) if self.ids.find(&id) == Some(entry.id) => {
+                Fact::of(payload, line, Some(*unread), &At { bearings, source })
             }
-            Fact::Refreshed(_) | Fact::Compacted => return None,
+            _ => Fact::Lost,
+        };
+    }
+
+    /// Notes what holds at an entry; one that says nothing shares what holds at its parent.
+    pub(super) fn settle_at(&mut self, at: u32, state: &State, shared: Option<u32>) -> u32 {
+        let number = shared.unwrap_or_else(|| self.keep(state.clone()));
+        if let Some(entry) = self.entries.get_mut(at as usize) {
+            entry.state = number;
         }
-        let first = state.altered.first().map_or(target, |first| target.min(*first));
-        let branch: Vec<u32> = self.walk(parent).map(|(at, _)| at).take_while(|at| *at >= first).collect();
-        if !branch.contains(&target) {
-            return None;
-        }
-        let start = self.entry(*branch.last()?)?.parent;
-        let altered = state.altered.insert(target);
-        let mut anew = State { altered, ..self.states[self.state_of(start) as usize].clone() };
-        for at in branch.into_iter().rev() {
-            if let Some(fact) = self.entry(at).and_then(|entry| self.facts.get(entry.fact as usize)) {
-                self.counts.applied += anew.take(at, fact, self.answers);
-            }
-        }
-        Some(anew)
+        number
     }
 }
 
@@ -318,39 +332,76 @@ fn number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// A call with what its edits lead to, if the whole text before them is held and stored.
-fn settled(state: &State, call: Call, edits: &super::call::Edits, lookup: Lookup<'_>) -> Call {
-    let What::Edit(_) = call.what else { return call };
-    let held = call.key.as_ref().and_then(|key| state.knowledge.holds_whole(key, Answers::Held));
-    let result = held.and_then(|held| Some((held, edited(&lookup(held.hash)?, edits)?.version())));
-    Call { what: What::Edit(result), ..call }
+/// The number of the last of them.
+fn number_of<T>(all: &[T]) -> u32 {
+    number(all.len().saturating_sub(1))
 }
 
-/// What a result of a tool we know says; `None` for other tools and for programs inside a call.
-fn outcome(state: &State, result: &ToolResult<'_>, bearings: &Bearings, lookup: Lookup<'_>) -> Option<Outcome> {
-    let tool = Tool::parse(&result.tool)?;
-    if result.call.contains('/') {
-        return None;
+/// What holds at one leaf.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    transcript: &'a Transcript,
+    at: u32,
+    state: &'a State,
+    judge: Judge<'a>,
+}
+
+impl<'a> Known<'a> {
+    /// What the model holds of one file: knowledge of that file only. Looks at the texts that this needs, and only the
+    /// first time.
+    #[must_use]
+    pub fn of(&self, path: &PathKey) -> &'a Knowledge {
+        self.state.files.get(path).map_or(&self.transcript.nothing, |step| step.known(path, self.judge))
     }
-    let told = match tool {
-        Tool::Read if !result.failed => told(state, result, bearings, lookup),
-        Tool::Read | Tool::Write | Tool::Edit => None,
-    };
-    Some(Outcome { call: result.call.as_ref().into(), tool, failed: result.failed, told })
-}
 
-fn told(state: &State, result: &ToolResult<'_>, bearings: &Bearings, lookup: Lookup<'_>) -> Option<Told> {
-    let call = state.open.iter().find(|call| *call.id == *result.call);
-    let meta = result.details.and_then(meta);
-    let named = meta.as_ref().map(|meta| recorded(&meta.v1.path_key, bearings));
-    let path = named.or_else(|| call.and_then(|call| call.key.clone()))?;
-    let asked = call.and_then(|call| match &call.what {
-        What::Read(asked) => Some(asked),
-        What::Write(_) | What::Edit(_) => None,
-    });
-    let text = text_of(result.content);
-    Some(match (&meta, asked, &text) {
-        (Some(meta), Some(asked), Some(text)) => Seen { path, asked, meta, text }.told(lookup),
-        _ => Told::void(path),
-    })
+    /// Every file of which something is held, in order, with the same of each.
+    pub fn files(&self) -> impl Iterator<Item = (&'a PathKey, &'a Knowledge)> {
+        let judge = self.judge;
+        let files = self.state.files.iter().map(move |(path, step)| (path, step.known(path, judge)));
+        files.filter(|(path, knowledge)| !knowledge.of(path).is_empty())
+    }
+
+    /// The latest compaction on the branch.
+    #[must_use]
+    pub fn barrier(&self) -> Option<EntryRef> {
+        self.state.barrier.map(EntryRef)
+    }
+
+    /// Own calls on the branch whose result is not there.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Pending> {
+        let open = self.state.open.iter();
+        open.map(|open| Pending { path: open.call.key.clone(), tool: open.call.tool().as_str() }).collect()
+    }
+
+    /// How many entries the branch has since its barrier.
+    #[must_use]
+    pub fn window(&self) -> usize {
+        self.transcript.walk(self.at).take_while(|(at, _)| Some(*at) != self.state.barrier).count()
+    }
+
+    /// Which entry a place in this knowledge is, and what it did.
+    #[must_use]
+    pub fn why(&self, place: Place) -> Option<Why> {
+        let at = u32::try_from(place).ok()?;
+        match self.transcript.fact_of(at)? {
+            Fact::Result(outcome) => Some(Why {
+                entry: self.transcript.id(EntryRef(at)),
+                tool: outcome.tool.as_str(),
+                mode: outcome.read().map(|read| read.mode()),
+            }),
+            Fact::Unread(_)
+            | Fact::Nothing
+            | Fact::Lost
+            | Fact::Calls(_)
+            | Fact::Refreshed(_)
+            | Fact::ContextEdit(_) => None,
+        }
+    }
+
+    /// The transcript it is taken from.
+    #[must_use]
+    pub fn transcript(&self) -> &'a Transcript {
+        self.transcript
+    }
 }

@@ -230,11 +230,11 @@ fn own_writes() {
     assert_eq!(s.whole("/w/a.txt"), Some(text(ABC).hash()));
     s.calls(&[("1", "write", json!({"path": "a.txt", "content": "x\n"}))]);
     assert_eq!(s.held("/w/a.txt"), "", "until the result is there");
-    let pending = s.transcript.pending_at(s.transcript.last());
+    let pending = s.known().pending();
     assert_eq!((pending.len(), pending[0].tool), (1, "write"));
     s.failed("1", "write");
     assert_eq!(s.held("/w/a.txt"), "");
-    assert_eq!(s.transcript.pending_at(s.transcript.last()), []);
+    assert_eq!(s.known().pending(), []);
     s.calls(&[("2", "write", json!({"path": "a.txt", "content": "x\n"}))]);
     s.read("a.txt", ABC);
     assert_eq!(s.held("/w/a.txt"), "1-3$", "a read asked for later is newer");
@@ -336,7 +336,7 @@ fn a_compaction_is_the_barrier_on_its_branch() {
     let read = s.read("a.txt", ABC);
     let barrier = s.compact();
     assert_eq!(s.held("/w/a.txt"), "");
-    assert_eq!(s.transcript.barrier_at(s.transcript.last()), s.transcript.find(&barrier));
+    assert_eq!(s.known().barrier(), s.transcript.find(&barrier));
     s.leaf = Some(read);
     s.entry("branch_summary", json!({"fromId": barrier, "summary": "went back"}));
     assert_eq!(s.held("/w/a.txt"), "1-3$", "another branch");
@@ -344,18 +344,59 @@ fn a_compaction_is_the_barrier_on_its_branch() {
 }
 
 #[test]
-fn moving_in_the_tree_is_a_lookup() {
+fn only_what_is_asked_about_is_looked_at_and_only_once() {
     let mut s = Session::new();
     let first = s.read("a.txt", ABC);
     let second = s.read("a.txt", "x\n");
-    let applied = s.transcript.counts().applied;
-    assert_eq!(s.held_at("/w/a.txt", Some(&first)), "1-3$");
+    assert_eq!(s.stored.looks.get(), 0, "nobody asked");
     assert_eq!(s.held_at("/w/a.txt", Some(&second)), "1-1$");
+    assert_eq!(s.held_at("/w/a.txt", Some(&first)), "1-3$");
+    let looks = s.stored.looks.get();
+    assert_eq!(s.held_at("/w/a.txt", Some(&second)), "1-1$");
+    assert_eq!(s.held_at("/w/a.txt", Some(&first)), "1-3$");
     assert_eq!(s.held_at("/w/a.txt", None), "");
+    assert_eq!(s.stored.looks.get(), looks, "moving in the tree is a lookup");
     s.leaf = Some(first);
     s.read("b.txt", ABC);
-    assert_eq!((s.held("/w/a.txt"), s.held("/w/b.txt")), ("1-3$".to_owned(), "1-3$".to_owned()));
-    assert_eq!(s.transcript.counts().applied, applied + 1);
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
+    let looks = s.stored.looks.get();
+    assert_eq!(s.held("/w/b.txt"), "1-3$");
+    assert_eq!(s.stored.looks.get(), looks + 1, "its text");
+}
+
+#[test]
+fn what_a_whole_read_covers_is_not_looked_at() {
+    let mut s = Session::new();
+    let texts: Vec<Text> = (0..50).map(|n| text(&format!("{n}\n"))).collect();
+    for text in &texts {
+        let ours = extras(meta("a.txt", text, "full", None), text.as_str(), 1, Some((1, 1)), true);
+        s.answer(json!({"path": "a.txt"}), text.as_str(), ours);
+    }
+    s.known();
+    let looks = s.stored.looks.get();
+    assert_eq!(s.whole("/w/a.txt"), Some(texts[49].hash()));
+    assert_eq!(s.stored.looks.get(), looks + 1, "only the last text");
+}
+
+#[test]
+fn a_file_read_very_often_does_not_fill_the_stack() {
+    let mut s = Session::new();
+    let abc = text(ABC);
+    s.read("a.txt", ABC);
+    for _ in 0..100_000 {
+        let marker = "[readcache: unchanged, 4 lines]";
+        s.answer(json!({"path": "a.txt"}), marker, meta("a.txt", &abc, "unchanged", Some(&abc)));
+    }
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
+}
+
+#[test]
+fn a_line_that_is_gone_takes_everything() {
+    let mut s = Session::new();
+    s.read("a.txt", ABC);
+    s.stored.bytes.fill(b' ');
+    s.read("b.txt", ABC);
+    assert_eq!((s.held("/w/a.txt"), s.held("/w/b.txt")), (String::new(), "1-3$".to_owned()));
 }
 
 #[test]
@@ -395,10 +436,10 @@ fn dropping_the_message_that_called_voids_its_files() {
     let call = s.calls(&[("1", "read", json!({"path": "a"})), ("2", "write", json!({"path": "b", "content": ABC}))]);
     s.result("1", "read", ABC, Some(meta("a", &abc, "full", None)));
     s.result("2", "write", "ok", None);
-    let held = |s: &Session| ["/w/a", "/w/b", "/w/c"].map(|path| s.held(path));
-    assert_eq!(held(&s), ["1-3$", "1-3$", "1-3$"]);
+    let held = |s: &mut Session| ["/w/a", "/w/b", "/w/c"].map(|path| s.held(path));
+    assert_eq!(held(&mut s), ["1-3$", "1-3$", "1-3$"]);
     s.context_edit(&call, Value::Null);
-    assert_eq!(held(&s), ["", "", "1-3$"]);
+    assert_eq!(held(&mut s), ["", "", "1-3$"]);
 }
 
 #[test]
@@ -408,14 +449,14 @@ fn a_context_edit_of_something_else_changes_nothing() {
     let elsewhere = s.read("b.txt", ABC);
     s.leaf = Some(user.clone());
     let read = s.read("a.txt", ABC);
-    let applied = s.transcript.counts().applied;
     s.context_edit(&user, Value::Null);
     s.context_edit(&elsewhere, Value::Null);
     s.context_edit("unknown", Value::Null);
-    assert_eq!((s.held("/w/a.txt"), s.transcript.counts().applied), ("1-3$".to_owned(), applied));
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
     s.compact();
+    s.read("c.txt", ABC);
     s.context_edit(&read, Value::Null);
-    assert_eq!(s.transcript.counts().applied, applied + 1, "before the barrier nothing is derived");
+    assert_eq!((s.held("/w/a.txt"), s.held("/w/c.txt")), (String::new(), "1-3$".to_owned()));
 }
 
 #[test]
@@ -459,7 +500,7 @@ fn malformed_lines_are_counted_and_skipped() {
     for line in bad {
         s.raw(line);
     }
-    s.transcript.append(b"\xff\xfe\n\n  \n", &|_| None);
+    s.bytes(b"\xff\xfe\n\n  \n");
     s.raw(&json!({"type": "label", "id": leaf, "parentId": null}).to_string());
     assert_eq!(s.transcript.counts().skipped, bad.len() + 2, "the last is an id that is taken");
     assert_eq!(s.held("/w/a.txt"), "1-3$");
@@ -472,7 +513,7 @@ fn malformed_lines_are_counted_and_skipped() {
 fn without_a_header_of_version_3_nothing_is_held() {
     for header in [r#"{"type":"session","version":4,"cwd":"/w"}"#, r#"{"type":"session","id":"x","cwd":"/w"}"#, "{}"] {
         let mut s = Session::new();
-        s.transcript = readproof_hosts::pi::Transcript::new(readproof_core::limits::Answers::Held, None);
+        s.begin_anew();
         s.raw(header);
         s.read("a.txt", ABC);
         assert_eq!((s.held("/w/a.txt"), s.transcript.cwd()), (String::new(), None), "{header}");
@@ -493,7 +534,7 @@ fn a_session_of_0_52() {
         r#"{"type":"message","id":"9a000006","parentId":"9a000005","timestamp":"t","message":{"role":"toolResult","toolCallId":"toolu_02","toolName":"edit","content":[{"type":"text","text":"Successfully replaced text in a.txt."}],"details":{"diff":"..."},"isError":false,"timestamp":4}}"#.to_owned(),
     ];
     let mut s = Session::new();
-    s.transcript = readproof_hosts::pi::Transcript::new(readproof_core::limits::Answers::Held, None);
+    s.begin_anew();
     s.store(ABC);
     for line in &lines {
         s.raw(line);
@@ -503,7 +544,7 @@ fn a_session_of_0_52() {
     s.leaf = Some("9a000006".to_owned());
     assert_eq!(s.whole("/w/a.txt"), Some(text("a\nB\nc\n").hash()));
     let place = s.transcript.find("9a000006").unwrap().place();
-    let why = s.transcript.why(place).unwrap();
+    let why = s.known().why(place).unwrap();
     assert_eq!((why.entry.as_str(), why.tool, why.mode), ("9a000006", "edit", None));
 }
 

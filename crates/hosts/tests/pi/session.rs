@@ -5,17 +5,38 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_hosts::pi::{Transcript, total_lines};
+use readproof_hosts::pi::{EntryRef, Known, Source, Transcript, total_lines};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{borrow::Cow, cell::Cell, collections::BTreeMap};
 
 pub(crate) const HEADER: &str =
     r#"{"type":"session","version":3,"id":"x","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/w"}"#;
 
-/// A conversation and the texts that are stored.
+/// The session's file and the texts that are stored.
+#[derive(Default)]
+pub(crate) struct Stored {
+    /// How often it was asked for bytes of the file.
+    pub(crate) looks: Cell<usize>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) objects: BTreeMap<ContentHash, Text>,
+}
+
+impl Source for Stored {
+    fn text(&self, hash: ContentHash) -> Option<Text> {
+        self.objects.get(&hash).cloned()
+    }
+
+    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
+        self.looks.set(self.looks.get() + 1);
+        let at = usize::try_from(at).unwrap();
+        self.bytes.get(at..at + len).map(Cow::Borrowed)
+    }
+}
+
+/// A conversation.
 pub(crate) struct Session {
     pub(crate) transcript: Transcript,
-    pub(crate) objects: BTreeMap<ContentHash, Text>,
+    pub(crate) stored: Stored,
     /// The entry the next one stands behind.
     pub(crate) leaf: Option<String>,
     next: u32,
@@ -25,7 +46,7 @@ impl Session {
     pub(crate) fn new() -> Self {
         let mut session = Self {
             transcript: Transcript::new(Answers::Held, None),
-            objects: BTreeMap::new(),
+            stored: Stored::default(),
             leaf: None,
             next: 0x1000_0000,
         };
@@ -36,14 +57,25 @@ impl Session {
     /// Stores a text.
     pub(crate) fn store(&mut self, text: &str) -> Text {
         let text = Text::new(text.to_owned());
-        self.objects.insert(text.hash(), text.clone());
+        self.stored.objects.insert(text.hash(), text.clone());
         text
     }
 
     /// A line as it is.
     pub(crate) fn raw(&mut self, line: &str) {
-        let objects = &self.objects;
-        self.transcript.append(format!("{line}\n").as_bytes(), &|hash| objects.get(&hash).cloned());
+        self.bytes(format!("{line}\n").as_bytes());
+    }
+
+    /// Whole lines as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.stored.bytes.extend_from_slice(bytes);
+        self.transcript.append(bytes);
+    }
+
+    /// The same with nothing read so far.
+    pub(crate) fn begin_anew(&mut self) {
+        self.transcript = Transcript::new(Answers::Held, None);
+        self.stored.bytes.clear();
     }
 
     /// An entry of a kind with more fields, behind the leaf; gives its id.
@@ -121,13 +153,14 @@ impl Session {
     }
 
     /// What is held of a path at the leaf, as `1-3$ 5` (`$` is the end), with the first letters of each text's hash left out.
-    pub(crate) fn held(&self, path: &str) -> String {
-        self.held_at(path, self.leaf.as_deref())
+    pub(crate) fn held(&mut self, path: &str) -> String {
+        let leaf = self.leaf.clone();
+        self.held_at(path, leaf.as_deref())
     }
 
-    pub(crate) fn held_at(&self, path: &str, leaf: Option<&str>) -> String {
-        let leaf = leaf.map(|leaf| self.transcript.find(leaf).unwrap());
-        let held = self.transcript.knowledge_at(leaf).of(&PathKey::new(path));
+    pub(crate) fn held_at(&mut self, path: &str, leaf: Option<&str>) -> String {
+        let (leaf, path) = (leaf.map(|leaf| self.transcript.find(leaf).unwrap()), PathKey::new(path));
+        let held = self.known_at(leaf).of(&path).of(&path);
         let span = |held: &readproof_core::knowledge::Held| {
             let lines = held.lines().map_or(String::new(), |lines| format!("{}-{}", lines.first(), lines.last()));
             format!("{lines}{}", if held.end() { "$" } else { "" })
@@ -136,10 +169,20 @@ impl Session {
     }
 
     /// The hash that a whole file is held under.
-    pub(crate) fn whole(&self, path: &str) -> Option<ContentHash> {
+    pub(crate) fn whole(&mut self, path: &str) -> Option<ContentHash> {
         let leaf = self.leaf.as_deref().map(|leaf| self.transcript.find(leaf).unwrap());
-        let whole = self.transcript.knowledge_at(leaf).holds_whole(&PathKey::new(path), Answers::Held);
+        let path = PathKey::new(path);
+        let whole = self.known_at(leaf).of(&path).holds_whole(&path, Answers::Held);
         whole.map(|version| version.hash)
+    }
+
+    pub(crate) fn known_at(&mut self, leaf: Option<EntryRef>) -> Known<'_> {
+        self.transcript.known_at(leaf, &self.stored)
+    }
+
+    /// What holds at the last entry.
+    pub(crate) fn known(&mut self) -> Known<'_> {
+        self.known_at(self.transcript.last())
     }
 }
 

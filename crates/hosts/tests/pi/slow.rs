@@ -9,11 +9,14 @@ use readproof_core::{
     scope::{Lines, Scope},
     text::{ContentHash, Text},
 };
-use readproof_hosts::pi::Transcript;
+use readproof_hosts::pi::{Known, Source, Transcript};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use crate::session::{HEADER, extras, meta, ranged};
+use crate::session::{HEADER, Stored, extras, meta, ranged};
 
 /// A generated entry and what it means.
 struct Entry {
@@ -151,13 +154,13 @@ fn path_of(event: &Event) -> &PathKey {
 }
 
 /// A conversation that goes on for long. The same seed, the same conversation.
-pub(crate) struct Generator {
+struct Generator {
     random: u64,
     entries: Vec<Entry>,
     lines: Vec<String>,
     leaf: Option<usize>,
     files: Vec<Vec<Text>>,
-    objects: BTreeMap<ContentHash, Text>,
+    stored: Stored,
     words: usize,
     calls: usize,
     /// Few entries, so that odd things must happen more often.
@@ -174,7 +177,7 @@ impl Generator {
             lines: vec![HEADER.to_owned()],
             leaf: None,
             files: vec![Vec::new(); FILES],
-            objects: BTreeMap::new(),
+            stored: Stored::default(),
             words: 0,
             calls: 0,
             short: false,
@@ -184,16 +187,6 @@ impl Generator {
             generator.change(file, text);
         }
         generator
-    }
-
-    /// The file so far.
-    pub(crate) fn lines(&self) -> &[String] {
-        &self.lines
-    }
-
-    /// A text some file had.
-    pub(crate) fn object(&self, hash: ContentHash) -> Option<Text> {
-        self.objects.get(&hash).cloned()
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -212,7 +205,7 @@ impl Generator {
 
     fn change(&mut self, file: usize, text: String) -> Text {
         let text = Text::new(text);
-        self.objects.insert(text.hash(), text.clone());
+        self.stored.objects.insert(text.hash(), text.clone());
         self.files[file].push(text.clone());
         text
     }
@@ -421,7 +414,7 @@ fn written(call: &Call) -> Value {
 }
 
 /// A conversation of so many entries.
-pub(crate) fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
+fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
     let mut g = Generator::new(seed);
     g.short = entries < 1000;
     let due = |done: usize, all: usize, times: usize| done < times && (done + 1) * entries / (times + 1) <= all;
@@ -449,24 +442,54 @@ pub(crate) fn generated(seed: u64, entries: usize, branches: usize, compactions:
     g
 }
 
-fn listed(knowledge: &Knowledge) -> Vec<(PathKey, Vec<Held>)> {
+/// Every file and what is held of it.
+type Listed = Vec<(PathKey, Vec<Held>)>;
+
+fn listed(knowledge: &Knowledge) -> Listed {
     knowledge.paths().map(|(path, held)| (path.clone(), held.to_vec())).collect()
 }
 
-/// Takes a conversation in by pieces and compares at random leaves; gives how many spans were held there.
-fn compare(mut g: Generator, leaves: usize) -> usize {
-    let lookup = |hash: ContentHash| g.objects.get(&hash).cloned();
-    let mut transcript = Transcript::new(Answers::Held, None);
-    for piece in g.lines.chunks(777) {
-        transcript.append((piece.join("\n") + "\n").as_bytes(), &lookup);
+fn listed_at(known: Known<'_>) -> Listed {
+    known.files().flat_map(|(_, knowledge)| listed(knowledge)).collect()
+}
+
+/// Stored texts without a file.
+struct Objects<'a>(&'a BTreeMap<ContentHash, Text>);
+
+impl Source for Objects<'_> {
+    fn text(&self, hash: ContentHash) -> Option<Text> {
+        self.0.get(&hash).cloned()
     }
+
+    fn appended(&self, _at: u64, _len: usize) -> Option<Cow<'_, [u8]>> {
+        None
+    }
+}
+
+/// Takes a conversation in by pieces, and once more entry by entry, and compares at random leaves; gives how many spans were held there.
+fn compare(mut g: Generator, leaves: usize) -> usize {
+    let mut transcript = Transcript::new(Answers::Held, None);
+    let mut pushed = Transcript::new(Answers::Held, None);
+    for piece in g.lines.chunks(777) {
+        let piece = piece.join("\n") + "\n";
+        g.stored.bytes.extend_from_slice(piece.as_bytes());
+        transcript.append(piece.as_bytes());
+    }
+    for line in &g.lines {
+        pushed.push(line.as_bytes(), &Objects(&g.stored.objects));
+        pushed.push(line.as_bytes(), &Objects(&g.stored.objects));
+    }
+    assert_eq!(pushed.counts().entries, g.entries.len(), "each counts once");
     assert_eq!((transcript.counts().entries, transcript.counts().skipped), (g.entries.len(), 0));
     let mut spans = 0;
     for _ in 0..leaves {
         let leaf = g.below(g.entries.len());
-        let fast = listed(transcript.knowledge_at(transcript.find(&Generator::id(leaf))));
-        let slow = listed(&derived(&g.entries, leaf, &g.objects));
+        let id = Generator::id(leaf);
+        let fast = listed_at(transcript.known(&id, &g.stored).unwrap());
+        let slow = listed(&derived(&g.entries, leaf, &g.stored.objects));
         assert_eq!(fast, slow, "at entry {leaf}");
+        let from_wire = listed_at(pushed.known(&id, &Objects(&g.stored.objects)).unwrap());
+        assert_eq!(from_wire, slow, "at entry {leaf}, without a file");
         spans += fast.iter().map(|(_, held)| held.len()).sum::<usize>();
     }
     spans

@@ -1,0 +1,125 @@
+//! What happened to one file on a branch, step by step, and what the model holds of it then. A step is worked out only when
+//! its file is asked about, so the texts of files that nobody asks about are never looked at; nor is anything before a step
+//! that shows or writes the whole file.
+
+use readproof_core::{
+    knowledge::{Event, Knowledge},
+    limits::Answers,
+    path::PathKey,
+    scope::Scope,
+};
+use std::sync::{Arc, OnceLock};
+
+use super::{Source, call::Call, outcome::ReadResult};
+
+/// One step, with those before it that can matter.
+pub(super) struct Step {
+    /// The entry that made it.
+    at: u32,
+    done: Done,
+    before: Option<Arc<Step>>,
+    /// What was held when the call was made that led to this step.
+    base: Option<Arc<Step>>,
+    known: OnceLock<Knowledge>,
+}
+
+/// What was done to the file.
+enum Done {
+    /// Something that cannot be placed.
+    Void,
+    /// Fresh text was asked for.
+    Refreshed(Scope),
+    /// Text was shown, as asked for from a line on, so many lines.
+    Read { result: Arc<ReadResult>, asked: Option<(u64, u64)> },
+    /// The model changed it.
+    Changed(Arc<Call>),
+}
+
+/// With what steps are worked out.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) answers: Answers,
+    pub(super) source: &'a dyn Source,
+}
+
+impl Step {
+    fn new(at: u32, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
+        Self { at, done, before, base, known: OnceLock::new() }
+    }
+
+    /// Something that cannot be placed.
+    pub(super) fn void(at: u32) -> Self {
+        Self::new(at, Done::Void, None, None)
+    }
+
+    /// Fresh text was asked for.
+    pub(super) fn refreshed(at: u32, scope: Scope, before: Option<Arc<Self>>) -> Self {
+        Self::new(at, Done::Refreshed(scope), before, None)
+    }
+
+    /// A read.
+    pub(super) fn read(at: u32, result: Arc<ReadResult>, asked: Option<(u64, u64)>, before: Option<Arc<Self>>) -> Self {
+        let before = before.filter(|_| !result.is_whole());
+        Self::new(at, Done::Read { result, asked }, before, None)
+    }
+
+    /// A change; `base` is the step before its call.
+    pub(super) fn changed(at: u32, call: Arc<Call>, base: Option<Arc<Self>>) -> Self {
+        Self::new(at, Done::Changed(call), None, base)
+    }
+
+    /// What is held of the file after this step.
+    pub(super) fn known(self: &Arc<Self>, path: &PathKey, judge: Judge<'_>) -> &Knowledge {
+        // A list of its own, not the stack: a file may have been read very often.
+        let mut waiting = vec![self];
+        while let Some(step) = waiting.last() {
+            let needed = [&step.before, &step.base].into_iter().flatten().find(|step| step.known.get().is_none());
+            match needed {
+                Some(needed) => waiting.push(needed),
+                None => {
+                    step.known.get_or_init(|| step.derived(path, judge));
+                    waiting.pop();
+                }
+            }
+        }
+        self.known.get_or_init(Knowledge::default)
+    }
+
+    /// The same when all it needs is known.
+    fn derived(&self, path: &PathKey, judge: Judge<'_>) -> Knowledge {
+        let held =
+            |step: &Option<Arc<Self>>| step.as_ref().and_then(|step| step.known.get()).cloned().unwrap_or_default();
+        let mut knowledge = held(&self.before);
+        let path = path.clone();
+        let event = match &self.done {
+            Done::Void => None,
+            Done::Refreshed(scope) => Some(Event::Refreshed { paths: vec![path.clone()], scope: *scope }),
+            Done::Read { result, asked } => result.told(judge.source).and_then(|told| {
+                let fits = |(first, limit)| told.needs.is_none_or(|needs| first == needs.first && limit >= needs.least);
+                let ends = told.ends_under.is_none_or(|hash| {
+                    knowledge.of(&path).iter().any(|held| held.end() && held.version().hash == hash)
+                });
+                let asked = told.needs.is_none() || asked.is_some_and(fits);
+                (asked && ends).then(|| told.event.clone())
+            }),
+            Done::Changed(call) => {
+                let before = held(&self.base).holds_whole(&path, Answers::Held);
+                call.after(before, judge.source).map(|version| Event::Written { path: path.clone(), version })
+            }
+        };
+        knowledge.apply(u64::from(self.at), &event.unwrap_or(Event::Void { path }), judge.answers);
+        knowledge
+    }
+}
+
+impl Drop for Step {
+    /// One after the other: as many steps as a file can have do not fit the stack.
+    fn drop(&mut self) {
+        let mut left: Vec<Arc<Self>> = self.before.take().into_iter().chain(self.base.take()).collect();
+        while let Some(step) = left.pop() {
+            if let Some(mut step) = Arc::into_inner(step) {
+                left.extend(step.before.take().into_iter().chain(step.base.take()));
+            }
+        }
+    }
+}
