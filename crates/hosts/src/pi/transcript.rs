@@ -83,6 +83,8 @@ pub struct Transcript {
     home: Option<String>,
     /// From the header; without one of a version that is understood, entries only keep their place.
     bearings: Option<Bearings>,
+    /// Whether there was a header, of whatever version: another one says nothing.
+    headed: bool,
     ids: Ids,
     by_id: BTreeMap<u64, u32>,
     entries: Vec<Entry>,
@@ -100,6 +102,7 @@ impl Transcript {
             answers,
             home,
             bearings: None,
+            headed: false,
             ids: Ids::default(),
             by_id: BTreeMap::new(),
             entries: Vec::new(),
@@ -124,7 +127,8 @@ impl Transcript {
             return;
         }
         match line.and_then(parse) {
-            Some(Line::Header { cwd }) if self.entries.is_empty() && self.bearings.is_none() => {
+            Some(Line::Header { cwd }) if self.entries.is_empty() && !self.headed => {
+                self.headed = true;
                 self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
             }
             Some(Line::Entry { id, parent, payload }) => self.push(&id, parent.as_deref(), payload, lookup),
