@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod bench;
+mod fuzz;
 mod load;
 mod mutants;
 mod process;
@@ -72,6 +73,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--processes N] [--reads N] [--seed S] [--gc]",
         about: "many processes on one store with edits going on: no error, no altered object, every log replays",
         run: load::processes,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE]",
+        about: "inputs of any kind for every parser, in release with every check on; all arguments are passed on",
+        run: fuzz::run,
     },
     Command {
         name: "bench",
