@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod bench;
+mod fuzz;
 mod load;
 mod mutants;
 mod process;
@@ -90,6 +91,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--steps N] [--seed S]",
         about: "a script with and without jumps of the clock and of files' times: every answer is the same",
         run: load::clock,
+    },
+    Command {
+        name: "fuzz",
+        arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE]",
+        about: "inputs of any kind for every parser, in release with every check on; all arguments are passed on",
+        run: fuzz::run,
     },
     Command {
         name: "bench",

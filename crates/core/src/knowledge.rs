@@ -123,19 +123,22 @@ impl Event {
 /// More lines than any text has, as no file over 1 GiB is read. Below it, no sum of lines exceeds 32 bits.
 const TOO_MANY: u32 = (1 << 30) + 1;
 
-/// Whether a record could be true as far as its numbers go.
-fn is_possible(event: &Event) -> bool {
-    match event {
+/// Whether an event could be true as far as its numbers go, beside what is held of its file: one text has one number of
+/// lines.
+fn is_possible(event: &Event, held: &[Held]) -> bool {
+    let texts = match event {
         Event::Shown { version, .. }
         | Event::Same { version, .. }
         | Event::Told { version, .. }
         | Event::Diff { version, .. }
-        | Event::Written { version, .. } => version.total < TOO_MANY,
-        Event::Edited { before, after, hunk, .. } => {
-            before.total.max(after.total) < TOO_MANY && hunk.old.last() <= before.total
-        }
-        Event::Refreshed { .. } | Event::Void { .. } | Event::Compacted => true,
-    }
+        | Event::Written { version, .. } => [version, version],
+        Event::Edited { before, hunk, .. } if hunk.old.last() > before.total => return false,
+        Event::Edited { before, after, .. } => [before, after],
+        Event::Refreshed { .. } | Event::Void { .. } | Event::Compacted => return true,
+    };
+    let known = || held.iter().flat_map(|h| [Some(h.version), h.also]).flatten().chain(texts.map(|text| *text));
+    let agrees = |text: &Version| known().all(|other| other.hash != text.hash || other.total == text.total);
+    texts.into_iter().all(|text| text.total < TOO_MANY && agrees(text))
 }
 
 /// A run of old lines and how many lines stand there now.
@@ -274,7 +277,7 @@ impl Knowledge {
 
     /// Takes in one event that stands at `at`.
     pub fn apply(&mut self, at: Place, event: &Event, answers: Answers) {
-        if let Some(path) = event.path().filter(|_| !is_possible(event)) {
+        if let Some(path) = event.path().filter(|path| !is_possible(event, self.of(path))) {
             return self.void(path);
         }
         match event {

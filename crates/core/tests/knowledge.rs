@@ -912,3 +912,22 @@ fn numbers_that_no_text_has_void_the_path() {
     knowledge.apply(2, &edited(5, u32::MAX, u32::MAX, 1), Answers::Held);
     assert_eq!(draw(&knowledge), "");
 }
+
+#[test]
+fn one_text_with_two_numbers_of_lines_voids_the_path() {
+    let path = PathKey::new("x");
+    let version = |total| Version { hash: ContentHash::of(b"a"), total };
+    let shown = |total, lines: Option<Lines>| Event::Shown {
+        path: path.clone(),
+        version: version(total),
+        lines,
+        end: true,
+        part: None,
+    };
+    let mut knowledge = Knowledge::default();
+    knowledge.apply(1, &shown(2, None), Answers::Held);
+    // Line 3 was never shown, but the end of the shorter one would stand there.
+    knowledge.apply(2, &shown(3, Lines::new(1, 2)), Answers::Held);
+    assert_eq!(knowledge.holds_whole(&path, Answers::Held), None);
+    assert_eq!(draw(&knowledge), "");
+}

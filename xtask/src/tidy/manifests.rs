@@ -50,6 +50,7 @@ const APP: &str = "readproof";
 const READER: &str = "readproof-reader";
 const TESTKIT: &str = "readproof-testkit";
 const BENCH: &str = "readproof-bench";
+const FUZZ: &str = "readproof-fuzz";
 
 const ROOMS: &[Room] = &[
     Room { name: CORE, may_use: &[], judged: Judged::Shipped },
@@ -61,6 +62,7 @@ const ROOMS: &[Room] = &[
     Room { name: READER, may_use: &[], judged: Judged::All },
     Room { name: TESTKIT, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER], judged: Judged::Shipped },
     Room { name: BENCH, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER, TESTKIT], judged: Judged::Shipped },
+    Room { name: FUZZ, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER, TESTKIT], judged: Judged::Shipped },
     Room { name: "xtask", may_use: &[], judged: Judged::All },
 ];
 

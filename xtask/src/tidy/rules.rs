@@ -120,9 +120,9 @@ fn place(file: &File, line: usize, what: &str, home: &str) -> String {
     format!("{}:{line}: {what}; only {home} may", file.path)
 }
 
-/// The source of the product: what `crates/` holds, without the testkit and without files of tests.
+/// The source of the product: what `crates/` holds, without the testkit, bench and fuzz and without files of tests.
 fn is_product(file: &File) -> bool {
-    let in_room = |name: &str| !matches!(name, "testkit" | "bench" | "xtask");
+    let in_room = |name: &str| !matches!(name, "testkit" | "bench" | "fuzz" | "xtask");
     file.is_rust() && !is_test_file(file) && file.in_crate_source().is_some_and(|(name, _)| in_room(name))
 }
 

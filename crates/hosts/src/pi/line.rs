@@ -170,6 +170,7 @@ pub(super) fn loose(line: &str) -> Option<Fields<'_>> {
 fn loose_message(message: &str) -> Option<Message<'_>> {
     const NAMES: [&str; 6] = ["role", "content", "toolCallId", "toolName", "isError", "details"];
     let [role, content, tool_call_id, tool_name, is_error, details] = slow_fields(message, &NAMES)?;
-    let may_call = content.is_some_and(|content| content.contains("\"toolCall\""));
+    // A word may be spelt with escapes, though pi itself does not.
+    let may_call = content.is_some_and(|content| content.contains("\"toolCall\"") || content.contains("\\u"));
     Some(Message { role, content, tool_call_id, tool_name, is_error, details, may_call })
 }

@@ -9,6 +9,9 @@ const DEEPEST: u32 = 60;
 /// The longest that the name of a tool we know can be, when every letter is escaped.
 const ESCAPED_NAME: usize = 5 * 6;
 
+/// The same for `toolCall`.
+const ESCAPED_CALL: usize = 8 * 6;
+
 /// The fields of a line; `None` says nothing about it.
 pub(super) fn line(line: &str) -> Option<Fields<'_>> {
     let mut scan = Scan::new(line)?;
@@ -85,7 +88,12 @@ impl Words {
         match text {
             b"toolCall" => self.call = true,
             b"read" | b"edit" | b"write" => self.tool = true,
-            _ => self.tool |= escaped && text.len() <= ESCAPED_NAME,
+            // Spelt with escapes it may be any word.
+            _ if escaped => {
+                self.tool |= text.len() <= ESCAPED_NAME;
+                self.call |= text.len() <= ESCAPED_CALL;
+            }
+            _ => {}
         }
     }
 }

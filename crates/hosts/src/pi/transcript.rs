@@ -104,6 +104,8 @@ pub struct Transcript {
     home: Option<String>,
     /// From the header; without one of a version that is understood, entries only keep their place.
     bearings: Option<Bearings>,
+    /// Whether there was a header, of whatever version: another one says nothing.
+    headed: bool,
     ids: Ids,
     by_id: Index,
     entries: Vec<Entry>,
@@ -133,6 +135,7 @@ impl Transcript {
             answers,
             home,
             bearings: None,
+            headed: false,
             ids: Ids::default(),
             by_id: Index::new(),
             entries: Vec::new(),
@@ -168,7 +171,8 @@ impl Transcript {
         }
         let line = str::from_utf8(line).unwrap_or_default();
         let pushed = match parse(line) {
-            Some(Line::Header { cwd }) if self.entries.is_empty() && self.bearings.is_none() => {
+            Some(Line::Header { cwd }) if self.entries.is_empty() && !self.headed => {
+                self.headed = true;
                 self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
                 Pushed::Header
             }

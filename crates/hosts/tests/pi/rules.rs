@@ -520,6 +520,16 @@ fn without_a_header_of_version_3_nothing_is_held() {
     }
 }
 
+#[test]
+fn only_the_first_header_counts() {
+    let mut s = Session::new();
+    s.transcript = readproof_hosts::pi::Transcript::new(readproof_core::limits::Answers::Held, None);
+    s.raw(r#"{"type":"session","version":4,"cwd":"/w"}"#);
+    s.raw(r#"{"type":"session","version":3,"cwd":"/w"}"#);
+    s.read("a.txt", ABC);
+    assert_eq!((s.held("/w/a.txt"), s.transcript.cwd(), s.transcript.counts().skipped), (String::new(), None, 1));
+}
+
 /// As pi 0.52.12 with the older tool wrote it: no system message, `edit` with one pair, other fields in other orders.
 #[test]
 fn a_session_of_0_52() {

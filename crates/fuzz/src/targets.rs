@@ -1,0 +1,52 @@
+//! The targets: for each a function that takes any bytes and asserts what must hold, the inputs to start from, and the
+//! words its format is made of.
+
+mod diff;
+mod held;
+mod log;
+mod meta;
+mod paths;
+mod pi_lines;
+mod records;
+mod respell;
+mod scope;
+mod scratch;
+mod session;
+
+use readproof_testkit::op::Random;
+
+/// What became of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Whether the parser took it; see [`Target::accepts`].
+    pub accepted: bool,
+    /// A number for what happened: an input of a new kind is worth changing further.
+    pub kind: u64,
+}
+
+/// One thing to fuzz.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// How it is called on the command line.
+    pub name: &'static str,
+    /// When an input counts as accepted.
+    pub accepts: &'static str,
+    /// Panics when something does not hold.
+    pub check: fn(&[u8]) -> Seen,
+    /// An input that is mostly valid.
+    pub start: fn(&mut Random) -> Vec<u8>,
+    /// Words of the format.
+    pub words: &'static [&'static str],
+    /// The most bytes of an input.
+    pub most: usize,
+}
+
+/// Every target.
+pub const TARGETS: [Target; 6] =
+    [paths::TARGET, scope::TARGET, meta::TARGET, session::TARGET, log::TARGET, diff::TARGET];
+
+/// The target of this name.
+#[must_use]
+pub fn named(name: &str) -> Option<Target> {
+    TARGETS.into_iter().find(|target| target.name == name)
+}

@@ -1,0 +1,48 @@
+//! What must hold of any knowledge, however it came about.
+
+use readproof_core::{
+    knowledge::{Knowledge, Place},
+    limits::Answers,
+    scope::Lines,
+};
+
+/// Spans stand in order, none twice, each of an entry that exists; what they add up to is what is said to be held. Gives a
+/// few bits of what is there.
+pub(super) fn sound(knowledge: &Knowledge, newest: Place) -> u64 {
+    let mut kind = 0;
+    for (path, spans) in knowledge.paths() {
+        let mut before = 0;
+        for held in spans {
+            assert!(held.at() <= newest, "{path}: held since {}, which is not there yet", held.at());
+            assert!(held.lines().is_some() || held.end(), "{path}: an empty span");
+            if let Some(lines) = held.lines() {
+                assert!(lines.first() > before && lines.last() <= held.version().total, "{path}: {spans:?}");
+                before = lines.last();
+                let hash = held.version().hash;
+                assert!(knowledge.holds_lines_of(path, lines, hash, Answers::Held), "{path}: {lines:?} of {spans:?}");
+                assert!(knowledge.holds_lines(path, lines, Answers::Held).is_some());
+            }
+            kind |= 1 << u64::from(held.end()) | u64::from(held.lines().is_some()) << 2;
+        }
+        kind |= u64::from(spans.len() > 1) << 3;
+        let whole = knowledge.holds_whole(path, Answers::Held);
+        assert!(
+            whole.is_some() || knowledge.holds_whole(path, Answers::Seed).is_none(),
+            "{path}: fewer answers hold more"
+        );
+        if let Some(version) = whole {
+            kind |= 1 << 4;
+            let lines = Lines::new(1, version.total);
+            assert!(
+                lines.is_none_or(|lines| knowledge.holds_lines_of(path, lines, version.hash, Answers::Held)),
+                "{path}"
+            );
+        }
+    }
+    kind
+}
+
+/// Whether two say the same, entry by entry.
+pub(super) fn equal(a: &Knowledge, b: &Knowledge) -> bool {
+    a.paths().eq(b.paths())
+}

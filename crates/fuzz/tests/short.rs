@@ -1,0 +1,44 @@
+//! The short versions of `cargo xtask fuzz`: every target on a few thousand inputs.
+#![allow(clippy::expect_used, reason = "tests")]
+
+use readproof_fuzz::{corpus, driver, targets};
+
+/// Enough to come by every kind of input; the seed is fixed, so that a red run is the change's fault.
+fn short(name: &str, inputs: u64) {
+    let target = targets::named(name).expect("a target");
+    let kept = corpus::load(name).expect("the kept inputs");
+    match driver::run(&target, &kept, inputs, 1, &mut |_, _| ()) {
+        Ok(report) => assert_eq!(report.shallow(), None, "{report:?}"),
+        Err(found) => panic!("{}\n{} bytes: {}", found.message, found.input.len(), found.input.escape_ascii()),
+    }
+}
+
+#[test]
+fn paths() {
+    short("paths", 20_000);
+}
+
+#[test]
+fn scope() {
+    short("scope", 20_000);
+}
+
+#[test]
+fn meta() {
+    short("meta", 20_000);
+}
+
+#[test]
+fn session() {
+    short("session", 20_000);
+}
+
+#[test]
+fn log() {
+    short("log", 20_000);
+}
+
+#[test]
+fn diff() {
+    short("diff", 20_000);
+}
