@@ -17,7 +17,7 @@ use rustix::{
 use crate::{
     bytes::read_at,
     log::SessionName,
-    objects::{object_hash, object_name},
+    objects::{StoredTexts, object_hash, object_name},
     root::Root,
     snapshot::FileKind,
     store::{IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names, open_folder},
@@ -81,11 +81,7 @@ impl Store {
     /// Everything stored, sorted by hash; nothing is read.
     #[must_use]
     pub fn stored(&self) -> Vec<Stored> {
-        let named = |file: Leftover| {
-            let Leftover { name, bytes, modified } = file;
-            Some(Stored { hash: object_hash(&name)?, bytes, modified })
-        };
-        files(self.objects_folder()).into_iter().filter_map(named).collect()
+        stored_in(self.objects_folder())
     }
 
     /// Temporary files, those of running processes included.
@@ -108,7 +104,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the system does not let it.
     pub fn remove_object(&self, hash: ContentHash) -> Result<Removed, StoreError> {
-        remove(self.objects_folder(), &object_name(hash), "objects")
+        let name = object_name(hash);
+        remove(self.objects_folder(), &name).map_err(|errno| failed("objects", &name, errno))
     }
 
     /// Removes a temporary file by the name [`Store::temporary`] gave it.
@@ -116,7 +113,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`] when the system does not let it.
     pub fn remove_temporary(&self, leftover: &Leftover) -> Result<Removed, StoreError> {
-        remove(self.tmp_folder(), &leftover.name, "tmp")
+        remove(self.tmp_folder(), &leftover.name).map_err(|errno| failed("tmp", &leftover.name, errno))
     }
 
     /// Why nothing can be kept in it, as far as the system says without trying: read-only, or permissions.
@@ -136,6 +133,23 @@ impl Store {
         let opened = rustix::fs::openat(self.folder(), ".gitignore", READ_FLAGS, Mode::empty());
         let bytes = opened.ok().and_then(|fd| read_at(&File::from(fd), 0, 16).ok());
         bytes.is_some_and(|bytes| bytes == IGNORE_ALL.as_bytes())
+    }
+}
+
+impl StoredTexts {
+    /// Everything stored, sorted by hash; nothing is read.
+    #[must_use]
+    pub fn stored(&self) -> Vec<Stored> {
+        stored_in(self.0.as_fd())
+    }
+
+    /// Removes a stored text, as [`Store::remove_object`] does.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the system does not let it.
+    pub fn remove(&self, hash: ContentHash) -> Result<Removed, StoreError> {
+        let name = object_name(hash);
+        remove(self.0.as_fd(), &name).map_err(|errno| StoreError::from_io(&name, errno.into()))
     }
 }
 
@@ -167,10 +181,22 @@ fn files(folder: BorrowedFd<'_>) -> Vec<Leftover> {
     names(folder).into_iter().filter_map(look).collect()
 }
 
-fn remove(folder: BorrowedFd<'_>, name: &str, part: &str) -> Result<Removed, StoreError> {
+fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
+    let named = |file: Leftover| {
+        let Leftover { name, bytes, modified } = file;
+        Some(Stored { hash: object_hash(&name)?, bytes, modified })
+    };
+    files(folder).into_iter().filter_map(named).collect()
+}
+
+fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => Ok(Removed::Done),
         Err(Errno::NOENT) => Ok(Removed::Before),
-        Err(errno) => Err(StoreError::from_io(&format!("{STORE_NAME}/{part}/{name}"), errno.into())),
+        Err(errno) => Err(errno),
     }
+}
+
+fn failed(part: &str, name: &str, errno: Errno) -> StoreError {
+    StoreError::from_io(&format!("{STORE_NAME}/{part}/{name}"), errno.into())
 }

@@ -6,7 +6,7 @@ use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
 use readproof_hosts::own::Past;
 use std::path::Path;
 
-use crate::Engine;
+use crate::{Engine, PiFound};
 
 /// Temporary files older than this were left by a crash.
 const STALE: u64 = 60 * 60 * 1000;
@@ -80,6 +80,29 @@ impl Check {
     pub fn host(name: &str, folder: &Path) -> Self {
         let found = if is_folder(folder) { "found" } else { "not found" };
         Self::ok("host", format!("{name}: {found} ({})", folder.display()))
+    }
+
+    /// pi's session files that count for a workspace.
+    #[must_use]
+    pub fn pi_sessions(found: &[PiFound]) -> Self {
+        let name = "pi";
+        let shown = |found: &PiFound| match &found.unread {
+            None => found.file.display().to_string(),
+            Some(why) => format!("{} (not understood: {why})", found.file.display()),
+        };
+        let (unread, read): (Vec<&PiFound>, Vec<&PiFound>) = found.iter().partition(|found| found.unread.is_some());
+        let mut lines = vec![format!("{} session files of this workspace", found.len())];
+        lines.extend(unread.iter().chain(&read).take(LISTED).map(|found| shown(found)));
+        if found.len() > LISTED {
+            lines.push(format!("and {} more", found.len() - LISTED));
+        }
+        let says = lines.join("\n");
+        if unread.is_empty() {
+            return Self::ok(name, says);
+        }
+        let advice =
+            "make them readable, or move away what is no session file; until then `readproof gc` removes no text";
+        Self::warning(name, says, advice)
     }
 }
 

@@ -18,8 +18,8 @@ mod status;
 
 pub use doctor::{Check, Health, Progress};
 pub use error::Error;
-pub use gc::{Collected, GcPlan, GcRules, Needed};
-pub use pi_session::{PiFile, PiSession, PiSpan, PiView, pi_session};
+pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
+pub use pi_session::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiView, pi_session};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
@@ -50,6 +50,8 @@ pub struct Settings {
     pub hard_links: HardLinks,
     /// Names that are always plain and never stored.
     pub sensitive: Vec<String>,
+    /// Session files of pi, or folders of them, whose texts are kept.
+    pub pi_sessions: Vec<String>,
 }
 
 impl Default for Settings {
@@ -60,6 +62,7 @@ impl Default for Settings {
             file_bytes: FILE_BYTES,
             hard_links: HardLinks::Allow,
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
+            pi_sessions: Vec::new(),
         }
     }
 }

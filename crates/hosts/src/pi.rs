@@ -19,11 +19,13 @@ mod call;
 mod count;
 mod id;
 mod line;
+mod needs;
 mod outcome;
 mod state;
 mod transcript;
 
 pub use count::{end_line, total_lines};
+pub use needs::hashes;
 pub use transcript::{Counts, EntryRef, Pending, Transcript, Why};
 
 use readproof_core::text::{ContentHash, Text};

@@ -6,6 +6,7 @@ use readproof_core::{
     knowledge::{Event, Knowledge, Place},
     limits::Answers,
     path::{Bearings, PathKey},
+    text::ContentHash,
 };
 use std::collections::BTreeMap;
 
@@ -200,6 +201,16 @@ impl Transcript {
             }),
             Fact::Calls(_) | Fact::Refreshed(_) | Fact::Compacted => None,
         }
+    }
+
+    /// The texts that own writes and edits led to, on whatever branch. Their hashes stand in no line.
+    pub fn written(&self) -> impl Iterator<Item = ContentHash> {
+        let calls = self.facts.iter().filter_map(|fact| if let Fact::Calls(calls) = fact { Some(calls) } else { None });
+        calls.flatten().filter_map(|call| match &call.what {
+            What::Write(version) => version.map(|version| version.hash),
+            What::Edit(result) => result.map(|(_, after)| after.hash),
+            What::Read(_) => None,
+        })
     }
 
     fn entry(&self, at: u32) -> Option<&Entry> {
