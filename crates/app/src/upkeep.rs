@@ -155,6 +155,9 @@ fn what_stays(plan: &GcPlan, force: bool) -> String {
         let _ =
             write!(text, ", {} of them only because sessions could need them (--force removes those too)", plan.spared);
     }
+    if !plan.looked_everywhere {
+        text.push_str("\nnot all folders could be looked into for temporary files");
+    }
     for (session, why) in plan.unread.iter().filter(|_| !force) {
         let session = printable(&session.to_string());
         let _ = write!(text, "\nno object was touched, as the needs of {session} are not known: {why}");
@@ -179,7 +182,7 @@ fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
             "objects": hashes(&plan.objects),
             "pi_objects": hashes(&plan.pi_objects),
             "bytes": plan.bytes(),
-            "temporary_files": plan.leftovers.len(),
+            "temporary_files": plan.leftovers.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
         },
         "removed": done.map(|done| json!({
             "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed,

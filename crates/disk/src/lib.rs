@@ -27,5 +27,6 @@ pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{STORE_NAME, Store, StoreError, Usage};
+pub use temp::Leftover;
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};
-pub use upkeep::{Leftover, Removed, RetiredLog, Stored, is_folder};
+pub use upkeep::{Removed, RetiredLog, Stored, is_folder};

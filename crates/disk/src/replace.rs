@@ -19,7 +19,7 @@ use crate::{
     root::Root,
     snapshot::{FileKind, HardLinks},
     store::STORE_NAME,
-    temp::Temp,
+    temp::{IN_WORKSPACE, Temp},
 };
 
 impl Root {
@@ -64,7 +64,7 @@ impl Root {
             Some(_) => Mode::RUSR | Mode::WUSR,
             None => Mode::from_raw_mode(0o666),
         };
-        let temp = Temp::create(folder.as_fd(), ".readproof-", mode, &self.temps)?;
+        let temp = Temp::create(folder.as_fd(), IN_WORKSPACE, mode, &self.temps)?;
         temp.file().write_all(text.as_bytes())?;
         if let Some(old) = old {
             keep_owner_and_mode(temp.file(), old)?;

@@ -1,5 +1,5 @@
-//! What looking after a store needs: how old its files are, removing them, what was left behind or put aside, and the
-//! room there is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
+//! What looking after a store needs: how old its texts are, removing them, which logs were put aside, and the room there
+//! is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
 
 use std::{
     fmt,
@@ -28,17 +28,6 @@ use crate::{
 pub struct Stored {
     /// The hash in its name.
     pub hash: ContentHash,
-    /// Its length.
-    pub bytes: u64,
-    /// When it was written, in milliseconds since 1970.
-    pub modified: u64,
-}
-
-/// A file that a crash or a failure left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
-    /// Its name in its folder.
-    pub name: String,
     /// Its length.
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
@@ -84,12 +73,6 @@ impl Store {
         stored_in(self.objects_folder())
     }
 
-    /// Temporary files, those of running processes included.
-    #[must_use]
-    pub fn temporary(&self) -> Vec<Leftover> {
-        files(self.tmp_folder())
-    }
-
     /// Logs that were put aside because they missed something, by session and number.
     #[must_use]
     pub fn retired(&self) -> Vec<RetiredLog> {
@@ -105,15 +88,8 @@ impl Store {
     /// [`StoreError`] when the system does not let it.
     pub fn remove_object(&self, hash: ContentHash) -> Result<Removed, StoreError> {
         let name = object_name(hash);
-        remove(self.objects_folder(), &name).map_err(|errno| failed("objects", &name, errno))
-    }
-
-    /// Removes a temporary file by the name [`Store::temporary`] gave it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the system does not let it.
-    pub fn remove_temporary(&self, leftover: &Leftover) -> Result<Removed, StoreError> {
-        remove(self.tmp_folder(), &leftover.name).map_err(|errno| failed("tmp", &leftover.name, errno))
+        remove(self.objects_folder(), &name)
+            .map_err(|errno| StoreError::from_io(&format!("{STORE_NAME}/objects/{name}"), errno.into()))
     }
 
     /// Why nothing can be kept in it, as far as the system says without trying: read-only, or permissions.
@@ -169,24 +145,15 @@ pub fn is_folder(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// The regular files in a folder of the store, sorted by name.
-fn files(folder: BorrowedFd<'_>) -> Vec<Leftover> {
+fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
     let look = |name: String| {
+        let hash = object_hash(&name)?;
         let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
-        let modified = seconds.saturating_mul(1000);
+        let modified = u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000);
         let bytes = u64::try_from(stat.st_size).ok()?;
-        FileKind::of(stat.st_mode).is_none().then_some(Leftover { name, bytes, modified })
+        FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified })
     };
     names(folder).into_iter().filter_map(look).collect()
-}
-
-fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
-    let named = |file: Leftover| {
-        let Leftover { name, bytes, modified } = file;
-        Some(Stored { hash: object_hash(&name)?, bytes, modified })
-    };
-    files(folder).into_iter().filter_map(named).collect()
 }
 
 fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
@@ -195,8 +162,4 @@ fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
         Err(Errno::NOENT) => Ok(Removed::Before),
         Err(errno) => Err(errno),
     }
-}
-
-fn failed(part: &str, name: &str, errno: Errno) -> StoreError {
-    StoreError::from_io(&format!("{STORE_NAME}/{part}/{name}"), errno.into())
 }

@@ -22,8 +22,16 @@ use crate::{
     pi_session::{self, OBJECTS},
 };
 
-/// Temporary files older than this are nobody's any more: a write takes far less.
+/// Temporary files older than this, in milliseconds, are nobody's any more: a write takes far less.
 const STALE: u64 = 60 * 60 * 1000;
+
+/// Temporary files that nobody will ever name: old, of processes that do not run. And whether all folders were looked
+/// into.
+pub(crate) fn left_behind(root: &Root, now: u64) -> (Vec<Leftover>, bool) {
+    let (mut found, all) = root.leftovers();
+    found.retain(|file| !file.running && now.saturating_sub(file.modified) >= STALE);
+    (found, all)
+}
 
 /// What is to go.
 #[derive(Clone, Debug, Default)]
@@ -75,8 +83,10 @@ pub struct GcPlan {
     pub pi_objects: Vec<Stored>,
     /// Who could still need some of them, each with how many; only ever filled by [`Needed::Remove`].
     pub costs: BTreeMap<Needer, u64>,
-    /// Temporary files to remove.
+    /// Temporary files to remove, in the workspace and in the store.
     pub leftovers: Vec<Leftover>,
+    /// Whether all folders were looked into for them.
+    pub looked_everywhere: bool,
     /// How many texts stay.
     pub kept: u64,
     /// Their bytes.
@@ -139,9 +149,7 @@ impl Engine {
         needs.add_pi(&rules.pi, &self.root, &lookup);
 
         let mut plan = chosen(stored, needs, rules, now);
-        let is_stale = |leftover: &Leftover| now.saturating_sub(leftover.modified) >= STALE;
-        let temporary = store.map(Store::temporary).unwrap_or_default();
-        plan.leftovers = temporary.into_iter().filter(is_stale).collect();
+        (plan.leftovers, plan.looked_everywhere) = left_behind(&self.root, now);
         Ok(plan)
     }
 
@@ -165,15 +173,16 @@ impl Engine {
                 note(&mut done, object, pi.remove(object.hash));
             }
         }
-        let Some(store) = self.store(Create::No)? else { return Ok(done) };
-        for object in &plan.objects {
-            note(&mut done, object, store.remove_object(object.hash));
-        }
         for leftover in &plan.leftovers {
-            match store.remove_temporary(leftover) {
+            match self.root.remove_leftover(leftover) {
                 Ok(Removed::Done) => done.leftovers += 1,
                 Ok(Removed::Before) => {}
                 Err(error) => done.failed.push(error.to_string()),
+            }
+        }
+        if let Some(store) = self.store(Create::No)? {
+            for object in &plan.objects {
+                note(&mut done, object, store.remove_object(object.hash));
             }
         }
         Ok(done)
