@@ -21,7 +21,7 @@ mod upkeep;
 pub use locate::{FileId, FileRef, LocateError};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use objects::{Loaded, Objects, Put, StoredTexts};
-pub use replace::ReplaceError;
+pub use replace::{Expected, ReplaceError};
 pub use root::{Root, RootError, find_workspace, is_current_folder};
 pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};

@@ -74,6 +74,31 @@ impl<'f> Temp<'f> {
         Ok(())
     }
 
+    /// Changes places with what has that name, at once. `false`: the file system cannot.
+    pub(crate) fn exchange(&self, name: &str) -> io::Result<bool> {
+        match rustix::fs::renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// What has its name in the folder: after [`Self::exchange`], what was there before.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// After [`Self::exchange`]: gives what was there its name back, unless another has put something else there.
+    pub(crate) fn put_back(mut self, name: &str) -> io::Result<()> {
+        let ours = rustix::fs::fstat(&self.file)?;
+        let there = rustix::fs::statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        if there.is_ok_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)) {
+            rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
+            self.renamed = true;
+        }
+        Ok(())
+    }
+
     /// Gives it its name unless that is taken.
     pub(crate) fn place(mut self, to: impl AsFd, name: &str) -> io::Result<Placed> {
         match rustix::fs::renameat_with(self.folder, &self.name, &to, name, RenameFlags::NOREPLACE) {
