@@ -146,6 +146,9 @@ pub(crate) struct GcArgs {
     /// Also remove what sessions could still need: a later change of such a file is sent as plain text
     #[arg(long)]
     pub(crate) force: bool,
+    /// A session file of pi whose texts stay, beside those that ran in this workspace; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pi_session: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -3,7 +3,9 @@
 
 use clap::CommandFactory;
 use readproof_disk::SessionName;
-use readproof_engine::{Change, Engine, EntryId, Error, Freshness, PiSession, Read, Receipt, Write, Written};
+use readproof_engine::{
+    Change, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
+};
 use std::{
     io::Read as _,
     path::PathBuf,
@@ -12,7 +14,7 @@ use std::{
 
 use crate::{
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
-    config::Config,
+    config::{self, Config},
     demo, json,
     output::{self, Failure},
     pi, report, upkeep,
@@ -46,6 +48,11 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     if let Command::Config = command {
         return show(json, || json::config(&config), || report::config(&config));
     }
+    let pi = if let Command::Gc(args) = &command {
+        config::pi_sources(&config, &args.pi_session)
+    } else {
+        PiSources::default()
+    };
     let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     match command {
         Command::Read(args) => read(&mut engine, args, json),
@@ -59,7 +66,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         }
         Command::Session(command) => session(&mut engine, command, json),
         Command::Replay(args) => upkeep::replay(&mut engine, &args, json),
-        Command::Gc(args) => upkeep::gc(&mut engine, &args, json),
+        Command::Gc(args) => upkeep::gc(&mut engine, &args, pi, json),
         Command::Config | Command::Demo | Command::Doctor | Command::PiSession(_) | Command::Completions { .. } => {
             Ok(())
         }

@@ -2,7 +2,7 @@
 
 use readproof_core::{limits::Answers, path::Bearings};
 use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder};
-use readproof_engine::{Error, SETTINGS_FILE as FILE, Settings};
+use readproof_engine::{Error, PiSources, SETTINGS_FILE as FILE, Settings};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -68,7 +68,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 8] = [
+pub(crate) const SETTINGS: [Setting; 9] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -107,17 +107,36 @@ pub(crate) const SETTINGS: [Setting; 8] = [
     Setting {
         key: "sensitive",
         help: "names that are always plain and never stored (globs)",
-        show: |s| toml::Value::Array(s.sensitive.iter().cloned().map(toml::Value::String).collect()),
+        show: |s| words(&s.sensitive),
         set: |s, v| {
-            s.sensitive = match v.as_str() {
-                Some(list) => list.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect(),
-                None => v.as_array()?.iter().map(|p| p.as_str().map(str::to_owned)).collect::<Option<_>>()?,
-            };
+            s.sensitive = list(v)?;
             Some(())
         },
         expects: "a list of patterns, as in [\".env*\", \"*.pem\"]",
     },
+    Setting {
+        key: "pi_sessions",
+        help: "session files of pi, or folders of them, whose texts `readproof gc` keeps beside those of this workspace",
+        show: |s| words(&s.pi_sessions),
+        set: |s, v| {
+            s.pi_sessions = list(v)?;
+            Some(())
+        },
+        expects: "a list of paths, as in [\"~/shared/session.jsonl\"]",
+    },
 ];
+
+fn words(list: &[String]) -> toml::Value {
+    toml::Value::Array(list.iter().cloned().map(toml::Value::String).collect())
+}
+
+/// A list, or one text with commas.
+fn list(value: &toml::Value) -> Option<Vec<String>> {
+    match value.as_str() {
+        Some(text) => Some(text.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect()),
+        None => value.as_array()?.iter().map(|p| p.as_str().map(str::to_owned)).collect(),
+    }
+}
 
 /// The settings in force and where each came from.
 pub(crate) struct Config {
@@ -236,10 +255,31 @@ fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
     Ok(Bearings { cwd: cwd.to_owned(), home })
 }
 
+fn home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Where pi keeps its things.
+fn pi_folder() -> Option<PathBuf> {
+    let told = env::var_os("PI_CODING_AGENT_DIR").filter(|folder| !folder.is_empty());
+    told.map(PathBuf::from).or_else(|| home().map(|home| home.join(".pi/agent")))
+}
+
 /// Hosts that may be installed, and the folder that shows it.
 pub(crate) fn hosts() -> Vec<(&'static str, PathBuf)> {
-    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    home.map(|home| ("pi", home.join(".pi/agent"))).into_iter().collect()
+    pi_folder().map(|folder| ("pi", folder)).into_iter().collect()
+}
+
+/// Where pi's session files are: its own folder, those of the settings, and those named in this call.
+pub(crate) fn pi_sources(config: &Config, named: &[PathBuf]) -> PiSources {
+    let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
+    let folder = told.map(PathBuf::from).or_else(|| pi_folder().map(|folder| folder.join("sessions")));
+    let absolute = |text: &String| match (text.strip_prefix("~/"), home()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => config.root.path().join(text),
+    };
+    let settings = config.settings.pi_sessions.iter().map(absolute);
+    PiSources { named: settings.chain(named.iter().cloned()).collect(), folder }
 }
 
 /// Where short-lived folders go.

@@ -1,13 +1,13 @@
 //! Looking after a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
 //! nothing: what is right, removable or wrong is the engine's to say.
 
-use readproof_disk::SessionName;
+use readproof_disk::{SessionName, Stored};
 use readproof_engine::{
-    About, Check, Clock, Collected, Engine, Error, Finding, GcPlan, GcRules, Health, Needed, Replayed,
+    About, Check, Clock, Collected, Engine, Error, Finding, GcPlan, GcRules, Health, Needed, Needer, PiSources,
+    Replayed,
 };
 use serde_json::{Value, json};
 use std::{
-    collections::BTreeSet,
     fmt::{Display, Write},
     path::PathBuf,
     time::{Duration, Instant},
@@ -109,20 +109,20 @@ fn findings<W: Display>(out: &mut String, word: &str, session: &Replayed, findin
 const DAYS: u32 = 30;
 
 /// Removes stored texts, or says which would go.
-pub(crate) fn gc(engine: &mut Engine, args: &GcArgs, json: bool) -> Result<(), Failure> {
+pub(crate) fn gc(engine: &mut Engine, args: &GcArgs, pi: PiSources, json: bool) -> Result<(), Failure> {
     let days = args.older_than.or(args.max_bytes.is_none().then_some(DAYS));
     let rules = GcRules {
         older_than: days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
         max_bytes: args.max_bytes,
         needed: if args.force { Needed::Remove } else { Needed::Keep },
-        keep: BTreeSet::new(),
+        pi,
     };
     let plan = engine.gc_plan(&rules)?;
     if args.dry_run {
         let text = format!("would remove {}{}", what_goes(&plan), what_stays(&plan, args.force));
         return Ok(output::line(&if json { gc_json(&plan, None).to_string() } else { text })?);
     }
-    if args.force && !plan.objects.is_empty() {
+    if args.force && !(plan.objects.is_empty() && plan.pi_objects.is_empty()) {
         output::notice(&format!("removing {}", what_goes(&plan)));
     }
     let done = engine.gc(&plan)?;
@@ -141,9 +141,10 @@ fn counted(objects: u64, bytes: u64, leftovers: u64) -> String {
 }
 
 fn what_goes(plan: &GcPlan) -> String {
-    let mut text = counted(plan.objects.len() as u64, plan.bytes(), plan.leftovers.len() as u64);
+    let objects = plan.objects.len() + plan.pi_objects.len();
+    let mut text = counted(objects as u64, plan.bytes(), plan.leftovers.len() as u64);
     for (session, count) in &plan.costs {
-        let _ = write!(text, "\nsession {session} could still need {count} of these");
+        let _ = write!(text, "\n{} could still need {count} of these", printable(&session.to_string()));
     }
     text
 }
@@ -154,29 +155,50 @@ fn what_stays(plan: &GcPlan, force: bool) -> String {
         let _ =
             write!(text, ", {} of them only because sessions could need them (--force removes those too)", plan.spared);
     }
+    if !plan.looked_everywhere {
+        text.push_str("\nnot all folders could be looked into for temporary files");
+    }
     for (session, why) in plan.unread.iter().filter(|_| !force) {
-        let _ = write!(text, "\nno object was touched, as the needs of session {session} are not known: {why}");
+        let session = printable(&session.to_string());
+        let _ = write!(text, "\nno object was touched, as the needs of {session} are not known: {why}");
     }
     text
 }
 
 fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
-    let unread: Vec<Value> =
-        plan.unread.iter().map(|(session, why)| json!({"session": session.to_string(), "why": why})).collect();
-    let costs: serde_json::Map<String, Value> =
-        plan.costs.iter().map(|(session, count)| (session.to_string(), json!(count))).collect();
-    let planned: Vec<String> = plan.objects.iter().map(|object| object.hash.to_string()).collect();
+    let unread: Vec<Value> = plan.unread.iter().map(|(needer, why)| unread_json(needer, why)).collect();
+    let (mut sessions, mut pi) = (serde_json::Map::new(), serde_json::Map::new());
+    for (needer, count) in &plan.costs {
+        match needer {
+            Needer::Session(name) => sessions.insert(name.to_string(), json!(count)),
+            Needer::Pi(file) => pi.insert(file.display().to_string(), json!(count)),
+        };
+    }
+    let hashes = |objects: &[Stored]| objects.iter().map(|object| object.hash.to_string()).collect::<Vec<_>>();
     json!({
         "ok": done.is_none_or(|done| done.failed.is_empty()),
         "dry_run": done.is_none(),
-        "planned": {"objects": planned, "bytes": plan.bytes(), "temporary_files": plan.leftovers.len()},
+        "planned": {
+            "objects": hashes(&plan.objects),
+            "pi_objects": hashes(&plan.pi_objects),
+            "bytes": plan.bytes(),
+            "temporary_files": plan.leftovers.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
+        },
         "removed": done.map(|done| json!({
             "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed,
         })),
         "kept": {"objects": plan.kept, "bytes": plan.kept_bytes, "needed": plan.spared},
-        "still_needed_by": costs,
+        "still_needed_by": sessions,
+        "still_needed_by_pi": pi,
         "unread": unread,
     })
+}
+
+fn unread_json(needer: &Needer, why: &str) -> Value {
+    match needer {
+        Needer::Session(name) => json!({"session": name.to_string(), "why": why}),
+        Needer::Pi(file) => json!({"pi_session": file.display().to_string(), "why": why}),
+    }
 }
 
 /// Checks everything and says what to do. A workspace with bad settings is checked with the default ones.
@@ -189,7 +211,7 @@ pub(crate) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool, clo
             Check::problem("settings", failure.message, "correct it; until then every command refuses")
         }
     };
-    let hosts = config::hosts();
+    let (hosts, pi) = (config::hosts(), config::pi_sources(&config, &[]).found(&config.root));
     let mut engine = Engine::new(config.root, config.bearings, config.settings, clock)?;
     let begin = Instant::now();
     let mut checks = engine.doctor(&|done, of| {
@@ -200,6 +222,7 @@ pub(crate) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool, clo
     output::progress("");
     checks.push(settings);
     checks.extend(hosts.iter().map(|(name, folder)| Check::host(name, folder)));
+    checks.push(Check::pi_sessions(&pi));
     let sick = checks.iter().any(|check| check.health == Health::Problem);
     output::line(&if json { doctor_json(&checks, !sick).to_string() } else { doctor_text(&checks) })?;
     if sick { Err(Failure::reported()) } else { Ok(()) }

@@ -18,13 +18,14 @@ mod transcript;
 
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use replace::ReplaceError;
+pub use replace::{Expected, ReplaceError};
 pub use root::{Root, RootError, find_workspace, is_current_folder};
 pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{
-    Leftover, Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored,
-    StoredTexts, Usage, is_folder,
+    Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
+    is_folder,
 };
-pub use transcript::{Appended, TranscriptError, TranscriptFile};
+pub use temp::Leftover;
+pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};

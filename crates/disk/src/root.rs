@@ -48,6 +48,12 @@ impl Root {
         path.starts_with(&self.path) || self.given.as_ref().is_some_and(|given| path.starts_with(given))
     }
 
+    /// Whether an absolute path lies inside, by its letters or, if there is such a path, by where it leads.
+    #[must_use]
+    pub fn leads_inside(&self, path: &Path) -> bool {
+        self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
+    }
+
     /// The directory, absolute and free of links.
     #[must_use]
     pub fn path(&self) -> &Path {

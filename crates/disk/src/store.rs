@@ -6,7 +6,7 @@ mod packs;
 mod upkeep;
 
 pub use objects::{Loaded, Objects, Put, StoredTexts};
-pub use upkeep::{Leftover, Removed, RetiredLog, Stored, is_folder};
+pub use upkeep::{Removed, RetiredLog, Stored, is_folder};
 
 use std::{
     fs::File,

@@ -1,17 +1,30 @@
-//! A file that is not yet anyone's: written under a name of its own, then renamed, and removed if that never happens.
-//! Works only inside the folder handle it is given, with names of one component; never follows a link.
+//! A file that is not yet anyone's: written under a name of its own, then renamed, and removed if that never happens. Who
+//! is killed leaves one behind; those are found again by their names. Works only inside the folder handle it is given, with
+//! names of one component; never follows a link, never removes what is not exactly such a file of this user.
 
 use std::{
     fs::File,
     io,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
     fs::{AtFlags, Mode, OFlags, RenameFlags},
     io::Errno,
+    process::Pid,
 };
+
+use crate::{
+    log::SessionName,
+    root::Root,
+    snapshot::FileKind,
+    store::Removed,
+    store::{STORE_NAME, StoreError, names, open_folder},
+};
+
+/// How the temporary files of writes to a workspace begin.
+pub(crate) const IN_WORKSPACE: &str = ".readproof-";
 
 /// How many taken names are stepped over: leftovers of crashed processes that had our process id.
 const TRIES: u32 = 65_536;
@@ -61,6 +74,31 @@ impl<'f> Temp<'f> {
         Ok(())
     }
 
+    /// Changes places with what has that name, at once. `false`: the file system cannot.
+    pub(crate) fn exchange(&self, name: &str) -> io::Result<bool> {
+        match rustix::fs::renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// What has its name in the folder: after [`Self::exchange`], what was there before.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// After [`Self::exchange`]: gives what was there its name back, unless another has put something else there.
+    pub(crate) fn put_back(mut self, name: &str) -> io::Result<()> {
+        let ours = rustix::fs::fstat(&self.file)?;
+        let there = rustix::fs::statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        if there.is_ok_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)) {
+            rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
+            self.renamed = true;
+        }
+        Ok(())
+    }
+
     /// Gives it its name unless that is taken.
     pub(crate) fn place(mut self, to: impl AsFd, name: &str) -> io::Result<Placed> {
         match rustix::fs::renameat_with(self.folder, &self.name, &to, name, RenameFlags::NOREPLACE) {
@@ -82,6 +120,135 @@ impl<'f> Temp<'f> {
             Err(errno) => Err(errno.into()),
         }
     }
+}
+
+/// A temporary file of a process that may be gone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leftover {
+    /// Its name beneath the root.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was written, in milliseconds since 1970.
+    pub modified: u64,
+    /// Whether a process of the id in its name runs.
+    pub running: bool,
+    ino: u64,
+}
+
+/// Folders deeper than this are not looked into.
+const DEPTH: usize = 100;
+
+/// No more names than this are looked at.
+const NAMES: usize = 2_000_000;
+
+impl Root {
+    /// The temporary files of this user in the workspace and its store, those of running processes included, sorted; and
+    /// whether all folders could be looked into.
+    #[must_use]
+    pub fn leftovers(&self) -> (Vec<Leftover>, bool) {
+        let mut looking = Looking { found: Vec::new(), names: 0, all: true };
+        match open_folder(self.dir.as_fd(), ".") {
+            Ok(folder) => looking.look(&folder, "", 0),
+            Err(_) => looking.all = false,
+        }
+        looking.found.sort_unstable();
+        (looking.found, looking.all)
+    }
+
+    /// Removes a temporary file, if it is still the one that was found.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the system does not let it.
+    pub fn remove_leftover(&self, leftover: &Leftover) -> Result<Removed, StoreError> {
+        let removed = self.unlink(leftover);
+        removed.map_err(|errno| StoreError::from_io(&leftover.name, errno.into()))
+    }
+
+    fn unlink(&self, leftover: &Leftover) -> Result<Removed, Errno> {
+        let (path, name) = leftover.name.rsplit_once('/').unwrap_or(("", &leftover.name));
+        let mut folder = open_folder(self.dir.as_fd(), ".")?;
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            folder = open_folder(folder.as_fd(), part)?;
+        }
+        match found(&folder, path, name) {
+            Some(again) if again == *leftover => {}
+            _ => return Ok(Removed::Before),
+        }
+        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+            Ok(()) => Ok(Removed::Done),
+            Err(Errno::NOENT) => Ok(Removed::Before),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+struct Looking {
+    found: Vec<Leftover>,
+    names: usize,
+    all: bool,
+}
+
+impl Looking {
+    fn look(&mut self, folder: &OwnedFd, path: &str, depth: usize) {
+        for name in names(folder.as_fd()) {
+            self.names += 1;
+            if self.names > NAMES {
+                self.all = false;
+                return;
+            }
+            // A store has its own names; that of another workspace beneath is not ours to look after.
+            if name == "." || name == ".." || (name == STORE_NAME && depth > 0) {
+                continue;
+            }
+            match open_folder(folder.as_fd(), &name) {
+                Ok(below) if depth < DEPTH => {
+                    let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+                    self.look(&below, &path, depth + 1);
+                }
+                // No folder, or a link.
+                Err(Errno::NOTDIR | Errno::LOOP) => self.found.extend(found(folder, path, &name)),
+                // Gone since it was listed.
+                Err(Errno::NOENT) => {}
+                Ok(_) | Err(_) => self.all = false,
+            }
+        }
+    }
+}
+
+/// The file of that name, if it is exactly a temporary file of ours: by its name, a regular file, and this user's.
+fn found(folder: &OwnedFd, path: &str, name: &str) -> Option<Leftover> {
+    let pid = made_by(path, name)?;
+    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    if FileKind::of(stat.st_mode).is_some() || stat.st_uid != rustix::process::geteuid().as_raw() {
+        return None;
+    }
+    Some(Leftover {
+        name: if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") },
+        bytes: u64::try_from(stat.st_size).ok()?,
+        modified: u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000),
+        // Only that there is none says that it is gone.
+        running: rustix::process::test_kill_process(pid) != Err(Errno::SRCH),
+        ino: stat.st_ino,
+    })
+}
+
+/// The process that made a temporary file of this name in this folder.
+fn made_by(path: &str, name: &str) -> Option<Pid> {
+    let numbers = match path.split_once('/').unwrap_or((path, "")) {
+        (STORE_NAME, "tmp") => name.strip_suffix(".tmp")?,
+        (STORE_NAME, "log") => {
+            let (log, numbers) = name.rsplit_once(".draft-")?;
+            SessionName::of_file(log)?;
+            numbers
+        }
+        (STORE_NAME, _) => return None,
+        (_, _) => name.strip_prefix(IN_WORKSPACE)?.strip_suffix(".tmp")?,
+    };
+    let (pid, count) = numbers.split_once('-')?;
+    let number = |text: &str| text.parse::<u64>().ok().filter(|number| number.to_string() == text);
+    number(count)?;
+    Pid::from_raw(i32::try_from(number(pid)?).ok()?)
 }
 
 impl Drop for Temp<'_> {
@@ -109,6 +276,40 @@ mod tests {
             dir.path().read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn names_of_ours() {
+        let made = |path: &str, name: &str| made_by(path, name).map(Pid::as_raw_nonzero).map(i32::from);
+        for (path, name) in [
+            ("", ".readproof-12-0.tmp"),
+            ("a/b", ".readproof-12-3.tmp"),
+            (".readproof/tmp", "12-4.tmp"),
+            (".readproof/log", "s.log.draft-12-0"),
+        ] {
+            assert_eq!(made(path, name), Some(12), "{path} {name}");
+        }
+        for (path, name) in [
+            ("", "12-0.tmp"),
+            ("", "readproof-12-0.tmp"),
+            ("", ".readproof-12.tmp"),
+            ("", ".readproof-12-0.tmp.bak"),
+            ("", ".readproof-012-0.tmp"),
+            ("", ".readproof-+12-0.tmp"),
+            ("", ".readproof-0-0.tmp"),
+            ("", ".readproof--12-0.tmp"),
+            ("", ".readproof-99999999999-0.tmp"),
+            ("", ".readproof-12-0-0.tmp"),
+            (".readproof/tmp", ".readproof-12-0.tmp"),
+            (".readproof/tmp", "note.tmp"),
+            (".readproof/log", "s.log"),
+            (".readproof/log", "s.log.retired-1"),
+            (".readproof/objects", "12-0.tmp"),
+            (".readproof", ".readproof-12-0.tmp"),
+            ("sub/.readproof/tmp", "12-0.tmp"),
+        ] {
+            assert_eq!(made(path, name), None, "{path} {name}");
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ use crate::{
 /// How much one call reads, unless a single line is longer.
 const CHUNK: u64 = 16 * 1024 * 1024;
 
+/// How much is looked at for a first line.
+const HEAD: u64 = 64 * 1024;
+
 /// How many bytes before the place reached must still be what they were.
 const REMEMBERED: usize = 64;
 
@@ -54,6 +57,15 @@ impl TranscriptFile {
     pub fn open(path: &Path, most: u64) -> Result<Self, TranscriptError> {
         let file = open(path, most.min(MOST_BYTES))?;
         Ok(Self { path: path.to_path_buf(), file, most: most.min(MOST_BYTES), at: 0, tail: Vec::new() })
+    }
+
+    /// The first line, if it ends within 64 KiB; does not count as read.
+    ///
+    /// # Errors
+    /// [`TranscriptError`] when the file cannot be read.
+    pub fn first_line(&self) -> Result<Option<Vec<u8>>, TranscriptError> {
+        let bytes = read_at(&self.file, 0, HEAD).map_err(|error| TranscriptError::from_io(&self.path, error))?;
+        Ok(bytes.iter().position(|b| *b == b'\n').map(|end| bytes[..end].to_vec()))
     }
 
     /// The whole lines appended since the last call, at most 16 MiB of them unless one line is longer. A torn last line
@@ -120,6 +132,40 @@ impl TranscriptFile {
             return Ok(bytes);
         }
     }
+}
+
+/// The files that may be transcripts in a folder where a host keeps them: `*.jsonl` in it and in the folders in it, sorted.
+/// None where there is no such folder.
+///
+/// # Errors
+/// [`TranscriptError`] when one of the folders cannot be looked into.
+pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
+    let (mut found, mut folders) = look_into(folder)?;
+    folders.sort();
+    for folder in folders {
+        found.extend(look_into(&folder)?.0);
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The transcripts and the folders in a folder. Links are followed: a host's folder is the person's own.
+fn look_into(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), TranscriptError> {
+    let fail = |error| TranscriptError::from_io(folder, error);
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((files, folders)),
+        other => other.map_err(fail)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(fail)?.path();
+        if path.is_dir() {
+            folders.push(path);
+        } else if path.extension().is_some_and(|end| end == "jsonl") {
+            files.push(path);
+        }
+    }
+    Ok((files, folders))
 }
 
 fn open(path: &Path, most: u64) -> Result<File, TranscriptError> {
@@ -243,6 +289,24 @@ mod tests {
         fs::write(&path, "").unwrap();
         assert_eq!(file.appended().unwrap(), anew(""));
         assert_eq!(file.appended().unwrap(), Appended::Nothing);
+    }
+
+    #[test]
+    fn transcripts_are_found_one_folder_deep() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = ["b.jsonl", "a.txt", "w/a.jsonl", "w/x/deep.jsonl"];
+        fs::create_dir_all(dir.path().join("w/x")).unwrap();
+        for name in names {
+            fs::write(dir.path().join(name), "one\ntwo").unwrap();
+        }
+        let found = transcripts_in(dir.path()).unwrap();
+        assert_eq!(found, ["b.jsonl", "w/a.jsonl"].map(|name| dir.path().join(name)));
+        assert!(transcripts_in(&dir.path().join("none")).unwrap().is_empty());
+        assert!(transcripts_in(&dir.path().join("a.txt")).is_err());
+        let first = |path: &Path| TranscriptFile::open(path, 1000).unwrap().first_line().unwrap();
+        assert_eq!(first(&found[0]).as_deref(), Some(&b"one"[..]));
+        fs::write(&found[0], "torn").unwrap();
+        assert_eq!(first(&found[0]), None);
     }
 
     #[test]

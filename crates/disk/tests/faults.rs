@@ -7,8 +7,8 @@ use std::{fs, io::Write};
 
 use readproof_core::text::Text;
 use readproof_disk::{
-    Create, HardLinks, Loaded, LocateError, LogError, Put, ReplaceError, Root, SessionLog, SessionName, SnapshotError,
-    SnapshotRules, Store, StoreError,
+    Create, Expected, HardLinks, Loaded, LocateError, LogError, Put, ReplaceError, Root, SessionLog, SessionName,
+    SnapshotError, SnapshotRules, Store, StoreError,
 };
 use rustix::io::Errno;
 use seccomp::{careful_renames, creating_opens, every, file_writes, with_failing, with_idle};
@@ -44,11 +44,14 @@ fn a_full_disk_leaves_the_old_content_and_no_rest() {
     fs::write(world.temp.path().join("f"), "old").unwrap();
     let file = world.root.locate(&[world.name("f")]).unwrap();
     for errno in [Errno::NOSPC, Errno::DQUOT] {
-        let failed = with_failing(vec![file_writes()], errno, || world.root.replace(&file, "new", HardLinks::Refuse));
+        let failed = with_failing(vec![file_writes()], errno, || {
+            world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse)
+        });
         assert!(matches!(failed, Err(ReplaceError::Full { .. })), "{failed:?}");
     }
-    let failed =
-        with_failing(vec![every(seccomp::FSYNC)], Errno::IO, || world.root.replace(&file, "new", HardLinks::Refuse));
+    let failed = with_failing(vec![every(seccomp::FSYNC)], Errno::IO, || {
+        world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse)
+    });
     assert!(matches!(failed, Err(ReplaceError::Io { .. })), "{failed:?}");
     assert_eq!(fs::read_to_string(world.temp.path().join("f")).unwrap(), "old");
     assert_eq!(world.root.list_names("."), ["f"]);
@@ -137,7 +140,7 @@ fn a_read_only_disk_is_said_to_be_so() {
         assert_eq!(store.objects().load(text.hash()), Loaded::Missing);
         assert!(matches!(SessionLog::open(&store, &session(), Create::Yes), Err(LogError::ReadOnly { .. })));
         let file = world.root.locate(&[world.name("f")]).unwrap();
-        let failed = world.root.replace(&file, "new", HardLinks::Refuse);
+        let failed = world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse);
         assert!(matches!(failed, Err(ReplaceError::ReadOnly { .. })));
     });
     assert_eq!(fs::read_to_string(world.temp.path().join("f")).unwrap(), "old");
@@ -153,12 +156,14 @@ fn what_may_not_be_touched_is_denied() {
         let rules = SnapshotRules { max_bytes: 10, hard_links: HardLinks::Allow };
         assert!(matches!(world.root.snapshot(&file, &rules), Err(SnapshotError::Denied { .. })));
     });
-    let failed =
-        with_failing(vec![creating_opens()], Errno::ACCESS, || world.root.replace(&file, "new", HardLinks::Refuse));
+    let failed = with_failing(vec![creating_opens()], Errno::ACCESS, || {
+        world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse)
+    });
     assert!(matches!(failed, Err(ReplaceError::Denied { .. })), "{failed:?}");
     // A file that may not be written in a folder that may: a rename would not ask.
     let asking = vec![every(seccomp::FACCESSAT), every(seccomp::FACCESSAT2)];
-    let failed = with_failing(asking, Errno::ACCESS, || world.root.replace(&file, "new", HardLinks::Refuse));
+    let failed =
+        with_failing(asking, Errno::ACCESS, || world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse));
     assert!(matches!(failed, Err(ReplaceError::Denied { .. })), "{failed:?}");
     assert_eq!(fs::read_to_string(world.temp.path().join("f")).unwrap(), "old");
     let failed = with_failing(vec![every(seccomp::MKDIRAT)], Errno::ACCESS, || Store::open(&world.root).map(|_| ()));

@@ -12,7 +12,7 @@ use std::{
 };
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{FileKind, FileRef, HardLinks, ReplaceError, Root, Store};
+use readproof_disk::{Expected, FileKind, FileRef, HardLinks, ReplaceError, Root, Store};
 
 struct World {
     temp: tempfile::TempDir,
@@ -35,7 +35,7 @@ impl World {
     }
 
     fn replace(&self, name: &str, text: &str) -> Result<ContentHash, ReplaceError> {
-        self.root.replace(&self.file(name), text, HardLinks::Refuse)
+        self.root.replace(&self.file(name), text, Expected::Anything, HardLinks::Refuse)
     }
 
     fn read(&self, name: &str) -> String {
@@ -149,7 +149,7 @@ fn hard_links_by_the_rule() {
     fs::hard_link(world.at("a"), world.at("b")).unwrap();
     assert!(matches!(world.replace("a", "new"), Err(ReplaceError::HardLinked { .. })));
     assert_eq!(world.read("a"), "old");
-    world.root.replace(&world.file("a"), "new", HardLinks::Allow).unwrap();
+    world.root.replace(&world.file("a"), "new", Expected::Anything, HardLinks::Allow).unwrap();
     assert_eq!((world.read("a"), world.read("b")), ("new".into(), "old".into()));
 }
 

@@ -6,10 +6,7 @@ use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
 use readproof_hosts::own::Past;
 use std::path::Path;
 
-use crate::Engine;
-
-/// Temporary files older than this were left by a crash.
-const STALE: u64 = 60 * 60 * 1000;
+use crate::{Engine, PiFound, gc};
 
 /// With less room than this, something is about to fail.
 const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
@@ -81,6 +78,29 @@ impl Check {
         let found = if is_folder(folder) { "found" } else { "not found" };
         Self::ok("host", format!("{name}: {found} ({})", folder.display()))
     }
+
+    /// pi's session files that count for a workspace.
+    #[must_use]
+    pub fn pi_sessions(found: &[PiFound]) -> Self {
+        let name = "pi";
+        let shown = |found: &PiFound| match &found.unread {
+            None => found.file.display().to_string(),
+            Some(why) => format!("{} (not understood: {why})", found.file.display()),
+        };
+        let (unread, read): (Vec<&PiFound>, Vec<&PiFound>) = found.iter().partition(|found| found.unread.is_some());
+        let mut lines = vec![format!("{} session files of this workspace", found.len())];
+        lines.extend(unread.iter().chain(&read).take(LISTED).map(|found| shown(found)));
+        if found.len() > LISTED {
+            lines.push(format!("and {} more", found.len() - LISTED));
+        }
+        let says = lines.join("\n");
+        if unread.is_empty() {
+            return Self::ok(name, says);
+        }
+        let advice =
+            "make them readable, or move away what is no session file; until then `readproof gc` removes no text";
+        Self::warning(name, says, advice)
+    }
 }
 
 /// Told how many of how many objects were checked.
@@ -96,6 +116,7 @@ impl Engine {
             Ok(Some(store)) => store,
             Ok(None) => {
                 checks.push(Check::ok("store", "none yet; the first read with --session makes it".to_owned()));
+                checks.push(left_behind(&self.root, None, now));
                 return checks;
             }
             Err(error) => {
@@ -115,7 +136,8 @@ impl Engine {
         checks.push(ignored(store));
         checks.push(objects(store, progress));
         checks.extend(logs(store));
-        checks.push(left_behind(store, now));
+        let store = self.store.as_ref().map(|(store, _)| store);
+        checks.push(left_behind(&self.root, store, now));
         checks
     }
 }
@@ -212,19 +234,29 @@ fn logs(store: &Store) -> Vec<Check> {
     checks
 }
 
-fn left_behind(store: &Store, now: u64) -> Check {
-    let temporary = store.temporary();
-    let stale = temporary.iter().filter(|file| now.saturating_sub(file.modified) >= STALE).count();
-    let retired = store.retired();
+/// What killed processes and logs put aside left in the workspace and its store.
+fn left_behind(root: &Root, store: Option<&Store>, now: u64) -> Check {
+    let (temporary, all) = gc::left_behind(root, now);
+    let retired = store.map(Store::retired).unwrap_or_default();
     let mut says = Vec::new();
     let mut advice = Vec::new();
-    if stale > 0 {
-        says.push(format!("{stale} temporary files of crashed processes"));
+    let listed = |names: Vec<String>| {
+        let more = names.len().saturating_sub(LISTED);
+        let first = names.into_iter().take(LISTED).collect::<Vec<_>>().join(", ");
+        if more > 0 { format!("{first} and {more} more") } else { first }
+    };
+    if !temporary.is_empty() {
+        let names = temporary.iter().map(|file| file.name.clone()).collect();
+        says.push(format!("{} temporary files of processes that are gone: {}", temporary.len(), listed(names)));
         advice.push("`readproof gc` removes temporary files".to_owned());
     }
+    if !all {
+        says.push("not all folders could be looked into".to_owned());
+        advice.push("look for `.readproof-*.tmp` in the others yourself".to_owned());
+    }
     if !retired.is_empty() {
-        let names: Vec<String> = retired.iter().take(LISTED).map(ToString::to_string).collect();
-        says.push(format!("{} logs put aside because they missed an answer: {}", retired.len(), names.join(", ")));
+        let names = retired.iter().map(ToString::to_string).collect();
+        says.push(format!("{} logs put aside because they missed an answer: {}", retired.len(), listed(names)));
         advice.push(
             "logs put aside are evidence only: delete them in .readproof/log when you are done with them".to_owned(),
         );

@@ -6,7 +6,7 @@ use readproof_core::{
     path::candidates,
     text::{NotText, Text},
 };
-use readproof_disk::{Create, FileRef, LogId, SessionName, SnapshotError};
+use readproof_disk::{Create, Expected, FileRef, LogId, SessionName, SnapshotError};
 use readproof_hosts::own::{Changed, SessionError, Sha};
 
 use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
@@ -47,7 +47,8 @@ impl Engine {
         }
         let session = self.session(&request.session, Create::Yes)?;
         let (begun, log) = (session.begin(&path, at)?, session.log_id());
-        self.root.replace(&file, plan.after.as_str(), self.settings.hard_links)?;
+        let expected = plan.before.as_ref().map_or(Expected::Anything, |before| Expected::Text(before.hash()));
+        self.root.replace(&file, plan.after.as_str(), expected, self.settings.hard_links)?;
         let bare = Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at };
         let entry = self
             .keep(&request.session, log, &plan, bare, sensitive)

@@ -144,6 +144,7 @@ impl Error {
             Self::TooLarge { .. } => "TOO_LARGE",
             Self::OwnSettings => "DENIED",
             Self::Unrecorded { .. } => "UNRECORDED",
+            Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
             Self::Replace(_) => "WRITE_FAILED",
             Self::Edit { .. } => "BAD_EDIT",
             Self::Store(_) => "STORE",

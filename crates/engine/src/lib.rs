@@ -18,8 +18,8 @@ mod status;
 
 pub use doctor::{Check, Health, Progress};
 pub use error::Error;
-pub use gc::{Collected, GcPlan, GcRules, Needed};
-pub use pi_session::{PiFile, PiSession, PiSpan, PiView, pi_session};
+pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
+pub use pi_session::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiView, pi_session};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
@@ -53,6 +53,8 @@ pub struct Settings {
     pub sensitive: Vec<String>,
     /// How small texts are stored.
     pub small_texts: SmallTexts,
+    /// Session files of pi, or folders of them, whose texts are kept.
+    pub pi_sessions: Vec<String>,
 }
 
 impl Default for Settings {
@@ -64,6 +66,7 @@ impl Default for Settings {
             hard_links: HardLinks::Allow,
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
             small_texts: SmallTexts::default(),
+            pi_sessions: Vec::new(),
         }
     }
 }

@@ -32,6 +32,7 @@ mod state;
 mod transcript;
 
 pub use count::{end_line, total_lines};
+pub use meta::hashes;
 pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 
 use readproof_core::text::{ContentHash, Text};

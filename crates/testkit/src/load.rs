@@ -2,7 +2,7 @@
 //! says what was acknowledged to it on a pipe, which outlives it.
 
 use readproof_core::{path::Bearings, text::ContentHash};
-use readproof_disk::{Loaded, Root, SessionName, Store};
+use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Unverifiable, Write};
 use readproof_hosts::own::{Past, Record, Sha};
 use std::{
@@ -126,7 +126,7 @@ impl Worker {
         let hash = if let Change::Whole(text) = &change { Some(ContentHash::of(text.as_bytes())) } else { None };
         let written = match engine.write(&Write { path, session: self.session.clone(), change }) {
             // Another process was faster.
-            Err(Error::Edit { .. }) => return Ok(()),
+            Err(Error::Edit { .. } | Error::Replace(ReplaceError::Changed { .. })) => return Ok(()),
             other => other?,
         };
         tell(&Ack::Written(written.receipt.entry.0, hash))?;

@@ -4,12 +4,16 @@
 
 use readproof_core::{limits::Answers, path::Bearings, text::Text};
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
-use readproof_engine::{Answer, Engine, Read, Receipt, Settings};
+use readproof_engine::{Answer, Change, Engine, Read, Receipt, Settings, Write};
 use readproof_hosts::own::{Changed, Session, Sha};
 use std::{
     cell::{Cell, RefCell},
     fs,
     path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tempfile::TempDir;
 
@@ -272,4 +276,34 @@ fn a_marker_for_a_third_text_leaves_the_second_whole() {
     fixture.put("f", &second.replace("number 59 ", "number fifty-nine "));
     assert_eq!(page(&mut engine, None, Some(5)), "unchanged_range");
     assert_eq!(read(&mut engine, "f").mode.as_str(), "diff");
+}
+
+/// Another saves the file between the look of an edit at it and its write.
+#[test]
+fn an_edit_that_was_overtaken() {
+    let fixture = Fixture::new();
+    let path = fixture.path("f");
+    let cwd = fixture.root().path().display().to_string();
+    let saves = Arc::new(AtomicBool::new(false));
+    let save = Arc::clone(&saves);
+    // The time is asked for between the two.
+    let clock = Box::new(move || {
+        if save.load(Ordering::Relaxed) {
+            fs::write(&path, new()).unwrap();
+        }
+        0
+    });
+    let mut engine = Engine::new(fixture.root(), Bearings { cwd, home: None }, Settings::default(), clock).unwrap();
+    read(&mut engine, "f");
+    saves.store(true, Ordering::Relaxed);
+    let change = Change::Replace { old: "ten".to_owned(), new: "TEN".to_owned() };
+    let request = Write { path: "f".to_owned(), session: s(), change };
+    let error = engine.write(&request).unwrap_err();
+    assert_eq!(error.code(), "CHANGED");
+    assert!(error.to_string().contains("changed or removed by another while it was edited"), "{error}");
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new());
+    is_plain(&read(&mut engine, "f"));
+    saves.store(false, Ordering::Relaxed);
+    engine.write(&request).unwrap();
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new().replace("ten", "TEN"));
 }

@@ -8,6 +8,7 @@ mod delivery;
 mod demo;
 mod discovery;
 mod faulty_store;
+mod gc_pi;
 mod help;
 mod names;
 mod patches;

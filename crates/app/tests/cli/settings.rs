@@ -47,7 +47,7 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("answer_bytes"), (json!(40_000), json!("default")));
     assert_eq!(of("diff_bytes"), (json!(2_097_152), json!("default")));
     assert_eq!(of("hard_links"), (json!("allow"), json!("default")));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 8);
+    assert_eq!(config["settings"].as_object().unwrap().len(), 9);
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 

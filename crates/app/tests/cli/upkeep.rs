@@ -117,16 +117,74 @@ fn gc_removes_nothing_beside_a_log_it_cannot_read() {
     assert!(old.exists());
 }
 
+/// A process id that no system gives.
+const GONE: u32 = 999_999_999;
+
 #[test]
-fn gc_removes_stale_temporary_files() {
+fn gc_removes_temporary_files_of_processes_that_are_gone() {
     let ws = held();
-    for (name, seconds) in [("1-0.tmp", 3700), ("1-1.tmp", 60)] {
-        ws.put(&format!(".readproof/tmp/{name}"), "half");
-        age(&ws.path(&format!(".readproof/tmp/{name}")), seconds);
+    let (running, link) = (std::process::id(), format!("sub/.readproof-{GONE}-7.tmp"));
+    let put = |name: &str, seconds| {
+        ws.put(name, "half");
+        age(&ws.path(name), seconds);
+        name.to_owned()
+    };
+    let goes = [
+        put(&format!(".readproof/log/s.log.draft-{GONE}-0"), 3700),
+        put(&format!(".readproof/tmp/{GONE}-0.tmp"), 3700),
+        put(&format!(".readproof-{GONE}-0.tmp"), 3700),
+        put(&format!("sub/deep/.readproof-{GONE}-12.tmp"), 3700),
+    ];
+    let mut stays = vec![
+        put(&format!(".readproof/tmp/{GONE}-1.tmp"), 60),
+        put(&format!(".readproof/tmp/{running}-0.tmp"), 3700),
+        put(".readproof/tmp/note.tmp", 3700),
+        put(&format!("sub/.readproof-{GONE}-1.tmp"), 60),
+        put(&format!("sub/.readproof-{running}-0.tmp"), 3700),
+        put(&format!("sub/x.readproof-{GONE}-0.tmp"), 3700),
+        put(&format!("sub/.readproof-{GONE}-0.tmp.txt"), 3700),
+        put(&format!("sub/.readproof/tmp/{GONE}-0.tmp"), 3700),
+        put(&format!("sub/.readproof-{GONE}-9.tmp/x"), 3700),
+        put("precious.txt", 3700),
+    ];
+    ws.link(&link, "../precious.txt");
+    stays.push(link);
+    ws.link("loop", ".");
+    if ws.is_root() {
+        stays.push(put(&format!("sub/.readproof-{GONE}-3.tmp"), 3700));
+        std::os::unix::fs::chown(ws.path(&stays[stays.len() - 1]), Some(12345), None).unwrap();
     }
+    let dry = ws.run("gc --dry-run --json").json();
+    let mut named: Vec<&str> = goes.iter().map(String::as_str).collect();
+    named.sort_unstable();
+    assert_eq!(dry["planned"]["temporary_files"], serde_json::json!(named));
+    finds(&ws, "leftovers", "warning", &["4 temporary files of processes that are gone", &goes[2], &goes[3]]);
     let text = ws.run("gc").text();
-    assert!(text.starts_with("removed 0 objects (0 B) and 1 temporary file;"), "{text}");
-    assert_eq!(names_in(&ws.path(".readproof/tmp")), ["1-1.tmp"]);
+    assert!(text.starts_with("removed 0 objects (0 B) and 4 temporary files;"), "{text}");
+    for name in &goes {
+        assert!(!ws.path(name).exists(), "{name}");
+    }
+    for name in &stays {
+        assert!(fs::symlink_metadata(ws.path(name)).is_ok(), "{name}");
+    }
+    finds(&ws, "leftovers", "ok", &["none"]);
+}
+
+#[test]
+fn gc_says_which_folders_it_could_not_look_into() {
+    let ws = held();
+    if ws.is_root() {
+        // Permissions do not stop root, but depth does.
+        fs::create_dir_all(ws.path(&"d/".repeat(120))).unwrap();
+    } else {
+        ws.put("closed/x", "");
+        ws.chmod("closed", 0o000);
+    }
+    assert!(ws.run("gc").text().contains("not all folders could be looked into"));
+    finds(&ws, "leftovers", "warning", &["not all folders could be looked into"]);
+    if !ws.is_root() {
+        ws.chmod("closed", 0o700);
+    }
 }
 
 #[test]
@@ -210,8 +268,9 @@ fn the_doctor_warns_of_what_costs_nothing_yet() {
     finds(&ws, "git", "warning", &["missing or changed"]);
     ws.read("a.txt");
     finds(&ws, "git", "ok", &[]);
-    ws.put(".readproof/tmp/9-0.tmp", "half");
-    age(&ws.path(".readproof/tmp/9-0.tmp"), 3700);
+    let left = format!(".readproof/tmp/{GONE}-0.tmp");
+    ws.put(&left, "half");
+    age(&ws.path(&left), 3700);
     ws.put(".readproof/log/s.log.retired-1", "");
     finds(&ws, "leftovers", "warning", &["1 temporary files", "s.log.retired-1"]);
 }

@@ -157,10 +157,10 @@ impl Objects<'_> {
     }
 }
 
-/// The texts another tool stored in a folder under the same names. Only read; each is verified against its name, so it does
-/// not matter who wrote them.
+/// The texts another tool stored in a folder under the same names. None is added; each is verified against its name, so it
+/// does not matter who wrote them.
 #[derive(Debug)]
-pub struct StoredTexts(OwnedFd);
+pub struct StoredTexts(pub(crate) OwnedFd);
 
 impl StoredTexts {
     /// The folder `under` beneath a root, never through a link; `None` when there is no such folder.

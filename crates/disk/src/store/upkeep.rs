@@ -1,5 +1,5 @@
-//! What looking after a store needs: how old its files are, removing them, what was left behind or put aside, and the
-//! room there is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
+//! What looking after a store needs: how old its texts are, removing them, which logs were put aside, and the room there
+//! is. Removing is one unlink, so whoever has a file open keeps it; never looks into a log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use rustix::{
 use super::packs::Packs;
 use super::{
     IGNORE_ALL, READ_FLAGS, STORE_NAME, Store, StoreError, names,
-    objects::{object_hash, object_name},
+    objects::{StoredTexts, object_hash, object_name},
     open_folder,
 };
 use crate::{bytes::read_at, log::SessionName, root::Root, snapshot::FileKind};
@@ -29,17 +29,6 @@ use crate::{bytes::read_at, log::SessionName, root::Root, snapshot::FileKind};
 pub struct Stored {
     /// The hash in its name.
     pub hash: ContentHash,
-    /// Its length.
-    pub bytes: u64,
-    /// When it was written, in milliseconds since 1970.
-    pub modified: u64,
-}
-
-/// A file that a crash or a failure left behind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
-    /// Its name in its folder.
-    pub name: String,
     /// Its length.
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
@@ -82,12 +71,8 @@ impl Store {
     /// Everything stored, sorted by hash; nothing is read.
     #[must_use]
     pub fn stored(&self) -> Vec<Stored> {
-        let named = |file: Leftover| {
-            let Leftover { name, bytes, modified } = file;
-            Some(Stored { hash: object_hash(&name)?, bytes, modified })
-        };
         let mut all: BTreeMap<ContentHash, Stored> = BTreeMap::new();
-        let apart = files(self.objects_folder()).into_iter().filter_map(named);
+        let apart = stored_in(self.objects_folder());
         for stored in self.packs().all(self.objects_folder()).into_iter().chain(apart) {
             // In both: it goes by the younger.
             let known = all.entry(stored.hash).or_insert(stored);
@@ -104,12 +89,6 @@ impl Store {
 
     fn packs(&self) -> MutexGuard<'_, Packs> {
         self.packs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Temporary files, those of running processes included.
-    #[must_use]
-    pub fn temporary(&self) -> Vec<Leftover> {
-        files(self.tmp_folder())
     }
 
     /// Logs that were put aside because they missed something, by session and number.
@@ -132,22 +111,15 @@ impl Store {
             Err(error) => failed.push(StoreError::from_io(&format!("{STORE_NAME}/objects"), error)),
         }
         for hash in hashes {
-            match remove(self.objects_folder(), &object_name(*hash), "objects") {
+            let name = object_name(*hash);
+            match remove(self.objects_folder(), &name) {
                 Ok(Removed::Done) => drop(gone.insert(*hash)),
                 // In a pack, or another was faster.
                 Ok(Removed::Before) => {}
-                Err(error) => failed.push(error),
+                Err(errno) => failed.push(StoreError::from_io(&format!("{STORE_NAME}/objects/{name}"), errno.into())),
             }
         }
         (gone, failed)
-    }
-
-    /// Removes a temporary file by the name [`Store::temporary`] gave it.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the system does not let it.
-    pub fn remove_temporary(&self, leftover: &Leftover) -> Result<Removed, StoreError> {
-        remove(self.tmp_folder(), &leftover.name, "tmp")
     }
 
     /// Why nothing can be kept in it, as far as the system says without trying: read-only, or permissions.
@@ -170,6 +142,23 @@ impl Store {
     }
 }
 
+impl StoredTexts {
+    /// Everything stored, sorted by hash; nothing is read.
+    #[must_use]
+    pub fn stored(&self) -> Vec<Stored> {
+        stored_in(self.0.as_fd())
+    }
+
+    /// Removes a stored text, as [`Store::remove_objects`] does.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the system does not let it.
+    pub fn remove(&self, hash: ContentHash) -> Result<Removed, StoreError> {
+        let name = object_name(hash);
+        remove(self.0.as_fd(), &name).map_err(|errno| StoreError::from_io(&name, errno.into()))
+    }
+}
+
 impl Root {
     /// The bytes this user can still write where the store lies, or would lie; `None` when the system does not say.
     #[must_use]
@@ -186,22 +175,21 @@ pub fn is_folder(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// The regular files in a folder of the store, sorted by name.
-fn files(folder: BorrowedFd<'_>) -> Vec<Leftover> {
+fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
     let look = |name: String| {
+        let hash = object_hash(&name)?;
         let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
-        let modified = seconds.saturating_mul(1000);
+        let modified = u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000);
         let bytes = u64::try_from(stat.st_size).ok()?;
-        FileKind::of(stat.st_mode).is_none().then_some(Leftover { name, bytes, modified })
+        FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified })
     };
     names(folder).into_iter().filter_map(look).collect()
 }
 
-fn remove(folder: BorrowedFd<'_>, name: &str, part: &str) -> Result<Removed, StoreError> {
+fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) => Ok(Removed::Done),
         Err(Errno::NOENT) => Ok(Removed::Before),
-        Err(errno) => Err(StoreError::from_io(&format!("{STORE_NAME}/{part}/{name}"), errno.into())),
+        Err(errno) => Err(errno),
     }
 }

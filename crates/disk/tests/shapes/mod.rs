@@ -6,7 +6,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 use readproof_core::path::{Bearings, candidates};
 use readproof_disk::{
-    HardLinks, LocateError, ReplaceError, Root, STANDARD_PATTERNS, Sensitive, SnapshotError, SnapshotRules,
+    Expected, HardLinks, LocateError, ReplaceError, Root, STANDARD_PATTERNS, Sensitive, SnapshotError, SnapshotRules,
 };
 
 const RULES: SnapshotRules = SnapshotRules { max_bytes: 1000, hard_links: HardLinks::Allow };
@@ -137,7 +137,10 @@ fn swapped_after_it_was_located(root: &Root, top: &Path) {
     symlink(top.join("outside"), ws.join("swap")).unwrap();
     assert!(matches!(root.snapshot(&in_folder, &RULES), Err(SnapshotError::LinkOut { .. })));
     for file in [&in_folder, &new] {
-        assert!(matches!(root.replace(file, "x", HardLinks::Allow), Err(ReplaceError::LinkOut { .. })));
+        assert!(matches!(
+            root.replace(file, "x", Expected::Anything, HardLinks::Allow),
+            Err(ReplaceError::LinkOut { .. })
+        ));
     }
 
     fs::write(ws.join("plain"), "harmless").unwrap();
@@ -146,7 +149,7 @@ fn swapped_after_it_was_located(root: &Root, top: &Path) {
         fs::remove_file(ws.join("plain")).unwrap();
         symlink(target, ws.join("plain")).unwrap();
         assert!(root.snapshot(&plain, &RULES).is_err(), "{target}");
-        assert!(root.replace(&plain, "x", HardLinks::Allow).is_err(), "{target}");
+        assert!(root.replace(&plain, "x", Expected::Anything, HardLinks::Allow).is_err(), "{target}");
         assert_eq!(root.file_id(&plain), None);
         assert!(root.names_of(root.file_id(&at("in.txt")).unwrap(), [plain.key().clone()].into_iter()).is_empty());
     }

@@ -6,7 +6,7 @@ use readproof_core::{
     scope::Lines,
     text::ContentHash,
 };
-use std::{borrow::Cow, str::FromStr};
+use std::{borrow::Cow, collections::BTreeSet, str::FromStr};
 
 use super::{
     block::Block,
@@ -122,4 +122,34 @@ pub(super) fn invalidation(data: &str) -> Option<InvalidationV1> {
         scope_key: scope.as_deref(),
         at: number(at)?,
     })
+}
+
+/// The digits of a SHA-256.
+const DIGITS: usize = 64;
+
+/// Adds every SHA-256 that is spelled out in these bytes, understood or not: which texts a session may need as a base.
+pub fn hashes(bytes: &[u8], into: &mut BTreeSet<ContentHash>) {
+    for run in bytes.split(|byte| !byte.is_ascii_hexdigit()) {
+        if run.len() == DIGITS {
+            let digits = str::from_utf8(run).map(str::to_ascii_lowercase).unwrap_or_default();
+            into.extend(ContentHash::parse(&digits));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_hashes_wherever_they_stand() {
+        let (one, other) = (ContentHash::of(b"1"), ContentHash::of(b"2"));
+        let text =
+            format!("{{\"servedHash\":\"{one}\",no json sha256-{}.txt {one}0 {}", other, &other.to_string()[1..]);
+        let mut found = BTreeSet::new();
+        hashes(text.as_bytes(), &mut found);
+        assert_eq!(found, [one, other].into());
+        hashes(ContentHash::of(b"3").to_string().to_uppercase().as_bytes(), &mut found);
+        assert_eq!(found.len(), 3);
+    }
 }

@@ -7,10 +7,14 @@ use readproof_core::{
     knowledge::{Knowledge, Place},
     limits::Answers,
     path::{Bearings, PathKey},
+    text::ContentHash,
 };
+
+use std::collections::BTreeSet;
 
 use super::{
     Source,
+    call::Tool,
     fact::{At, Fact, Unread},
     history::Judge,
     id::{Ids, Index},
@@ -239,6 +243,25 @@ impl Transcript {
         // Most often it is the last one.
         let last = self.entries.last().filter(|last| last.id == number);
         last.map(|_| number_of(&self.entries)).or_else(|| self.by_id.find(number, |at| self.entries[at as usize].id))
+    }
+
+    /// The texts of own writes, whether or not they have a result yet, and those held where an edit has its result, on
+    /// whatever branch. Their hashes stand in no line.
+    pub fn written(&mut self, source: &dyn Source) -> BTreeSet<ContentHash> {
+        let mut hashes = BTreeSet::new();
+        for at in 0..number(self.entries.len()) {
+            self.read(at, source);
+            if let Some(Fact::Calls(calls)) = self.fact_of(at) {
+                hashes.extend(calls.iter().filter_map(|call| call.after(None, source)).map(|version| version.hash));
+            }
+            let changed = matches!(self.fact_of(at), Some(Fact::Result(outcome)) if outcome.tool != Tool::Read);
+            if changed {
+                let known = self.known_at(Some(EntryRef(at)), source);
+                let held = known.files().flat_map(|(path, knowledge)| knowledge.of(path));
+                hashes.extend(held.map(|held| held.version().hash));
+            }
+        }
+        hashes
     }
 
     pub(super) fn entry(&self, at: u32) -> Option<&Entry> {
