@@ -60,12 +60,12 @@ fn asked(arguments: &[String]) -> Result<Asked, Failure> {
     Ok(asked)
 }
 
-/// Starts and words come from the driver, what is found stays under `target/fuzz/`.
+/// Starts and words come from the driver, what is found stays under `target/fuzzed/`.
 fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let Asked { targets, inputs, seed } = asked(arguments)?;
     let host = host(root)?;
     for target in &targets {
-        let folder = format!("target/fuzz/coverage/{target}");
+        let folder = format!("target/fuzzed/coverage/{target}");
         finished(driver(root).args([target, "--starts", &folder]))?;
         // Cargo looks for the file from where it starts, libFuzzer for the folders from where it runs.
         let mut command = process::cargo(root);
@@ -81,7 +81,7 @@ fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
         ]);
         command.args(["--target-dir", "target/coverage", "--", &folder]);
         command.args([format!("-dict={folder}.dict"), format!("-runs={inputs}"), format!("-seed={seed}")]);
-        command.args(["-max_len=4096".to_owned(), format!("-artifact_prefix=target/fuzz/{target}-")]);
+        command.args(["-max_len=4096".to_owned(), format!("-artifact_prefix=target/fuzzed/{target}-")]);
         let run = finished(command.env("RUSTFLAGS", COUNTED).env("FUZZ_TARGET", target));
         run.map_err(|failure| Failure {
             message: format!("{}; repeat with `cargo xtask fuzz {target} --input FILE`", failure.message),

@@ -56,7 +56,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         inputs: 1_000_000,
         seed: 1,
         input: None,
-        out: PathBuf::from("target/fuzz"),
+        out: PathBuf::from("target/fuzzed"),
         starts: None,
     };
     while let Some(word) = words.next() {
