@@ -94,8 +94,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "fuzz",
-        arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE]",
-        about: "inputs of any kind for every parser, in release with every check on; all arguments are passed on",
+        arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE] [--coverage]",
+        about: "inputs of any kind for every parser, in release with every check on; --coverage TARGET: by libFuzzer",
         run: fuzz::run,
     },
     Command {

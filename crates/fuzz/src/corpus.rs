@@ -6,6 +6,12 @@ use std::{
 };
 
 use readproof_core::text::ContentHash;
+use readproof_testkit::op::Random;
+
+use crate::targets::Target;
+
+/// How many inputs are generated for another program to start from.
+const STARTS: usize = 400;
 
 /// Where the inputs of a target are kept.
 #[must_use]
@@ -38,4 +44,20 @@ pub fn save(folder: &Path, target: &str, input: &[u8]) -> io::Result<PathBuf> {
     let path = folder.join(format!("{target}-{}", &hash[..12]));
     fs::write(&path, input)?;
     Ok(path)
+}
+
+/// Writes the kept inputs of a target and some generated ones into `folder`, and its words as libFuzzer reads them into
+/// `folder.dict`.
+///
+/// # Errors
+/// When something cannot be read or written.
+pub fn write_starts(target: &Target, folder: &Path, seed: u64) -> io::Result<()> {
+    let mut random = Random::new(seed);
+    let generated = (0..STARTS).map(|_| (target.start)(&mut random));
+    for input in load(target.name)?.into_iter().chain(generated) {
+        save(folder, "start", &input)?;
+    }
+    let quoted = |word: &&str| word.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+    let words: String = target.words.iter().map(|word| format!("\"{}\"\n", quoted(word))).collect();
+    fs::write(folder.with_extension("dict"), words)
 }

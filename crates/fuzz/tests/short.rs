@@ -30,12 +30,12 @@ fn meta() {
 
 #[test]
 fn session() {
-    short("session", 20_000);
+    short("session", 10_000);
 }
 
 #[test]
 fn log() {
-    short("log", 20_000);
+    short("log", 10_000);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! `fuzz [TARGET…] [--inputs N] [--seed S] [--input FILE] [--out FOLDER]`: gives targets inputs by the million. Exit code 0:
-//! all held, and every target both accepted and refused some. 1: an input failed or hung, or a target saw one side only.
+//! `fuzz [TARGET…] [--inputs N] [--seed S] [--input FILE] [--out FOLDER] [--starts FOLDER]`: gives targets inputs by the
+//! million; `--starts` only writes what a target starts from. Exit code 0: all held, and every target both accepted and refused some. 1: an input failed or hung, or a target saw one side only.
 //! 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
@@ -27,28 +27,38 @@ struct Args {
     seed: u64,
     input: Option<PathBuf>,
     out: PathBuf,
+    starts: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: fuzz [TARGET…] [--inputs N] [--seed S] [--input FILE] [--out FOLDER]");
+            eprintln!(
+                "{message}\nusage: fuzz [TARGET…] [--inputs N] [--seed S] [--input FILE] [--out FOLDER] [--starts FOLDER]"
+            );
             for target in TARGETS {
                 eprintln!("  {:8} accepted when {}", target.name, target.accepts);
             }
             return ExitCode::from(2);
         }
     };
-    match &args.input {
-        Some(file) => repeat(&args.targets, file),
-        None => all(&args),
+    match (&args.input, &args.starts, args.targets.as_slice()) {
+        (Some(file), _, [target]) => repeat(target, file),
+        (_, Some(folder), [target]) => starts(target, folder, args.seed),
+        _ => all(&args),
     }
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args =
-        Args { targets: Vec::new(), inputs: 1_000_000, seed: 1, input: None, out: PathBuf::from("target/fuzz") };
+    let mut args = Args {
+        targets: Vec::new(),
+        inputs: 1_000_000,
+        seed: 1,
+        input: None,
+        out: PathBuf::from("target/fuzzed"),
+        starts: None,
+    };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
         let number = |text: String| text.replace('_', "").parse().map_err(|_| format!("{text} is no number"));
@@ -56,12 +66,13 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--inputs" => args.inputs = number(value()?)?,
             "--seed" => args.seed = number(value()?)?,
             "--input" => args.input = Some(PathBuf::from(value()?)),
+            "--starts" => args.starts = Some(PathBuf::from(value()?)),
             "--out" => args.out = PathBuf::from(value()?),
             name => args.targets.push(targets::named(name).ok_or(format!("{name} is no target"))?),
         }
     }
-    if args.input.is_some() && args.targets.len() != 1 {
-        return Err("--input needs one target".to_owned());
+    if (args.input.is_some() || args.starts.is_some()) && args.targets.len() != 1 {
+        return Err("--input and --starts need one target".to_owned());
     }
     if args.targets.is_empty() {
         args.targets = TARGETS.to_vec();
@@ -70,8 +81,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
 }
 
 /// One input, with the panic as it comes.
-fn repeat(targets: &[Target], file: &Path) -> ExitCode {
-    let (Some(target), Ok(input)) = (targets.first(), fs::read(file)) else {
+fn repeat(target: &Target, file: &Path) -> ExitCode {
+    let Ok(input) = fs::read(file) else {
         eprintln!("{} cannot be read", file.display());
         return ExitCode::from(2);
     };
@@ -88,6 +99,17 @@ fn repeat(targets: &[Target], file: &Path) -> ExitCode {
         Err(message) => {
             println!("{}: {message}\n{}", target.name, input.escape_ascii());
             ExitCode::from(1)
+        }
+    }
+}
+
+/// Kept inputs, generated ones and the words of the format, for another program to start from.
+fn starts(target: &Target, folder: &Path, seed: u64) -> ExitCode {
+    match corpus::write_starts(target, folder, seed) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{} cannot be written: {error}", folder.display());
+            ExitCode::from(2)
         }
     }
 }

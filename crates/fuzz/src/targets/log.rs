@@ -9,7 +9,7 @@ use readproof_core::{
     text::{ContentHash, Version},
 };
 use readproof_disk::{Create, LogError, Payload, SessionLog};
-use readproof_hosts::own::{EntryId, Past, Record, Session, SessionError, Transcript};
+use readproof_hosts::own::{Block, EntryId, Past, Record, Session, SessionError, Sha, Transcript};
 use readproof_testkit::op::Random;
 
 use super::{
@@ -209,6 +209,7 @@ fn understood(payloads: &[String]) -> (u64, Transcript) {
         let Some(record) = Record::parse(text) else { continue };
         kind |= 1 << sort(&record);
         read_back(&record);
+        read_back(&filled(record.clone(), line));
         transcript.push(line, record);
     }
     let newest = payloads.len() as u64;
@@ -260,6 +261,37 @@ fn read_back(record: &Record) {
     if !matches!(record, Record::Unknown { .. }) {
         assert_eq!(format!("{again:?}"), format!("{record:?}"));
     }
+}
+
+/// The record with every field that may be left out: what is printed must not depend on what happened to be read.
+fn filled(mut record: Record, number: u64) -> Record {
+    let small = u32::try_from(number).unwrap_or(u32::MAX);
+    let sha = Sha(ContentHash::of(&number.to_le_bytes()));
+    match &mut record {
+        Record::Open { forked_from, .. } => *forked_from = Some(("f".to_owned(), Some(number))),
+        Record::Answer { parent, answer } => {
+            (*parent, answer.offset, answer.limit, answer.for_program) = (Some(number), Some(number), Some(1), true);
+            (answer.hash, answer.base, answer.block) = (Some(sha), Some(sha), Some(Block { sha, bytes: number }));
+            (answer.lines, answer.part) = (Some((1, small)), Some(small));
+        }
+        Record::Change { parent, changed } => {
+            *parent = Some(number);
+            (changed.before, changed.after, changed.hunk) = (Some((sha, small)), Some((sha, 1)), Some((1, small, 2)));
+        }
+        Record::Compact { parent, summary, .. } => {
+            (*parent, *summary) = (Some(number), Some("\u{18}\n\"\u{e9}".to_owned()));
+        }
+        Record::ContextEdit { parent, block, .. } => {
+            (*parent, *block) = (Some(number), Some(Block { sha, bytes: number }));
+        }
+        Record::Begun { parent, .. }
+        | Record::Delivered { parent, .. }
+        | Record::Refresh { parent, .. }
+        | Record::Unknown { parent, .. }
+        | Record::Switch { to: parent, .. } => *parent = Some(number),
+        Record::Distrust { .. } => {}
+    }
+    record
 }
 
 /// A session over the same log knows the same, and so does one made from its branch.

@@ -33,6 +33,14 @@ struct Writer<'r> {
     calls: usize,
 }
 
+/// pi writes the kind first, of an entry and of a block, which is what the fast ways look for.
+fn as_pi_does(spelt: &str, kind: &str) -> String {
+    let kind = format!("\"type\":\"{kind}\"");
+    let entry = spelt.replacen(&format!(",{kind}"), "", 1).replacen('{', &format!("{{{kind},"), 1);
+    let block = entry.replacen("[{\"text\":", "[{\"type\":\"text\",\"text\":", 1);
+    if block == entry { entry } else { block.replacen(",\"type\":\"text\"}]", "}]", 1) }
+}
+
 /// A file of a few entries.
 pub(super) fn conversation(random: &mut Random) -> String {
     let mut lines = Vec::new();
@@ -88,11 +96,8 @@ impl Writer<'_> {
         if let (Some(entry), Value::Object(more)) = (entry.as_object_mut(), more) {
             entry.extend(more);
         }
-        // pi writes the kind first, which is what the fast way looks for.
         let spelt = entry.to_string();
-        let kind = format!("\"type\":\"{kind}\"");
-        let first = spelt.replacen(&format!(",{kind}"), "", 1).replacen('{', &format!("{{{kind},"), 1);
-        self.lines.push(if self.random.below(4) == 0 { spelt } else { first });
+        self.lines.push(if self.random.below(4) == 0 { spelt } else { as_pi_does(&spelt, kind) });
         self.ids.push(id.clone());
         self.leaf = Some(id.clone());
         id

@@ -74,7 +74,12 @@ fn text(random: &mut Random) -> Text {
 
 fn answer(path: &str, huge: Option<u32>, random: &mut Random) -> Answered {
     let (now, before, path) = (text(random), text(random), PathKey::new(path));
-    let limits = Limits { answer_lines: if random.below(4) == 0 { 2 } else { 2000 }, ..Limits::default() };
+    let mut limits = Limits::default();
+    match random.below(8) {
+        0 | 1 => limits.answer_lines = 2,
+        2 => limits.answer_bytes = 1,
+        _ => {}
+    }
     let asked = if random.below(3) == 0 { (Some(1), Some(1 + random.bits() % 3)) } else { (None, None) };
     let ask = Ask::new(&now, asked.0, asked.1, &limits);
     let ask = ask.unwrap_or_else(|error| panic!("line 1 can always be asked for: {error}"));
