@@ -381,7 +381,7 @@ pub fn read_only(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Brok
         for worker in all(round, &sessions, None)? {
             round.finish(worker)?;
         }
-        round.remount("remount,ro")?;
+        round.remount("remount,bind,ro")?;
         let others: Vec<SessionName> =
             (0..plan.workers).map(|_| round.next_session()).collect::<Result<_, Broken>>()?;
         for worker in all(round, &others, Some("0"))? {
@@ -395,7 +395,7 @@ pub fn read_only(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Brok
         // These go on in sessions that hold something, and the disk becomes writable under them.
         let running = all(round, &sessions, Some("0"))?;
         round.wait(40);
-        round.remount("remount,rw")?;
+        round.remount("remount,bind,rw")?;
         for worker in running {
             round.finish(worker)?;
         }

@@ -242,7 +242,7 @@ fn the_log_can_grow_no_more() {
 }
 
 /// A command in which `script` runs with mounts of its own, or none where the system does not permit that.
-fn with_mounts(ws: &Workspace, script: &str) -> Option<Command> {
+pub(crate) fn with_mounts(ws: &Workspace, script: &str) -> Option<Command> {
     let unshared = |script: &str| {
         let mut command = ws.command("unshare");
         command.args(["-rm", "sh", "-ec", script, "sh", READPROOF]);

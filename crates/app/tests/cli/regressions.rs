@@ -2,7 +2,10 @@
 
 use std::fs;
 
-use crate::workspace::{READPROOF, Workspace, finish, numbered};
+use crate::{
+    faulty_store::with_mounts,
+    workspace::{Workspace, finish, numbered},
+};
 
 fn changed() -> String {
     numbered(40).replace("\n20\n", "\ntwenty\n")
@@ -109,7 +112,9 @@ fn status_of_a_read_only_store() {
     ws.read("a.txt");
     let script = "mount --bind .readproof .readproof; mount -o remount,ro,bind .readproof
         \"$1\" status --session s; \"$1\" session show --session s";
-    finish(ws.command("unshare").args(["-rm", "sh", "-ec", script, "sh", READPROOF])).text();
+    if let Some(mut command) = with_mounts(&ws, script) {
+        finish(&mut command).text();
+    }
 }
 
 #[test]
