@@ -96,7 +96,7 @@ impl Store {
     #[must_use]
     pub fn objects(&self) -> Objects<'_> {
         let (objects, tmp) = (self.objects.as_fd(), self.tmp.as_fd());
-        Objects { objects, tmp, temps: &self.temps, small_texts: self.small_texts, packs: &self.packs }
+        Objects { objects, tmp, prefix: "", temps: &self.temps, small_texts: self.small_texts, packs: &self.packs }
     }
 
     /// Stores small texts like this from now on.
@@ -205,6 +205,19 @@ fn private_folder(
         Err(Errno::NOENT) if missing == Missing::Leave => Ok(None),
         Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_folder(parent, name, shown)),
         Err(errno) => Err(fail(errno)),
+    }
+}
+
+/// Opens or makes a folder that other programs use too.
+fn shared_folder(parent: BorrowedFd<'_>, name: &str, shown: &str) -> Result<OwnedFd, StoreError> {
+    let fail = |errno: Errno| StoreError::from_io(shown, errno.into());
+    match rustix::fs::mkdirat(parent, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(errno) => return Err(fail(errno)),
+    }
+    match open_folder(parent, name) {
+        Err(Errno::NOTDIR | Errno::LOOP) => Err(not_a_folder(parent, name, shown)),
+        opened => opened.map_err(fail),
     }
 }
 

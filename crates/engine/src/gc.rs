@@ -16,7 +16,7 @@ use std::{
 
 use crate::{
     Engine, Error, PiFound, PiSources,
-    pi_session::{self, OBJECTS},
+    pi::{self, OBJECTS},
 };
 
 /// Temporary files older than this, in milliseconds, are nobody's any more: a write takes far less.
@@ -253,7 +253,7 @@ impl Needs {
 
     fn add_pi(&mut self, sources: &PiSources, root: &Root, lookup: &dyn Fn(ContentHash) -> Option<Text>) {
         for PiFound { file, unread } in sources.found(root) {
-            let needed = pi_session::needs(&file, lookup);
+            let needed = pi::needs(&file, lookup);
             let session = Needer::Pi(file);
             if let Some(why) = unread.or_else(|| needed.as_ref().err().map(ToString::to_string)) {
                 self.unread.push((session.clone(), why));

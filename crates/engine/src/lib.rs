@@ -1,15 +1,12 @@
 //! One file per thing a caller can ask. Synchronous; prints nothing, reads no environment; cancellation is a question
 //! asked between stages.
 
-mod context;
 mod doctor;
 mod edit;
 mod error;
 mod gc;
-mod pi_session;
-mod place;
+mod pi;
 mod read;
-mod record;
 mod refresh;
 mod replay;
 mod request;
@@ -19,7 +16,7 @@ mod status;
 pub use doctor::{Check, Health, Progress};
 pub use error::Error;
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
-pub use pi_session::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiView, pi_session};
+pub use pi::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiTalk, PiView, pi_session};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};

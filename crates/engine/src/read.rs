@@ -2,15 +2,23 @@
 //! names. The snapshot is the only read of the file: rendering, hashing and recording all borrow it. Anything uncertain
 //! ends in plain text with a reason.
 
+mod context;
+mod place;
+mod record;
+mod talk;
+
+pub(crate) use context::{Context, Held};
+pub(crate) use record::{Offer, Recorded};
+pub(crate) use talk::Talk;
+
 use readproof_core::{
     decide::{Ask, Choice, Reason, decide},
     render::render,
 };
 
-use crate::{
-    Answer, Cancelled, Engine, Error, Read,
-    record::{Offer, Recorded},
-};
+use crate::{Answer, Cancelled, Engine, Error, Read};
+use context::Fetched;
+use talk::Own;
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
@@ -23,8 +31,18 @@ impl Engine {
     /// # Errors
     /// [`Error`] says what failed and what to do; nothing was recorded as shown.
     pub fn read(&mut self, request: &Read, cancelled: Cancelled<'_>) -> Result<Answer, Error> {
+        self.read_in(&mut Own::default(), request, cancelled)
+    }
+
+    /// The same in whatever conversation.
+    pub(crate) fn read_in(
+        &mut self,
+        talk: &mut impl Talk,
+        request: &Read,
+        cancelled: Cancelled<'_>,
+    ) -> Result<Answer, Error> {
         // hosts: where in the conversation this is asked
-        let call = self.call(request);
+        talk.begin(self, request);
         // core: names worth trying → disk: the file inside the workspace
         let mut placed = self.place(&request.path, request.offset, request.limit)?;
         go_on(cancelled)?;
@@ -37,15 +55,16 @@ impl Engine {
         let ask = Ask::new(now, placed.offset, placed.limit, &limits)
             .map_err(|source| Error::Range { path: path.to_string(), source })?;
         // hosts: what may be relied on at all
-        let mut context = self.context(request, call, &placed.file, &snapshot);
+        let mut context = talk.context(self, request, &placed.file, &snapshot);
+        let key = talk.key(&placed.file);
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier
-            let held = self.held(&context, path);
+            let held = talk.held(self, &context, &key);
             // core: the base that allows → disk: its text, verified
             let choice =
-                if attempt < ATTEMPTS { held.choose(path, now, &ask) } else { Choice::None(Reason::BranchMoved) };
-            let fetched = self.fetch(choice);
+                if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };
+            let fetched = Fetched::of(choice, |hash| talk.load(self, hash));
             go_on(cancelled)?;
             // core: pure and total
             let decision = decide(now, path, &ask, fetched.base(), &limits);
@@ -53,7 +72,7 @@ impl Engine {
             go_on(cancelled)?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile
             let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, mark: held.mark };
-            match self.record(&mut context, &offer) {
+            match talk.record(self, &mut context, &offer) {
                 Recorded::Moved => {}
                 Recorded::Done { receipt } => {
                     let answer = offer.answer(context, receipt);

@@ -16,14 +16,15 @@ use rustix::{
 };
 
 use super::{
-    READ_FLAGS, STORE_NAME, SmallTexts, StoreError, open_folder,
+    IGNORE_ALL, Missing, READ_FLAGS, STORE_NAME, SmallTexts, StoreError, open_folder,
     packs::{Packs, SMALL},
+    private_folder, shared_folder,
 };
 use crate::{
     bytes::read_at,
     root::Root,
     snapshot::{FileKind, MOST_BYTES},
-    temp::{Placed, Temp},
+    temp::{IN_WORKSPACE, Placed, Temp},
 };
 
 /// The stored texts of one store.
@@ -31,6 +32,8 @@ use crate::{
 pub struct Objects<'s> {
     pub(super) objects: BorrowedFd<'s>,
     pub(super) tmp: BorrowedFd<'s>,
+    /// How the names of temporary files begin.
+    pub(super) prefix: &'static str,
     pub(super) temps: &'s AtomicU64,
     pub(super) small_texts: SmallTexts,
     pub(super) packs: &'s Mutex<Packs>,
@@ -142,7 +145,7 @@ impl Objects<'_> {
 
     /// Writes a temporary file, lets `finish` sync it, and gives it its name.
     fn write(&self, name: &str, text: &Text, there: There, finish: fn(&File) -> io::Result<()>) -> io::Result<Put> {
-        let temp = Temp::create(self.tmp, "", Mode::RUSR | Mode::WUSR, self.temps)?;
+        let temp = Temp::create(self.tmp, self.prefix, Mode::RUSR | Mode::WUSR, self.temps)?;
         temp.file().write_all(text.as_str().as_bytes())?;
         finish(temp.file())?;
         if there == There::Torn {
@@ -157,10 +160,15 @@ impl Objects<'_> {
     }
 }
 
-/// The texts another tool stored in a folder under the same names. None is added; each is verified against its name, so it
-/// does not matter who wrote them.
+/// Texts in a folder that another tool may have filled under the same names. Each is verified against its name, so it does
+/// not matter who wrote it.
 #[derive(Debug)]
-pub struct StoredTexts(pub(crate) OwnedFd);
+pub struct StoredTexts {
+    pub(super) folder: OwnedFd,
+    temps: AtomicU64,
+    /// There are none here.
+    packs: Mutex<Packs>,
+}
 
 impl StoredTexts {
     /// The folder `under` beneath a root, never through a link; `None` when there is no such folder.
@@ -171,14 +179,66 @@ impl StoredTexts {
         for name in rest {
             folder = open_folder(folder.as_fd(), name).ok()?;
         }
-        Some(Self(folder))
+        Some(Self::of(folder))
+    }
+
+    /// The same, and whatever of it is missing is made: the first folder as any other, what is beneath it private and
+    /// ignored by git.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be made, or others can use it.
+    pub fn make(root: &Root, under: &[&str]) -> Result<Self, StoreError> {
+        let mut folder = root.dir.as_fd().try_clone_to_owned().map_err(|error| failed_at(under, error))?;
+        for (depth, name) in under.iter().enumerate() {
+            let shown = under[..=depth].join("/");
+            folder = if depth == 0 {
+                shared_folder(folder.as_fd(), name, &shown)?
+            } else {
+                let made = private_folder(folder.as_fd(), name, &shown, Missing::Make)?;
+                made.ok_or(StoreError::Gone { name: shown })?
+            };
+            if depth == 1 {
+                let ignore = Self::of(folder.try_clone().map_err(|error| failed_at(under, error))?);
+                ignore.ignore_all().map_err(|error| failed_at(under, error))?;
+            }
+        }
+        Ok(Self::of(folder))
+    }
+
+    fn of(folder: OwnedFd) -> Self {
+        Self { folder, temps: AtomicU64::new(0), packs: Mutex::default() }
+    }
+
+    fn ignore_all(&self) -> io::Result<()> {
+        match rustix::fs::statat(&self.folder, ".gitignore", AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => return Ok(()),
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let temp = Temp::create(self.folder.as_fd(), IN_WORKSPACE, Mode::RUSR | Mode::WUSR, &self.temps)?;
+        temp.file().write_all(IGNORE_ALL.as_bytes())?;
+        temp.place(&self.folder, ".gitignore").map(drop)
     }
 
     /// The text of that hash, verified.
     #[must_use]
     pub fn load(&self, hash: ContentHash) -> Loaded {
-        load_from(self.0.as_fd(), hash)
+        load_from(self.folder.as_fd(), hash)
     }
+
+    /// Stores a text, as [`Objects::put`] does.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it cannot be written; nothing is left behind.
+    pub fn put(&self, text: &Text) -> Result<Put, StoreError> {
+        let (folder, temps) = (self.folder.as_fd(), &self.temps);
+        let small_texts = SmallTexts::Apart;
+        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs }.put(text)
+    }
+}
+
+fn failed_at(under: &[&str], error: io::Error) -> StoreError {
+    StoreError::from_io(&under.join("/"), error)
 }
 
 fn load_from(folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {

@@ -146,7 +146,7 @@ impl StoredTexts {
     /// Everything stored, sorted by hash; nothing is read.
     #[must_use]
     pub fn stored(&self) -> Vec<Stored> {
-        stored_in(self.0.as_fd())
+        stored_in(self.folder.as_fd())
     }
 
     /// Removes a stored text, as [`Store::remove_objects`] does.
@@ -155,7 +155,7 @@ impl StoredTexts {
     /// [`StoreError`] when the system does not let it.
     pub fn remove(&self, hash: ContentHash) -> Result<Removed, StoreError> {
         let name = object_name(hash);
-        remove(self.0.as_fd(), &name).map_err(|errno| StoreError::from_io(&name, errno.into()))
+        remove(self.folder.as_fd(), &name).map_err(|errno| StoreError::from_io(&name, errno.into()))
     }
 }
 

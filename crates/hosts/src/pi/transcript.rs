@@ -151,6 +151,12 @@ impl Transcript {
         }
     }
 
+    /// An empty tree like this one was.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Self::new(self.answers, self.home.clone())
+    }
+
     /// Takes in whole lines that were appended to the session's file. Never fails: a line that cannot be used is counted
     /// and skipped. A line that matters is looked at again, through [`Source::appended`], once it must be.
     pub fn append(&mut self, bytes: &[u8]) {

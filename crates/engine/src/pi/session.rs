@@ -23,7 +23,7 @@ use crate::Error;
 pub(crate) const OBJECTS: [&str; 3] = [".pi", "readcache", "objects"];
 
 /// The largest session file that is read.
-const MOST: u64 = 1 << 30;
+pub(super) const MOST: u64 = 1 << 30;
 
 /// Which session file, and where in it.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store};
+use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store, StoreError};
 use readproof_hosts::own::{Call, Mark, Session};
 
 use crate::{Audience, Engine, Error, Freshness, Read};
@@ -26,6 +26,26 @@ pub(crate) struct Context {
     pub(crate) plain: Option<Reason>,
 }
 
+impl Context {
+    /// What the request and the file allow, whatever the conversation.
+    pub(crate) fn of(engine: &Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Self {
+        let sensitive = engine.sensitive.is_sensitive_read(&engine.root, file, read);
+        let plain = match (sensitive, request.audience, request.freshness) {
+            (true, _, _) => Some(Reason::Sensitive),
+            (_, Audience::Program, _) => Some(Reason::ForProgram),
+            (_, _, Freshness::Fresh) => Some(Reason::Fresh),
+            (false, Audience::Model, Freshness::Known) => None,
+        };
+        Self { session: None, call: Call::default(), notices: Vec::new(), store_text: !sensitive, plain }
+    }
+
+    /// Says that a text could not be stored.
+    pub(crate) fn not_stored(&mut self, error: &StoreError) {
+        let what = "this text was not stored, so a later change is sent as plain text";
+        self.notices.push(format!("{what}: {error}"));
+    }
+}
+
 /// What is held at the moment of the decision.
 pub(crate) struct Held {
     pub(crate) mark: Option<Mark>,
@@ -35,6 +55,11 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// What is held where the call was made, which is where the conversation stands.
+    pub(crate) fn at(knowledge: Result<Knowledge, Reason>, answers: Answers) -> Self {
+        Self { mark: None, knowledge: knowledge.map(|held| (held.clone(), held)), answers }
+    }
+
     /// The base that what is held allows.
     pub(crate) fn choose(&self, path: &PathKey, now: &Text, ask: &Ask) -> Choice {
         match &self.knowledge {
@@ -58,6 +83,18 @@ pub(crate) enum Fetched {
 }
 
 impl Fetched {
+    /// Loads the chosen base. Missing is data, not an error.
+    pub(crate) fn of(choice: Choice, load: impl FnOnce(ContentHash) -> Loaded) -> Self {
+        match choice {
+            Choice::None(reason) => Self::None(reason),
+            Choice::Same => Self::Same,
+            Choice::Other { hash, whole } => match load(hash) {
+                Loaded::Text(text) => Self::Text(text, whole),
+                Loaded::Missing | Loaded::Damaged => Self::Missing(hash),
+            },
+        }
+    }
+
     pub(crate) fn base(&self) -> Base<'_> {
         match self {
             Self::None(reason) => Base::None(*reason),
@@ -71,14 +108,7 @@ impl Fetched {
 impl Engine {
     /// Opens what the request needs. A store or log that cannot be used costs the knowledge, never the text.
     pub(crate) fn context(&mut self, request: &Read, call: Option<Call>, file: &FileRef, read: &Snapshot) -> Context {
-        let sensitive = self.sensitive.is_sensitive_read(&self.root, file, read);
-        let mut context = Context {
-            session: None,
-            call: call.unwrap_or_default(),
-            notices: Vec::new(),
-            store_text: !sensitive,
-            plain: None,
-        };
+        let mut context = Context { call: call.unwrap_or_default(), ..Context::of(self, request, file, read) };
         let Some(name) = &request.session else {
             context.plain = Some(Reason::NoTranscript);
             return context;
@@ -91,17 +121,8 @@ impl Engine {
                 context.session = Some(name.clone());
                 context.call = now;
             }
-            Err(error) => {
-                self.forget(&mut context, name, &error);
-                return context;
-            }
+            Err(error) => self.forget(&mut context, name, &error),
         }
-        context.plain = match (sensitive, request.audience, request.freshness) {
-            (true, _, _) => Some(Reason::Sensitive),
-            (_, Audience::Program, _) => Some(Reason::ForProgram),
-            (_, _, Freshness::Fresh) => Some(Reason::Fresh),
-            (false, Audience::Model, Freshness::Known) => None,
-        };
         context
     }
 
@@ -127,18 +148,6 @@ impl Engine {
             }
         };
         Held { mark, knowledge, answers }
-    }
-
-    /// Loads the chosen base. Missing is data, not an error.
-    pub(crate) fn fetch(&self, choice: Choice) -> Fetched {
-        match choice {
-            Choice::None(reason) => Fetched::None(reason),
-            Choice::Same => Fetched::Same,
-            Choice::Other { hash, whole } => match self.store.as_ref().map(|(store, _)| store.objects().load(hash)) {
-                Some(Loaded::Text(text)) => Fetched::Text(text, whole),
-                Some(Loaded::Missing | Loaded::Damaged) | None => Fetched::Missing(hash),
-            },
-        }
     }
 
     /// Where a call that is made now is made; `None` when the session is yet to be made, or to be mended.

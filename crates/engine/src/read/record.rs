@@ -8,7 +8,8 @@ use readproof_core::{
 use readproof_disk::{Create, SessionLog, SessionName, Snapshot};
 use readproof_hosts::own::{Answered, EntryId, Mark, SessionError};
 
-use crate::{Answer, Engine, Error, Receipt, context::Context, place::Placed};
+use super::{context::Context, place::Placed};
+use crate::{Answer, Engine, Error, Receipt};
 
 /// An answer about to be given.
 pub(crate) struct Offer<'a> {
@@ -55,8 +56,7 @@ impl Engine {
         if context.store_text
             && let Some(Err(error)) = self.store.as_ref().map(|(store, _)| store.objects().put(&offer.snapshot.text))
         {
-            let what = "this text was not stored, so a later change is sent as plain text";
-            context.notices.push(format!("{what}: {error}"));
+            context.not_stored(&error);
         }
         let asked = (offer.placed.offset, offer.placed.limit);
         let rules = (self.settings.answers, self.settings.limits);

@@ -1,0 +1,64 @@
+//! The conversation a read belongs to: what it proves, where its texts lie, and what becomes of an answer.
+
+use readproof_core::{path::PathKey, text::ContentHash};
+use readproof_disk::{FileRef, Loaded, Snapshot};
+use readproof_hosts::own::Call;
+
+use super::{
+    context::{Context, Held},
+    record::{Offer, Recorded},
+};
+use crate::{Engine, Read};
+
+/// One conversation, for the length of one read.
+pub(crate) trait Talk {
+    /// Notes where in the conversation this is asked, before anything is looked at.
+    fn begin(&mut self, engine: &mut Engine, request: &Read);
+
+    /// The name the conversation knows a file by.
+    fn key(&self, file: &FileRef) -> PathKey;
+
+    /// Opens what the request needs. What cannot be used costs the knowledge, never the text.
+    fn context(&mut self, engine: &mut Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Context;
+
+    /// What the model holds of a file.
+    fn held(&mut self, engine: &Engine, context: &Context, path: &PathKey) -> Held;
+
+    /// A stored text, verified.
+    fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded;
+
+    /// Stores the text and records the answer. What cannot be stored or recorded costs knowledge, never the answer.
+    fn record(&mut self, engine: &mut Engine, context: &mut Context, offer: &Offer<'_>) -> Recorded;
+}
+
+/// A session of our own, or none.
+#[derive(Default)]
+pub(super) struct Own {
+    call: Option<Call>,
+}
+
+impl Talk for Own {
+    fn begin(&mut self, engine: &mut Engine, request: &Read) {
+        self.call = engine.call(request);
+    }
+
+    fn key(&self, file: &FileRef) -> PathKey {
+        file.key().clone()
+    }
+
+    fn context(&mut self, engine: &mut Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Context {
+        engine.context(request, self.call, file, read)
+    }
+
+    fn held(&mut self, engine: &Engine, context: &Context, path: &PathKey) -> Held {
+        engine.held(context, path)
+    }
+
+    fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded {
+        engine.store.as_ref().map_or(Loaded::Missing, |(store, _)| store.objects().load(hash))
+    }
+
+    fn record(&mut self, engine: &mut Engine, context: &mut Context, offer: &Offer<'_>) -> Recorded {
+        engine.record(context, offer)
+    }
+}
