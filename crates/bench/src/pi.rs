@@ -1,6 +1,7 @@
 //! pi transcripts: opening one against skipping through its lines, a step on a long one against the same on a short one,
 //! and what an entry that is no read holds in memory.
 
+mod reads;
 mod sessions;
 
 use std::{hint::black_box, process::Command};
@@ -14,6 +15,7 @@ use crate::{
     cases::Case,
     harness::{Samples, Subject, Unit, measure},
 };
+use reads::{Leaf, Reads};
 use sessions::{Session, id};
 
 /// Opening at half the speed of skipping.
@@ -80,6 +82,20 @@ pub(crate) const CASES: &[Case] = &[
         bar: STEP_BAR,
         rounds: 4000,
         run: |rounds| measure(rounds, &mut Steps::new(Step::Move)?),
+    },
+    Case {
+        name: "pi-read",
+        about: "a file of 10 KB that the model holds is read in a pi session of 100,000 entries; floor: of 1,000 entries",
+        bar: STEP_BAR,
+        rounds: 2000,
+        run: |rounds| measure(rounds, &mut Reads::new(Leaf::Same)?),
+    },
+    Case {
+        name: "pi-read-moved",
+        about: "the same, one entry on each time",
+        bar: STEP_BAR,
+        rounds: 2000,
+        run: |rounds| measure(rounds, &mut Reads::new(Leaf::Moved)?),
     },
     Case {
         name: "pi-held",

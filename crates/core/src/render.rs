@@ -237,6 +237,13 @@ impl Shown<'_> {
         if self.mode == Mode::Diff { Scope::Full } else { self.window.scope }
     }
 
+    /// Whether call and answer together show where the file ends.
+    #[must_use]
+    pub fn shows_end(&self) -> bool {
+        // The marker for the same text names its number of lines.
+        self.window.end || self.mode == Mode::Diff || self.base == Some(self.version.hash)
+    }
+
     /// What it does to knowledge once it stands on a branch.
     #[must_use]
     pub fn event(&self, path: &PathKey) -> Event {
@@ -250,9 +257,7 @@ impl Shown<'_> {
                 part: self.window.part.map(|part| part.line),
             },
             (Mode::Unchanged | Mode::UnchangedRange, Some(base)) => {
-                // The marker for the same text names its number of lines.
-                let ends = base == version.hash || self.window.end;
-                Event::Same { path, base, version, scope: self.window.scope, ends }
+                Event::Same { path, base, version, scope: self.window.scope, ends: self.shows_end() }
             }
             (Mode::Diff, Some(base)) => Event::Diff { path, base, version },
             (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => Event::Void { path },

@@ -62,6 +62,8 @@ pub struct Answer {
     pub scope: Scope,
     /// The lines that a plain answer shows.
     pub lines: Option<Lines>,
+    /// Whether call and answer together show where the file ends.
+    pub end: bool,
     /// The line to go on with, where more was asked for than one answer holds.
     pub next: Option<u32>,
     /// Lines in the file.

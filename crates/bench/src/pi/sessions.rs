@@ -233,11 +233,22 @@ impl Session {
         self.entry("message", result);
     }
 
+    /// A read of any file, with our own record.
+    pub(crate) fn read_of(&mut self, path: &str, text: &str) {
+        self.call("read", &json!({ "path": path }));
+        let result = self.shown(path, text, Record::Ours);
+        self.entry("message", result);
+    }
+
     fn read_result(&self, number: u32, text: &str, record: Record) -> String {
+        self.shown(&format!("/w/f{number}"), text, record)
+    }
+
+    fn shown(&self, path: &str, text: &str, record: Record) -> String {
         let text = Text::new(text.to_owned());
         let (total, hash) = (total_lines(&text), text.hash().to_string());
         let mut meta = json!({
-            "v": 1, "pathKey": format!("/w/f{number}"), "scopeKey": "full", "servedHash": hash, "mode": "full",
+            "v": 1, "pathKey": path, "scopeKey": "full", "servedHash": hash, "mode": "full",
             "totalLines": total, "rangeStart": 1, "rangeEnd": total, "bytes": text.as_str().len(),
         });
         if record == Record::Ours {
@@ -301,6 +312,6 @@ fn assistant(content: &str) -> String {
 }
 
 /// Lines of code, about 50 bytes each.
-fn code(lines: u32) -> String {
+pub(crate) fn code(lines: u32) -> String {
     (0..lines).map(|n| format!("    let value_{n} = compute(\"name\", &table[{}])?;\n", n % 17)).collect()
 }

@@ -40,6 +40,7 @@ impl Offer<'_> {
             reason: shown.reason(),
             scope: shown.scope(),
             lines: shown.window().lines(),
+            end: shown.shows_end(),
             next: shown.window().next().filter(|_| shown.mode() != Mode::Diff),
             total_lines: shown.version().total,
             plain_bytes: shown.window().bytes() as u64,

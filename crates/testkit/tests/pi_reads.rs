@@ -1,0 +1,214 @@
+//! Reads that belong to a pi session: what stands on the branch of the leaf counts, and nothing else does.
+#![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+
+use readproof_core::{
+    decide::{Mode, Reason},
+    path::Bearings,
+    text::ContentHash,
+};
+use readproof_disk::Root;
+use readproof_engine::{Answer, Audience, Engine, Freshness, PiTalk, Read, Settings};
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use tempfile::TempDir;
+
+const OLD: &str = "one, where it begins\ntwo\nthree, and how it goes on\nfour, with a few words\nfive, and more of them\n\
+six, so that a diff\nseven, which has a head\neight, is shorter\nnine, than all of it\nten\neleven\ntwelve\n";
+
+/// A workspace, and pi as far as its session goes.
+struct Pi {
+    dir: TempDir,
+    engine: Engine,
+    talk: PiTalk,
+    lines: Vec<String>,
+    leaf: Option<String>,
+}
+
+impl Pi {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        fs::write(dir.path().join("f"), OLD).unwrap();
+        let cwd = root.path().display().to_string();
+        let bearings = Bearings { cwd: cwd.clone(), home: None };
+        let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+        let talk = PiTalk::new(&engine);
+        let mut pi = Self { dir, engine, talk, lines: Vec::new(), leaf: None };
+        pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": cwd }));
+        pi
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn send(&mut self, line: &Value) {
+        self.lines.push(line.to_string());
+        self.talk.push(line.to_string().as_bytes());
+    }
+
+    /// Appends an entry behind the leaf, which it becomes.
+    fn entry(&mut self, kind: &str, more: Value) -> String {
+        let id = format!("{:08x}", self.lines.len());
+        let mut line = json!({ "type": kind, "id": id, "parentId": self.leaf });
+        let Value::Object(more) = more else { panic!("fields") };
+        line.as_object_mut().unwrap().extend(more);
+        self.send(&line);
+        self.leaf = Some(id.clone());
+        id
+    }
+
+    /// An assistant message that calls a tool.
+    fn call(&mut self, tool: &str, arguments: &Value) -> String {
+        let id = format!("call_{}", self.lines.len());
+        let call = json!([{ "type": "toolCall", "id": id, "name": tool, "arguments": arguments }]);
+        self.entry("message", json!({ "message": { "role": "assistant", "content": call } }));
+        id
+    }
+
+    fn result(&mut self, tool: &str, call: &str, text: &str, details: &Value) -> String {
+        let message = json!({
+            "role": "toolResult", "toolCallId": call, "toolName": tool, "isError": false, "details": details,
+            "content": [{ "type": "text", "text": text }],
+        });
+        self.entry("message", json!({ "message": message }))
+    }
+
+    fn ask(&mut self, read: &Read) -> Answer {
+        self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read, &|| false).unwrap()
+    }
+
+    /// One turn: the call, our answer, and its result in the session.
+    fn read(&mut self, name: &str) -> Answer {
+        let call = self.call("read", &json!({ "path": name }));
+        let answer = self.ask(&Read { path: name.to_owned(), ..Read::default() });
+        self.result("read", &call, &answer.text, &details(&answer));
+        answer
+    }
+}
+
+fn details(answer: &Answer) -> Value {
+    let meta = answer.meta.as_ref().unwrap();
+    json!({ "readcache": {
+        "v": 1, "pathKey": meta.path_key, "scopeKey": meta.scope.to_string(), "servedHash": meta.served.to_string(),
+        "baseHash": meta.base.map(|base| base.to_string()), "mode": meta.mode.as_str(), "totalLines": meta.total_lines,
+        "rangeStart": meta.range_start, "rangeEnd": meta.range_end, "bytes": meta.bytes,
+        "textSha": ContentHash::of(answer.text.as_bytes()).to_string(), "textBytes": answer.text.len(),
+        "total": answer.total_lines, "end": answer.end,
+        "lines": answer.lines.map(|lines| [lines.first(), lines.last()]),
+    }})
+}
+
+#[test]
+fn a_file_is_read_again_after_a_change_and_after_a_compaction() {
+    let mut pi = Pi::new();
+    assert_eq!(pi.read("f").text, OLD);
+    assert_eq!(pi.read("f").text, "[readcache: unchanged, 12 lines]");
+    fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
+    let diff = pi.read("f");
+    assert_eq!(diff.mode, Mode::Diff, "{:?}", diff.reason);
+    assert!(diff.text.contains("\n-two\n+TWO\n"), "{}", diff.text);
+    let range = Read { path: "f".to_owned(), offset: Some(3), limit: Some(2), ..Read::default() };
+    assert_eq!(pi.ask(&range).text, "[readcache: unchanged in lines 3-4 of 12]");
+    pi.entry("compaction", json!({ "summary": "s", "firstKeptEntryId": "0" }));
+    assert_eq!(pi.read("f").mode, Mode::Full);
+}
+
+#[test]
+fn only_the_branch_of_the_leaf_counts() {
+    let mut pi = Pi::new();
+    pi.entry("message", json!({ "message": { "role": "user", "content": "go" } }));
+    let start = pi.leaf.clone();
+    pi.read("f");
+    let read = pi.leaf.clone();
+    pi.leaf = start;
+    assert_eq!(pi.read("f").mode, Mode::Full, "another branch saw nothing");
+    pi.leaf = read;
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+    pi.leaf = None;
+    assert_eq!(pi.read("f").mode, Mode::Full);
+    pi.leaf = Some("ffffffff".to_owned());
+    let answer = pi.ask(&Read { path: "f".to_owned(), ..Read::default() });
+    assert_eq!((answer.mode, answer.reason), (Mode::Full, Reason::NoTranscript), "an entry that was never sent");
+}
+
+#[test]
+fn nothing_counts_before_its_result_is_there_or_when_it_was_altered() {
+    let mut pi = Pi::new();
+    let call = pi.call("read", &json!({ "path": "f" }));
+    let read = Read { path: "f".to_owned(), ..Read::default() };
+    let first = pi.ask(&read);
+    assert_eq!((first.mode, pi.ask(&read).mode), (Mode::Full, Mode::Full), "no credit inside a batch");
+    pi.result("read", &call, &first.text[..20], &details(&first));
+    assert_eq!(pi.ask(&read).mode, Mode::Full, "another extension shortened it");
+    pi.read("f");
+    pi.call("write", &json!({ "path": "f", "content": "x\n" }));
+    assert_eq!(pi.ask(&read).mode, Mode::Full, "a write is on its way");
+}
+
+#[test]
+fn programs_fresh_reads_and_hosts_that_prune_get_the_text() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    let known = Read { path: "f".to_owned(), ..Read::default() };
+    let program = Read { audience: Audience::Program, ..known.clone() };
+    let fresh = Read { freshness: Freshness::Fresh, ..known.clone() };
+    assert_eq!((pi.ask(&program).reason, pi.ask(&fresh).reason), (Reason::ForProgram, Reason::Fresh));
+    assert_eq!(pi.ask(&known).mode, Mode::Unchanged);
+    pi.talk.distrust();
+    assert_eq!((pi.ask(&known).text.as_str(), pi.ask(&known).reason), (OLD, Reason::HostAlters));
+}
+
+#[test]
+fn texts_lie_where_pi_keeps_them_and_secrets_nowhere() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    fs::write(pi.path(".env"), "SECRET=1\n").unwrap();
+    pi.read(".env");
+    assert_eq!(pi.read(".env").text, "SECRET=1\n");
+    let store = pi.path(".pi/readcache");
+    let objects: Vec<_> =
+        fs::read_dir(store.join("objects")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(objects, [format!("sha256-{}.txt", ContentHash::of(OLD.as_bytes())).as_str()]);
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(store.clone()), mode(store.join("objects"))), (0o700, 0o700));
+    assert_eq!(mode(store.join("objects").join(&objects[0])), 0o600);
+    assert_eq!(fs::read_to_string(store.join(".gitignore")).unwrap(), "*\n");
+    assert!(!pi.path(".readproof").exists(), "the other store is not touched");
+}
+
+#[test]
+fn a_store_that_cannot_be_made_costs_the_diff_and_not_the_text() {
+    let mut pi = Pi::new();
+    fs::write(pi.path(".pi"), "in the way").unwrap();
+    let first = pi.read("f");
+    assert_eq!(first.text, OLD);
+    assert!(first.notices[0].contains("`.pi` is not a directory"), "{:?}", first.notices);
+    assert_eq!(pi.read("f").mode, Mode::Unchanged, "what was shown is held all the same");
+    fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
+    let after = pi.read("f");
+    assert_eq!((after.mode, after.reason), (Mode::BaselineFallback, Reason::BaseMissing));
+    fs::remove_file(pi.path(".pi")).unwrap();
+    pi.read("f");
+    fs::write(pi.path("f"), OLD).unwrap();
+    assert_eq!(pi.read("f").mode, Mode::Diff, "and made once it can be");
+}
+
+#[test]
+fn a_session_file_says_the_same_as_entries_that_are_sent() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    let file = pi.path("session.jsonl");
+    fs::write(&file, pi.lines.join("\n") + "\n").unwrap();
+    let mut talk = PiTalk::open(&pi.engine, &file).unwrap();
+    assert_eq!(talk.last(), pi.leaf);
+    let read = Read { path: "f".to_owned(), ..Read::default() };
+    let mut ask =
+        |talk: &mut PiTalk, leaf: &str| pi.engine.read_in_pi(talk, Some(leaf), &read, &|| false).unwrap().mode;
+    let leaf = talk.last().unwrap();
+    assert_eq!(ask(&mut talk, &leaf), Mode::Unchanged);
+    let more = json!({ "type": "compaction", "id": "c", "parentId": leaf });
+    fs::write(&file, pi.lines.join("\n") + "\n" + &more.to_string() + "\n").unwrap();
+    talk.follow().unwrap();
+    assert_eq!((ask(&mut talk, "c"), ask(&mut talk, &leaf)), (Mode::Full, Mode::Unchanged));
+}
