@@ -1,7 +1,6 @@
 //! What is measured: reads in one process, as an agent's host would make them, each confirmed as delivered.
 
 use std::{
-    collections::VecDeque,
     fs::{self, File},
     hint::black_box,
     io::Read as _,
@@ -90,9 +89,7 @@ fn reads(rounds: u32, bytes: usize, change: Change) -> Result<Samples, Broken> {
     let mut reads = Reads::new(bytes, change)?;
     if change == Change::NewFile {
         for round in 0..rounds + WARM_UP {
-            let text = text(bytes, Some(round));
-            fs::write(reads.new_file(round), &text)?;
-            reads.will_store(&text);
+            fs::write(reads.new_file(round), text(bytes, Some(round)))?;
         }
     }
     measure(rounds, &mut reads)
@@ -106,12 +103,10 @@ struct Reads {
     bytes: usize,
     change: Change,
     expected: Mode,
-    /// Where texts are or will be stored, oldest first.
-    objects: VecDeque<PathBuf>,
 }
 
-/// Texts that stay in the store: the base of a diff, and the text it leads to.
-const KEPT: u32 = 2;
+/// After so many rounds with large texts the store is emptied.
+const EMPTIED: u32 = 64;
 
 impl Reads {
     fn new(bytes: usize, change: Change) -> Result<Self, Broken> {
@@ -130,29 +125,39 @@ impl Reads {
             Change::NewFile => Mode::Full,
             Change::OneLine => Mode::Diff,
         };
-        let objects = VecDeque::new();
-        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full, objects };
+        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full };
         fs::write(&reads.file, text(bytes, None))?;
         reads.case()?;
         reads.expected = expected;
         Ok(reads)
     }
 
-    /// Where a text will be stored if it gets a file of its own.
-    fn will_store(&mut self, text: &str) {
-        let name = format!(".readproof/objects/sha256-{}.txt", ContentHash::of(text.as_bytes()));
-        self.objects.push_back(self.folder.path().join(name));
+    /// What earlier rounds stored is emptied now and then, or every round would take memory that was never used before; on
+    /// a virtual machine that costs many times what it costs to write to a file.
+    fn forget(&mut self, round: u32) -> Result<(), Broken> {
+        if self.bytes == SMALL || !round.is_multiple_of(EMPTIED) {
+            return Ok(());
+        }
+        for entry in fs::read_dir(self.folder.path().join(".readproof/objects"))? {
+            File::options().write(true).open(entry?.path())?.set_len(0)?;
+        }
+        if self.change == Change::OneLine {
+            // The base of the next diff.
+            fs::write(&self.file, text(self.bytes, None))?;
+            self.case_is(None)?;
+        }
+        Ok(())
     }
 
-    /// What earlier rounds stored goes, or every round would take memory that was never used before; on a virtual machine
-    /// that costs many times what it costs to write a file.
-    fn forget(&mut self, round: u32) -> Result<(), Broken> {
-        if round > KEPT
-            && let Some(old) = self.objects.pop_front()
-            && old.exists()
-        {
-            fs::remove_file(old)?;
+    /// One read, confirmed; what it is answered with may be told beforehand.
+    fn case_is(&mut self, expected: Option<Mode>) -> Result<(), Broken> {
+        let answer = self.engine.read(&self.request, &|| false)?;
+        if expected.is_some_and(|expected| answer.mode != expected) {
+            return Err(format!("{:?} was answered, not {expected:?}: {:?}", answer.mode, answer.reason).into());
         }
+        let receipt = answer.receipt.as_ref().ok_or("nothing was recorded")?;
+        self.engine.delivered(receipt)?;
+        black_box(answer);
         Ok(())
     }
 
@@ -166,16 +171,16 @@ impl Subject for Reads {
         match self.change {
             Change::None => {}
             Change::NewFile => {
+                self.forget(round)?;
                 self.file = self.new_file(round);
                 self.request.path = format!("src/file-{round}.rs");
             }
             Change::OneLine => {
-                let text = text(self.bytes, Some(round));
-                fs::write(&self.file, &text)?;
-                self.will_store(&text);
+                self.forget(round)?;
+                fs::write(&self.file, text(self.bytes, Some(round)))?;
             }
         }
-        if self.change == Change::None { Ok(()) } else { self.forget(round) }
+        Ok(())
     }
 
     /// Open, `fstat`, read, hash, close.
@@ -189,14 +194,7 @@ impl Subject for Reads {
     }
 
     fn case(&mut self) -> Result<(), Broken> {
-        let answer = self.engine.read(&self.request, &|| false)?;
-        if answer.mode != self.expected {
-            return Err(format!("{:?} was answered, not {:?}: {:?}", answer.mode, self.expected, answer.reason).into());
-        }
-        let receipt = answer.receipt.as_ref().ok_or("nothing was recorded")?;
-        self.engine.delivered(receipt)?;
-        black_box(answer);
-        Ok(())
+        self.case_is(Some(self.expected))
     }
 }
 

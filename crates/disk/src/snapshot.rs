@@ -179,10 +179,11 @@ impl Root {
     /// # Errors
     /// [`SnapshotError`] when it is no file, no text, too large, gone, or changes under every attempt.
     pub fn snapshot(&self, file: &FileRef, rules: &SnapshotRules) -> Result<Snapshot, SnapshotError> {
-        self.snapshot_opened(file, None, rules)
+        self.snapshot_opened(file, None, None, rules)
     }
 
-    /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already.
+    /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already, and that may still have the
+    /// text `known`: if every byte is the same, that is what comes back, and nothing is hashed.
     ///
     /// # Errors
     /// As [`Root::snapshot`].
@@ -190,6 +191,7 @@ impl Root {
         &self,
         file: &FileRef,
         opened: Option<Opened>,
+        known: Option<Text>,
         rules: &SnapshotRules,
     ) -> Result<Snapshot, SnapshotError> {
         let mut opened = opened;
@@ -198,7 +200,8 @@ impl Root {
             let free_of_links = opened.is_some();
             let open = opened.take().map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
             if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})? {
-                return match Text::from_bytes(bytes) {
+                let same = known.filter(|known| known.as_str().as_bytes() == bytes);
+                return match same.map_or_else(|| Text::from_bytes(bytes), Ok) {
                     Ok(text) => Ok(Snapshot { text, stat, free_of_links }),
                     Err(why) => Err(SnapshotError::NotText { name: file.name().to_owned(), why }),
                 };

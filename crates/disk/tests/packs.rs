@@ -74,8 +74,7 @@ fn found(store: &Store, text: &Text) -> bool {
 fn small_texts_share_files_and_come_back_as_they_were() {
     let world = World::new();
     let (store, other) = (world.store(), world.store());
-    let contents =
-        ["", "a", "a\r\nb\n", "\u{feff}é", "sha256-\n\n", &"x".repeat(64 * 1024), &"x".repeat(64 * 1024 + 1)];
+    let contents = ["", "a", "a\r\nb\n", "\u{feff}é", "sha256-\n\n", &"x".repeat(1 << 20), &"x".repeat((1 << 20) + 1)];
     for content in contents {
         let text = text(content);
         assert_eq!(store.objects().load(text.hash()), Loaded::Missing);
@@ -83,7 +82,7 @@ fn small_texts_share_files_and_come_back_as_they_were() {
         assert_eq!(store.objects().put(&text).unwrap(), Put::Present);
         assert_eq!(other.objects().put(&text).unwrap(), Put::Present, "another process knows");
         assert!(found(&store, &text) && found(&other, &text));
-        assert_eq!(store.objects().put_synced(&text).unwrap() == Put::Present, content.len() > 64 * 1024);
+        assert_eq!(store.objects().put_synced(&text).unwrap() == Put::Present, content.len() > 1 << 20);
     }
     let apart = Store::open(&world.root).unwrap();
     for content in contents {
@@ -267,4 +266,23 @@ fn texts_are_removed_beside_others_that_store() {
     }
     assert_eq!(store.usage().objects, 50 + 1200);
     assert_eq!(fs::read_dir(world.temp.path().join(".readproof/tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_pack_emptied_underneath_is_begun_anew() {
+    let world = World::new();
+    let store = world.store();
+    let texts = of_one_pack(3);
+    put_all(&store, &texts);
+    fs::write(world.at(&pack_of(&texts[0])), "").unwrap();
+    assert!(texts.iter().all(|text| !found(&store, text)));
+    put_all(&store, &texts[..1]);
+    fs::write(world.at(&pack_of(&texts[0])), "").unwrap();
+    assert_eq!(store.objects().put(&texts[0]).unwrap(), Put::Stored, "what is gone is not called present");
+    put_all(&store, &texts[1..]);
+    assert!(texts.iter().all(|text| found(&store, text)));
+    fs::write(world.at(&pack_of(&texts[0])), "").unwrap();
+    let other = text(&format!("{} and more", texts[0].as_str()));
+    store.objects().put(&other).unwrap();
+    assert!(found(&store, &other) && !world.files().contains(&object_of(&other)));
 }

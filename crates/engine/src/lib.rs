@@ -23,6 +23,7 @@ pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed,
 pub use session::{Listed, SessionView};
 pub use status::{FileStatus, SessionStatus, Status};
 
+use read::Recent;
 use readproof_core::{
     limits::{Answers, FILE_BYTES, Limits},
     path::Bearings,
@@ -84,6 +85,7 @@ pub struct Engine {
     /// Once it is open, and how it was opened.
     store: Option<(Store, Create)>,
     sessions: BTreeMap<SessionName, Session>,
+    recent: Recent,
     /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
     behind: BTreeSet<SessionName>,
 }
@@ -103,6 +105,7 @@ impl Engine {
             clock,
             store: None,
             sessions: BTreeMap::new(),
+            recent: Recent::default(),
             behind: BTreeSet::new(),
         })
     }

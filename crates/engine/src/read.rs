@@ -4,10 +4,12 @@
 
 mod context;
 mod place;
+mod recent;
 mod record;
 mod talk;
 
 pub(crate) use context::{Context, Held};
+pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};
 pub(crate) use talk::Talk;
 
@@ -16,9 +18,8 @@ use readproof_core::{
     render::render,
 };
 
+use self::{context::Fetched, talk::Own};
 use crate::{Answer, Cancelled, Engine, Error, Read};
-use context::Fetched;
-use talk::Own;
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
@@ -47,7 +48,7 @@ impl Engine {
         let mut placed = self.place(&request.path, request.offset, request.limit)?;
         go_on(cancelled)?;
         // disk: the only read of the file
-        let snapshot = self.root.snapshot_opened(&placed.file, placed.opened.take(), &self.snapshot_rules())?;
+        let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
 
         let (now, path, limits) = (&snapshot.text, placed.file.key(), self.settings.limits);
@@ -75,9 +76,8 @@ impl Engine {
             match talk.record(self, &mut context, &offer) {
                 Recorded::Moved => {}
                 Recorded::Done { receipt } => {
-                    let answer = offer.answer(context, receipt);
-                    let text = shown.into_text().unwrap_or_else(|| snapshot.text.into_string());
-                    return Ok(Answer { text, ..answer });
+                    let (answer, text) = (offer.answer(context, receipt), shown.into_text());
+                    return Ok(Answer { text: self.give(&placed, snapshot, text), ..answer });
                 }
             }
         }

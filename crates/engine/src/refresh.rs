@@ -18,7 +18,7 @@ impl Engine {
         session: &SessionName,
     ) -> Result<Refreshed, Error> {
         let mut placed = self.place(path, offset, limit)?;
-        let now = self.root.snapshot_opened(&placed.file, placed.opened.take(), &self.snapshot_rules())?.text;
+        let now = self.look(&mut placed)?.text;
         let scope = Scope::of(placed.offset, placed.limit, now.total())
             .map_err(|source| Error::Range { path: placed.file.key().to_string(), source })?;
         let at = self.now();

@@ -31,10 +31,10 @@ use crate::{
 };
 
 /// Texts up to this many bytes are small.
-pub(super) const SMALL: usize = 64 * 1024;
+pub(super) const SMALL: usize = 1 << 20;
 
-/// `sha256-`, the hash, a space, five digits, a space, twenty digits and a line end are the most a header can have.
-const HEADER_BYTES: u64 = 7 + 64 + 1 + 5 + 1 + 20 + 1;
+/// `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end are the most a header can have.
+const HEADER_BYTES: u64 = 7 + 64 + 1 + 7 + 1 + 20 + 1;
 
 /// How often a pack that was made anew underneath is opened again.
 const TRIES: u32 = 8;
@@ -80,15 +80,14 @@ impl Packs {
     /// Stores a small text. An error means that its pack cannot be appended to; the text can still have a file of its own.
     pub(super) fn put(&mut self, folder: BorrowedFd<'_>, text: &Text) -> io::Result<Put> {
         let digit = digit(text.hash());
-        if let Some(pack) = &mut self.0[digit] {
-            // Removed since, it is missed when it is loaded, which looks again.
-            if pack.texts.contains_key(&text.hash()) {
-                return Ok(Put::Present);
-            }
-            // Should another have stored it since, it stands there twice.
-            if pack.can_append && !pack.damaged && pack.append(text)? == Now::Current {
-                return Ok(Put::Stored);
-            }
+        // Should another have stored it since, it stands there twice.
+        if let Some(pack) = &mut self.0[digit]
+            && !pack.texts.contains_key(&text.hash())
+            && pack.can_append
+            && !pack.damaged
+            && pack.append(text)? == Now::Current
+        {
+            return Ok(Put::Stored);
         }
         for _ in 0..TRIES {
             let Some(pack) = self.caught_up(folder, digit, Missing::Make)? else { break };
@@ -294,8 +293,10 @@ impl Pack {
             return Ok(Now::Current);
         }
         // Another appended meanwhile; behind a torn record of theirs this one would not be found.
-        self.catch_up()?;
-        if self.texts.contains_key(&text.hash()) { Ok(Now::Current) } else { Err(Errno::BUSY.into()) }
+        match self.catch_up()? {
+            Now::Current if !self.texts.contains_key(&text.hash()) => Err(Errno::BUSY.into()),
+            now => Ok(now),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use readproof_core::{
     path::{candidates, meant, split_range},
     scope::ScopeError,
 };
-use readproof_disk::{FileRef, LocateError, Opened};
+use readproof_disk::{FileRef, LocateError, Opened, Snapshot};
 use readproof_index::nearest;
 
 use crate::{Engine, Error};
@@ -48,6 +48,23 @@ impl Engine {
             | LocateError::LinkOut { .. }
             | LocateError::Denied { .. }
             | LocateError::Io { .. } => Err(Error::Locate(missing)),
+        }
+    }
+
+    /// The one read of the file.
+    pub(crate) fn look(&mut self, placed: &mut Placed) -> Result<Snapshot, Error> {
+        let (opened, known) = (placed.opened.take(), self.recent.take(placed.file.key()));
+        Ok(self.root.snapshot_opened(&placed.file, opened, known, &self.snapshot_rules())?)
+    }
+
+    /// The text of an answer; `None` is all of the file's. A text that is not given away is kept to compare with.
+    pub(crate) fn give(&mut self, placed: &Placed, snapshot: Snapshot, text: Option<String>) -> String {
+        match text {
+            Some(text) => {
+                self.recent.keep(placed.file.key(), snapshot.text);
+                text
+            }
+            None => snapshot.text.into_string(),
         }
     }
 
