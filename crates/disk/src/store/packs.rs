@@ -295,7 +295,7 @@ impl Pack {
         // Another appended meanwhile; behind a torn record of theirs this one would not be found.
         match self.catch_up()? {
             Now::Current if !self.texts.contains_key(&text.hash()) => Err(Errno::BUSY.into()),
-            now => Ok(now),
+            now @ (Now::Current | Now::Replaced) => Ok(now),
         }
     }
 }
