@@ -74,7 +74,7 @@ impl World {
         let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
         let answers = if random.below(5) == 0 { Answers::Seed } else { Answers::Held };
         let limits = Limits { answer_lines: 40, answer_bytes: 2500, diff_bytes: 20_000, diff_lines: 400 };
-        let small_texts = if seed.is_multiple_of(2) { SmallTexts::Together } else { SmallTexts::Apart };
+        let small_texts = if random.below(2) == 0 { SmallTexts::Together } else { SmallTexts::Apart };
         let settings = Settings { limits, answers, small_texts, ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
         let mut world = Self {
