@@ -21,15 +21,14 @@ mod count;
 mod fact;
 mod history;
 mod id;
+mod json;
 mod line;
 mod meta;
-mod object;
 mod outcome;
-mod piece;
-mod scan;
 mod settle;
 mod state;
 mod transcript;
+mod tree;
 
 pub use count::{end_line, total_lines};
 pub use meta::hashes;

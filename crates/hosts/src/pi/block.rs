@@ -1,7 +1,9 @@
 //! The text block that the model sees, taken from a message's content, and pi's own notices at its end.
 
 use readproof_core::text::ContentHash;
-use serde::Deserialize;
+use std::borrow::Cow;
+
+use super::json::{fields, fields_of_each, scan::quote_or_backslash, text};
 
 /// A block by hash and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +37,12 @@ pub(super) enum Visible {
 
 impl Visible {
     /// From the `replacement` of a context edit.
-    pub(super) fn replaced(replacement: Option<&str>) -> Self {
-        #[derive(Deserialize)]
-        struct Replacement<'a> {
-            #[serde(borrow)]
-            content: &'a serde_json::value::RawValue,
-        }
-        let replacement: Option<Replacement<'_>> = replacement.and_then(|raw| serde_json::from_str(raw).ok());
-        match replacement.and_then(|replacement| text_of(replacement.content.get())) {
+    pub(super) fn replaced(replacement: Option<&[u8]>) -> Self {
+        let content = replacement
+            .filter(|raw| *raw != b"null")
+            .and_then(|raw| fields(raw, &["content"]))
+            .and_then(|[content]| content);
+        match content.and_then(text_of) {
             Some(text) => Self::Text(Block::of(&text)),
             None => Self::Other,
         }
@@ -50,42 +50,37 @@ impl Visible {
 }
 
 /// The text of a content that is one text block, or a plain string.
-pub(super) fn text_of(content: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Part {
-        #[serde(rename = "type")]
-        kind: String,
-        text: String,
-    }
+pub(super) fn text_of(content: &[u8]) -> Option<String> {
     if let Some(text) = plain_text_of(content) {
         return Some(text);
     }
-    if content.starts_with('"') {
-        return serde_json::from_str(content).ok();
+    if content.starts_with(b"\"") {
+        return text(content).map(Cow::into_owned);
     }
-    let [part]: [Part; 1] = serde_json::from_str(content).ok()?;
-    (part.kind == "text").then_some(part.text)
+    let [[kind, block]] = *fields_of_each(content, &["type", "text"])? else { return None };
+    let (kind, block) = (text(kind?)?, text(block?)?);
+    (kind == "text").then(|| block.into_owned())
 }
 
 /// The same for one block as pi prints it, with short escapes only: most of what is ever hashed, copied once. `None` says
 /// nothing.
-fn plain_text_of(content: &str) -> Option<String> {
-    let mut rest = content.strip_prefix(r#"[{"type":"text","text":""#)?.strip_suffix(r#""}]"#)?;
-    let mut out = String::with_capacity(rest.len());
-    while let Some(at) = memchr::memchr2(b'\\', b'"', rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        out.push(match rest.as_bytes().get(at..at + 2)? {
-            b"\\n" => '\n',
-            b"\\\"" => '"',
-            b"\\\\" => '\\',
-            b"\\t" => '\t',
-            b"\\r" => '\r',
+fn plain_text_of(content: &[u8]) -> Option<String> {
+    let mut rest = content.strip_prefix(br#"[{"type":"text","text":""#)?.strip_suffix(br#""}]"#)?;
+    let mut out = Vec::with_capacity(rest.len());
+    while let Some(at) = quote_or_backslash(rest) {
+        out.extend_from_slice(&rest[..at]);
+        out.push(match rest.get(at..at + 2)? {
+            b"\\n" => b'\n',
+            b"\\\"" => b'"',
+            b"\\\\" => b'\\',
+            b"\\t" => b'\t',
+            b"\\r" => b'\r',
             _ => return None,
         });
         rest = &rest[at + 2..];
     }
-    out.push_str(rest);
-    Some(out)
+    out.extend_from_slice(rest);
+    String::from_utf8(out).ok()
 }
 
 /// A block without pi's notice at its end, and the number of the line to go on with that the notice names.
@@ -116,7 +111,8 @@ mod tests {
 
     #[test]
     fn one_text_block_or_nothing() {
-        let check = |content: &str, text: Option<&str>| assert_eq!(text_of(content).as_deref(), text, "{content}");
+        let check =
+            |content: &str, text: Option<&str>| assert_eq!(text_of(content.as_bytes()).as_deref(), text, "{content}");
         check(r#"[{"type":"text","text":"a\nb"}]"#, Some("a\nb"));
         check(r#""plain""#, Some("plain"));
         check("[]", None);

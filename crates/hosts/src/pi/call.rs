@@ -3,7 +3,7 @@
 
 use readproof_core::{
     edit::replace_once,
-    path::{Bearings, PathKey, split_range},
+    path::{PathKey, split_range},
     text::{Text, Version},
 };
 use serde::Deserialize;
@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::{
     Source,
-    id::key,
-    object::{elements, fields, text},
-    piece::Piece,
+    id::Names,
+    json::piece::Piece,
+    json::{bytes, fields, fields_of_each, number, text},
 };
 
 /// A tool we know.
@@ -26,11 +26,11 @@ pub(super) enum Tool {
 
 impl Tool {
     /// By its name; `None` for any other tool.
-    pub(super) fn parse(name: &str) -> Option<Self> {
+    pub(super) fn parse(name: &[u8]) -> Option<Self> {
         match name {
-            "read" => Some(Self::Read),
-            "write" => Some(Self::Write),
-            "edit" => Some(Self::Edit),
+            b"read" => Some(Self::Read),
+            b"write" => Some(Self::Write),
+            b"edit" => Some(Self::Edit),
             _ => None,
         }
     }
@@ -48,7 +48,7 @@ impl Tool {
 /// One call.
 pub(super) struct Call {
     /// Its id, as the result names it.
-    pub(super) id: Box<str>,
+    pub(super) id: Box<[u8]>,
     /// Which file; `None` when that cannot be told.
     pub(super) key: Option<PathKey>,
     /// What it asks.
@@ -129,28 +129,27 @@ impl Asked {
 
 /// The calls in the content of an assistant message, in order. Calls of programs inside a call (`id` with a `/`) are none.
 /// `piece` tells how a value of the content can be had later.
-pub(super) fn calls(content: &str, bearings: &Bearings, piece: &dyn Fn(&str) -> Piece) -> Vec<Arc<Call>> {
-    let part = |part| fields(part, &["type", "id", "name", "arguments"]);
-    let parts: Option<Vec<_>> = elements(content).and_then(|parts| parts.into_iter().map(part).collect());
+pub(super) fn calls(content: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> Piece) -> Vec<Arc<Call>> {
+    let parts = fields_of_each(content, &["type", "id", "name", "arguments"]);
     let mut calls = Vec::new();
     for [kind, id, name, arguments] in parts.unwrap_or_default() {
-        let tool = name.and_then(text).and_then(|name| Tool::parse(&name));
-        let is_call = kind.and_then(text).as_deref() == Some("toolCall");
-        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(text), tool)
-            && !id.contains('/')
+        let tool = name.and_then(bytes).and_then(|name| Tool::parse(&name));
+        let is_call = kind.and_then(bytes).as_deref() == Some(b"toolCall");
+        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(bytes), tool)
+            && !id.contains(&b'/')
         {
-            calls.push(Arc::new(call(id.into(), tool, arguments.unwrap_or(""), bearings, piece)));
+            calls.push(Arc::new(call(id.into(), tool, arguments.unwrap_or_default(), names, piece)));
         }
     }
     calls
 }
 
-fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings, piece: &dyn Fn(&str) -> Piece) -> Call {
+fn call(id: Box<[u8]>, tool: Tool, arguments: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> Piece) -> Call {
     let [path, offset, limit] = fields(arguments, &["path", "offset", "limit"]).unwrap_or_default();
     let path = path.and_then(text);
-    let key = path.as_deref().and_then(|path| key(path, bearings));
+    let key = path.as_deref().and_then(|path| names.key(path));
     let what = match tool {
-        Tool::Read => What::Read(asked(path.as_deref(), offset, limit, bearings)),
+        Tool::Read => What::Read(asked(path.as_deref(), offset, limit, names)),
         Tool::Write => What::Write(Written { arguments: piece(arguments), version: OnceLock::new() }),
         Tool::Edit => What::Edit(piece(arguments)),
     };
@@ -158,38 +157,38 @@ fn call(id: Box<str>, tool: Tool, arguments: &str, bearings: &Bearings, piece: &
 }
 
 /// A number of any kind, or nothing; `Err` is something else.
-fn number(raw: Option<&str>) -> Result<Option<&str>, ()> {
+fn numeric(raw: Option<&[u8]>) -> Result<Option<&[u8]>, ()> {
     match raw {
-        None | Some("null") => Ok(None),
-        Some(raw) if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => Ok(Some(raw)),
+        None | Some(b"null") => Ok(None),
+        Some(raw @ [b'-' | b'0'..=b'9', ..]) => Ok(Some(raw)),
         Some(_) => Err(()),
     }
 }
 
-fn asked(path: Option<&str>, offset: Option<&str>, limit: Option<&str>, bearings: &Bearings) -> Asked {
-    let (Ok(offset), Ok(limit)) = (number(offset), number(limit)) else { return Asked::default() };
+fn asked(path: Option<&str>, offset: Option<&[u8]>, limit: Option<&[u8]>, names: &mut Names) -> Asked {
+    let (Ok(offset), Ok(limit)) = (numeric(offset), numeric(limit)) else { return Asked::default() };
     let named = path.and_then(|path| split_range(path).ok().flatten());
     let suffix = named.filter(|_| offset.is_none() && limit.is_none()).and_then(|named| {
         let last = named.last.unwrap_or(u64::MAX);
-        Some((key(named.path, bearings)?, named.first, last.saturating_sub(named.first).saturating_add(1)))
+        Some((names.key(named.path)?, named.first, last.saturating_sub(named.first).saturating_add(1)))
     });
     Asked {
         // pi takes 0 and less for the first line.
-        first: offset.map_or(Some(1), |offset| offset.parse::<i64>().ok().map(|n| n.max(1).unsigned_abs())),
-        limit: limit.map_or(Some(u64::MAX), |limit| limit.parse().ok().filter(|n| *n > 0)),
+        first: offset.map_or(Some(1), |offset| number::<i64>(offset).map(|n| n.max(1).unsigned_abs())),
+        limit: limit.map_or(Some(u64::MAX), |limit| number(limit).filter(|n| *n > 0)),
         suffix,
     }
 }
 
 /// The text that a write leads to, if it is one.
-fn written(arguments: &str) -> Option<Version> {
+fn written(arguments: &[u8]) -> Option<Version> {
     let [content] = fields(arguments, &["content"])?;
     let content = text(content?)?;
     (!content.contains('\0')).then(|| Text::new(content.into_owned()).version())
 }
 
 /// Both forms: a list, and the one pair of older versions.
-fn edits_of(arguments: &str) -> Vec<(String, String)> {
+fn edits_of(arguments: &[u8]) -> Vec<(String, String)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Pair {
@@ -200,9 +199,9 @@ fn edits_of(arguments: &str) -> Vec<(String, String)> {
     struct Many {
         edits: Vec<Pair>,
     }
-    let pairs = match serde_json::from_str(arguments) {
+    let pairs = match serde_json::from_slice(arguments) {
         Ok(Many { edits }) => edits,
-        Err(_) => serde_json::from_str(arguments).ok().into_iter().collect(),
+        Err(_) => serde_json::from_slice(arguments).ok().into_iter().collect(),
     };
     pairs.into_iter().map(|pair: Pair| (pair.old_text, pair.new_text)).collect()
 }
@@ -228,6 +227,11 @@ fn edited(before: &Text, edits: &[(String, String)]) -> Option<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use readproof_core::path::Bearings;
+
+    fn names() -> Names {
+        Names::new(Bearings { cwd: "/w".into(), home: None })
+    }
 
     struct NoSource;
     impl Source for NoSource {
@@ -248,10 +252,9 @@ mod tests {
             {"type":"toolCall","id":"5","name":"edit","arguments":{"path":"a","edits":[{"oldText":"a","newText":"b"}]}},
             {"type":"toolCall","id":"6","name":"edit","arguments":{"path":"a","oldText":"a","newText":"b"}},
             {"type":"toolCall","id":"7","name":"read","arguments":{}}]"#;
-        let bearings = Bearings { cwd: "/w".into(), home: None };
-        let found = calls(content, &bearings, &|raw| Piece::Kept(raw.into()));
-        let ids: Vec<&str> = found.iter().map(|call| &*call.id).collect();
-        assert_eq!(ids, ["1", "4", "5", "6", "7"]);
+        let found = calls(content.as_bytes(), &mut names(), &|raw| Piece::Kept(raw.into()));
+        let ids: Vec<&[u8]> = found.iter().map(|call| &*call.id).collect();
+        assert_eq!(ids, [b"1", b"4", b"5", b"6", b"7"]);
         assert_eq!(found[0].key, Some(PathKey::new("/w/a")));
         let What::Read(asked) = &found[0].what else { panic!("no read") };
         assert_eq!((asked.first, asked.limit), (Some(3), Some(2)));
@@ -266,7 +269,7 @@ mod tests {
     #[test]
     fn odd_numbers() {
         let check = |offset: Option<&str>, limit: Option<&str>, first: Option<u64>, most: Option<u64>| {
-            let asked = asked(None, offset, limit, &Bearings { cwd: "/w".into(), home: None });
+            let asked = asked(None, offset.map(str::as_bytes), limit.map(str::as_bytes), &mut names());
             assert_eq!((asked.first, asked.limit), (first, most), "{offset:?} {limit:?}");
         };
         check(None, None, Some(1), Some(u64::MAX));
@@ -281,7 +284,7 @@ mod tests {
     fn what_a_write_leads_to() {
         let check = |arguments: &str, text: Option<&str>| {
             let expected = text.map(|text| Text::new(text.to_owned()).version());
-            assert_eq!(written(arguments), expected, "{arguments}");
+            assert_eq!(written(arguments.as_bytes()), expected, "{arguments}");
         };
         check(r#"{"path":"a","content":"b\n"}"#, Some("b\n"));
         check(r#"{ "content" : "" }"#, Some(""));

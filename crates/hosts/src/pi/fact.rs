@@ -1,20 +1,17 @@
 //! What an entry says, without its texts: read from its line once, the same wherever in the tree it is asked about.
 
-use readproof_core::{
-    path::{Bearings, PathKey},
-    scope::Scope,
-};
+use readproof_core::{path::PathKey, scope::Scope};
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
     Source,
     block::Visible,
     call::{Call, Tool, calls},
-    id::recorded,
-    line::{Payload, ToolResult},
+    id::Names,
+    json::piece::{Piece, offset},
+    line::{Line, Payload, ToolResult, parse},
     meta::{invalidation, meta},
     outcome::ReadResult,
-    piece::{Piece, offset, text},
 };
 
 /// What an entry says.
@@ -35,53 +32,120 @@ pub(super) enum Fact {
     ContextEdit(Box<ContextEdit>),
 }
 
-/// Where a line stands.
-#[derive(Clone, Copy)]
+/// Where a line stands, and in it what will be needed.
 pub(super) struct Unread {
     at: u64,
     len: u32,
-    /// Where in it a tool result's content begins and ends: most of the line, and seldom needed.
-    content: (u32, u32),
+    id: Span,
+    parts: Parts,
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    from: u32,
+    len: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Parts {
+    /// The content of an assistant message.
+    Calls(Span),
+    /// A tool result. Its content is most of the line, and seldom needed.
+    Result { tool: Tool, failed: bool, call: Span, content: Span, details: Option<Span> },
+    /// All of it.
+    Line,
 }
 
 impl Unread {
-    /// A line that stands at some place in the file.
-    pub(super) fn new(payload: &Payload<'_>, line: &str, at: u64) -> Self {
-        let number = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let content = if let Payload::Result(result) = payload { result.content } else { "" };
-        let start = if content.is_empty() { 0 } else { offset(line, content) };
-        let content = (number(start), number(start + content.len() as u64));
-        Self { at, len: number(line.len() as u64), content }
-    }
-
-    /// The line, with the content of a result left out.
-    pub(super) fn line<'a>(&self, source: &'a dyn Source) -> Option<Cow<'a, str>> {
-        let (start, end) = self.content;
-        let part = |from: u32, to: u32| {
-            let len = to.checked_sub(from)?;
-            text(source.appended(self.at + u64::from(from), len as usize)?)
+    /// A line that stands at some place in the file; its id, if it stands there without escapes.
+    pub(super) fn new(id: Option<&[u8]>, payload: &Payload<'_>, line: &[u8], at: u64) -> Self {
+        let span = |part: &[u8]| Span { from: short(offset(line, part)), len: short(part.len()) };
+        let Some(id) = id else {
+            let nowhere = Span { from: 0, len: 0 };
+            return Self { at, len: short(line.len()), id: nowhere, parts: Parts::Line };
         };
-        if start == end {
-            return part(0, self.len);
+        let parts = match payload {
+            Payload::Assistant(content) => Parts::Calls(span(content)),
+            Payload::Result(ToolResult { call: Cow::Borrowed(call), tool, failed, content, details }) => {
+                let details = details.map(span);
+                Parts::Result { tool: *tool, failed: *failed, call: span(call), content: span(content), details }
+            }
+            Payload::Result(_)
+            | Payload::Compaction
+            | Payload::Invalidation(_)
+            | Payload::ContextEdit { .. }
+            | Payload::Nothing => Parts::Line,
+        };
+        Self { at, len: short(line.len()), id: span(id), parts }
+    }
+
+    /// Looks at the line, of which `is_it` knows the id; `None` when it stands there no more.
+    pub(super) fn read(&self, source: &dyn Source, names: &mut Names, is_it: impl Fn(&[u8]) -> bool) -> Option<Fact> {
+        let part = |span: Span| source.appended(self.at + u64::from(span.from), span.len as usize);
+        let again = |bytes, span: Span| Again { bytes, at: self.at + u64::from(span.from), content: None };
+        if !matches!(self.parts, Parts::Line) && !is_it(&part(self.id)?) {
+            return None;
         }
-        Some(Cow::Owned([&part(0, start)?, "0", &part(end, self.len)?].concat()))
+        let look = Look { source, names };
+        match self.parts {
+            Parts::Calls(span) => {
+                let content = part(span)?;
+                Some(look.fact(Payload::Assistant(&content), Some(again(&*content, span))))
+            }
+            Parts::Result { tool, failed, call, content, details } => {
+                let details = match details {
+                    Some(details) => Some(part(details)?),
+                    None => None,
+                };
+                let content = Piece::At { at: self.at + u64::from(content.from), len: content.len };
+                let again = Again { content: Some(content), ..again(&[][..], call) };
+                let (call, details) = (part(call)?, details.as_deref());
+                let result = ToolResult { call: Cow::Borrowed(&*call), tool, failed, content: &[], details };
+                Some(look.fact(Payload::Result(result), Some(again)))
+            }
+            Parts::Line => {
+                let span = Span { from: 0, len: self.len };
+                let line = part(span)?;
+                match parse(&line)? {
+                    Line::Entry { id, payload, .. } if is_it(&id) => {
+                        Some(look.fact(payload, Some(again(&*line, span))))
+                    }
+                    Line::Entry { .. } | Line::Header { .. } => None,
+                }
+            }
+        }
     }
+}
 
-    /// The content of a result.
-    fn content(&self) -> Piece {
-        let (start, end) = self.content;
-        self.piece(u64::from(start), (end - start) as usize)
-    }
+/// Lines are far shorter than 4 GiB: the disk's cap on a file is below.
+fn short<N: TryInto<u32>>(n: N) -> u32 {
+    n.try_into().unwrap_or(u32::MAX)
+}
 
-    fn piece(&self, from: u64, len: usize) -> Piece {
-        Piece::At { at: self.at + from, len: u32::try_from(len).unwrap_or(u32::MAX) }
+/// Where the bytes that are looked at stand in the file.
+struct Again<'a> {
+    bytes: &'a [u8],
+    at: u64,
+    /// The content of a result, if it is none of these bytes.
+    content: Option<Piece>,
+}
+
+impl Again<'_> {
+    fn piece(&self, value: &[u8]) -> Piece {
+        Piece::At { at: self.at + offset(self.bytes, value) as u64, len: short(value.len()) }
     }
+}
+
+/// With what lines are looked at.
+pub(super) struct Look<'a> {
+    pub(super) source: &'a dyn Source,
+    pub(super) names: &'a mut Names,
 }
 
 /// The result of a call.
 pub(super) struct Outcome {
     /// Which call.
-    pub(super) call: Box<str>,
+    pub(super) call: Box<[u8]>,
     /// Which tool gave it.
     pub(super) tool: Tool,
     /// Whether the tool failed.
@@ -103,41 +167,62 @@ pub(super) enum Shows {
 /// A context edit.
 pub(super) struct ContextEdit {
     /// Which entry.
-    pub(super) target: String,
+    pub(super) target: Box<[u8]>,
     /// What is seen of it.
     pub(super) visible: Visible,
 }
 
-impl Fact {
-    /// What the payload of a line says. `again` is where the line stands in a file; without one, what can matter later is
-    /// kept. A compaction says nothing here: it is known before its line is looked at.
-    pub(super) fn of(payload: Payload<'_>, line: &str, again: Option<Unread>, at: &At<'_>) -> Self {
+impl Look<'_> {
+    /// What a line says that is seen now and never again.
+    pub(super) fn now(self, payload: Payload<'_>) -> Fact {
+        self.fact(payload, None)
+    }
+
+    /// What a payload says. `again` is where it stands in a file; without one, what can matter later is kept. A compaction
+    /// says nothing here: it is known before its line is looked at.
+    fn fact(self, payload: Payload<'_>, again: Option<Again<'_>>) -> Fact {
         match payload {
             Payload::Assistant(content) => {
-                let piece = |value: &str| match again {
-                    Some(unread) => unread.piece(offset(line, value), value.len()),
-                    None => Piece::Kept(value.into()),
-                };
-                let calls = calls(content, at.bearings, &piece);
-                if calls.is_empty() { Self::Nothing } else { Self::Calls(calls.into()) }
+                let kept = |value: &[u8]| Piece::Kept(value.into());
+                let piece = |value: &[u8]| again.as_ref().map_or_else(|| kept(value), |again| again.piece(value));
+                let calls = calls(content, self.names, &piece);
+                if calls.is_empty() { Fact::Nothing } else { Fact::Calls(calls.into()) }
             }
-            Payload::Result(result) if result.call.contains('/') => Self::Nothing,
+            Payload::Result(result) if result.call.contains(&b'/') => Fact::Nothing,
             Payload::Result(result) => {
-                let shows = shows(&result, again, at);
+                let shows = self.shows(&result, again);
                 let ToolResult { call, tool, failed, .. } = result;
-                Self::Result(Box::new(Outcome { call: call.into(), tool, failed, shows }))
+                Fact::Result(Box::new(Outcome { call: call.into(), tool, failed, shows }))
             }
-            Payload::Invalidation(data) => invalidation(data).map_or(Self::Nothing, |asked| {
-                Self::Refreshed(Box::new((recorded(&asked.path_key, at.bearings), asked.scope)))
+            Payload::Invalidation(data) => invalidation(data).map_or(Fact::Nothing, |asked| {
+                Fact::Refreshed(Box::new((self.names.recorded(&asked.path_key), asked.scope)))
             }),
             Payload::ContextEdit { target, replacement } => {
                 let visible = Visible::replaced(replacement);
-                Self::ContextEdit(Box::new(ContextEdit { target: target.into_owned(), visible }))
+                Fact::ContextEdit(Box::new(ContextEdit { target: target.into(), visible }))
             }
-            Payload::Compaction | Payload::Nothing => Self::Nothing,
+            Payload::Compaction | Payload::Nothing => Fact::Nothing,
         }
     }
 
+    fn shows(self, result: &ToolResult<'_>, again: Option<Again<'_>>) -> Shows {
+        match result.tool {
+            Tool::Read if !result.failed => {}
+            Tool::Read | Tool::Write | Tool::Edit => return Shows::Nothing,
+        }
+        let Some(meta) = result.details.and_then(meta) else { return Shows::Unplaced };
+        let path = self.names.recorded(&meta.v1.path_key);
+        Shows::Recorded(Arc::new(match again {
+            Some(again) => {
+                let here = again.piece(result.content);
+                ReadResult::new(path, meta, again.content.unwrap_or(here))
+            }
+            None => ReadResult::judged(path, meta, result.content, self.source),
+        }))
+    }
+}
+
+impl Fact {
     /// Whether it counts no longer once the model sees `visible` instead.
     pub(super) fn is_altered_by(&self, visible: Visible, source: &dyn Source) -> bool {
         match self {
@@ -146,12 +231,6 @@ impl Fact {
             Self::Unread(_) | Self::Nothing | Self::Refreshed(_) | Self::ContextEdit(_) => false,
         }
     }
-}
-
-/// What a line is looked at with.
-pub(super) struct At<'a> {
-    pub(super) bearings: &'a Bearings,
-    pub(super) source: &'a dyn Source,
 }
 
 impl ContextEdit {
@@ -169,17 +248,4 @@ impl Outcome {
             Shows::Nothing | Shows::Unplaced => None,
         }
     }
-}
-
-fn shows(result: &ToolResult<'_>, again: Option<Unread>, at: &At<'_>) -> Shows {
-    match result.tool {
-        Tool::Read if !result.failed => {}
-        Tool::Read | Tool::Write | Tool::Edit => return Shows::Nothing,
-    }
-    let Some(meta) = result.details.and_then(meta) else { return Shows::Unplaced };
-    let path = recorded(&meta.v1.path_key, at.bearings);
-    Shows::Recorded(Arc::new(match again {
-        Some(unread) => ReadResult::new(path, meta, unread.content()),
-        None => ReadResult::judged(path, meta, result.content, at.source),
-    }))
 }

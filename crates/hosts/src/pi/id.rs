@@ -1,7 +1,7 @@
 //! Names as numbers: entry ids (eight hex digits, or anything else once per name), where the entry of an id stands, and the
 //! paths of tool calls as keys.
 
-use readproof_core::path::{Bearings, PathKey, candidates, resolve};
+use readproof_core::path::{Bearings, PathKey, meant, resolve};
 use std::{
     collections::BTreeMap,
     hash::{BuildHasher, RandomState},
@@ -10,8 +10,8 @@ use std::{
 /// Entry ids as numbers. pi's own fit 32 bits; others are kept, each once.
 #[derive(Default)]
 pub(super) struct Ids {
-    others: BTreeMap<Box<str>, u64>,
-    names: Vec<Box<str>>,
+    others: BTreeMap<Box<[u8]>, u64>,
+    names: Vec<Box<[u8]>>,
 }
 
 /// Beyond every id of eight hex digits.
@@ -19,12 +19,12 @@ const OTHERS: u64 = 1 << 32;
 
 impl Ids {
     /// The number of an id seen before.
-    pub(super) fn find(&self, id: &str) -> Option<u64> {
+    pub(super) fn find(&self, id: &[u8]) -> Option<u64> {
         hex(id).or_else(|| self.others.get(id).copied())
     }
 
     /// The number of an id.
-    pub(super) fn intern(&mut self, id: &str) -> u64 {
+    pub(super) fn intern(&mut self, id: &[u8]) -> u64 {
         if let Some(number) = self.find(id) {
             return number;
         }
@@ -38,91 +38,145 @@ impl Ids {
     pub(super) fn name(&self, number: u64) -> String {
         let other = number.checked_sub(OTHERS).and_then(|at| usize::try_from(at).ok());
         match other.and_then(|at| self.names.get(at)) {
-            Some(name) => name.to_string(),
+            Some(name) => String::from_utf8_lossy(name).into_owned(),
             None => format!("{number:08x}"),
         }
     }
 }
 
 /// Exactly as pi prints them, so that each number has one name.
-fn hex(id: &str) -> Option<u64> {
-    let digits: &[u8; 8] = id.as_bytes().try_into().ok()?;
-    let mut number = 0;
-    for digit in digits {
-        let value = match digit {
-            b'0'..=b'9' => digit - b'0',
-            b'a'..=b'f' => digit - b'a' + 10,
-            _ => return None,
-        };
-        number = number << 4 | u64::from(value);
-    }
-    Some(number)
+fn hex(id: &[u8]) -> Option<u64> {
+    let digits: &[u8; 8] = id.try_into().ok()?;
+    let values = digits.map(|digit| DIGITS[usize::from(digit)]);
+    let plain = values.iter().fold(0, |all, value| all | value) < 16;
+    plain.then(|| values.iter().fold(0, |number, value| number << 4 | u64::from(*value)))
 }
 
-/// Which entry has an id: four to eight bytes an entry, as the ids themselves stand in the entries.
+/// What a hex digit is worth; any other byte is worth too much.
+const DIGITS: [u8; 256] = {
+    let mut worth = [255; 256];
+    let mut digit: u8 = 0;
+    while digit < 16 {
+        worth[b"0123456789abcdef"[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    worth
+};
+
+/// Which entry has an id: ten to twenty bytes an entry.
 pub(super) struct Index {
-    /// Entries, each at the first free slot from where its id leads; a power of two of them, at most half in use.
-    slots: Vec<u32>,
+    /// Each at the first free slot from where its mark leads; a power of two of them, at most three quarters in use.
+    slots: Vec<Slot>,
     used: usize,
     /// Whoever chooses ids does not know where they lead.
     seed: u64,
 }
 
-const FREE: u32 = u32::MAX;
+/// An entry and the mark of its id. All zero is free, which is what fresh memory is.
+#[derive(Clone, Copy, Default)]
+struct Slot {
+    mark: u32,
+    /// The entry's number and one.
+    next: u32,
+}
+
+impl Slot {
+    fn entry(self) -> Option<u32> {
+        self.next.checked_sub(1)
+    }
+}
 
 impl Index {
     pub(super) fn new() -> Self {
-        Self { slots: vec![FREE; 16], used: 0, seed: RandomState::new().hash_one(0) }
+        Self { slots: vec![Slot::default(); 16], used: 0, seed: RandomState::new().hash_one(0) }
     }
 
     /// The entry of an id. `id_of` tells the id of an entry.
     pub(super) fn find(&self, id: u64, id_of: impl Fn(u32) -> u64) -> Option<u32> {
-        Some(self.slots[self.slot(id, id_of)]).filter(|entry| *entry != FREE)
+        self.slots[self.slot(self.mark(id), |entry| id_of(entry) == id)].entry()
     }
 
     /// Notes the entry of an id, unless there is one: then that is given.
     pub(super) fn insert(&mut self, id: u64, entry: u32, id_of: impl Fn(u32) -> u64) -> Option<u32> {
-        if (self.used + 1) * 2 > self.slots.len() {
-            let grown = vec![FREE; self.slots.len() * 2];
-            for entry in std::mem::replace(&mut self.slots, grown).into_iter().filter(|entry| *entry != FREE) {
-                let slot = self.slot(id_of(entry), &id_of);
-                self.slots[slot] = entry;
+        if (self.used + 1) * 4 > self.slots.len() * 3 {
+            self.grow();
+        }
+        let mark = self.mark(id);
+        let slot = self.slot(mark, |entry| id_of(entry) == id);
+        let taken = self.slots[slot].entry();
+        if taken.is_none() {
+            self.slots[slot] = Slot { mark, next: entry.saturating_add(1) };
+            self.used += 1;
+        }
+        taken
+    }
+
+    fn grow(&mut self) {
+        let grown = vec![Slot::default(); self.slots.len() * 2];
+        for old in std::mem::replace(&mut self.slots, grown).into_iter().filter(|old| old.entry().is_some()) {
+            let slot = self.slot(old.mark, |_| false);
+            self.slots[slot] = old;
+        }
+    }
+
+    fn mark(&self, id: u64) -> u32 {
+        u32::try_from((id ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).unwrap_or(0)
+    }
+
+    /// Where an id of this mark stands, or would.
+    fn slot(&self, mark: u32, is_it: impl Fn(u32) -> bool) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut at = mark as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            match slot.entry() {
+                None => return at,
+                Some(entry) if slot.mark == mark && is_it(entry) => return at,
+                Some(_) => at = (at + 1) & mask,
             }
         }
-        let slot = self.slot(id, id_of);
-        if self.slots[slot] != FREE {
-            return Some(self.slots[slot]);
-        }
-        self.slots[slot] = entry;
-        self.used += 1;
-        None
-    }
-
-    /// Where an id stands, or would.
-    fn slot(&self, id: u64, id_of: impl Fn(u32) -> u64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mixed = (id ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let mut slot = usize::try_from(mixed).unwrap_or(0) & mask;
-        while self.slots[slot] != FREE && id_of(self.slots[slot]) != id {
-            slot = (slot + 1) & mask;
-        }
-        slot
     }
 }
 
-/// The absolute name pi means by a path in a call; `None` when it cannot be told from the letters.
-pub(super) fn key(raw: &str, bearings: &Bearings) -> Option<PathKey> {
-    let bare = raw.strip_prefix('@').unwrap_or(raw);
-    let at_home = bare == "~" || bare.starts_with("~/");
-    if raw.is_empty() || (at_home && bearings.home.is_none()) {
-        return None;
-    }
-    candidates(raw, bearings).first().map(|name| PathKey::new(name))
+/// The names of files, each worked out and kept once.
+pub(super) struct Names {
+    bearings: Bearings,
+    called: BTreeMap<Box<str>, Option<PathKey>>,
+    recorded: BTreeMap<Box<str>, PathKey>,
 }
 
-/// The key of a path as a record holds it: the name itself, not what a model may have meant.
-pub(super) fn recorded(path: &str, bearings: &Bearings) -> PathKey {
-    PathKey::new(&resolve(path, &bearings.cwd))
+impl Names {
+    pub(super) fn new(bearings: Bearings) -> Self {
+        Self { bearings, called: BTreeMap::new(), recorded: BTreeMap::new() }
+    }
+
+    /// Where relative names start.
+    pub(super) fn cwd(&self) -> &str {
+        &self.bearings.cwd
+    }
+
+    /// The absolute name pi means by a path in a call; `None` when it cannot be told from the letters.
+    pub(super) fn key(&mut self, raw: &str) -> Option<PathKey> {
+        if let Some(known) = self.called.get(raw) {
+            return known.clone();
+        }
+        let bare = raw.strip_prefix('@').unwrap_or(raw);
+        let at_home = bare == "~" || bare.starts_with("~/");
+        let unknown = raw.is_empty() || (at_home && self.bearings.home.is_none());
+        let key = (!unknown).then(|| meant(raw, &self.bearings)).map(|name| self.recorded(&name));
+        self.called.insert(raw.into(), key.clone());
+        key
+    }
+
+    /// The key of a path as a record holds it: the name itself, not what a model may have meant.
+    pub(super) fn recorded(&mut self, path: &str) -> PathKey {
+        if let Some(known) = self.recorded.get(path) {
+            return known.clone();
+        }
+        let key = PathKey::new(&resolve(path, &self.bearings.cwd));
+        self.recorded.insert(path.into(), key.clone());
+        key
+    }
 }
 
 #[cfg(test)]
@@ -133,12 +187,12 @@ mod tests {
     fn every_id_has_one_number_and_one_name() {
         let mut ids = Ids::default();
         for id in ["00000000", "deadbeef", "DEADBEEF", "dead", "deadbeef0", "", "entry 7", "0000000g"] {
-            let number = ids.intern(id);
-            assert_eq!((ids.intern(id), ids.find(id)), (number, Some(number)));
+            let number = ids.intern(id.as_bytes());
+            assert_eq!((ids.intern(id.as_bytes()), ids.find(id.as_bytes())), (number, Some(number)));
             assert_eq!(ids.name(number), id);
         }
-        assert_eq!(ids.find("never seen"), None);
-        assert_eq!(ids.find("0badf00d"), Some(0x0bad_f00d), "a hex id needs no table");
+        assert_eq!(ids.find(b"never seen"), None);
+        assert_eq!(ids.find(b"0badf00d"), Some(0x0bad_f00d), "a hex id needs no table");
     }
 
     #[test]
@@ -157,15 +211,18 @@ mod tests {
 
     #[test]
     fn paths_become_absolute() {
-        let mut bearings = Bearings { cwd: "/w".into(), home: Some("/home/u".into()) };
-        let named = |raw: &str, bearings: &Bearings| key(raw, bearings).map(|key| key.to_string());
-        assert_eq!(named("a/../b", &bearings).as_deref(), Some("/w/b"));
-        assert_eq!(named("@/x//y", &bearings).as_deref(), Some("/x/y"));
-        assert_eq!(named("~/a", &bearings).as_deref(), Some("/home/u/a"));
-        assert_eq!(recorded("/w/@a\u{a0}b", &bearings).as_str(), "/w/@a\u{a0}b");
-        assert_eq!(recorded("x/../y", &bearings).as_str(), "/w/y");
-        bearings.home = None;
-        assert_eq!(named("~/a", &bearings), None);
-        assert_eq!(named("", &bearings), None);
+        let mut names = Names::new(Bearings { cwd: "/w".into(), home: Some("/home/u".into()) });
+        let mut check = |raw: &str, key: &str| {
+            for _ in 0..2 {
+                assert_eq!(names.key(raw), Some(PathKey::new(key)), "{raw}");
+            }
+        };
+        check("a/../b", "/w/b");
+        check("@/x//y", "/x/y");
+        check("~/a", "/home/u/a");
+        assert_eq!(names.recorded("/w/@a\u{a0}b").as_str(), "/w/@a\u{a0}b");
+        assert_eq!(names.recorded("x/../y").as_str(), "/w/y");
+        let mut homeless = Names::new(Bearings { cwd: "/w".into(), home: None });
+        assert_eq!((homeless.key("~/a"), homeless.key("")), (None, None));
     }
 }

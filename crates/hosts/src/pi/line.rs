@@ -5,15 +5,14 @@ use std::borrow::Cow;
 
 use super::{
     call::Tool,
-    object::{slow_fields, text},
-    scan,
+    json::{bytes, number, scan::Scan, slow_fields, text},
 };
 
 /// The version of session files that is understood.
 const VERSION: u64 = 3;
 
 /// The `customType` of an invalidation.
-const READCACHE: &str = "pi-readcache";
+const READCACHE: &[u8] = b"pi-readcache";
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,9 +25,9 @@ pub(super) enum Line<'a> {
     /// An entry of the tree.
     Entry {
         /// Its id.
-        id: Cow<'a, str>,
+        id: Cow<'a, [u8]>,
         /// The entry before it.
-        parent: Option<Cow<'a, str>>,
+        parent: Option<Cow<'a, [u8]>>,
         /// What it says.
         payload: Payload<'a>,
     },
@@ -38,19 +37,19 @@ pub(super) enum Line<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Payload<'a> {
     /// The content of an assistant message that may hold tool calls we know.
-    Assistant(&'a str),
+    Assistant(&'a [u8]),
     /// The result of a tool call.
     Result(ToolResult<'a>),
     /// The barrier.
     Compaction,
     /// Fresh text was asked for: the data that says of what.
-    Invalidation(&'a str),
+    Invalidation(&'a [u8]),
     /// What the model sees of an entry was changed.
     ContextEdit {
         /// Which entry.
-        target: Cow<'a, str>,
+        target: Cow<'a, [u8]>,
         /// What is seen instead.
-        replacement: Option<&'a str>,
+        replacement: Option<&'a [u8]>,
     },
     /// Anything else keeps its place in the tree.
     Nothing,
@@ -60,74 +59,78 @@ pub(super) enum Payload<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ToolResult<'a> {
     /// Which call.
-    pub(super) call: Cow<'a, str>,
+    pub(super) call: Cow<'a, [u8]>,
     /// Which tool.
     pub(super) tool: Tool,
     /// Whether the tool failed.
     pub(super) failed: bool,
     /// Its content.
-    pub(super) content: &'a str,
+    pub(super) content: &'a [u8],
     /// Its details.
-    pub(super) details: Option<&'a str>,
+    pub(super) details: Option<&'a [u8]>,
 }
 
 /// A value as it stands in the line.
-type Raw<'a> = Option<&'a str>;
+type Raw<'a> = Option<&'a [u8]>;
 
 /// The fields of a line that can matter.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Fields<'a> {
-    pub(super) kind: Raw<'a>,
-    pub(super) id: Raw<'a>,
-    pub(super) parent_id: Raw<'a>,
-    pub(super) version: Raw<'a>,
-    pub(super) cwd: Raw<'a>,
-    pub(super) message: Option<Message<'a>>,
-    pub(super) custom_type: Raw<'a>,
-    pub(super) data: Raw<'a>,
-    pub(super) target_id: Raw<'a>,
-    pub(super) replacement: Raw<'a>,
+struct Fields<'a> {
+    kind: Raw<'a>,
+    id: Raw<'a>,
+    parent_id: Raw<'a>,
+    version: Raw<'a>,
+    cwd: Raw<'a>,
+    message: Option<Message<'a>>,
+    custom_type: Raw<'a>,
+    data: Raw<'a>,
+    target_id: Raw<'a>,
+    replacement: Raw<'a>,
 }
 
 /// The fields of a message that can matter.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Message<'a> {
-    pub(super) role: Raw<'a>,
-    pub(super) content: Raw<'a>,
-    pub(super) tool_call_id: Raw<'a>,
-    pub(super) tool_name: Raw<'a>,
-    pub(super) is_error: Raw<'a>,
-    pub(super) details: Raw<'a>,
+struct Message<'a> {
+    role: Raw<'a>,
+    content: Raw<'a>,
+    tool_call_id: Raw<'a>,
+    tool_name: Raw<'a>,
+    is_error: Raw<'a>,
+    details: Raw<'a>,
     /// Whether the content can hold a tool call we know.
-    pub(super) may_call: bool,
+    may_call: bool,
 }
 
 /// Reads a line; `None` when it is neither a header nor an entry.
-pub(super) fn parse(line: &str) -> Option<Line<'_>> {
-    scan::line(line).or_else(|| loose(line))?.line()
+pub(super) fn parse(line: &[u8]) -> Option<Line<'_>> {
+    let mut fields = Fields::default();
+    if scanned(line, &mut fields).is_none() {
+        fields = loose(str::from_utf8(line).ok()?.as_bytes())?;
+    }
+    fields.line()
 }
 
-fn string(raw: Raw<'_>) -> Option<Cow<'_, str>> {
-    raw.and_then(text)
+fn string(raw: Raw<'_>) -> Option<Cow<'_, [u8]>> {
+    raw.and_then(bytes)
 }
 
 impl<'a> Fields<'a> {
-    fn line(self) -> Option<Line<'a>> {
+    fn line(&self) -> Option<Line<'a>> {
         let payload = match string(self.kind)?.as_ref() {
-            "session" => {
-                let known = self.version.and_then(|raw| raw.parse().ok()) == Some(VERSION);
-                let cwd = string(self.cwd).filter(|cwd| known && cwd.starts_with('/'));
+            b"session" => {
+                let known = self.version.and_then(number) == Some(VERSION);
+                let cwd = self.cwd.and_then(text).filter(|cwd| known && cwd.starts_with('/'));
                 return Some(Line::Header { cwd: cwd.map(Cow::into_owned) });
             }
-            "compaction" => Payload::Compaction,
-            "custom" if string(self.custom_type).as_deref() == Some(READCACHE) => {
+            b"compaction" => Payload::Compaction,
+            b"custom" if string(self.custom_type).as_deref() == Some(READCACHE) => {
                 self.data.map_or(Payload::Nothing, Payload::Invalidation)
             }
-            "context_edit" => match string(self.target_id) {
+            b"context_edit" => match string(self.target_id) {
                 Some(target) => Payload::ContextEdit { target, replacement: self.replacement },
                 None => Payload::Nothing,
             },
-            "message" => self.message.and_then(|message| message.payload()).unwrap_or(Payload::Nothing),
+            b"message" => self.message.as_ref().and_then(Message::payload).unwrap_or(Payload::Nothing),
             _ => Payload::Nothing,
         };
         Some(Line::Entry { id: string(self.id)?, parent: parent(self.parent_id)?, payload })
@@ -135,21 +138,21 @@ impl<'a> Fields<'a> {
 }
 
 /// `None`: something that is no id. No parent at all is the root.
-fn parent(raw: Raw<'_>) -> Option<Option<Cow<'_, str>>> {
+fn parent(raw: Raw<'_>) -> Option<Option<Cow<'_, [u8]>>> {
     match raw {
-        None | Some("null") => Some(None),
-        Some(raw) => text(raw).map(Some),
+        None | Some(b"null") => Some(None),
+        Some(raw) => bytes(raw).map(Some),
     }
 }
 
 impl<'a> Message<'a> {
     fn payload(&self) -> Option<Payload<'a>> {
-        let content = self.content.filter(|content| *content != "null")?;
+        let content = self.content.filter(|content| *content != b"null")?;
         match string(self.role)?.as_ref() {
-            "assistant" => self.may_call.then_some(Payload::Assistant(content)),
-            "toolResult" => {
+            b"assistant" => self.may_call.then_some(Payload::Assistant(content)),
+            b"toolResult" => {
                 let (call, tool) = (string(self.tool_call_id)?, Tool::parse(&string(self.tool_name)?)?);
-                let failed = self.is_error != Some("false");
+                let failed = self.is_error != Some(b"false");
                 Some(Payload::Result(ToolResult { call, tool, failed, content, details: self.details }))
             }
             _ => None,
@@ -157,8 +160,85 @@ impl<'a> Message<'a> {
     }
 }
 
+/// The longest that a word we look for can be, when every letter is escaped.
+const ESCAPED_WORD: usize = 8 * 6;
+
+/// The fields of a line as pi prints it; `None` says nothing about it.
+fn scanned<'a>(line: &'a [u8], fields: &mut Fields<'a>) -> Option<()> {
+    let mut scan = Scan::new(line)?;
+    if beginning(&mut scan, fields).is_none() {
+        scan.again();
+        *fields = Fields::default();
+        scan.eat(b'{')?;
+    }
+    scan.fields(|scan, name| {
+        let slot = match name {
+            b"message" if fields.message.is_none() => {
+                fields.message = Some(message(scan)?);
+                return Some(());
+            }
+            b"message" => return None,
+            b"type" => &mut fields.kind,
+            b"id" => &mut fields.id,
+            b"parentId" => &mut fields.parent_id,
+            b"version" => &mut fields.version,
+            b"cwd" => &mut fields.cwd,
+            b"customType" => &mut fields.custom_type,
+            b"data" => &mut fields.data,
+            b"targetId" => &mut fields.target_id,
+            b"replacement" => &mut fields.replacement,
+            _ => return scan.value(),
+        };
+        scan.field(slot)
+    })?;
+    scan.is_done().then_some(())
+}
+
+/// How pi begins the line of an entry, up to the next name; any other order only costs a second look.
+fn beginning<'a>(scan: &mut Scan<'a>, fields: &mut Fields<'a>) -> Option<()> {
+    scan.word("{\"type\":")?;
+    scan.field(&mut fields.kind)?;
+    scan.word(",\"id\":")?;
+    scan.field(&mut fields.id)?;
+    scan.word(",\"parentId\":")?;
+    scan.field(&mut fields.parent_id)?;
+    scan.word(",\"timestamp\":")?;
+    scan.value()?;
+    scan.eat(b',')
+}
+
+fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
+    let mut message = Message::default();
+    scan.object(|scan, name| {
+        let slot = match name {
+            b"role" => &mut message.role,
+            b"content" => {
+                let (mut call, mut tool) = (false, false);
+                scan.noted(&mut message.content, |text, escaped| match text {
+                    b"toolCall" => call = true,
+                    b"read" | b"edit" | b"write" => tool = true,
+                    // Spelt with escapes it may be any word.
+                    _ if escaped && text.len() <= ESCAPED_WORD && memchr::memmem::find(text, b"\\u").is_some() => {
+                        (call, tool) = (true, true);
+                    }
+                    _ => {}
+                })?;
+                message.may_call = call && tool;
+                return Some(());
+            }
+            b"toolCallId" => &mut message.tool_call_id,
+            b"toolName" => &mut message.tool_name,
+            b"isError" => &mut message.is_error,
+            b"details" => &mut message.details,
+            _ => return scan.value(),
+        };
+        scan.field(slot)
+    })?;
+    Some(message)
+}
+
 /// The fields of any line that is one JSON object.
-pub(super) fn loose(line: &str) -> Option<Fields<'_>> {
+fn loose(line: &[u8]) -> Option<Fields<'_>> {
     const NAMES: [&str; 10] =
         ["type", "id", "parentId", "version", "cwd", "customType", "data", "targetId", "replacement", "message"];
     let [kind, id, parent_id, version, cwd, custom_type, data, target_id, replacement, message] =
@@ -167,10 +247,233 @@ pub(super) fn loose(line: &str) -> Option<Fields<'_>> {
     Some(Fields { kind, id, parent_id, version, cwd, message, custom_type, data, target_id, replacement })
 }
 
-fn loose_message(message: &str) -> Option<Message<'_>> {
+fn loose_message(message: &[u8]) -> Option<Message<'_>> {
     const NAMES: [&str; 6] = ["role", "content", "toolCallId", "toolName", "isError", "details"];
     let [role, content, tool_call_id, tool_name, is_error, details] = slow_fields(message, &NAMES)?;
     // A word may be spelt with escapes, though pi itself does not.
-    let may_call = content.is_some_and(|content| content.contains("\"toolCall\"") || content.contains("\\u"));
+    let holds = |content: &[u8], word: &[u8]| memchr::memmem::find(content, word).is_some();
+    let may_call = content.is_some_and(|content| holds(content, b"\"toolCall\"") || holds(content, b"\\u"));
     Some(Message { role, content, tool_call_id, tool_name, is_error, details, may_call })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pi::{call::calls, id::Names, json::piece::Piece};
+    use readproof_core::path::Bearings;
+    use serde::Deserialize;
+    use serde_json::value::RawValue;
+
+    /// Lines as pi prints them, of every kind.
+    const USUAL: &[&str] = &[
+        r#"{"type":"session","version":3,"id":"0198","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/w"}"#,
+        r#"{"type":"message","id":"9a000001","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"read é \"a\"\n"}],"timestamp":1793491200000}}"#,
+        r#"{"type":"message","id":"9a000002","parentId":"9a000001","timestamp":"t","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm \u001b[0m"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a.txt","offset":-1.5e+3}}],"usage":{"input":0,"cost":{"total":0.012}},"stopReason":"toolUse"}}"#,
+        r#"{"type":"message","id":"9a000003","parentId":"9a000002","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"a\n\tb \\ \/\n"}],"details":{"readcache":{"v":1,"lines":[1,2],"end":true}},"isError":false}}"#,
+        r#"{"type":"message","id":"9a000004","parentId":"9a000003","timestamp":"t","message":{"role":"toolResult","toolCallId":"c2","toolName":"bash","content":[],"details":null,"isError":true}}"#,
+        r#"{"type":"message","id":"9a000005","parentId":"9a000004","timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c3","name":"bash","arguments":{"command":"read"}}]}}"#,
+        r#"{"type":"compaction","id":"9a000006","parentId":"9a000005","timestamp":"t","summary":"s","details":{"readFiles":[]}}"#,
+        r#"{"type":"custom","id":"9a000007","parentId":"9a000006","timestamp":"t","customType":"pi-readcache","data":{"v":1}}"#,
+        r#"{"type":"context_edit","id":"9a000008","parentId":"9a000007","timestamp":"t","targetId":"9a000003","replacement":{"content":"x"}}"#,
+        r#"{"message":{"content":"plain","role":"assistant"},"parentId":"9a000008","id":"9a000009","type":"message"}"#,
+        r#"{"type":"label","id":"9a00000a","parentId":"9a000009","timestamp":"t","label":[[],{},[{"a":[true,false,null,-0,1E9]}]]}"#,
+    ];
+
+    /// The same fields by nothing but serde.
+    fn reference(line: &[u8]) -> Option<Line<'_>> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Whole<'a> {
+            #[serde(borrow, rename = "type")]
+            kind: Option<&'a RawValue>,
+            #[serde(borrow)]
+            id: Option<&'a RawValue>,
+            #[serde(borrow)]
+            parent_id: Option<&'a RawValue>,
+            #[serde(borrow)]
+            version: Option<&'a RawValue>,
+            #[serde(borrow)]
+            cwd: Option<&'a RawValue>,
+            #[serde(borrow)]
+            message: Option<&'a RawValue>,
+            #[serde(borrow)]
+            custom_type: Option<&'a RawValue>,
+            #[serde(borrow)]
+            data: Option<&'a RawValue>,
+            #[serde(borrow)]
+            target_id: Option<&'a RawValue>,
+            #[serde(borrow)]
+            replacement: Option<&'a RawValue>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Inside<'a> {
+            #[serde(borrow)]
+            role: Option<&'a RawValue>,
+            #[serde(borrow)]
+            content: Option<&'a RawValue>,
+            #[serde(borrow)]
+            tool_call_id: Option<&'a RawValue>,
+            #[serde(borrow)]
+            tool_name: Option<&'a RawValue>,
+            #[serde(borrow)]
+            is_error: Option<&'a RawValue>,
+            #[serde(borrow)]
+            details: Option<&'a RawValue>,
+        }
+        fn raw(value: Option<&RawValue>) -> Raw<'_> {
+            value.map(|value| value.get().as_bytes())
+        }
+        fn inside(value: &RawValue) -> Option<Message<'_>> {
+            let read: Option<Inside<'_>> = serde_json::from_str(value.get()).ok();
+            read.filter(|_| value.get().starts_with('{')).map(|read| Message {
+                role: raw(read.role),
+                content: raw(read.content),
+                tool_call_id: raw(read.tool_call_id),
+                tool_name: raw(read.tool_name),
+                is_error: raw(read.is_error),
+                details: raw(read.details),
+                may_call: true,
+            })
+        }
+        let text = str::from_utf8(line).ok().filter(|line| line.trim_start().starts_with('{'))?;
+        let read: Whole<'_> = serde_json::from_str(text).ok()?;
+        let fields = Fields {
+            kind: raw(read.kind),
+            id: raw(read.id),
+            parent_id: raw(read.parent_id),
+            version: raw(read.version),
+            cwd: raw(read.cwd),
+            message: read.message.and_then(inside),
+            custom_type: raw(read.custom_type),
+            data: raw(read.data),
+            target_id: raw(read.target_id),
+            replacement: raw(read.replacement),
+        };
+        fields.line()
+    }
+
+    /// What a line comes to: a message without calls that we know says nothing, null data is none, and null and no details
+    /// are alike.
+    fn settled(line: Option<Line<'_>>) -> Option<Line<'_>> {
+        let mut names = Names::new(Bearings { cwd: "/w".into(), home: None });
+        let mut none = |content: &[u8]| calls(content, &mut names, &|raw| Piece::Kept(raw.into())).is_empty();
+        line.map(|line| match line {
+            Line::Entry { id, parent, payload } => {
+                let payload = match payload {
+                    Payload::Assistant(content) if none(content) => Payload::Nothing,
+                    Payload::Invalidation(b"null") => Payload::Nothing,
+                    Payload::ContextEdit { target, replacement } => {
+                        Payload::ContextEdit { target, replacement: replacement.filter(|raw| *raw != b"null") }
+                    }
+                    Payload::Result(result) => {
+                        Payload::Result(ToolResult { details: result.details.filter(|raw| *raw != b"null"), ..result })
+                    }
+                    other @ (Payload::Assistant(_)
+                    | Payload::Compaction
+                    | Payload::Invalidation(_)
+                    | Payload::Nothing) => other,
+                };
+                Line::Entry { id, parent, payload }
+            }
+            header @ Line::Header { .. } => header,
+        })
+    }
+
+    fn agrees(line: &[u8]) {
+        assert_eq!(settled(parse(line)), settled(reference(line)), "{}", String::from_utf8_lossy(line));
+    }
+
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, n: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(self.0 >> 33).unwrap() % n.max(1)
+        }
+
+        /// A line with something wrong, most often.
+        fn harmed(&mut self) -> Vec<u8> {
+            const BYTES: &[u8] = b"{}[]\",:\\u0dn \t\r\n-+.eE1tfx/\x00\x1f\x7f\x80\xc3\xa9\xff";
+            let mut line = USUAL[self.below(USUAL.len())].as_bytes().to_vec();
+            for _ in 0..=self.below(3) {
+                let (at, to) = (self.below(line.len()), self.below(line.len()));
+                let (from, end) = (at.min(to), at.max(to).min(at.min(to) + 40));
+                let byte = BYTES[self.below(BYTES.len())];
+                match self.below(8) {
+                    0 if !line.is_empty() => line[at] = byte,
+                    1 if !line.is_empty() => drop(line.remove(at)),
+                    2 => line.insert(at, byte),
+                    3 => drop(line.splice(at..at, line[from..end].to_vec())),
+                    4 => drop(line.drain(from..end)),
+                    5 => line.truncate(at),
+                    6 => line.extend_from_slice(USUAL[self.below(USUAL.len())].as_bytes()),
+                    // A field once more, or another one.
+                    _ => {
+                        let more = USUAL[self.below(USUAL.len())].as_bytes();
+                        let cut = memchr::memchr_iter(b',', more).nth(self.below(6)).unwrap_or(1);
+                        let place = memchr::memchr_iter(b',', &line).nth(self.below(6)).unwrap_or(0);
+                        let piece: Vec<u8> = more[cut..].iter().take(self.below(60)).copied().collect();
+                        line.splice(place..place, piece);
+                    }
+                }
+            }
+            line
+        }
+    }
+
+    #[test]
+    fn what_pi_prints_is_taken_at_the_first_look() {
+        for line in USUAL {
+            assert!(scanned(line.as_bytes(), &mut Fields::default()).is_some(), "{line}");
+            agrees(line.as_bytes());
+        }
+    }
+
+    #[test]
+    fn odd_lines_mean_what_serde_makes_of_them() {
+        for line in [
+            r#" { "type" : "label" , "id" : "a" , "parentId" : null } "#,
+            r#"{"type":"label","i\u0064":"a","id":"b"}"#,
+            r#"{"type":"label","id":"a","id":"a"}"#,
+            r#"{"type":"label","id":"a","x":1,"x":2}"#,
+            r#"{"type":"message","id":"a","message":{"role":"user","role":"user","content":[]}}"#,
+            r#"{"type":"message","id":"a","message":{"role":"assistant","content":null}}"#,
+            r#"{"type":"message","id":"a","message":null,"message":{}}"#,
+            r#"{"type":"label","id":"\ud800","parentId":null}"#,
+            r#"{"type":"label","id":"a","\ud800":1}"#,
+            r#"{"type":"label","id":"a","x":"\ud800"}"#,
+            r#"{"type":"label","id":"a","x":01}"#,
+            r#"{"type":"label","id":"a","x":1.}"#,
+            r#"{"type":"label","id":"a","x":-}"#,
+            r#"{"type":"label","id":"a","x":1e400}"#,
+            r#"{"type":"label","id":"a","x":"\q"}"#,
+            r#"{"type":"label","id":"a","x":"\u12g4"}"#,
+            r#"{"type":"label","id":"a",}"#,
+            r#"{"type":"label","id":"a"}}"#,
+            r#"{"type":"label","id":"a"}{"#,
+            "{\"type\":\"label\",\"id\":\"a\",\"x\":\"\t\"}",
+            "{\"type\":\"label\",\"id\":\"a\"}\r",
+            "{}",
+            "",
+        ] {
+            agrees(line.as_bytes());
+        }
+        let deep = |n: usize| format!(r#"{{"type":"label","id":"a","x":{}{}}}"#, "[".repeat(n), "]".repeat(n));
+        for depth in [1, 59, 60, 61, 62, 100, 10_000] {
+            agrees(deep(depth).as_bytes());
+        }
+    }
+
+    #[test]
+    fn harmed_lines_mean_what_serde_makes_of_them() {
+        let (mut random, mut quick, mut entries) = (Random(1), 0, 0);
+        for _ in 0..200_000 {
+            let line = random.harmed();
+            agrees(&line);
+            quick += usize::from(scanned(&line, &mut Fields::default()).is_some());
+            entries += usize::from(parse(&line).is_some());
+        }
+        assert!(quick > 15_000 && entries > 15_000, "{quick} and {entries}: few tell anything");
+    }
 }

@@ -10,7 +10,7 @@ use std::{borrow::Cow, collections::BTreeSet, str::FromStr};
 
 use super::{
     block::Block,
-    object::{fields, text},
+    json::{self, fields, fields_in, text},
 };
 
 /// Metadata of a read result.
@@ -34,24 +34,23 @@ pub(super) struct Extras {
 /// A field that is absent, or null, is `Some(None)`; one of another type is `None`.
 type Field<T> = Option<Option<T>>;
 
-fn field<'a, T>(raw: Option<&'a str>, read: impl Fn(&'a str) -> Option<T>) -> Field<T> {
+fn field<'a, T>(raw: Option<&'a [u8]>, read: impl Fn(&'a [u8]) -> Option<T>) -> Field<T> {
     match raw {
-        None | Some("null") => Some(None),
+        None | Some(b"null") => Some(None),
         Some(raw) => read(raw).map(Some),
     }
 }
 
-/// A whole number as JSON has them, which is how Rust has them but for a sign.
-fn number<T: FromStr>(raw: Option<&str>) -> Field<T> {
-    field(raw, |raw| raw.parse().ok())
+fn number<T: FromStr>(raw: Option<&[u8]>) -> Field<T> {
+    field(raw, json::number)
 }
 
-fn string(raw: Option<&str>) -> Field<Cow<'_, str>> {
+fn string(raw: Option<&[u8]>) -> Field<Cow<'_, str>> {
     field(raw, text)
 }
 
 /// Metadata V1 with what our own surface adds; `None` when it is absent or not valid.
-pub(super) fn meta(details: &str) -> Option<Meta> {
+pub(super) fn meta(details: &[u8]) -> Option<Meta> {
     const NAMES: [&str; 15] = [
         "v",
         "pathKey",
@@ -69,9 +68,8 @@ pub(super) fn meta(details: &str) -> Option<Meta> {
         "lines",
         "end",
     ];
-    let [readcache] = fields(details, &["readcache"])?;
     let [v, path, scope, served, base, mode, all, start, end, bytes, sha, text_bytes, total, lines, ends] =
-        fields(readcache?, &NAMES)?;
+        fields_in(details, "readcache", &NAMES)?;
     let (path, scope, served) = (string(path)?, string(scope)?, string(served)?);
     let (base, mode, sha) = (string(base)?, string(mode)?, string(sha)?);
     let v1 = RawMeta {
@@ -88,7 +86,7 @@ pub(super) fn meta(details: &str) -> Option<Meta> {
     };
     let text_bytes = number(text_bytes)?;
     let (total, lines) = (number(total)?, field(lines, pair)?);
-    let ends = field(ends, |raw| raw.parse::<bool>().ok())?;
+    let ends = field(ends, json::number::<bool>)?;
     let extras = match sha {
         Some(sha) => Some(Extras {
             block: Block { sha: ContentHash::parse(&sha)?, bytes: text_bytes? },
@@ -105,14 +103,14 @@ pub(super) fn meta(details: &str) -> Option<Meta> {
 }
 
 /// Two numbers in an array.
-fn pair(raw: &str) -> Option<(u32, u32)> {
-    let (first, second) = raw.strip_prefix('[')?.strip_suffix(']')?.split_once(',')?;
+fn pair(raw: &[u8]) -> Option<(u32, u32)> {
+    let (first, second) = str::from_utf8(raw).ok()?.strip_prefix('[')?.strip_suffix(']')?.split_once(',')?;
     let number = |raw: &str| raw.trim_ascii().parse().ok();
     Some((number(first)?, number(second)?))
 }
 
 /// What an invalidation asks for; `None` when it is not valid.
-pub(super) fn invalidation(data: &str) -> Option<InvalidationV1> {
+pub(super) fn invalidation(data: &[u8]) -> Option<InvalidationV1> {
     let [v, kind, path, scope, at] = fields(data, &["v", "kind", "pathKey", "scopeKey", "at"])?;
     let (kind, path, scope) = (string(kind)?, string(path)?, string(scope)?);
     InvalidationV1::parse(&RawInvalidation {
@@ -140,6 +138,7 @@ pub fn hashes(bytes: &[u8], into: &mut BTreeSet<ContentHash>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::Deserialize;
 
     #[test]
     fn whole_hashes_wherever_they_stand() {
@@ -151,5 +150,108 @@ mod tests {
         assert_eq!(found, [one, other].into());
         hashes(ContentHash::of(b"3").to_string().to_uppercase().as_bytes(), &mut found);
         assert_eq!(found.len(), 3);
+    }
+
+    /// The same by nothing but serde.
+    fn reference(details: &str) -> Option<Meta> {
+        #[derive(Deserialize)]
+        struct Details {
+            readcache: Option<Fields>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Fields {
+            v: Option<u64>,
+            path_key: Option<String>,
+            scope_key: Option<String>,
+            served_hash: Option<String>,
+            base_hash: Option<String>,
+            mode: Option<String>,
+            total_lines: Option<u64>,
+            range_start: Option<u64>,
+            range_end: Option<u64>,
+            bytes: Option<u64>,
+            text_sha: Option<String>,
+            text_bytes: Option<u64>,
+            total: Option<u32>,
+            lines: Option<(u32, u32)>,
+            end: Option<bool>,
+        }
+        let Details { readcache } = serde_json::from_str(details).ok()?;
+        let fields = readcache?;
+        let v1 = MetaV1::parse(&RawMeta {
+            v: fields.v,
+            path_key: fields.path_key.as_deref(),
+            scope_key: fields.scope_key.as_deref(),
+            served_hash: fields.served_hash.as_deref(),
+            base_hash: fields.base_hash.as_deref(),
+            mode: fields.mode.as_deref(),
+            total_lines: fields.total_lines,
+            range_start: fields.range_start,
+            range_end: fields.range_end,
+            bytes: fields.bytes,
+        })?;
+        let block = |sha: &String| Some(Block { sha: ContentHash::parse(sha)?, bytes: fields.text_bytes? });
+        let extras = |sha: &String| {
+            let lines = fields.lines.map(|(first, last)| Lines::new(first, last).ok_or(())).transpose().ok()?;
+            Some(Extras { block: block(sha)?, total: fields.total?, lines, end: fields.end? })
+        };
+        let extras = fields.text_sha.as_ref().map(|sha| extras(sha).ok_or(())).transpose().ok()?;
+        Some(Meta { v1, extras })
+    }
+
+    #[test]
+    fn metadata_means_what_serde_makes_of_it() {
+        let hash = ContentHash::of(b"");
+        let whole = format!(
+            r#"{{"readcache":{{"v":1,"pathKey":"/w/a","scopeKey":"full","servedHash":"{hash}","baseHash":null,"mode":"full","totalLines":4,"rangeStart":1,"rangeEnd":4,"bytes":6,"textSha":"{hash}","textBytes":6,"total":3,"lines":[1,3],"end":true}}}}"#
+        );
+        let check = |details: &str| {
+            let meta = meta(details.as_bytes());
+            assert_eq!(meta, reference(details), "{details}");
+            usize::from(meta.is_some())
+        };
+        assert_eq!(check(&whole), 1);
+        let values = [
+            "null",
+            "0",
+            "-0",
+            "1.0",
+            "1e0",
+            "4",
+            "18446744073709551616",
+            "4294967296",
+            "\"4\"",
+            "true",
+            "false",
+            "[1,3]",
+            "[1]",
+            "[1, 3 ]",
+            "[1,3,4]",
+            "[3,1]",
+            "[1,\"3\"]",
+            "[]",
+            "{}",
+            "\"\"",
+            "\"r:1:3\"",
+            "\"\\u0066ull\"",
+            "\"diff\"",
+        ];
+        let mut valid = 0;
+        let names = whole.match_indices("\":").skip(1).map(|(at, _)| at + 2);
+        for at in names {
+            let end = at + whole[at..].find([',', '}']).unwrap();
+            for value in values {
+                valid += check(&format!("{}{value}{}", &whole[..at], &whole[end..]));
+                valid += check(&format!("{} {value} {}", &whole[..at], &whole[end..]));
+            }
+            valid += check(&format!("{}{}", &whole[..at], &whole[end..]));
+        }
+        assert!(valid > 30, "{valid} are valid");
+        for odd in
+            ["", "null", "{}", "[]", r#"{"readcache":null}"#, r#"{"readcache":{"v":1,"v":1}}"#, r#"{"readcache":7}"#]
+        {
+            check(odd);
+        }
     }
 }

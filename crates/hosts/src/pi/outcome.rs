@@ -17,8 +17,8 @@ use super::{
     Source,
     block::{Block, Visible, text_of, without_notice},
     count,
+    json::piece::Piece,
     meta::{Extras, Meta},
-    piece::Piece,
 };
 
 /// The result of a read, and what it tells once someone wants to know.
@@ -58,11 +58,11 @@ impl ReadResult {
     }
 
     /// The same, judged by what is seen now; nothing else is kept.
-    pub(super) fn judged(path: PathKey, meta: Meta, content: &str, source: &dyn Source) -> Self {
+    pub(super) fn judged(path: PathKey, meta: Meta, content: &[u8], source: &dyn Source) -> Self {
         let text = text_of(content);
         let told = text.as_ref().and_then(|text| Seen { path: &path, meta: &meta, text }.told(source));
         let block = text.filter(|_| meta.extras.is_none()).map(|text| Block::of(&text));
-        Self { path, meta, content: Piece::Kept("".into()), block, told: told.into() }
+        Self { path, meta, content: Piece::Kept(Box::default()), block, told: told.into() }
     }
 
     /// How it was answered.

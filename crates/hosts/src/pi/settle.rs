@@ -18,33 +18,58 @@ struct Edits {
     last: u32,
 }
 
+/// So many entries before a leaf are settled with it, each; before those, one of so many.
+const NEAR: usize = 32;
+
 impl Transcript {
     /// The state at a leaf, derived if nobody asked before.
     pub(super) fn settle(&mut self, leaf: u32, source: &dyn Source) -> u32 {
         if self.state_of(leaf) != UNSETTLED {
             return self.state_of(leaf);
         }
-        let mut fresh: Vec<u32> =
-            self.walk(leaf).take_while(|(_, entry)| entry.state == UNSETTLED).map(|(at, _)| at).collect();
-        fresh.reverse();
+        let fresh = self.branch(leaf, |_, state| state != UNSETTLED);
         for at in &fresh {
             self.read(*at, source);
         }
+        let behind =
+            fresh.first().and_then(|first| self.tree.get(*first)).map_or(0, |entry| self.state_of(entry.parent));
         match self.edits(&fresh, source) {
-            None => self.settle_all(&fresh),
+            None => self.settle_all(&fresh, 0, self.state(behind).clone(), Some(behind)),
             Some(edits) => self.settle_anew(leaf, &edits),
         }
     }
 
-    /// Entries one behind the other, the first of which stands behind one that is settled.
-    fn settle_all(&mut self, fresh: &[u32]) -> u32 {
-        let behind = fresh.first().and_then(|first| self.entry(*first)).map_or(0, |entry| self.state_of(entry.parent));
-        let (mut state, mut number) = (self.state(behind).clone(), behind);
-        for at in fresh {
-            let says = self.take(&mut state, *at);
-            number = self.settle_at(*at, &state, (!says).then_some(number));
+    /// The entries up to a leaf, in order, behind the nearest one for which `until` holds.
+    fn branch(&self, leaf: u32, until: impl Fn(u32, u32) -> bool) -> Vec<u32> {
+        let walk = self.tree.walk(leaf).take_while(|(at, entry)| !until(*at, entry.state));
+        let mut branch: Vec<u32> = walk.map(|(at, _)| at).collect();
+        branch.reverse();
+        branch
+    }
+
+    /// Derives entries one behind the other, and settles some of those from `from` on: near the end every one, as that is
+    /// where a leaf moves. `kept` is the number of the state, if it has one.
+    fn settle_all(&mut self, branch: &[u32], from: u32, mut state: State, mut kept: Option<u32>) -> u32 {
+        for (at, left) in branch.iter().zip((0..branch.len()).rev()) {
+            if self.take(&mut state, *at) {
+                kept = None;
+            }
+            if *at >= from && (left < NEAR || left % NEAR == 0) {
+                kept = Some(self.settle_at(*at, &state, kept));
+            }
         }
-        number
+        kept.unwrap_or(0)
+    }
+
+    /// The same with edits among them. What was derived without knowing of an edit stays right for leaves before it, so it
+    /// starts before the first entry that was edited and settles only from the last edit on.
+    fn settle_anew(&mut self, leaf: u32, edits: &Edits) -> u32 {
+        let first = edits.targets.first().copied().unwrap_or(leaf);
+        let branch = self.branch(leaf, |at, state| at < first && state != UNSETTLED);
+        let start = branch.first().and_then(|at| self.tree.get(*at)).map_or(0, |entry| self.state_of(entry.parent));
+        let altered = edits.targets.iter().copied().collect();
+        let state = State { altered, ..self.state(start).clone() };
+        self.settle_all(&branch, edits.last, state, None)
     }
 
     /// Takes an entry into a state; `false` when it says nothing.
@@ -58,39 +83,19 @@ impl Transcript {
         }
     }
 
-    /// The same with edits among them. What was derived without knowing of an edit stays right for leaves before it, so it
-    /// starts before the first entry that was edited and settles only from the last edit on.
-    fn settle_anew(&mut self, leaf: u32, edits: &Edits) -> u32 {
-        let first = edits.targets.first().copied().unwrap_or(leaf);
-        let is_start = |at: u32, state: u32| at < first && state != UNSETTLED;
-        let mut branch: Vec<u32> =
-            self.walk(leaf).take_while(|(at, entry)| !is_start(*at, entry.state)).map(|(at, _)| at).collect();
-        branch.reverse();
-        let start = branch.first().and_then(|at| self.entry(*at)).map_or(0, |entry| self.state_of(entry.parent));
-        let mut state = State { altered: edits.targets.iter().copied().collect(), ..self.state(start).clone() };
-        let mut number = None;
-        for at in branch {
-            let says = self.take(&mut state, at);
-            if at >= edits.last {
-                number = Some(self.settle_at(at, &state, number.filter(|_| !says)));
-            }
-        }
-        number.unwrap_or(0)
-    }
-
     /// The edits among these entries, with those on the branch before them; `None` when these change nothing. Once
     /// altered, an entry never counts again on that branch.
     fn edits(&self, fresh: &[u32], source: &dyn Source) -> Option<Edits> {
         let edit = |at: &u32| {
             let edit = ContextEdit::from_fact(self.fact_of(*at)?)?;
-            Some((*at, self.index(&edit.target)?, edit.visible))
+            Some((*at, self.tree.find(&edit.target)?, edit.visible))
         };
         let found: Vec<_> = fresh.iter().filter_map(edit).collect();
         let first = found.iter().map(|(_, target, _)| *target).min()?;
-        let behind = self.entry(*fresh.first()?)?.parent;
+        let behind = self.tree.get(*fresh.first()?)?.parent;
         let before = self.state(self.state_of(behind));
         // From the first target to the leaf, in order.
-        let mut branch: Vec<u32> = self.walk(behind).map(|(at, _)| at).take_while(|at| *at >= first).collect();
+        let mut branch: Vec<u32> = self.tree.walk(behind).map(|(at, _)| at).take_while(|at| *at >= first).collect();
         branch.reverse();
         branch.extend(fresh);
         let mut edits = Edits { targets: before.altered.iter().copied().collect(), last: 0 };

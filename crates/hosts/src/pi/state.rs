@@ -153,7 +153,7 @@ impl Taking<'_> {
     }
 
     /// The call of this id, which is no longer open. Two calls of one id are none.
-    fn close(&mut self, id: &str) -> Option<Open> {
+    fn close(&mut self, id: &[u8]) -> Option<Open> {
         let (mut closed, open): (Vec<Open>, Vec<Open>) =
             self.state.open.iter().cloned().partition(|open| *open.call.id == *id);
         if !closed.is_empty() {

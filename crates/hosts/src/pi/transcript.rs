@@ -9,21 +9,18 @@ use readproof_core::{
     path::{Bearings, PathKey},
     text::ContentHash,
 };
-
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     Source,
     call::Tool,
-    fact::{At, Fact, Unread},
+    fact::{Fact, Look, Unread},
     history::Judge,
-    id::{Ids, Index},
+    id::Names,
     line::{Line, Payload, parse},
     state::State,
+    tree::{ROOT, Tree},
 };
-
-/// No entry: the root.
-pub(super) const ROOT: u32 = u32::MAX;
 
 /// An entry that says nothing.
 const NO_FACT: u32 = u32::MAX;
@@ -95,24 +92,15 @@ pub struct UnknownEntry {
     pub entry: String,
 }
 
-pub(super) struct Entry {
-    id: u64,
-    pub(super) parent: u32,
-    pub(super) state: u32,
-    fact: u32,
-}
-
 /// The tree of one session.
 pub struct Transcript {
     answers: Answers,
     home: Option<String>,
     /// From the header; without one of a version that is understood, entries only keep their place.
-    bearings: Option<Bearings>,
+    names: Option<Names>,
     /// Whether there was a header, of whatever version: another one says nothing.
     headed: bool,
-    ids: Ids,
-    by_id: Index,
-    entries: Vec<Entry>,
+    pub(super) tree: Tree,
     /// The first is what holds at the root.
     states: Vec<State>,
     facts: Vec<Fact>,
@@ -123,9 +111,19 @@ pub struct Transcript {
     nothing: Knowledge,
 }
 
+/// How much there is.
+#[derive(Clone, Copy)]
+struct Extent {
+    entries: usize,
+    states: usize,
+    facts: usize,
+    counts: Counts,
+    headed: bool,
+}
+
 /// When a line that matters is looked at.
 #[derive(Clone, Copy)]
-enum Look<'a> {
+enum When<'a> {
     Now(&'a dyn Source),
     /// Later, where it stands.
     Later(u64),
@@ -138,11 +136,9 @@ impl Transcript {
         Self {
             answers,
             home,
-            bearings: None,
+            names: None,
             headed: false,
-            ids: Ids::default(),
-            by_id: Index::new(),
-            entries: Vec::new(),
+            tree: Tree::new(),
             states: vec![State::default()],
             facts: Vec::new(),
             bytes: 0,
@@ -160,11 +156,16 @@ impl Transcript {
     /// Takes in whole lines that were appended to the session's file. Never fails: a line that cannot be used is counted
     /// and skipped. A line that matters is looked at again, through [`Source::appended`], once it must be.
     pub fn append(&mut self, bytes: &[u8]) {
-        let mut start = 0;
-        for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
-            let line = &bytes[start..end];
-            self.take_in(line, Look::Later(self.bytes + start as u64));
-            start = end + 1;
+        let before = self.extent();
+        for (line, at) in lines(bytes) {
+            self.take_in(line, When::Later(self.bytes + at));
+        }
+        if self.tree.note().is_some() {
+            // Which one is the second shows only one by one.
+            self.shrink(before);
+            for (line, at) in lines(bytes) {
+                self.take_in_checked(line, When::Later(self.bytes + at));
+            }
         }
         self.bytes += bytes.len() as u64;
     }
@@ -172,58 +173,82 @@ impl Transcript {
     /// Takes in one line, without a file behind it: what matters of it is kept at once. An entry stands behind its parent
     /// only if that came before.
     pub fn push(&mut self, line: &[u8], source: &dyn Source) -> Pushed {
-        self.take_in(line, Look::Now(source))
+        self.take_in_checked(line, When::Now(source))
     }
 
-    fn take_in(&mut self, line: &[u8], look: Look<'_>) -> Pushed {
-        if line.trim_ascii().is_empty() {
-            return Pushed::Skipped;
-        }
-        let line = str::from_utf8(line).unwrap_or_default();
-        let pushed = match parse(line) {
-            Some(Line::Header { cwd }) if self.entries.is_empty() && !self.headed => {
-                self.headed = true;
-                self.bearings = cwd.map(|cwd| Bearings { cwd, home: self.home.clone() });
-                Pushed::Header
+    fn take_in_checked(&mut self, line: &[u8], when: When<'_>) -> Pushed {
+        let before = self.extent();
+        let pushed = self.take_in(line, when);
+        match self.tree.note() {
+            Some(taken) => {
+                self.shrink(before);
+                self.counts.skipped += 1;
+                Pushed::Known(EntryRef(taken))
             }
-            Some(Line::Entry { id, parent, payload }) => self.insert(&id, parent.as_deref(), payload, line, look),
-            Some(Line::Header { .. }) | None => Pushed::Skipped,
-        };
-        match pushed {
-            Pushed::Skipped | Pushed::Known(_) => self.counts.skipped += 1,
-            Pushed::Entry(_) | Pushed::Header => {}
+            None => pushed,
         }
-        pushed
+    }
+
+    /// Takes in a line; whether its id is taken is not looked at.
+    fn take_in(&mut self, line: &[u8], when: When<'_>) -> Pushed {
+        match parse(line) {
+            Some(Line::Header { cwd }) if self.tree.len() == 0 && !self.headed => {
+                self.headed = true;
+                self.names = cwd.map(|cwd| Names::new(Bearings { cwd, home: self.home.clone() }));
+                return Pushed::Header;
+            }
+            Some(Line::Entry { id, parent, payload }) if self.tree.len() < ROOT as usize => {
+                return self.insert(id, parent.as_deref(), payload, line, when);
+            }
+            Some(_) => self.counts.skipped += 1,
+            None => self.counts.skipped += usize::from(!line.trim_ascii().is_empty()),
+        }
+        Pushed::Skipped
+    }
+
+    fn extent(&self) -> Extent {
+        let (entries, states, facts) = (self.tree.len(), self.states.len(), self.facts.len());
+        Extent { entries, states, facts, counts: self.counts, headed: self.headed }
+    }
+
+    /// Takes away what came since.
+    fn shrink(&mut self, to: Extent) {
+        self.tree.truncate(to.entries);
+        self.states.truncate(to.states);
+        self.facts.truncate(to.facts);
+        self.counts = to.counts;
+        self.headed = to.headed;
+        self.names = self.names.take().filter(|_| to.headed);
     }
 
     /// The folder the session runs in; `None` when there is no header of a version that is understood.
     #[must_use]
     pub fn cwd(&self) -> Option<&str> {
-        self.bearings.as_ref().map(|bearings| bearings.cwd.as_str())
+        self.names.as_ref().map(Names::cwd)
     }
 
     /// How much was read.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        Counts { entries: self.entries.len(), ..self.counts }
+        Counts { entries: self.tree.len(), ..self.counts }
     }
 
     /// The last entry: where pi goes on when it opens the file.
     #[must_use]
     pub fn last(&self) -> Option<EntryRef> {
-        self.entries.len().checked_sub(1).map(|at| EntryRef(number(at)))
+        self.tree.last().map(EntryRef)
     }
 
     /// The entry of this id.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<EntryRef> {
-        self.index(id).map(EntryRef)
+        self.tree.find(id.as_bytes()).map(EntryRef)
     }
 
     /// The id of an entry.
     #[must_use]
     pub fn id(&self, entry: EntryRef) -> String {
-        self.entry(entry.0).map(|entry| self.ids.name(entry.id)).unwrap_or_default()
+        self.tree.id(entry.0).unwrap_or_default()
     }
 
     /// What holds at the entry of this id.
@@ -244,18 +269,11 @@ impl Transcript {
         Known { transcript: self, at, state: &self.states[state as usize], judge }
     }
 
-    pub(super) fn index(&self, id: &str) -> Option<u32> {
-        let number = self.ids.find(id)?;
-        // Most often it is the last one.
-        let last = self.entries.last().filter(|last| last.id == number);
-        last.map(|_| number_of(&self.entries)).or_else(|| self.by_id.find(number, |at| self.entries[at as usize].id))
-    }
-
     /// The texts of own writes, whether or not they have a result yet, and those held where an edit has its result, on
     /// whatever branch. Their hashes stand in no line.
     pub fn written(&mut self, source: &dyn Source) -> BTreeSet<ContentHash> {
         let mut hashes = BTreeSet::new();
-        for at in 0..number(self.entries.len()) {
+        for at in 0..number(self.tree.len()) {
             self.read(at, source);
             if let Some(Fact::Calls(calls)) = self.fact_of(at) {
                 hashes.extend(calls.iter().filter_map(|call| call.after(None, source)).map(|version| version.hash));
@@ -270,24 +288,9 @@ impl Transcript {
         hashes
     }
 
-    pub(super) fn entry(&self, at: u32) -> Option<&Entry> {
-        self.entries.get(at as usize)
-    }
-
-    /// From an entry up to the root. A parent always stands before its child, so this ends.
-    pub(super) fn walk(&self, from: u32) -> impl Iterator<Item = (u32, &Entry)> {
-        let mut next = from;
-        std::iter::from_fn(move || {
-            let at = next;
-            let entry = self.entry(at)?;
-            next = entry.parent;
-            Some((at, entry))
-        })
-    }
-
     /// The state an entry stands in; anything else than an entry is the root.
     pub(super) fn state_of(&self, at: u32) -> u32 {
-        self.entry(at).map_or(0, |entry| entry.state)
+        self.tree.get(at).map_or(0, |entry| entry.state)
     }
 
     pub(super) fn state(&self, number: u32) -> &State {
@@ -296,37 +299,40 @@ impl Transcript {
 
     /// What an entry says, as far as that was looked at.
     pub(super) fn fact_of(&self, at: u32) -> Option<&Fact> {
-        self.facts.get(self.entry(at)?.fact as usize)
+        self.facts.get(self.tree.get(at)?.fact as usize)
     }
 
-    fn insert(&mut self, id: &str, parent: Option<&str>, payload: Payload<'_>, line: &str, look: Look<'_>) -> Pushed {
-        let at = number(self.entries.len());
+    fn insert(
+        &mut self,
+        id: Cow<'_, [u8]>,
+        parent: Option<&[u8]>,
+        payload: Payload<'_>,
+        line: &[u8],
+        when: When<'_>,
+    ) -> Pushed {
+        let at = number(self.tree.len());
         // A parent that was never read may stand for anything, so nothing before this entry counts.
-        let parent = parent.and_then(|parent| self.index(parent)).unwrap_or(ROOT);
-        let id = self.ids.intern(id);
-        if at == ROOT {
-            return Pushed::Skipped;
-        }
-        if let Some(taken) = self.by_id.insert(id, at, |at| self.entries[at as usize].id) {
-            return Pushed::Known(EntryRef(taken));
-        }
-        let mut entry = Entry { id, parent, state: self.state_of(parent), fact: NO_FACT };
-        match (payload, &self.bearings) {
+        let parent = parent.and_then(|parent| self.tree.find_any(parent)).unwrap_or(ROOT);
+        let (mut state, mut fact) = (self.state_of(parent), NO_FACT);
+        match (payload, &mut self.names) {
             (Payload::Nothing, _) | (_, None) => {}
             (Payload::Compaction, Some(_)) => {
                 self.counts.compactions += 1;
-                entry.state = self.keep(State::compacted(at));
+                state = self.keep(State::compacted(at));
             }
-            (payload, Some(bearings)) => {
-                let fact = match look {
-                    Look::Now(source) => Fact::of(payload, line, None, &At { bearings, source }),
-                    Look::Later(at) => Fact::Unread(Unread::new(&payload, line, at)),
+            (payload, Some(names)) => {
+                let said = match when {
+                    When::Now(source) => Look { source, names }.now(payload),
+                    When::Later(at) => {
+                        let standing = if let Cow::Borrowed(id) = &id { Some(*id) } else { None };
+                        Fact::Unread(Unread::new(standing, &payload, line, at))
+                    }
                 };
-                self.facts.push(fact);
-                (entry.state, entry.fact) = (UNSETTLED, number_of(&self.facts));
+                self.facts.push(said);
+                (state, fact) = (UNSETTLED, number_of(&self.facts));
             }
         }
-        self.entries.push(entry);
+        self.tree.push(&id, parent, state, fact);
         Pushed::Entry(EntryRef(at))
     }
 
@@ -337,27 +343,30 @@ impl Transcript {
 
     /// Looks at the line of an entry, unless that was done.
     pub(super) fn read(&mut self, at: u32, source: &dyn Source) {
-        let Some(entry) = self.entries.get(at as usize) else { return };
+        let Some(entry) = self.tree.get(at) else { return };
         let Some(fact) = self.facts.get_mut(entry.fact as usize) else { return };
-        let (Fact::Unread(unread), Some(bearings)) = (&*fact, &self.bearings) else { return };
-        let line = unread.line(source);
-        let found = line.as_deref().and_then(parse);
-        *fact = match (&line, found) {
-            (Some(line), Some(Line::Entry { id, payload, .. })) if self.ids.find(&id) == Some(entry.id) => {
-                Fact::of(payload, line, Some(*unread), &At { bearings, source })
-            }
-            _ => Fact::Lost,
-        };
+        let (Fact::Unread(unread), Some(names)) = (&*fact, &mut self.names) else { return };
+        *fact = unread.read(source, names, |id| self.tree.has_id(at, id)).unwrap_or(Fact::Lost);
     }
 
     /// Notes what holds at an entry; one that says nothing shares what holds at its parent.
     pub(super) fn settle_at(&mut self, at: u32, state: &State, shared: Option<u32>) -> u32 {
         let number = shared.unwrap_or_else(|| self.keep(state.clone()));
-        if let Some(entry) = self.entries.get_mut(at as usize) {
+        if let Some(entry) = self.tree.get_mut(at) {
             entry.state = number;
         }
         number
     }
+}
+
+/// The lines of some bytes, and where each begins.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], u64)> {
+    let mut start = 0;
+    let lines = memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]).map(move |end| {
+        let at = std::mem::replace(&mut start, end + 1);
+        (&bytes[at..end], at as u64)
+    });
+    lines.filter(|(line, _)| !line.is_empty())
 }
 
 /// Entries, states and facts are counted in 32 bits; the disk's cap on a file keeps them far below.
@@ -410,7 +419,7 @@ impl<'a> Known<'a> {
     /// How many entries the branch has since its barrier.
     #[must_use]
     pub fn window(&self) -> usize {
-        self.transcript.walk(self.at).take_while(|(at, _)| Some(*at) != self.state.barrier).count()
+        self.transcript.tree.walk(self.at).take_while(|(at, _)| Some(*at) != self.state.barrier).count()
     }
 
     /// Which entry a place in this knowledge is, and what it did.

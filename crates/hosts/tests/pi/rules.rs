@@ -1,6 +1,7 @@
 //! Each rule of what a pi transcript shows, as a short conversation.
 
 use readproof_core::text::Text;
+use readproof_hosts::pi::Pushed;
 use serde_json::{Value, json};
 
 use crate::session::{HEADER, Session, extras, meta, ranged};
@@ -523,7 +524,7 @@ fn without_a_header_of_version_3_nothing_is_held() {
 #[test]
 fn only_the_first_header_counts() {
     let mut s = Session::new();
-    s.transcript = readproof_hosts::pi::Transcript::new(readproof_core::limits::Answers::Held, None);
+    s.begin_anew();
     s.raw(r#"{"type":"session","version":4,"cwd":"/w"}"#);
     s.raw(r#"{"type":"session","version":3,"cwd":"/w"}"#);
     s.read("a.txt", ABC);
@@ -556,6 +557,72 @@ fn a_session_of_0_52() {
     let place = s.transcript.find("9a000006").unwrap().place();
     let why = s.known().why(place).unwrap();
     assert_eq!((why.entry.as_str(), why.tool, why.mode), ("9a000006", "edit", None));
+}
+
+#[test]
+fn escapes_in_names_mean_what_they_say() {
+    let mut s = Session::new();
+    let abc = text(ABC);
+    let call = r#"{"type":"message","id":"\u0061","parentId":null,"message":{"role":"assist\u0061nt","content":[{"type":"toolCall","id":"c\n","name":"re\u0061d","arguments":{"p\u0061th":"\u0061.txt"}}]}}"#;
+    s.raw(call);
+    let meta = extras(meta("a.txt", &abc, "full", None), ABC, 3, Some((1, 3)), true);
+    let details = json!({ "readcache": meta });
+    s.raw(&format!(
+        r#"{{"type":"m\u0065ssage","id":"b\u0062","parentId":"a","message":{{"role":"toolResult","toolCallId":"c\n","toolName":"\u0072ead","content":[{{"type":"text","t\u0065xt":"a\nb\n\u0063\n"}}],"details":{details},"isError":false}}}}"#
+    ));
+    assert_eq!(s.held_at("/w/a.txt", Some("bb")), "1-3$");
+}
+
+#[test]
+fn an_id_that_comes_twice_counts_once() {
+    let abc = text(ABC);
+    let entry =
+        |id: &str, parent: &str, kind: &str| format!(r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}"}}"#);
+    let mut lines = Session::new();
+    let read = lines.read("a.txt", ABC);
+    let mut all = String::from_utf8(lines.stored.bytes.clone()).unwrap();
+    for line in [
+        entry("00000001", &read, "label"),
+        entry("00000002", "00000001", "compaction"),
+        entry(&read, "00000002", "label"),
+        entry("00000003", &read, "label"),
+        entry("00000001", "00000002", "compaction"),
+        entry("00000004", "00000001", "label"),
+        entry("00000002", "00000004", "label"),
+        entry("00000005", "00000002", "label"),
+    ] {
+        all += &format!("{line}\n");
+    }
+    let mut at_once = Session::new();
+    at_once.begin_anew();
+    at_once.bytes(all.as_bytes());
+    let mut one_by_one = Session::new();
+    one_by_one.begin_anew();
+    all.lines().for_each(|line| one_by_one.raw(line));
+    for mut s in [at_once, one_by_one] {
+        s.store(abc.as_str());
+        let counts = s.transcript.counts();
+        assert_eq!((counts.entries, counts.skipped, counts.compactions), (7, 3, 1));
+        assert_eq!(s.transcript.cwd(), Some("/w"));
+        assert_eq!(s.held_at("/w/a.txt", Some("00000003")), "1-3$", "behind the first of its parents");
+        assert_eq!(s.held_at("/w/a.txt", Some("00000004")), "1-3$");
+        assert_eq!(s.held_at("/w/a.txt", Some("00000005")), "");
+    }
+}
+
+#[test]
+fn a_leaf_that_nobody_sent_is_an_error() {
+    let mut s = Session::new();
+    let line = r#"{"type":"label","id":"00000001","parentId":null}"#.as_bytes();
+    let Pushed::Entry(first) = s.transcript.push(line, &s.stored) else { panic!("no entry") };
+    assert_eq!(s.transcript.push(line, &s.stored), Pushed::Known(first));
+    assert_eq!(s.transcript.push(HEADER.as_bytes(), &s.stored), Pushed::Skipped);
+    assert_eq!(s.transcript.push(b"{}", &s.stored), Pushed::Skipped);
+    assert!(s.transcript.known("00000001", &s.stored).is_ok());
+    for id in ["00000002", "", "other"] {
+        let Err(error) = s.transcript.known(id, &s.stored) else { panic!("{id} is known") };
+        assert_eq!(error.entry, id);
+    }
 }
 
 #[test]

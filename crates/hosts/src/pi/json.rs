@@ -1,0 +1,105 @@
+//! Some fields of a JSON object, each as it stands. Names that are not asked for mean nothing; one that is and stands there
+//! twice makes the object none. The quick look at each is in `scan`; here is the one that takes any JSON.
+
+pub(super) mod piece;
+pub(super) mod scan;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+use std::{borrow::Cow, fmt, str::FromStr};
+
+/// The fields of these names; `None` when this is no such object.
+pub(super) fn fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
+    scan::fields(object, names).or_else(|| slow_fields(object, names))
+}
+
+/// The same of the object under a name.
+pub(super) fn fields_in<'a, const N: usize>(
+    object: &'a [u8],
+    under: &str,
+    names: &[&str; N],
+) -> Option<[Option<&'a [u8]>; N]> {
+    scan::fields_in(object, under, names).or_else(|| {
+        let [inside] = slow_fields(object, &[under])?;
+        slow_fields(inside?, names)
+    })
+}
+
+/// The same of every object in an array; `None` when something else stands there.
+pub(super) fn fields_of_each<'a, const N: usize>(
+    array: &'a [u8],
+    names: &[&str; N],
+) -> Option<Vec<[Option<&'a [u8]>; N]>> {
+    scan::fields_of_each(array, names).or_else(|| {
+        let elements: Vec<&RawValue> = serde_json::from_slice(array).ok()?;
+        elements.into_iter().map(|element| slow_fields(element.get().as_bytes(), names)).collect()
+    })
+}
+
+/// A string, unescaped only if it must be.
+pub(super) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
+    match plain(raw)? {
+        Some(inner) => str::from_utf8(inner).ok().map(Cow::Borrowed),
+        None => serde_json::from_slice(raw).ok().map(Cow::Owned),
+    }
+}
+
+/// The bytes of a string.
+pub(super) fn bytes(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
+    match plain(raw)? {
+        Some(inner) => Some(Cow::Borrowed(inner)),
+        None => serde_json::from_slice(raw).ok().map(|text: String| Cow::Owned(text.into_bytes())),
+    }
+}
+
+/// What stands between the quotes of a string; `Some(None)` when it has escapes.
+fn plain(raw: &[u8]) -> Option<Option<&[u8]>> {
+    let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    // A sum, not a search: most are short.
+    let escaped = inner.iter().fold(false, |escaped, byte| escaped | (*byte == b'\\'));
+    Some(Some(inner).filter(|_| !escaped))
+}
+
+/// A whole number as JSON has them, which is how Rust has them.
+pub(super) fn number<T: FromStr>(raw: &[u8]) -> Option<T> {
+    str::from_utf8(raw).ok()?.parse().ok()
+}
+
+/// The same for any JSON.
+pub(super) fn slow_fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
+    let mut input = serde_json::Deserializer::from_slice(object);
+    let fields = (&mut input).deserialize_map(Fields { names }).ok()?;
+    input.end().ok()?;
+    Some(fields)
+}
+
+struct Fields<'n, const N: usize> {
+    names: &'n [&'n str; N],
+}
+
+impl<'a, const N: usize> Visitor<'a> for Fields<'_, N> {
+    type Value = [Option<&'a [u8]>; N];
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = [None; N];
+        while let Some(Name(name)) = map.next_key()? {
+            match self.names.iter().position(|known| *known == name) {
+                Some(at) if fields[at].is_some() => return Err(A::Error::custom("twice")),
+                Some(at) => fields[at] = Some(map.next_value::<&RawValue>()?.get().as_bytes()),
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// A name, copied only if it has escapes.
+#[derive(Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

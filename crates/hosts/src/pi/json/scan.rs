@@ -1,0 +1,300 @@
+//! JSON as pi prints it, gone through once: every byte is checked, nothing is copied. Whatever is unusual (white space,
+//! escapes in a name, a field twice, deep nesting) is left to the slower look of the room above, which would find the same.
+
+/// How deep values may nest here.
+const DEEPEST: u32 = 60;
+
+/// The fields of these names in any object; `None` says nothing about it.
+pub(super) fn fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
+    let mut scan = Scan::new(object)?;
+    let fields = scan.named(names)?;
+    scan.is_done().then_some(fields)
+}
+
+/// The same of the object under a name; `None` says nothing about it.
+pub(super) fn fields_in<'a, const N: usize>(
+    object: &'a [u8],
+    under: &str,
+    names: &[&str; N],
+) -> Option<[Option<&'a [u8]>; N]> {
+    let mut scan = Scan::new(object)?;
+    let mut inside = None;
+    scan.object(|scan, name| {
+        if name != under.as_bytes() {
+            return scan.value();
+        }
+        inside.replace(scan.named(names)?).is_none().then_some(())
+    })?;
+    inside.filter(|_| scan.is_done())
+}
+
+/// The same of every object in an array; `None` says nothing about it.
+pub(super) fn fields_of_each<'a, const N: usize>(
+    array: &'a [u8],
+    names: &[&str; N],
+) -> Option<Vec<[Option<&'a [u8]>; N]>> {
+    let mut scan = Scan::new(array)?;
+    let mut all = Vec::new();
+    scan.eat(b'[')?;
+    loop {
+        all.push(scan.named(names)?);
+        let next = scan.peek()?;
+        scan.at += 1;
+        match next {
+            b',' => {}
+            b']' => return scan.is_done().then_some(all),
+            _ => return None,
+        }
+    }
+}
+
+/// How far a piece of JSON was gone through.
+pub(in crate::pi) struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// `None` when this is no text, or has a control character: in a string that is no JSON, and elsewhere unusual.
+    pub(in crate::pi) fn new(bytes: &'a [u8]) -> Option<Self> {
+        // Sums, not searches: these are checked many bytes at a time.
+        let ascii = bytes.iter().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x60));
+        let plain =
+            ascii || (bytes.iter().fold(true, |plain, byte| plain & (*byte >= b' ')) && str::from_utf8(bytes).is_ok());
+        plain.then_some(Self { bytes, at: 0 })
+    }
+
+    /// Whether nothing is left.
+    pub(in crate::pi) fn is_done(&self) -> bool {
+        self.at == self.bytes.len()
+    }
+
+    /// From the start once more.
+    pub(in crate::pi) fn again(&mut self) {
+        self.at = 0;
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// A byte that must stand here.
+    pub(in crate::pi) fn eat(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    /// The fields of these names in an object.
+    fn named<const N: usize>(&mut self, names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
+        let (mut fields, mut next) = ([None; N], 0);
+        self.object(|scan, name| {
+            // Fields most often stand in the order they are asked for.
+            let found = (next..N).chain(0..next).find(|at| names[*at].as_bytes() == name);
+            match found {
+                Some(at) => {
+                    next = at + 1;
+                    scan.field(&mut fields[at])
+                }
+                None => scan.value(),
+            }
+        })?;
+        Some(fields)
+    }
+
+    /// Keeps a value as it stands; `None` when there was one.
+    pub(in crate::pi) fn field(&mut self, slot: &mut Option<&'a [u8]>) -> Option<()> {
+        let start = self.at;
+        self.value()?;
+        slot.replace(&self.bytes[start..self.at]).is_none().then_some(())
+    }
+
+    /// An object whose names have no escapes; `field` goes over each value.
+    pub(in crate::pi) fn object(&mut self, field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
+        self.eat(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        self.fields(field)
+    }
+
+    /// The same from the name of a field on.
+    pub(in crate::pi) fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
+        loop {
+            let (name, escaped) = self.string()?;
+            self.eat(b':')?;
+            if escaped {
+                return None;
+            }
+            field(self, name)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Goes over one value.
+    pub(in crate::pi) fn value(&mut self) -> Option<()> {
+        self.over(0, &mut |_, _| ())
+    }
+
+    /// Keeps a value as [`Scan::field`] does; `note` gets every string in it that is no name, and whether it has escapes.
+    pub(in crate::pi) fn noted(
+        &mut self,
+        slot: &mut Option<&'a [u8]>,
+        mut note: impl FnMut(&'a [u8], bool),
+    ) -> Option<()> {
+        let start = self.at;
+        self.over(0, &mut note)?;
+        slot.replace(&self.bytes[start..self.at]).is_none().then_some(())
+    }
+
+    /// Goes over one value inside `depth` others.
+    fn over<F: FnMut(&'a [u8], bool)>(&mut self, depth: u32, note: &mut F) -> Option<()> {
+        match self.peek()? {
+            b'"' => {
+                let (text, escaped) = self.string()?;
+                note(text, escaped);
+                Some(())
+            }
+            b'{' => self.over_all::<true, F>(depth, note),
+            b'[' => self.over_all::<false, F>(depth, note),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            b'n' => self.word("null"),
+            _ => self.number(),
+        }
+    }
+
+    /// Goes over an object, or else an array.
+    fn over_all<const OBJECT: bool, F: FnMut(&'a [u8], bool)>(&mut self, depth: u32, note: &mut F) -> Option<()> {
+        let end = if OBJECT { b'}' } else { b']' };
+        self.at += 1;
+        if self.peek()? == end {
+            self.at += 1;
+            return Some(());
+        }
+        if depth == DEEPEST {
+            return None;
+        }
+        loop {
+            if OBJECT {
+                self.string()?;
+                self.eat(b':')?;
+            }
+            self.over(depth + 1, note)?;
+            let next = self.peek()?;
+            self.at += 1;
+            if next == end {
+                return Some(());
+            }
+            if next != b',' {
+                return None;
+            }
+        }
+    }
+
+    /// Bytes that must stand here.
+    pub(in crate::pi) fn word(&mut self, word: &str) -> Option<()> {
+        self.bytes.get(self.at..)?.starts_with(word.as_bytes()).then(|| self.at += word.len())
+    }
+
+    fn number(&mut self) -> Option<()> {
+        if self.peek()? == b'-' {
+            self.at += 1;
+        }
+        if self.peek()? == b'0' {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek()? == b'.' {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek()?, b'e' | b'E') {
+            self.at += 1;
+            if matches!(self.peek()?, b'+' | b'-') {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    /// At least one. A number never ends a line, so something stands behind.
+    fn digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while self.peek()?.is_ascii_digit() {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+
+    /// What stands between two quotes, and whether it has escapes.
+    #[inline]
+    fn string(&mut self) -> Option<(&'a [u8], bool)> {
+        self.eat(b'"')?;
+        // Most strings are short and without escapes, so the first bytes are looked at in place.
+        if let Some(first) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
+            let word = u64::from_le_bytes(*first);
+            let (quote, backslash) = (found(word, b'"'), found(word, b'\\'));
+            if quote != 0 && quote.trailing_zeros() < backslash.trailing_zeros() {
+                let text = &first[..quote.trailing_zeros() as usize / 8];
+                self.at += text.len() + 1;
+                return Some((text, false));
+            }
+        }
+        self.long_string()
+    }
+
+    /// The same for any string, from behind its first quote on.
+    #[inline(never)]
+    fn long_string(&mut self) -> Option<(&'a [u8], bool)> {
+        let (start, mut escaped) = (self.at, false);
+        loop {
+            self.at += quote_or_backslash(self.bytes.get(self.at..)?)?;
+            if self.bytes[self.at] == b'"' {
+                self.at += 1;
+                return Some((&self.bytes[start..self.at - 1], escaped));
+            }
+            escaped = true;
+            self.at += escape(&self.bytes[self.at..])?;
+        }
+    }
+}
+
+/// How long an escape is.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    match bytes.get(1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => bytes.get(2..6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
+        _ => None,
+    }
+}
+
+/// A bit at the first byte of a word that is `byte`; more may follow.
+fn found(word: u64, byte: u8) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let zero = word ^ (ONES * u64::from(byte));
+    zero.wrapping_sub(ONES) & !zero & (ONES << 7)
+}
+
+/// Where the first of the two stands: a few bytes are looked at in place, as escapes stand close.
+pub(in crate::pi) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+    const NEAR: usize = 4;
+    let (words, _) = bytes.as_chunks();
+    for (n, word) in words.iter().take(NEAR).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let hit = found(word, b'"') | found(word, b'\\');
+        if hit != 0 {
+            return Some(n * 8 + hit.trailing_zeros() as usize / 8);
+        }
+    }
+    let near = words.len().min(NEAR) * 8;
+    memchr::memchr2(b'"', b'\\', &bytes[near..]).map(|at| near + at)
+}
