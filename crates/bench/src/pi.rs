@@ -7,7 +7,7 @@ mod sessions;
 use std::{hint::black_box, process::Command};
 
 use readproof_core::{limits::Answers, path::PathKey};
-use readproof_hosts::pi::{Pushed, Transcript};
+use readproof_hosts::pi::Transcript;
 use serde::de::IgnoredAny;
 
 use crate::{
@@ -50,24 +50,33 @@ pub(crate) const CASES: &[Case] = &[
     },
     Case {
         name: "pi-open-reads",
-        about: "the same with 10,000 reads of 8 KB, compacted every 100",
+        about: "the same with reads of 8 KB, 10,050 of 100 files, compacted every 100",
         bar: OPEN_BAR,
         rounds: 15,
-        run: |rounds| open(rounds, sessions::reads(10_000, 100)),
+        run: |rounds| open(rounds, sessions::reads(10_050, 100, 100)),
     },
     Case {
         name: "pi-open-uncompacted",
-        about: "the same, never compacted: every read is judged",
+        about: "the same with 10,000 of them, never compacted",
         bar: OPEN_BAR,
         rounds: 15,
-        run: |rounds| open(rounds, sessions::reads(10_000, u32::MAX)),
+        run: |rounds| open(rounds, sessions::reads(10_000, 100, u32::MAX)),
     },
     Case {
         name: "pi-open-edits",
-        about: "the same with 10,000 reads of 2 KB, each omitted later by a context edit, never compacted",
+        about: "the same with 10,000 reads of 8 KB, each omitted later by a context edit, never compacted",
         bar: OPEN_BAR,
         rounds: 15,
         run: |rounds| open(rounds, sessions::edits(10_000)),
+    },
+    Case {
+        name: "pi-open-fresh",
+        about: "a pi session of 300 reads of 8 KB, each of another file, is opened and the last of them asked about",
+        bar: OPEN_BAR,
+        rounds: 300,
+        run: |rounds| {
+            measure(rounds, &mut Open { asked: Asked::Last, ..Open::new(sessions::reads(300, u32::MAX, u32::MAX)) })
+        },
     },
     Case {
         name: "pi-append",
@@ -107,15 +116,33 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 fn open(rounds: u32, session: Session) -> Result<Samples, Broken> {
-    measure(rounds, &mut Open { session })
+    measure(rounds, &mut Open::new(session))
+}
+
+/// Which files are asked about once a session is open.
+#[derive(Clone, Copy)]
+enum Asked {
+    All,
+    /// The one read last.
+    Last,
 }
 
 struct Open {
     session: Session,
+    asked: Asked,
+    /// Letting go of it is not opening.
+    opened: Option<Transcript>,
+}
+
+impl Open {
+    fn new(session: Session) -> Self {
+        Self { session, asked: Asked::All, opened: None }
+    }
 }
 
 impl Subject for Open {
     fn prepare(&mut self, _round: u32) -> Result<(), Broken> {
+        self.opened = None;
         Ok(())
     }
 
@@ -134,12 +161,15 @@ impl Subject for Open {
         let mut transcript = Transcript::new(Answers::Held, None);
         transcript.append(self.session.bytes.as_bytes());
         let known = transcript.known_at(transcript.last(), &self.session);
-        let held = known.files().count();
+        match self.asked {
+            Asked::All => black_box(known.files().count()),
+            Asked::Last => black_box(known.of(&self.session.last_read).of(&self.session.last_read).len()),
+        };
         let counts = transcript.counts();
         if (counts.entries, counts.skipped) != (self.session.entries as usize, 0) {
             return Err(format!("{counts:?} of {} entries", self.session.entries).into());
         }
-        black_box((held, transcript));
+        self.opened = Some(transcript);
         Ok(())
     }
 }
@@ -246,9 +276,12 @@ impl Growing {
 
     /// Appends a line; gives the number of its entry.
     fn grow(&mut self, line: &str) -> Result<u32, Broken> {
-        match self.transcript.push(line.as_bytes(), &self.session) {
-            Pushed::Entry(_) => {}
-            other @ (Pushed::Known(_) | Pushed::Header | Pushed::Skipped) => return Err(format!("{other:?}").into()),
+        let from = self.session.bytes.len();
+        self.session.bytes += line;
+        self.session.bytes.push('\n');
+        self.transcript.append(self.session.bytes.as_bytes().get(from..).unwrap_or_default());
+        if self.transcript.counts().entries != self.session.entries as usize + 1 {
+            return Err("the line was not taken in".into());
         }
         self.session.entries += 1;
         Ok(self.session.entries - 1)
@@ -308,7 +341,7 @@ mod tests {
         for session in [
             sessions::mixed(2_000),
             sessions::outputs(50),
-            sessions::reads(200, 20),
+            sessions::reads(210, 10, 20),
             sessions::edits(100),
             sessions::typical(1_000),
         ] {
@@ -318,7 +351,7 @@ mod tests {
 
     #[test]
     fn something_is_held_at_the_end() {
-        let session = sessions::reads(150, 100);
+        let session = sessions::reads(150, 100, 100);
         let mut transcript = Transcript::new(Answers::Held, None);
         transcript.append(session.bytes.as_bytes());
         let known = transcript.known_at(transcript.last(), &session);

@@ -1,12 +1,11 @@
 //! pi session files to measure on: made by rule, the same every time, with the fields in pi's own order.
 
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    fmt::{Display, Write as _},
-};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Display};
 
-use readproof_core::text::{ContentHash, Text};
+use readproof_core::{
+    path::PathKey,
+    text::{ContentHash, Text},
+};
 use readproof_hosts::pi::{Source, total_lines};
 use serde_json::{Value, json};
 
@@ -15,6 +14,8 @@ pub(crate) struct Session {
     pub(crate) bytes: String,
     /// How many entries.
     pub(crate) entries: u32,
+    /// The file that was read last.
+    pub(crate) last_read: PathKey,
     texts: BTreeMap<ContentHash, Text>,
     leaf: Option<u32>,
     calls: u32,
@@ -115,11 +116,11 @@ pub(crate) fn outputs(turns: u32) -> Session {
 }
 
 /// Reads of 8 KB files with our own record, a compaction after so many turns, as a context of 200,000 tokens needs it.
-pub(crate) fn reads(turns: u32, window: u32) -> Session {
+pub(crate) fn reads(turns: u32, files: u32, window: u32) -> Session {
     let mut session = Session::new();
     let file = code(160);
     for turn in 0..turns {
-        let number = session.below(100);
+        let number = session.below(files);
         session.read(number, &format!("// {number}\n{file}"), Record::Ours);
         if turn % window == window - 1 {
             session.compact();
@@ -128,10 +129,10 @@ pub(crate) fn reads(turns: u32, window: u32) -> Session {
     session
 }
 
-/// Reads of 2 KB, each omitted by a context edit ten turns later, and never a compaction.
+/// Reads of 8 KB, each omitted by a context edit ten turns later, and never a compaction.
 pub(crate) fn edits(turns: u32) -> Session {
     let mut session = Session::new();
-    let file = code(40);
+    let file = code(160);
     let mut results = Vec::new();
     for _ in 0..turns {
         let number = session.below(100);
@@ -156,7 +157,7 @@ impl Session {
         let header =
             r#"{"type":"session","version":3,"id":"0198c0de","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/w"}"#;
         let bytes = format!("{header}\n");
-        Self { bytes, entries: 0, texts: BTreeMap::new(), leaf: None, calls: 0, random: 1 }
+        Self { bytes, entries: 0, last_read: PathKey::new(""), texts: BTreeMap::new(), leaf: None, calls: 0, random: 1 }
     }
 
     fn below(&mut self, n: u32) -> u32 {
@@ -208,17 +209,12 @@ impl Session {
     }
 
     /// The result of the latest call, as the fields of an entry.
-    fn result(&self, tool: &str, text: &str, details: Option<&Value>) -> String {
-        let mut line =
-            format!(r#""message":{{"role":"toolResult","toolCallId":"call_{}","toolName":"{tool}","#, self.calls);
+    fn result(&self, tool: &str, text: &str, details: Option<&str>) -> String {
+        let (call, text) = (self.calls, json!(text));
+        let from = format!(r#""role":"toolResult","toolCallId":"call_{call}","toolName":"{tool}""#);
         let details = details.map_or(String::new(), |details| format!(r#""details":{details},"#));
-        let written = write!(
-            line,
-            r#""content":[{{"type":"text","text":{}}}],{details}"isError":false,"timestamp":1793491200000}}"#,
-            json!(text)
-        );
-        debug_assert!(written.is_ok());
-        line
+        let content = format!(r#""content":[{{"type":"text","text":{text}}}]"#);
+        format!(r#""message":{{{from},{content},{details}"isError":false,"timestamp":1793491200000}}"#)
     }
 
     fn run(&mut self, output: &str) {
@@ -228,6 +224,7 @@ impl Session {
     }
 
     fn read(&mut self, number: u32, text: &str, record: Record) {
+        self.last_read = PathKey::new(&format!("/w/f{number}"));
         self.call("read", &json!({ "path": format!("f{number}") }));
         let result = self.read_result(number, text, record);
         self.entry("message", result);
@@ -246,21 +243,19 @@ impl Session {
 
     fn shown(&self, path: &str, text: &str, record: Record) -> String {
         let text = Text::new(text.to_owned());
-        let (total, hash) = (total_lines(&text), text.hash().to_string());
-        let mut meta = json!({
-            "v": 1, "pathKey": path, "scopeKey": "full", "servedHash": hash, "mode": "full",
-            "totalLines": total, "rangeStart": 1, "rangeEnd": total, "bytes": text.as_str().len(),
-        });
-        if record == Record::Ours {
-            let ours = json!({
-                "textSha": hash, "textBytes": text.as_str().len(), "total": text.total(),
-                "lines": [1, text.total()], "end": true,
-            });
-            if let (Some(meta), Value::Object(ours)) = (meta.as_object_mut(), ours) {
-                meta.extend(ours);
+        let (total, hash, bytes) = (total_lines(&text), text.hash(), text.as_str().len());
+        let whole = format!(r#""totalLines":{total},"rangeStart":1,"rangeEnd":{total},"bytes":{bytes}"#);
+        let ours = match (record, text.total()) {
+            (Record::Older, _) => String::new(),
+            (Record::Ours, lines) => {
+                let block = format!(r#","textSha":"{hash}","textBytes":{bytes}"#);
+                format!(r#"{block},"total":{lines},"lines":[1,{lines}],"end":true"#)
             }
-        }
-        self.result("read", text.as_str(), Some(&json!({ "readcache": meta })))
+        };
+        let path = json!(path);
+        let file = format!(r#""pathKey":{path},"scopeKey":"full","servedHash":"{hash}","mode":"full""#);
+        let details = format!(r#"{{"readcache":{{"v":1,{file},{whole}{ours}}}}}"#);
+        self.result("read", text.as_str(), Some(&details))
     }
 
     fn write(&mut self, number: u32, text: &str) {
