@@ -1,0 +1,58 @@
+// A real terminal for pi's own screen: tmux, driven by keys, read as text.
+import { execFileSync } from "node:child_process";
+import { NODE } from "./published.mjs";
+
+const WAIT_MS = 60_000;
+const POLL_MS = 100;
+let count = 0;
+
+export class Terminal {
+	constructor(world, options = {}) {
+		this.socket = `readproof-${process.pid}-${++count}`;
+		this.world = world;
+		const argv = [NODE, ...world.arguments(options)];
+		const variables = Object.entries(world.environment(options.env)).map(([name, value]) => `${name}=${value}`);
+		const command = ["exec", "env", "-i", ...variables, ...argv].map(quote).join(" ").replace("'exec'", "exec");
+		this.#tmux("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "50", "-c", world.cwd, command);
+	}
+
+	#tmux(...args) {
+		return execFileSync("tmux", ["-L", this.socket, ...args], { encoding: "utf8", env: { PATH: process.env.PATH, HOME: this.world.home, TERM: "xterm-256color", LANG: "C.UTF-8" } });
+	}
+
+	/** The screen with what has scrolled off it. */
+	screen() {
+		return this.#tmux("capture-pane", "-p", "-J", "-S", "-2000");
+	}
+
+	/** Types a line as a person does, then Enter. */
+	type(text) {
+		this.#tmux("send-keys", "-l", text);
+		this.#tmux("send-keys", "Enter");
+	}
+
+	keys(...names) {
+		this.#tmux("send-keys", ...names);
+	}
+
+	/** Waits until the screen has `wanted`; a terminal has no event for that. */
+	async until(wanted) {
+		const end = Date.now() + WAIT_MS;
+		for (;;) {
+			const screen = this.screen();
+			if (typeof wanted === "function" ? wanted(screen) : screen.includes(wanted)) return screen;
+			if (Date.now() > end) throw new Error(`never on the screen: ${wanted}\n${screen}`);
+			await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+		}
+	}
+
+	close() {
+		try {
+			this.#tmux("kill-server");
+		} catch {
+			// Already gone: pi has left and tmux with it.
+		}
+	}
+}
+
+const quote = (word) => `'${word.replaceAll("'", "'\\''")}'`;
