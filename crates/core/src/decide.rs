@@ -6,6 +6,7 @@ use crate::{
     knowledge::Knowledge,
     limits::{Answers, Limits},
     path::PathKey,
+    pi::Page,
     render::{Window, diff_prefix},
     scope::{Scope, ScopeError},
     text::{ContentHash, Text},
@@ -152,6 +153,23 @@ impl Ask {
         let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
         Ok(Self { scope, window: Window::cut(now, scope, asked_to, limits) })
     }
+
+    /// The same where pi asks: it counts, cuts and words as pi does. `path` is the path as written.
+    ///
+    /// # Errors
+    /// As [`Page::of`].
+    pub fn of_pi(
+        now: &Text,
+        offset: Option<u64>,
+        limit: Option<u64>,
+        path: &str,
+        limits: &Limits,
+    ) -> Result<Self, ScopeError> {
+        let page = Page::of(now, offset, limit, path, limits)?;
+        let asked_all = page.asked_all;
+        let window = Window::of_pi(page);
+        Ok(Self { scope: if asked_all { Scope::Full } else { window.scope() }, window })
+    }
 }
 
 /// Which stored text an answer could rely on.
@@ -180,6 +198,7 @@ pub fn choose_base(held: &Knowledge, path: &PathKey, now: &Text, ask: &Ask, answ
         // An empty file: held when its end is.
         (None, None) => held.holds_whole(path, answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),
     };
+    let window = window.filter(|hash| !ask.window.vouches_for_end() || held.holds_end(path, *hash));
     let whole = held.holds_whole(path, answers);
     match (window, whole) {
         (Some(hash), _) if hash == now.hash() => Choice::Same,
@@ -271,7 +290,7 @@ fn try_diff(base: &Text, now: &Text, path: &PathKey, window: &Window, limits: &L
         return Err(Reason::DiffTooManyLines);
     }
     let diff = unified(base, now, path.as_str());
-    let bytes = diff_prefix(&diff, now).len() + diff.body.len();
+    let bytes = diff_prefix(&diff, now, window).len() + diff.body.len();
     let lines = diff.line_count();
     let shown = window.lines().map_or(0, |lines| lines.count());
     if bytes >= window.bytes() || lines > shown {

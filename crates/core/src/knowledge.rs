@@ -264,6 +264,14 @@ impl Knowledge {
         counts && covers_lines(held, lines, hash)
     }
 
+    /// Whether it is known where this text ends.
+    #[must_use]
+    pub fn holds_end(&self, path: &PathKey, hash: ContentHash) -> bool {
+        let held = self.of(path);
+        let texts = held.iter().flat_map(|h| [h.also, Some(h.version)]).flatten();
+        texts.filter(|text| text.hash == hash).any(|text| covers(held, Slots::end_of(text.total), hash))
+    }
+
     /// The text that is held from its first line to its end.
     #[must_use]
     pub fn holds_whole(&self, path: &PathKey, answers: Answers) -> Option<Version> {

@@ -29,6 +29,7 @@ pub mod knowledge;
 pub mod limits;
 pub mod meta;
 pub mod path;
+pub mod pi;
 pub mod render;
 pub mod scope;
 pub mod text;

@@ -66,17 +66,16 @@ impl MetaV1 {
         if shown.window().part().is_some() {
             return None;
         }
-        let total = shown.version().total;
-        let lines = shown.scope().lines(total);
+        let said = shown.said();
         Some(Self {
             path_key: path_key.to_owned(),
-            scope: shown.scope(),
+            scope: said.scope,
             served: shown.version().hash,
             base: shown.base(),
             mode: shown.mode(),
-            total_lines: u64::from(total),
-            range_start: lines.map_or(1, |lines| u64::from(lines.first())),
-            range_end: lines.map_or(u64::from(total), |lines| u64::from(lines.last())),
+            total_lines: said.total,
+            range_start: said.first,
+            range_end: said.last,
             bytes,
         })
     }

@@ -10,6 +10,7 @@ use crate::{
     knowledge::Event,
     limits::Limits,
     path::PathKey,
+    pi::{Page, Stop},
     scope::{Lines, Scope},
     text::{ContentHash, Text, Version},
 };
@@ -26,6 +27,7 @@ pub struct Window {
     end: bool,
     part: Option<Part>,
     next: Option<u32>,
+    page: Option<Page>,
 }
 
 /// A line of which only the beginning fits.
@@ -45,7 +47,7 @@ impl Window {
     #[must_use]
     pub fn cut(text: &Text, scope: Scope, asked_to: Option<u64>, limits: &Limits) -> Self {
         let Some(asked) = scope.lines(text.total()) else {
-            return Self { scope, lines: None, bytes: 0, end: true, part: None, next: None };
+            return Self { scope, lines: None, bytes: 0, end: true, part: None, next: None, page: None };
         };
         let from = text.start(asked.first());
         let most = limits.answer_bytes as usize;
@@ -60,7 +62,7 @@ impl Window {
             let part = Part { line: asked.first(), bytes: line.len(), shown };
             let next = (asked.last() > part.line).then(|| part.line + 1);
             let scope = Lines::new(part.line, part.line).map_or(scope, Scope::Lines);
-            return Self { scope, lines: None, bytes: shown, end: false, part: Some(part), next };
+            return Self { scope, lines: None, bytes: shown, end: false, part: Some(part), next, page: None };
         };
         let cut = lines != asked;
         let reaches = last == text.total();
@@ -72,7 +74,24 @@ impl Window {
             end: reaches && open,
             part: None,
             next: cut.then(|| last + 1),
+            page: None,
         }
+    }
+
+    /// What pi's own `read` would show.
+    #[must_use]
+    pub fn of_pi(page: Page) -> Self {
+        let (lines, end) = (page.lines, page.shows_end());
+        let part = match page.stop {
+            Stop::LongLine { bytes, .. } => Some(Part { line: page.first, bytes, shown: 0 }),
+            Stop::End | Stop::Asked | Stop::Cut { .. } => None,
+        };
+        let scope = match lines {
+            Some(lines) if page.first > 1 || !end => Scope::Lines(lines),
+            Some(_) | None => Scope::Full,
+        };
+        let next = lines.filter(|_| !end).map(|lines| lines.last() + 1);
+        Self { scope, lines, bytes: page.bytes, end, part, next, page: Some(page) }
     }
 
     /// The scope this window is: `full` only when it holds the whole file.
@@ -111,8 +130,32 @@ impl Window {
         self.next
     }
 
+    /// The same as pi has it, if it is pi's.
+    #[must_use]
+    pub fn page(&self) -> Option<&Page> {
+        self.page.as_ref()
+    }
+
+    /// Whether a marker for this window speaks of the file's end as of a line that was shown.
+    #[must_use]
+    pub fn vouches_for_end(&self) -> bool {
+        self.page.as_ref().is_some_and(Page::shows_end)
+    }
+
+    /// How many lines the file has, as the surface counts.
+    fn total(&self, now: &Text) -> u64 {
+        self.page.as_ref().map_or(u64::from(now.total()), |page| page.total)
+    }
+
+    /// The first and the last line of a run of lines, as the surface counts.
+    fn said(&self, lines: Lines) -> (u64, u64) {
+        let last = self.page.as_ref().map_or(u64::from(lines.last()), Page::last);
+        (u64::from(lines.first()), last)
+    }
+
     fn text<'a>(&self, now: &'a Text) -> &'a str {
         match (self.lines, self.part) {
+            (Some(lines), _) if self.page.is_some() => &now.as_str()[now.start(lines.first())..][..self.bytes],
             (Some(lines), _) => now.slice(lines),
             (None, Some(part)) => &now.line(part.line)[..part.shown],
             (None, None) => "",
@@ -163,6 +206,7 @@ impl fmt::Display for Notice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown<'t> {
     text: Cow<'t, str>,
+    tail: String,
     mode: Mode,
     reason: Reason,
     version: Version,
@@ -178,16 +222,26 @@ impl Shown<'_> {
         &self.text
     }
 
+    /// What stands behind the text in the same block; empty but on surfaces that have no place beside it.
+    #[must_use]
+    pub fn tail(&self) -> &str {
+        &self.tail
+    }
+
     /// The answer's text, taken out; `None` when it is all of the file's, which the caller has.
     #[must_use]
     pub fn into_text(self) -> Option<String> {
         if self.is_whole_file() { None } else { Some(self.text.into_owned()) }
     }
 
-    /// The hash of the answer's text.
+    /// The hash of the answer's text, with what stands behind it.
     #[must_use]
     pub fn text_hash(&self) -> ContentHash {
-        if self.is_whole_file() { self.version.hash } else { ContentHash::of(self.text.as_bytes()) }
+        if self.is_whole_file() && self.tail.is_empty() {
+            self.version.hash
+        } else {
+            ContentHash::of_parts(&[self.text.as_bytes(), self.tail.as_bytes()])
+        }
     }
 
     /// Whether the answer is the file's text to the last byte.
@@ -237,6 +291,22 @@ impl Shown<'_> {
         if self.mode == Mode::Diff { Scope::Full } else { self.window.scope }
     }
 
+    /// The same as the surface counts, with its first and last line and the lines of the file.
+    #[must_use]
+    pub fn said(&self) -> Said {
+        let (scope, total) = (self.scope(), self.window.page.as_ref().map(|page| page.total));
+        let total = total.unwrap_or(u64::from(self.version.total));
+        let capped = |line: u64| u32::try_from(line).unwrap_or(u32::MAX);
+        match scope {
+            Scope::Full => Said { scope, first: 1, last: total, total },
+            Scope::Lines(lines) => {
+                let (first, last) = self.window.said(lines);
+                let scope = Lines::new(capped(first), capped(last)).map_or(scope, Scope::Lines);
+                Said { scope, first, last, total }
+            }
+        }
+    }
+
     /// Whether call and answer together show where the file ends.
     #[must_use]
     pub fn shows_end(&self) -> bool {
@@ -265,10 +335,23 @@ impl Shown<'_> {
     }
 }
 
+/// A scope as a surface counts lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Which lines.
+    pub scope: Scope,
+    /// The first of them.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+    /// Lines in the file.
+    pub total: u64,
+}
+
 /// The line before a diff.
 #[must_use]
-pub fn diff_prefix(diff: &Unified, now: &Text) -> String {
-    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), now.total())
+pub fn diff_prefix(diff: &Unified, now: &Text, window: &Window) -> String {
+    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now))
 }
 
 /// The exact answer for a decision.
@@ -276,21 +359,27 @@ pub fn diff_prefix(diff: &Unified, now: &Text) -> String {
 pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     let window = &ask.window;
     let text: Cow<'t, str> = match (decision.mode, &decision.diff, window.lines) {
-        (Mode::Diff, Some(diff), _) => (diff_prefix(diff, now) + &diff.body).into(),
-        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", now.total()).into(),
+        (Mode::Diff, Some(diff), _) => (diff_prefix(diff, now, window) + &diff.body).into(),
+        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", window.total(now)).into(),
         (Mode::UnchangedRange, _, Some(lines)) => {
-            let (first, last) = (lines.first(), lines.last());
+            let (first, last) = window.said(lines);
             let marker = if decision.reason == Reason::SameLines {
                 format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
             } else {
-                format!("{MARKER}unchanged in lines {first}-{last} of {}]", now.total())
+                format!("{MARKER}unchanged in lines {first}-{last} of {}]", window.total(now))
             };
             marker.into()
         }
         (Mode::Full | Mode::BaselineFallback | Mode::Diff | Mode::UnchangedRange, _, _) => window.text(now).into(),
     };
+    let notices = notices(decision.mode, &text, window, now.total());
+    let (tail, notices) = match &window.page {
+        Some(page) => (tail(decision.mode, page, &notices), Vec::new()),
+        None => (String::new(), notices),
+    };
     Shown {
-        notices: notices(decision.mode, &text, window, now.total()),
+        notices,
+        tail,
         text,
         mode: decision.mode,
         reason: decision.reason,
@@ -298,6 +387,20 @@ pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
         base: decision.base,
         window: window.clone(),
     }
+}
+
+/// What pi's block says behind the text: pi's own words, and where the file's text could be taken for ours.
+fn tail(mode: Mode, page: &Page, notices: &[Notice]) -> String {
+    let mut tail = match (mode, page.stop) {
+        (Mode::Full | Mode::BaselineFallback, _) | (Mode::Unchanged | Mode::UnchangedRange, Stop::Cut { .. }) => {
+            page.tail.clone()
+        }
+        (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, _) => String::new(),
+    };
+    if notices.contains(&Notice::LooksLikeMarker) {
+        tail.push_str(&format!("\n\n[readproof: {}]", Notice::LooksLikeMarker));
+    }
+    tail
 }
 
 fn notices(mode: Mode, text: &str, window: &Window, total: u32) -> Vec<Notice> {

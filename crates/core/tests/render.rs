@@ -76,7 +76,10 @@ fn every_mode_to_the_letter() {
 fn a_diff_says_how_many_lines_changed() {
     let check = |before: &str, after: &str, expected: &str| {
         let (before, after) = (Text::new(before.into()), Text::new(after.into()));
-        assert_eq!(diff_prefix(&unified(&before, &after, "f"), &after), expected);
+        assert_eq!(
+            diff_prefix(&unified(&before, &after, "f"), &after, &Ask::new(&after, None, None, &LIMITS).unwrap().window),
+            expected
+        );
     };
     check("a\n", "a\nb\n", "[readcache: 1 lines changed of 2]\n");
     check("a\nb\nc\n", "x\n", "[readcache: 3 lines changed of 1]\n");

@@ -2,20 +2,8 @@
 //! `lf-1` counts; so has the empty text. That line stands exactly where `lf-1` has the end of the file, so line `n` of pi
 //! is slot `n` of knowledge in every text; only totals and the last line differ.
 
-use readproof_core::{scope::Lines, text::Text};
-
-/// How many lines pi counts in a text.
-#[must_use]
-pub fn total_lines(text: &Text) -> u64 {
-    u64::from(text.total()) + u64::from(end_line(text).is_some())
-}
-
-/// pi's number of the empty line behind a final newline, which is the end slot; `None` when the last line is open.
-#[must_use]
-pub fn end_line(text: &Text) -> Option<u32> {
-    let open = !text.as_str().is_empty() && !text.as_str().ends_with('\n');
-    (!open).then(|| text.total().saturating_add(1))
-}
+pub use readproof_core::pi::{end_line, total_lines};
+use readproof_core::scope::Lines;
 
 /// A range of pi's lines in a text of `total` lines by `lf-1`: its lines, and whether it goes on to the end slot.
 pub(super) fn range(first: u64, last: u64, total: u32) -> (Option<Lines>, bool) {
@@ -32,6 +20,7 @@ pub(super) fn agrees(pi_total: u64, total: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use readproof_core::text::Text;
 
     #[test]
     fn a_final_newline_makes_one_more_line() {
