@@ -1,0 +1,57 @@
+// Readproof as pi's `read`. This file only wires: the tool, the commands, and the events that show what the model is sent.
+
+import { fileURLToPath } from "node:url";
+import { createReadToolDefinition, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { locate } from "./src/binary.ts";
+import { registerCommands } from "./src/commands.ts";
+import { Notices } from "./src/notice.ts";
+import { Program } from "./src/program.ts";
+import { type Parts, readTool } from "./src/read.ts";
+import { refreshTool } from "./src/refresh.ts";
+import { Sight } from "./src/sight.ts";
+
+const FLAG = "readproof-bin";
+const TIMEOUT_MS = 10_000;
+const PACKAGE = fileURLToPath(new URL(".", import.meta.url));
+
+export default function readproof(pi: ExtensionAPI): void {
+  pi.registerFlag(FLAG, { type: "string", description: "Path of the readproof program" });
+  const notices = new Notices();
+  const program = new Program({
+    locate: () => locate({ flag: asText(pi.getFlag(FLAG)), cwd: process.cwd(), packageDir: PACKAGE, env: process.env }),
+    timeoutMs: timeout(process.env.READPROOF_PI_TIMEOUT_MS),
+    onFailure: (failure) => notices.once(failure.key, `Readproof: ${failure.message}. pi's own read answers instead.`),
+  });
+  const sight = new Sight(() =>
+    notices.once("distrusted", "Readproof: results of read are dropped or changed on their way to the model, so every read of this session is plain from here on."),
+  );
+  const parts: Parts = { program, sight, notices };
+
+  pi.registerTool(readTool(createReadToolDefinition(process.cwd()), parts));
+  pi.registerTool(refreshTool(pi, parts));
+  registerCommands(pi, parts);
+
+  pi.on("context", (event, ctx) => {
+    notices.hear(ctx);
+    sight.context(event.messages, ctx.sessionManager);
+  });
+  pi.on("before_provider_request", (event) => sight.request(event.payload));
+  pi.on("message_end", (event) => {
+    if (event.message.role === "assistant") sight.requestOver();
+  });
+  pi.on("agent_end", () => sight.requestOver());
+  pi.on("session_start", (_event, ctx) => {
+    notices.hear(ctx);
+    program.open();
+  });
+  pi.on("session_shutdown", () => program.close());
+}
+
+function asText(flag: boolean | string | undefined): string | undefined {
+  return typeof flag === "string" ? flag : undefined;
+}
+
+function timeout(setting: string | undefined): number {
+  const ms = Number(setting);
+  return Number.isFinite(ms) && ms > 0 ? ms : TIMEOUT_MS;
+}
