@@ -5,6 +5,7 @@ mod bench;
 mod fuzz;
 mod load;
 mod mutants;
+mod pi;
 mod process;
 mod soundness;
 mod test;
@@ -46,7 +47,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         arguments: "",
-        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches",
+        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches, the extension in the real pi",
         run: test::run,
     },
     Command { name: "tidy", arguments: "", about: "only the repository's own rules", run: tidy::run },
@@ -103,6 +104,18 @@ const COMMANDS: &[Command] = &[
         arguments: "[--json] [--check] [--rounds N] [CASE…]",
         about: "how long a read takes against the floor, in release; all arguments are passed on",
         run: bench::run,
+    },
+    Command {
+        name: "pi",
+        arguments: "[--only NAME…]",
+        about: "the pi extension: typecheck, its own tests, and everything in the published pi with a scripted model",
+        run: pi::run,
+    },
+    Command {
+        name: "pi-bench",
+        arguments: "[--json] [--check]",
+        about: "reads through the pi extension against pi's own, in pi's bundle; all arguments are passed on",
+        run: pi::bench,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];

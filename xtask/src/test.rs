@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, mutants, no_arguments, process};
+use crate::{Failure, mutants, no_arguments, pi, process};
 
 /// Seeds and length of the soundness runs: fixed, so that a red run is the change's fault.
 const SEEDS: [u32; 3] = [1, 2, 3];
@@ -21,6 +21,7 @@ enum Action {
     /// The arguments as one line; none of them contains a space.
     Cargo(String),
     MutantPatches,
+    RealPi,
 }
 
 impl Step {
@@ -90,6 +91,7 @@ fn steps(runner: Runner) -> Vec<Step> {
         steps.push(Step::cargo(&format!("soundness {seed}"), &line));
     }
     steps.push(Step { name: "mutant patches".to_owned(), action: Action::MutantPatches });
+    steps.push(Step { name: "real pi".to_owned(), action: Action::RealPi });
     steps
 }
 
@@ -111,6 +113,7 @@ impl Action {
         match self {
             Self::Cargo(arguments) => format!("cargo {arguments}"),
             Self::MutantPatches => "git apply --check mutants/*.patch".to_owned(),
+            Self::RealPi => "cargo xtask pi".to_owned(),
         }
     }
 
@@ -127,6 +130,7 @@ impl Action {
                 Err(Failure { code: process::exit_code(status), message: format!("ended with {status}") })
             }
             Self::MutantPatches => mutants::check_patches(root),
+            Self::RealPi => pi::run(root, &[]),
         }
     }
 }
