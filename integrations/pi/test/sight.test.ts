@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import { inPayload, Sight } from "../src/sight.ts";
+import { FakeSession, toolMessage } from "./support/fake-session.ts";
+
+const TEXT = "line one\nline two\n";
+
+function begin() {
+  const session = new FakeSession();
+  session.user();
+  session.call("c1", "read");
+  const entry = session.result("c1", TEXT);
+  let said = 0;
+  const sight = new Sight(() => said++);
+  return { session, entry, sight, said: () => said };
+}
+
+test("messages and requests that carry every result are trusted", () => {
+  const { session, sight } = begin();
+  for (let n = 0; n < 3; n++) {
+    sight.context([{ role: "user", content: "x" }, toolMessage("c1", TEXT)], session);
+    sight.request({ messages: [{ role: "tool", content: TEXT }] });
+  }
+  expect(sight.distrusted).toBe(false);
+});
+
+test.each([
+  ["dropped", []],
+  ["changed", [toolMessage("c1", "[pruned]")]],
+  ["shortened", [toolMessage("c1", TEXT.trimEnd())]],
+  ["moved to another call", [toolMessage("c2", TEXT)]],
+  ["lengthened", [{ ...toolMessage("c1", TEXT), content: [{ type: "text", text: TEXT }, { type: "text", text: "and more" }] }]],
+  ["replaced by what is no message", [undefined, null, 7]],
+])("a result %s in the messages ends the trust, for good and with one notice", (_how, messages) => {
+  const { session, sight, said } = begin();
+  sight.context(messages, session);
+  expect(sight.distrusted).toBe(true);
+  sight.context([toolMessage("c1", TEXT)], session);
+  sight.context([], session);
+  expect(sight.distrusted).toBe(true);
+  expect(said()).toBe(1);
+});
+
+test("a result changed after the messages were seen ends the trust", () => {
+  const { session, sight, said } = begin();
+  sight.context([toolMessage("c1", TEXT)], session);
+  sight.request({ messages: [{ role: "tool", content: "[pruned]" }] });
+  expect(sight.distrusted).toBe(true);
+  expect(said()).toBe(1);
+});
+
+test("a call id used twice is no change", () => {
+  const { session, sight } = begin();
+  session.result("c1", "another file");
+  sight.context([toolMessage("c1", TEXT), toolMessage("c1", "another file")], session);
+  expect(sight.distrusted).toBe(false);
+});
+
+test("results that the session itself took away are not missed", () => {
+  const { session, entry, sight } = begin();
+  session.append({ type: "context_edit", targetId: entry, replacement: { content: [] } });
+  sight.context([], session);
+  session.result("c2", "more");
+  session.append({ type: "compaction" });
+  sight.context([], session);
+  session.leaf = null;
+  sight.context([], session);
+  expect(sight.distrusted).toBe(false);
+});
+
+test("a request of no agent, as for a summary, is not looked at", () => {
+  const { session, sight } = begin();
+  sight.request({ messages: ["summarise"] });
+  sight.context([toolMessage("c1", TEXT)], session);
+  sight.request({ messages: [TEXT] });
+  sight.request({ messages: ["summarise"] });
+  sight.context([toolMessage("c1", TEXT)], session);
+  sight.requestOver();
+  sight.request({ messages: ["summarise"] });
+  expect(sight.distrusted).toBe(false);
+});
+
+test("what cannot be checked is not trusted", () => {
+  const { session, sight } = begin();
+  session.getLeafId = () => {
+    throw new Error("stale");
+  };
+  expect(() => sight.context([], session)).not.toThrow();
+  expect(sight.distrusted).toBe(true);
+});
+
+test.each([
+  ["as a value", { messages: [{ content: [{ type: "tool_result", content: [{ text: TEXT }] }] }] }, true],
+  ["within a longer value", { contents: [`before\n${TEXT}after`] }, true],
+  ["without blanks at its ends", { messages: [TEXT.trim()] }, true],
+  ["under a key of its own", { [TEXT]: 1 }, false],
+  ["cut", { messages: [TEXT.slice(0, 12)] }, false],
+  ["among bytes", { bytes: Buffer.from(TEXT) }, false],
+  ["not at all", undefined, false],
+  ["and the server may clear it", { messages: [TEXT], context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } }, false],
+  ["and the server may clear thoughts", { messages: [TEXT], context_management: { edits: [{ type: "clear_thinking_20251015" }] } }, true],
+  ["and the server may cut the start", { input: [TEXT], truncation: "auto" }, false],
+])("a request that holds a text %s", (_how, payload, holds) => {
+  expect(inPayload([{ entryId: "e", toolCallId: "c", content: [{ type: "text", text: TEXT }] }], payload)).toBe(holds);
+});
+
+test("empty texts are in every request, and rings end", () => {
+  const ring: Record<string, unknown> = { a: "b" };
+  ring.ring = ring;
+  expect(inPayload([{ entryId: "e", toolCallId: "c", content: [{ type: "text", text: "" }] }], ring)).toBe(true);
+});
