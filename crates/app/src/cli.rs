@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Check the workspace, its store, logs, settings and hosts, and say what to do
     Doctor,
+    /// Serve a pi process on standard input and output, one JSON object per line; its extension starts this
+    Pi,
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     PiSession(PiSessionArgs),
     /// List every setting, its value and where it comes from

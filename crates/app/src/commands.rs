@@ -13,6 +13,7 @@ use std::{
 };
 
 use crate::{
+    bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
     demo, json,
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Demo => return demo::run(json),
         Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
+        Command::Pi => return bridge::run(workspace, &set, clock),
         Command::Read(_)
         | Command::Refresh(_)
         | Command::Write(_)
@@ -67,9 +69,12 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Session(command) => session(&mut engine, command, json),
         Command::Replay(args) => upkeep::replay(&mut engine, &args, json),
         Command::Gc(args) => upkeep::gc(&mut engine, &args, pi, json),
-        Command::Config | Command::Demo | Command::Doctor | Command::PiSession(_) | Command::Completions { .. } => {
-            Ok(())
-        }
+        Command::Config
+        | Command::Demo
+        | Command::Doctor
+        | Command::Pi
+        | Command::PiSession(_)
+        | Command::Completions { .. } => Ok(()),
     }
 }
 

@@ -32,6 +32,15 @@ pub fn end_line(text: &Text) -> Option<u32> {
     (!open).then(|| text.total().saturating_add(1))
 }
 
+/// Whether pi takes a text for an image, by how it begins. Its other images are no text.
+#[must_use]
+pub fn is_image(text: &str) -> bool {
+    let begin = text.as_bytes();
+    begin.starts_with(b"GIF87a") || begin.starts_with(b"GIF89a") || {
+        begin.starts_with(b"RIFF") && begin.get(8..12) == Some(b"WEBP")
+    }
+}
+
 /// What pi's `read` shows for an offset and a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
@@ -100,7 +109,7 @@ impl Page {
             return Err(ScopeError::Zero { what: what.1 });
         }
         let (total, offset) = (total_lines(text), offset.unwrap_or(1));
-        let beyond = ScopeError::BeyondEnd { offset, total: text.total() };
+        let beyond = ScopeError::BeyondEnd { offset, total: u32::try_from(total).unwrap_or(u32::MAX) };
         let first = u32::try_from(offset).ok().filter(|first| *first <= text.total().max(1)).ok_or(beyond)?;
         let last = limit.map_or(total, |limit| offset.saturating_add(limit - 1).min(total));
         let reaches = last == total;

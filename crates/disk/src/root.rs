@@ -42,6 +42,12 @@ impl Root {
         Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0) })
     }
 
+    /// The name it was given by, if that goes through a link, and its own.
+    #[must_use]
+    pub fn alias(&self) -> Option<(&str, &str)> {
+        self.given.as_deref().map(|given| (given, &*self.text))
+    }
+
     /// Whether a path lies inside, by the letters of the canonical name or of the one given.
     #[must_use]
     pub fn holds(&self, path: &Path) -> bool {

@@ -16,7 +16,10 @@ mod status;
 pub use doctor::{Check, Health, Progress};
 pub use error::Error;
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
-pub use pi::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiTalk, PiView, pi_session};
+pub use pi::{
+    PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
+    PiView, pi_session,
+};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};

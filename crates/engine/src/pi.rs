@@ -1,24 +1,26 @@
 //! A pi session as the conversation of reads: pi keeps the record, in its session file; the texts lie where the pi surface
 //! keeps them. Entries come in once each, from the file or from whoever runs pi; nothing is recorded here.
 
+mod read;
+mod refresh;
 mod session;
+mod status;
 
+pub use read::{PiAnswer, PiCut, PiMeta, PiRead};
+pub use refresh::PiRefreshed;
 pub(crate) use session::{OBJECTS, needs};
 pub use session::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiView, pi_session};
+pub use status::PiStatus;
 
 use readproof_core::{
     decide::Reason,
-    path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, FileRef, Loaded, Snapshot, StoredTexts, TranscriptFile};
-use readproof_hosts::pi::{EntryRef, Source, Transcript};
+use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
+use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
 use std::{borrow::Cow, path::Path};
 
-use crate::{
-    Answer, Cancelled, Engine, Error, Read,
-    read::{Context, Held, Offer, Recorded, Talk},
-};
+use crate::{Engine, Error};
 use session::MOST;
 
 /// A pi session that reads belong to.
@@ -26,6 +28,9 @@ pub struct PiTalk {
     transcript: Transcript,
     behind: Behind,
     distrusted: bool,
+    /// Where relative names start in reads, and the workspace's name through a link.
+    cwd: String,
+    alias: Option<(String, String)>,
 }
 
 /// What stands behind the entries.
@@ -55,7 +60,8 @@ impl PiTalk {
     pub fn new(engine: &Engine) -> Self {
         let texts = StoredTexts::open(&engine.root, &OBJECTS);
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
-        Self { transcript, behind: Behind { file: None, texts }, distrusted: false }
+        let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
+        Self { transcript, behind: Behind { file: None, texts }, distrusted: false, cwd, alias }
     }
 
     /// A session that is read from its file, as it is now; see [`Self::follow`].
@@ -77,7 +83,7 @@ impl PiTalk {
         let Some(file) = &mut self.behind.file else { return Ok(()) };
         loop {
             match file.appended()? {
-                Appended::Nothing => return Ok(()),
+                Appended::Nothing => break,
                 Appended::More(lines) => self.transcript.append(&lines),
                 Appended::Anew(lines) => {
                     self.transcript = self.transcript.anew();
@@ -85,11 +91,15 @@ impl PiTalk {
                 }
             }
         }
+        self.begin();
+        Ok(())
     }
 
     /// Takes in one line of the session: the header or an entry. One that is known by its id is ignored.
     pub fn push(&mut self, line: &[u8]) {
-        self.transcript.push(line, &self.behind);
+        if self.transcript.push(line, &self.behind) == Pushed::Header {
+            self.begin();
+        }
     }
 
     /// The host was seen to drop or change results per request: from here on reads get plain text.
@@ -102,77 +112,30 @@ impl PiTalk {
     pub fn last(&self) -> Option<String> {
         self.transcript.last().map(|last| self.transcript.id(last))
     }
-}
 
-impl Engine {
-    /// Answers one read of a pi session whose leaf is the entry of this id; `None` is a session without an entry. pi
-    /// records the answer; it counts once it stands in a branch.
-    ///
-    /// # Errors
-    /// As [`Engine::read`].
-    pub fn read_in_pi(
-        &mut self,
-        talk: &mut PiTalk,
-        leaf: Option<&str>,
-        request: &Read,
-        cancelled: Cancelled<'_>,
-    ) -> Result<Answer, Error> {
-        let place = match leaf {
-            // An entry that was never sent: what holds there cannot be told.
-            Some(id) => talk.transcript.find(id).map(Some).ok_or(Reason::NoTranscript),
-            None => Ok(None),
-        };
-        self.read_in(&mut AtLeaf { talk, place }, request, cancelled)
-    }
-}
-
-/// A place in the session, for the length of one read.
-struct AtLeaf<'t> {
-    talk: &'t mut PiTalk,
-    place: Result<Option<EntryRef>, Reason>,
-}
-
-impl Talk for AtLeaf<'_> {
-    /// The leaf says it, and what stands before it never changes.
-    fn begin(&mut self, _engine: &mut Engine, _request: &Read) {}
-
-    fn key(&self, file: &FileRef) -> PathKey {
-        PathKey::new(&file.absolute())
-    }
-
-    fn context(&mut self, engine: &mut Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Context {
-        let mut context = Context::of(engine, request, file, read);
-        if self.talk.distrusted {
-            context.plain = context.plain.or(Some(Reason::HostAlters));
+    /// A header was taken in. Our own reads are recorded under names that go through no link.
+    fn begin(&mut self) {
+        if let Some((from, to)) = &self.alias {
+            self.transcript.rename(from, to);
         }
-        context
     }
 
-    fn held(&mut self, engine: &Engine, context: &Context, path: &PathKey) -> Held {
-        let knowledge = match (context.plain, self.place) {
-            (Some(reason), _) | (None, Err(reason)) => Err(reason),
-            (None, Ok(leaf)) => Ok(self.talk.transcript.known_at(leaf, &self.talk.behind).of(path).clone()),
-        };
-        Held::at(knowledge, engine.settings.answers)
-    }
-
-    fn load(&self, _engine: &Engine, hash: ContentHash) -> Loaded {
-        self.talk.behind.texts.as_ref().map_or(Loaded::Missing, |texts| texts.load(hash))
-    }
-
-    fn record(&mut self, engine: &mut Engine, context: &mut Context, offer: &Offer<'_>) -> Recorded {
-        if context.store_text {
-            let made = match self.talk.behind.texts.take() {
-                Some(texts) => Ok(texts),
-                None => StoredTexts::make(&engine.root, &OBJECTS),
-            };
-            let put = made.and_then(|texts| self.talk.behind.texts.insert(texts).put(&offer.snapshot.text));
-            if let Err(error) = put {
-                // It may have been removed: look again next time.
-                self.talk.behind.texts = None;
-                context.not_stored(&error);
-            }
+    /// The entry of a leaf; `None` is a session without an entry. Of one that was never sent it cannot be told what holds
+    /// there, nor of one where relative names lead elsewhere than in reads.
+    fn place(&self, leaf: Option<&str>) -> Result<Option<EntryRef>, Reason> {
+        if self.transcript.cwd() != Some(&self.cwd) {
+            return Err(Reason::NoTranscript);
         }
-        Recorded::Done { receipt: None }
+        leaf.map(|id| self.transcript.find(id).ok_or(Reason::NoTranscript)).transpose()
     }
+
+    /// What holds at an entry.
+    fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
+        self.transcript.known_at(place, &self.behind)
+    }
+}
+
+/// The workspace's name through a link, if it was given so, and its own.
+fn alias(root: &Root) -> Option<(String, String)> {
+    root.alias().map(|(from, to)| (from.to_owned(), to.to_owned()))
 }

@@ -9,12 +9,13 @@ mod record;
 mod talk;
 
 pub(crate) use context::{Context, Held};
+pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};
 pub(crate) use talk::Talk;
 
 use readproof_core::{
-    decide::{Ask, Choice, Reason, decide},
+    decide::{Choice, Reason, decide},
     render::render,
 };
 
@@ -51,10 +52,9 @@ impl Engine {
         let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
 
-        let (now, path, limits) = (&snapshot.text, placed.file.key(), self.settings.limits);
+        let (now, path, limits) = (&snapshot.text, placed.file.key(), talk.limits(self));
         // core: which lines are meant, and which of them one plain answer shows
-        let ask = Ask::new(now, placed.offset, placed.limit, &limits)
-            .map_err(|source| Error::Range { path: path.to_string(), source })?;
+        let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
         let mut context = talk.context(self, request, &placed.file, &snapshot);
         let key = talk.key(&placed.file);

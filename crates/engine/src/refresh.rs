@@ -19,8 +19,7 @@ impl Engine {
     ) -> Result<Refreshed, Error> {
         let mut placed = self.place(path, offset, limit)?;
         let now = self.look(&mut placed)?.text;
-        let scope = Scope::of(placed.offset, placed.limit, now.total())
-            .map_err(|source| Error::Range { path: placed.file.key().to_string(), source })?;
+        let scope = Scope::of(placed.offset, placed.limit, now.total()).map_err(|source| placed.bad_range(source))?;
         let at = self.now();
         let known: Vec<_> = {
             let knowledge = self.session(session, Create::No)?.knowledge();

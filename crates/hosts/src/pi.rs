@@ -12,6 +12,7 @@
 //! | `total` | lines of the text served |
 //! | `lines` | `[first, last]`: lines shown whole (`full`, `baseline_fallback`) or vouched for (markers); absent for none |
 //! | `end` | whether call and text, or the marker, show where the file ends |
+//! | `plainBytes` | bytes that a plain answer would have had; only counted, so it may be absent |
 //!
 //! Without them (the older tool) only what can be checked in the block against the stored text counts.
 
@@ -32,6 +33,7 @@ mod tree;
 
 pub use count::{end_line, total_lines};
 pub use meta::hashes;
+pub use outcome::Answered;
 pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 
 use readproof_core::text::{ContentHash, Text};

@@ -7,7 +7,7 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_disk::Root;
-use readproof_engine::{Answer, Audience, Engine, Freshness, PiTalk, Read, Settings};
+use readproof_engine::{Answer, Audience, Engine, Freshness, PiAnswer, PiMeta, PiRead, PiTalk, Read, Settings};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use tempfile::TempDir;
@@ -75,27 +75,33 @@ impl Pi {
     }
 
     fn ask(&mut self, read: &Read) -> Answer {
-        self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read, &|| false).unwrap()
+        self.answer(read).answer
+    }
+
+    fn answer(&mut self, read: &Read) -> PiAnswer {
+        match self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read, &|| false).unwrap() {
+            PiRead::Answer(answer) => *answer,
+            PiRead::Own(why) => panic!("left to pi: {why}"),
+        }
     }
 
     /// One turn: the call, our answer, and its result in the session.
     fn read(&mut self, name: &str) -> Answer {
         let call = self.call("read", &json!({ "path": name }));
-        let answer = self.ask(&Read { path: name.to_owned(), ..Read::default() });
-        self.result("read", &call, &answer.text, &details(&answer));
-        answer
+        let answer = self.answer(&Read { path: name.to_owned(), ..Read::default() });
+        self.result("read", &call, &(answer.answer.text.clone() + &answer.tail), &details(&answer));
+        answer.answer
     }
 }
 
-fn details(answer: &Answer) -> Value {
-    let meta = answer.meta.as_ref().unwrap();
+fn details(answer: &PiAnswer) -> Value {
+    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.meta.as_ref().unwrap();
     json!({ "readcache": {
-        "v": 1, "pathKey": meta.path_key, "scopeKey": meta.scope.to_string(), "servedHash": meta.served.to_string(),
-        "baseHash": meta.base.map(|base| base.to_string()), "mode": meta.mode.as_str(), "totalLines": meta.total_lines,
-        "rangeStart": meta.range_start, "rangeEnd": meta.range_end, "bytes": meta.bytes,
-        "textSha": ContentHash::of(answer.text.as_bytes()).to_string(), "textBytes": answer.text.len(),
-        "total": answer.total_lines, "end": answer.end,
-        "lines": answer.lines.map(|lines| [lines.first(), lines.last()]),
+        "v": 1, "pathKey": v1.path_key, "scopeKey": v1.scope.to_string(), "servedHash": v1.served.to_string(),
+        "baseHash": v1.base.map(|base| base.to_string()), "mode": v1.mode.as_str(), "totalLines": v1.total_lines,
+        "rangeStart": v1.range_start, "rangeEnd": v1.range_end, "bytes": v1.bytes,
+        "textSha": block.to_string(), "textBytes": block_bytes, "total": total, "end": end,
+        "lines": lines.map(|lines| [lines.first(), lines.last()]), "plainBytes": plain_bytes,
     }})
 }
 
@@ -103,13 +109,13 @@ fn details(answer: &Answer) -> Value {
 fn a_file_is_read_again_after_a_change_and_after_a_compaction() {
     let mut pi = Pi::new();
     assert_eq!(pi.read("f").text, OLD);
-    assert_eq!(pi.read("f").text, "[readcache: unchanged, 12 lines]");
+    assert_eq!(pi.read("f").text, "[readcache: unchanged, 13 lines]");
     fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
     let diff = pi.read("f");
     assert_eq!(diff.mode, Mode::Diff, "{:?}", diff.reason);
     assert!(diff.text.contains("\n-two\n+TWO\n"), "{}", diff.text);
     let range = Read { path: "f".to_owned(), offset: Some(3), limit: Some(2), ..Read::default() };
-    assert_eq!(pi.ask(&range).text, "[readcache: unchanged in lines 3-4 of 12]");
+    assert_eq!(pi.ask(&range).text, "[readcache: unchanged in lines 3-4 of 13]");
     pi.entry("compaction", json!({ "summary": "s", "firstKeptEntryId": "0" }));
     assert_eq!(pi.read("f").mode, Mode::Full);
 }
@@ -137,9 +143,9 @@ fn nothing_counts_before_its_result_is_there_or_when_it_was_altered() {
     let mut pi = Pi::new();
     let call = pi.call("read", &json!({ "path": "f" }));
     let read = Read { path: "f".to_owned(), ..Read::default() };
-    let first = pi.ask(&read);
-    assert_eq!((first.mode, pi.ask(&read).mode), (Mode::Full, Mode::Full), "no credit inside a batch");
-    pi.result("read", &call, &first.text[..20], &details(&first));
+    let first = pi.answer(&read);
+    assert_eq!((first.answer.mode, pi.ask(&read).mode), (Mode::Full, Mode::Full), "no credit inside a batch");
+    pi.result("read", &call, &first.answer.text[..20], &details(&first));
     assert_eq!(pi.ask(&read).mode, Mode::Full, "another extension shortened it");
     pi.read("f");
     pi.call("write", &json!({ "path": "f", "content": "x\n" }));
@@ -160,12 +166,9 @@ fn programs_fresh_reads_and_hosts_that_prune_get_the_text() {
 }
 
 #[test]
-fn texts_lie_where_pi_keeps_them_and_secrets_nowhere() {
+fn texts_lie_where_pi_keeps_them() {
     let mut pi = Pi::new();
     pi.read("f");
-    fs::write(pi.path(".env"), "SECRET=1\n").unwrap();
-    pi.read(".env");
-    assert_eq!(pi.read(".env").text, "SECRET=1\n");
     let store = pi.path(".pi/readcache");
     let objects: Vec<_> =
         fs::read_dir(store.join("objects")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -203,12 +206,71 @@ fn a_session_file_says_the_same_as_entries_that_are_sent() {
     let mut talk = PiTalk::open(&pi.engine, &file).unwrap();
     assert_eq!(talk.last(), pi.leaf);
     let read = Read { path: "f".to_owned(), ..Read::default() };
-    let mut ask =
-        |talk: &mut PiTalk, leaf: &str| pi.engine.read_in_pi(talk, Some(leaf), &read, &|| false).unwrap().mode;
+    let mut ask = |talk: &mut PiTalk, leaf: &str| match pi.engine.read_in_pi(talk, Some(leaf), &read, &|| false) {
+        Ok(PiRead::Answer(answer)) => answer.answer.mode,
+        other => panic!("{other:?}"),
+    };
     let leaf = talk.last().unwrap();
     assert_eq!(ask(&mut talk, &leaf), Mode::Unchanged);
     let more = json!({ "type": "compaction", "id": "c", "parentId": leaf });
     fs::write(&file, pi.lines.join("\n") + "\n" + &more.to_string() + "\n").unwrap();
     talk.follow().unwrap();
     assert_eq!((ask(&mut talk, "c"), ask(&mut talk, &leaf)), (Mode::Full, Mode::Unchanged));
+}
+
+#[test]
+fn a_folder_named_through_a_link_is_the_same_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+    fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    fs::write(real.join("f"), OLD).unwrap();
+    let cwd = link.display().to_string();
+    let root = Root::open(&link).unwrap();
+    let bearings = Bearings { cwd: cwd.clone(), home: None };
+    let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+    let talk = PiTalk::new(&engine);
+    let mut pi = Pi { dir, engine, talk, lines: Vec::new(), leaf: None };
+    pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": cwd }));
+    pi.read("f");
+    assert_eq!(pi.read("f").mode, Mode::Unchanged);
+    for name in ["f".to_owned(), link.join("f").display().to_string(), real.join("f").display().to_string()] {
+        let call = pi.call("write", &json!({ "path": name, "content": "of its own\n" }));
+        pi.result("write", &call, "ok", &Value::Null);
+        assert_eq!(pi.read("f").mode, Mode::BaselineFallback, "the newest text is its own, whatever the file is again");
+        assert_eq!(pi.read("f").mode, Mode::Unchanged);
+    }
+}
+
+#[test]
+fn a_session_of_another_folder_proves_nothing() {
+    let mut pi = Pi::new();
+    pi.talk = PiTalk::new(&pi.engine);
+    pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": "/elsewhere" }));
+    pi.read("f");
+    assert_eq!(pi.ask(&Read { path: "f".to_owned(), ..Read::default() }).reason, Reason::NoTranscript);
+}
+
+#[test]
+fn what_pi_does_otherwise_is_left_to_pi() {
+    let mut pi = Pi::new();
+    fs::write(pi.path(".env"), "SECRET=1\n").unwrap();
+    fs::write(pi.path("a.gif"), "GIF89a and so on\n").unwrap();
+    fs::write(pi.path("bytes"), b"\xff\xfe").unwrap();
+    fs::write(pi.path("@odd"), "x\n").unwrap();
+    let mut own = |path: &str, offset| {
+        let read = Read { path: path.to_owned(), offset, ..Read::default() };
+        match pi.engine.read_in_pi(&mut pi.talk, None, &read, &|| false) {
+            Ok(PiRead::Own(_)) => "own".to_owned(),
+            Ok(PiRead::Answer(answer)) => answer.answer.text,
+            Err(error) => error.to_string(),
+        }
+    };
+    for path in [".env", "a.gif", "bytes", "@odd", "missing", ".", "/etc/hostname", "file:///a%20b", ""] {
+        assert_eq!(own(path, None), "own", "{path}");
+    }
+    assert_eq!(own("f", Some(14)), "own", "pi has the words for it");
+    assert_eq!(own("@f:2-2", None), "two");
+    assert!(own("f:3-2", None).contains("reversed"));
+    assert!(pi.path(".pi/readcache/objects").read_dir().unwrap().count() == 1, "only of f");
 }

@@ -2,9 +2,9 @@
 
 use std::{fs, hint::black_box};
 
-use readproof_core::{decide::Mode, limits::Limits, path::Bearings};
+use readproof_core::{decide::Mode, path::Bearings};
 use readproof_disk::Root;
-use readproof_engine::{Engine, PiTalk, Read, Settings};
+use readproof_engine::{Engine, PiRead, PiTalk, Read, Settings};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -68,10 +68,8 @@ impl Reading {
     fn new(entries: u32, leaf: Leaf) -> Result<Self, Broken> {
         let folder = tempfile::tempdir()?;
         let top = folder.path().canonicalize()?;
-        let limits = Limits { answer_lines: u32::MAX, answer_bytes: u32::MAX, ..Limits::default() };
-        let settings = Settings { limits, ..Settings::default() };
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
-        let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(|| 0))?;
+        let engine = Engine::new(Root::open(&top)?, bearings, Settings::default(), Box::new(|| 0))?;
         let text = sessions::code(200);
         let path = top.join("file.rs").display().to_string();
         fs::write(&path, &text)?;
@@ -79,7 +77,9 @@ impl Reading {
         let mut session = sessions::typical(entries);
         session.read_of(&path, &text);
         let mut talk = PiTalk::new(&engine);
-        session.bytes.lines().for_each(|line| talk.push(line.as_bytes()));
+        let header = json!({ "type": "session", "version": 3, "id": "0198c0de", "cwd": top });
+        talk.push(header.to_string().as_bytes());
+        session.bytes.lines().skip(1).for_each(|line| talk.push(line.as_bytes()));
         let at = id(session.entries - 1);
         let request = Read { path, ..Read::default() };
         let line = String::new();
@@ -103,11 +103,12 @@ impl Reading {
         if !self.line.is_empty() {
             self.talk.push(self.line.as_bytes());
         }
-        let answer = self.engine.read_in_pi(&mut self.talk, Some(&self.at), &self.request, &|| false)?;
-        if answer.mode != Mode::Unchanged {
-            return Err(format!("{:?} was answered: {:?}", answer.mode, answer.reason).into());
+        match self.engine.read_in_pi(&mut self.talk, Some(&self.at), &self.request, &|| false)? {
+            PiRead::Answer(answer) if answer.answer.mode == Mode::Unchanged => {
+                black_box(answer);
+                Ok(())
+            }
+            other @ (PiRead::Answer(_) | PiRead::Own(_)) => Err(format!("it was answered otherwise: {other:?}").into()),
         }
-        black_box(answer);
-        Ok(())
     }
 }

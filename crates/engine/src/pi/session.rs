@@ -231,6 +231,9 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
         (None, Some(cwd)) => Root::open(Path::new(cwd)).ok(),
         (None, None) => None,
     };
+    if let Some((from, to)) = root.as_ref().and_then(super::alias) {
+        transcript.rename(&from, &to);
+    }
     view(asked, &mut transcript, &Behind::new(file, root.as_ref()))
 }
 

@@ -18,6 +18,12 @@ pub(crate) struct Placed {
     pub(crate) limit: Option<u64>,
 }
 
+impl Placed {
+    pub(crate) fn bad_range(&self, source: ScopeError) -> Error {
+        Error::Range { path: self.file.key().to_string(), source }
+    }
+}
+
 impl Engine {
     /// The path as a file, else its `:10-20` taken off; a file that is really called so comes first.
     pub(crate) fn place(&self, path: &str, offset: Option<u64>, limit: Option<u64>) -> Result<Placed, Error> {

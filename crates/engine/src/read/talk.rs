@@ -1,11 +1,18 @@
 //! The conversation a read belongs to: what it proves, where its texts lie, and what becomes of an answer.
 
-use readproof_core::{path::PathKey, text::ContentHash};
+use readproof_core::{
+    decide::Ask,
+    limits::Limits,
+    path::PathKey,
+    scope::ScopeError,
+    text::{ContentHash, Text},
+};
 use readproof_disk::{FileRef, Loaded, Snapshot};
 use readproof_hosts::own::Call;
 
 use super::{
     context::{Context, Held},
+    place::Placed,
     record::{Offer, Recorded},
 };
 use crate::{Engine, Read};
@@ -14,6 +21,16 @@ use crate::{Engine, Read};
 pub(crate) trait Talk {
     /// Notes where in the conversation this is asked, before anything is looked at.
     fn begin(&mut self, engine: &mut Engine, request: &Read);
+
+    /// How much one answer carries.
+    fn limits(&self, engine: &Engine) -> Limits {
+        engine.settings.limits
+    }
+
+    /// Which lines are meant, and which of them one plain answer shows.
+    fn ask(&self, now: &Text, _request: &Read, placed: &Placed, limits: &Limits) -> Result<Ask, ScopeError> {
+        Ask::new(now, placed.offset, placed.limit, limits)
+    }
 
     /// The name the conversation knows a file by.
     fn key(&self, file: &FileRef) -> PathKey;

@@ -141,13 +141,25 @@ impl Index {
 /// The names of files, each worked out and kept once.
 pub(super) struct Names {
     bearings: Bearings,
+    /// A folder by a name that goes through a link, and by the one that counts.
+    renamed: Option<(String, String)>,
     called: BTreeMap<Box<str>, Option<PathKey>>,
     recorded: BTreeMap<Box<str>, PathKey>,
 }
 
 impl Names {
     pub(super) fn new(bearings: Bearings) -> Self {
-        Self { bearings, called: BTreeMap::new(), recorded: BTreeMap::new() }
+        Self { bearings, renamed: None, called: BTreeMap::new(), recorded: BTreeMap::new() }
+    }
+
+    /// From here on names that begin with the folder `from` begin with `to` instead.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        let renamed = Some((from.to_owned(), to.to_owned()));
+        if self.renamed != renamed {
+            self.renamed = renamed;
+            self.called.clear();
+            self.recorded.clear();
+        }
     }
 
     /// Where relative names start.
@@ -173,7 +185,12 @@ impl Names {
         if let Some(known) = self.recorded.get(path) {
             return known.clone();
         }
-        let key = PathKey::new(&resolve(path, &self.bearings.cwd));
+        let name = resolve(path, &self.bearings.cwd);
+        let renamed = self.renamed.as_ref().and_then(|(from, to)| {
+            let rest = name.strip_prefix(from.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+            Some(format!("{to}{rest}"))
+        });
+        let key = PathKey::new(&renamed.unwrap_or(name));
         self.recorded.insert(path.into(), key.clone());
         key
     }
@@ -207,6 +224,19 @@ mod tests {
         for id in 0..0x1_0000 {
             assert_eq!(index.find(id, |entry| ids[entry as usize]), first.get(&id).copied());
         }
+    }
+
+    #[test]
+    fn a_folder_named_through_a_link_is_the_one_it_leads_to() {
+        let mut names = Names::new(Bearings { cwd: "/link/w".into(), home: None });
+        assert_eq!(names.key("f"), Some(PathKey::new("/link/w/f")));
+        names.rename("/link", "/real");
+        for raw in ["f", "/link/w/f", "./x/../f", "/real/w/f"] {
+            assert_eq!(names.key(raw), Some(PathKey::new("/real/w/f")), "{raw}");
+        }
+        assert_eq!(names.recorded("/link/w/f"), PathKey::new("/real/w/f"));
+        assert_eq!(names.key("/linked/f"), Some(PathKey::new("/linked/f")));
+        assert_eq!(names.key("../f"), Some(PathKey::new("/real/f")));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(super) struct Extras {
     pub(super) total: u32,
     pub(super) lines: Option<Lines>,
     pub(super) end: bool,
+    pub(super) plain: Option<u64>,
 }
 
 /// A field that is absent, or null, is `Some(None)`; one of another type is `None`.
@@ -51,7 +52,7 @@ fn string(raw: Option<&[u8]>) -> Field<Cow<'_, str>> {
 
 /// Metadata V1 with what our own surface adds; `None` when it is absent or not valid.
 pub(super) fn meta(details: &[u8]) -> Option<Meta> {
-    const NAMES: [&str; 15] = [
+    const NAMES: [&str; 16] = [
         "v",
         "pathKey",
         "scopeKey",
@@ -67,8 +68,9 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
         "total",
         "lines",
         "end",
+        "plainBytes",
     ];
-    let [v, path, scope, served, base, mode, all, start, end, bytes, sha, text_bytes, total, lines, ends] =
+    let [v, path, scope, served, base, mode, all, start, end, bytes, sha, text_bytes, total, lines, ends, plain] =
         fields_in(details, "readcache", &NAMES)?;
     let (path, scope, served) = (string(path)?, string(scope)?, string(served)?);
     let (base, mode, sha) = (string(base)?, string(mode)?, string(sha)?);
@@ -86,7 +88,7 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
     };
     let text_bytes = number(text_bytes)?;
     let (total, lines) = (number(total)?, field(lines, pair)?);
-    let ends = field(ends, json::number::<bool>)?;
+    let (ends, plain) = (field(ends, json::number::<bool>)?, number(plain)?);
     let extras = match sha {
         Some(sha) => Some(Extras {
             block: Block { sha: ContentHash::parse(&sha)?, bytes: text_bytes? },
@@ -96,6 +98,7 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
                 None => None,
             },
             end: ends?,
+            plain,
         }),
         None => None,
     };
@@ -176,6 +179,7 @@ mod tests {
             total: Option<u32>,
             lines: Option<(u32, u32)>,
             end: Option<bool>,
+            plain_bytes: Option<u64>,
         }
         let Details { readcache } = serde_json::from_str(details).ok()?;
         let fields = readcache?;
@@ -194,7 +198,8 @@ mod tests {
         let block = |sha: &String| Some(Block { sha: ContentHash::parse(sha)?, bytes: fields.text_bytes? });
         let extras = |sha: &String| {
             let lines = fields.lines.map(|(first, last)| Lines::new(first, last).ok_or(())).transpose().ok()?;
-            Some(Extras { block: block(sha)?, total: fields.total?, lines, end: fields.end? })
+            let plain = fields.plain_bytes;
+            Some(Extras { block: block(sha)?, total: fields.total?, lines, end: fields.end?, plain })
         };
         let extras = fields.text_sha.as_ref().map(|sha| extras(sha).ok_or(())).transpose().ok()?;
         Some(Meta { v1, extras })
@@ -204,7 +209,7 @@ mod tests {
     fn metadata_means_what_serde_makes_of_it() {
         let hash = ContentHash::of(b"");
         let whole = format!(
-            r#"{{"readcache":{{"v":1,"pathKey":"/w/a","scopeKey":"full","servedHash":"{hash}","baseHash":null,"mode":"full","totalLines":4,"rangeStart":1,"rangeEnd":4,"bytes":6,"textSha":"{hash}","textBytes":6,"total":3,"lines":[1,3],"end":true}}}}"#
+            r#"{{"readcache":{{"v":1,"pathKey":"/w/a","scopeKey":"full","servedHash":"{hash}","baseHash":null,"mode":"full","totalLines":4,"rangeStart":1,"rangeEnd":4,"bytes":6,"textSha":"{hash}","textBytes":6,"total":3,"lines":[1,3],"end":true,"plainBytes":6}}}}"#
         );
         let check = |details: &str| {
             let meta = meta(details.as_bytes());

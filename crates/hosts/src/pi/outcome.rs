@@ -32,6 +32,15 @@ pub(super) struct ReadResult {
     told: OnceLock<Option<Told>>,
 }
 
+/// How a read was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// How.
+    pub mode: Mode,
+    /// How many bytes the answer is shorter than plain text; unknown where that was not recorded.
+    pub saved: Option<i64>,
+}
+
 /// What a result tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
@@ -63,6 +72,13 @@ impl ReadResult {
         let told = text.as_ref().and_then(|text| Seen { path: &path, meta: &meta, text }.told(source));
         let block = text.filter(|_| meta.extras.is_none()).map(|text| Block::of(&text));
         Self { path, meta, content: Piece::Kept(Box::default()), block, told: told.into() }
+    }
+
+    /// How it was answered, and with how much.
+    pub(super) fn answered(&self) -> Answered {
+        let extras = self.meta.extras.as_ref();
+        let saved = extras.and_then(|extras| Some((extras.plain?, extras.block.bytes)));
+        Answered { mode: self.mode(), saved: saved.map(|(plain, shown)| plain.cast_signed() - shown.cast_signed()) }
     }
 
     /// How it was answered.

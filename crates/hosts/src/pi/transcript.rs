@@ -18,6 +18,7 @@ use super::{
     history::Judge,
     id::Names,
     line::{Line, Payload, parse},
+    outcome::Answered,
     state::State,
     tree::{ROOT, Tree},
 };
@@ -227,6 +228,13 @@ impl Transcript {
         self.names.as_ref().map(Names::cwd)
     }
 
+    /// Names of files that begin with the folder `from` begin with `to` instead. To be said before anything is asked.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        if let Some(names) = &mut self.names {
+            names.rename(from, to);
+        }
+    }
+
     /// How much was read.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -420,6 +428,16 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn window(&self) -> usize {
         self.transcript.tree.walk(self.at).take_while(|(at, _)| Some(*at) != self.state.barrier).count()
+    }
+
+    /// The reads on the branch since its barrier that say how they were answered, newest first.
+    pub fn reads(&self) -> impl Iterator<Item = Answered> {
+        let (transcript, barrier) = (self.transcript, self.state.barrier);
+        let window = transcript.tree.walk(self.at).take_while(move |(at, _)| Some(*at) != barrier);
+        window.filter_map(move |(at, _)| match transcript.fact_of(at) {
+            Some(Fact::Result(outcome)) => outcome.read().map(|read| read.answered()),
+            _ => None,
+        })
     }
 
     /// Which entry a place in this knowledge is, and what it did.

@@ -1,0 +1,57 @@
+//! What `/readcache-status` shows the person.
+
+use readproof_engine::PiStatus;
+use std::fmt::Write;
+
+/// The report. Writing to a `String` cannot fail.
+pub(super) fn text(status: &PiStatus) -> String {
+    let mut out = "[readcache-status]\n".to_owned();
+    let _ = writeln!(out, "tracked scopes: {} across {} files", status.scopes, status.files);
+    let since = if status.compacted { "since the last compaction" } else { "since the session began" };
+    let _ = writeln!(out, "replay window: {} entries {since}", status.window);
+    let modes: Vec<String> = status.modes.iter().map(|(mode, count)| format!("{}={count}", mode.as_str())).collect();
+    let _ = writeln!(out, "mode counts: {}", if modes.is_empty() { "none".to_owned() } else { modes.join(", ") });
+    // A token is about four bytes.
+    let tokens = (status.saved.unsigned_abs().div_ceil(4)).cast_signed() * status.saved.signum();
+    let _ = writeln!(out, "estimated savings: ~{tokens} tokens ({} KiB)", kib(status.saved));
+    let bytes = i64::try_from(status.object_bytes).unwrap_or(i64::MAX);
+    let _ = write!(out, "object store: {} objects, {} KiB", status.objects, kib(bytes));
+    if status.distrusted {
+        out.push_str("\nplain text only: something changes or drops earlier results before the model sees them");
+    } else if !status.known {
+        out.push_str("\nplain text only: this place in the session is not known");
+    }
+    out
+}
+
+fn kib(bytes: i64) -> String {
+    let tenths = (bytes.unsigned_abs() * 10 + 512) / 1024;
+    format!("{}{}.{}", if bytes < 0 { "-" } else { "" }, tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readproof_core::decide::Mode;
+
+    #[test]
+    fn the_report() {
+        let status = PiStatus {
+            files: 2,
+            scopes: 3,
+            window: 9,
+            modes: vec![(Mode::Full, 2), (Mode::Unchanged, 1)],
+            saved: 2049,
+            objects: 2,
+            object_bytes: 4096,
+            known: true,
+            ..PiStatus::default()
+        };
+        let expected = "[readcache-status]\ntracked scopes: 3 across 2 files\n\
+            replay window: 9 entries since the session began\nmode counts: full=2, unchanged=1\n\
+            estimated savings: ~513 tokens (2.0 KiB)\nobject store: 2 objects, 4.0 KiB";
+        assert_eq!(text(&status), expected);
+        let plain = text(&PiStatus { distrusted: true, saved: -8, ..status });
+        assert!(plain.contains("~-2 tokens (-0.0 KiB)") && plain.contains("plain text only"), "{plain}");
+    }
+}
