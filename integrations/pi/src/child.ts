@@ -134,7 +134,8 @@ export class Child {
     if (!isRecord(answer) || typeof answer.ok !== "boolean") throw this.#garbage("an answer of another shape");
     if (this.#hello !== "answered") {
       if (answer.id !== HELLO_ID) throw this.#garbage("no answer to the greeting");
-      if (!answer.ok || answer.protocol !== PROTOCOL) throw this.#unfit(answer.protocol);
+      if (!answer.ok) throw new Failure("refused", `${this.#options.bin} cannot serve here: ${String(answer.error)}`);
+      if (answer.protocol !== PROTOCOL) throw this.#unfit(answer.protocol);
       this.#hello = "answered";
       return;
     }

@@ -19,6 +19,21 @@ type Result = Awaited<ReturnType<BuiltIn["execute"]>> & { structuredContent?: un
 /** Modes whose text says something about text shown earlier. */
 const LEANS_ON_CONTEXT = new Set(["unchanged", "unchanged_range", "diff"]);
 
+/** Keys keep the place where they were first set, so this makes the stored line the one pi would have written. */
+const inPisOrder = {
+  content: "",
+  truncated: true,
+  truncatedBy: null,
+  totalLines: 0,
+  totalBytes: 0,
+  outputLines: 0,
+  outputBytes: 0,
+  lastLinePartial: false,
+  firstLineExceedsLimit: false,
+  maxLines: 0,
+  maxBytes: 0,
+};
+
 const bypassCache = Type.Optional(Type.Boolean({ description: "Return the file's text even if it is already in context" }));
 
 export interface ReadParams {
@@ -39,7 +54,7 @@ export function readTool<T extends BuiltIn>(builtIn: T, parts: Parts): T {
     const own = () => builtIn.execute(callId, params, signal, onUpdate, ctx);
     const range = wholeLines(params);
     // A nested call's result goes to a script, which wants the file and whose sight is not the model's.
-    if (callId.includes("/") || typeof params.path !== "string" || !range) return own();
+    if (callId.includes("/") || !isText(params.path) || !range) return own();
     parts.notices.hear(ctx);
     const answer = await answerOf(parts, { op: "read", path: params.path, ...range, ...(params.bypass_cache === true && { fresh: true }) }, signal, ctx);
     if (!answer || "own" in answer) return own();
@@ -72,6 +87,11 @@ function refuse(code: unknown, error: unknown): never {
   throw new Refusal(typeof error === "string" ? error : `readproof: ${String(code)}`);
 }
 
+/** Half a surrogate pair is a string here, but not in UTF-8, and so not on the wire. */
+function isText(path: unknown): path is string {
+  return typeof path === "string" && !/\p{Surrogate}/u.test(path);
+}
+
 /** Offset and limit as the program takes them, or nothing if only pi's own read knows what they mean. */
 export function wholeLines({ offset, limit }: Pick<ReadParams, "offset" | "limit">): LineRange | undefined {
   const range: LineRange = {};
@@ -89,7 +109,7 @@ export function wholeLines({ offset, limit }: Pick<ReadParams, "offset" | "limit
 export function resultOf(answer: Exclude<ReadAnswer, { own: string }>, structured: boolean): Result {
   const { text, tail, truncation, readcache } = answer;
   const shown = text + tail;
-  const details = truncation || readcache ? { ...(truncation && { truncation: { content: text, ...truncation } }), ...(readcache && { readcache }) } : undefined;
+  const details = truncation || readcache ? { ...(truncation && { truncation: { ...inPisOrder, ...truncation, content: text } }), ...(readcache && { readcache }) } : undefined;
   return { content: [{ type: "text", text: shown }], details, ...(structured && { structuredContent: shown }) };
 }
 

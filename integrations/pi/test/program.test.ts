@@ -35,6 +35,7 @@ test("one process serves all requests, and starts with the first", async () => {
 test.each([
   ["old", "a", "old 2", /too old to know `pi`: error: unrecognized subcommand 'pi'/],
   ["other", "a", "protocol", /speaks protocol 2, this extension 1/],
+  ["unwilling", "a", "refused", /cannot serve here: no workspace/],
   ["garbage", "a", "garbage", /cannot be understood/],
   ["good", "garbage", "garbage", /cannot be understood/],
   ["good", "stranger", "garbage", /an answer to request 4711/],

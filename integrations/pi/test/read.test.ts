@@ -80,7 +80,7 @@ test.each([
 
 test("pi's own read answers nested calls and what only it understands, with the very parameters", async () => {
   const { read, own, asked } = begin();
-  for (const [params, id] of [[{ path: "a" }, "c1/1"], [{ path: "a", offset: 1.5 }, "c1"], [{ path: "a", limit: 0 }, "c1"], [{ path: 7 }, "c1"]] as const) {
+  for (const [params, id] of [[{ path: "a" }, "c1/1"], [{ path: "a", offset: 1.5 }, "c1"], [{ path: "a", limit: 0 }, "c1"], [{ path: 7 }, "c1"], [{ path: "a\ud800" }, "c1"]] as const) {
     expect(await read(params, id)).toBe(OWN);
     expect(own).toHaveBeenLastCalledWith(id, params, undefined, undefined, expect.anything());
   }
@@ -142,10 +142,10 @@ test("the program's notices go to the person", async () => {
 });
 
 test("details have pi's shape and order, and only the parts there are", () => {
-  const truncation = { truncated: true, truncatedBy: "lines", totalLines: 9 };
+  const truncation = { firstLineExceedsLimit: false, lastLinePartial: false, maxBytes: 51200, maxLines: 2000, outputBytes: 1, outputLines: 1, totalBytes: 99, totalLines: 9, truncated: true, truncatedBy: "lines" };
   const both = resultOf({ text: "t", tail: "\n\n[more]", truncation, readcache: { mode: "full" }, notices: [] }, true);
   expect(JSON.stringify(both)).toBe(
-    '{"content":[{"type":"text","text":"t\\n\\n[more]"}],"details":{"truncation":{"content":"t","truncated":true,"truncatedBy":"lines","totalLines":9},"readcache":{"mode":"full"}},"structuredContent":"t\\n\\n[more]"}',
+    '{"content":[{"type":"text","text":"t\\n\\n[more]"}],"details":{"truncation":{"content":"t","truncated":true,"truncatedBy":"lines","totalLines":9,"totalBytes":99,"outputLines":1,"outputBytes":1,"lastLinePartial":false,"firstLineExceedsLimit":false,"maxLines":2000,"maxBytes":51200},"readcache":{"mode":"full"}},"structuredContent":"t\\n\\n[more]"}',
   );
   expect(resultOf({ text: "t", tail: "", notices: [] }, false)).toStrictEqual({ content: [{ type: "text", text: "t" }], details: undefined });
 });

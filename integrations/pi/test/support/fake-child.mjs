@@ -38,7 +38,8 @@ function answer(request) {
   const { id, op, path } = request;
   if (op === "hello") {
     if (kind === "mute") return;
-    say(kind === "garbage" ? "hello there" : { id, ok: true, protocol: kind === "other" ? 2 : 1, version: "0.0.0", workspace: "/w" });
+    if (kind === "unwilling") say({ id, ok: false, code: "CONFIG", error: "no workspace" });
+    else say(kind === "garbage" ? "hello there" : { id, ok: true, protocol: kind === "other" ? 2 : 1, version: "0.0.0", workspace: "/w" });
   } else if (op === "cancel" || path === "hang") {
     // No answer.
   } else if (path === "exit") {
