@@ -6,8 +6,9 @@ import { locate } from "./src/binary.ts";
 import { registerCommands } from "./src/commands.ts";
 import { Notices } from "./src/notice.ts";
 import { Program } from "./src/program.ts";
-import { type Parts, readTool } from "./src/read.ts";
+import { readTool } from "./src/read.ts";
 import { refreshTool } from "./src/refresh.ts";
+import type { Parts } from "./src/request.ts";
 import { Sight } from "./src/sight.ts";
 
 const FLAG = "readproof-bin";
@@ -23,7 +24,10 @@ export default function readproof(pi: ExtensionAPI): void {
     onFailure: (failure) => notices.once(failure.key, `Readproof: ${failure.message}. pi's own read answers instead.`),
   });
   const sight = new Sight(() =>
-    notices.once("distrusted", "Readproof: results of read are dropped or changed on their way to the model, so every read of this session is plain from here on."),
+    notices.once(
+      "distrusted",
+      "Readproof: results of read are dropped or changed on their way to the model, so every read of this session is plain from here on.",
+    ),
   );
   const parts: Parts = { program, sight, notices };
 

@@ -29,13 +29,20 @@ export function locate(places: Places): string | Failure {
   if (setting) return named(`"readproof.bin" in ${settings}`, setting, agentDir, env);
   if (env.READPROOF_BIN) return named("READPROOF_BIN", env.READPROOF_BIN, cwd, env);
   const found = besidePackage(packageDir) ?? onPath(env, cwd);
-  return found ?? new Failure("missing", "no readproof program found beside the package or on PATH; build it with `cargo build --release` or set READPROOF_BIN");
+  return (
+    found ??
+    new Failure(
+      "missing",
+      "no readproof program found beside the package or on PATH; build it with `cargo build --release` or set READPROOF_BIN",
+    )
+  );
 }
 
 /** A place that a person named is the place: a mistake there is said, not searched around. */
 function named(by: string, value: string, base: string, env: NodeJS.ProcessEnv): string | Failure {
   const key = `missing ${by}`;
-  if (!/[/\\]/.test(value)) return new Failure(key, `${by} is "${value}", which is no path; give the path of the readproof program`);
+  if (!/[/\\]/.test(value))
+    return new Failure(key, `${by} is "${value}", which is no path; give the path of the readproof program`);
   const home = value.replace(/^~(?=[/\\])/, env.HOME || homedir());
   const path = resolve(base, home);
   return isExecutable(path) ? path : new Failure(key, `${by} names ${path}, which is no program that can be run`);
@@ -67,7 +74,9 @@ function besidePackage(packageDir: string): string | undefined {
 }
 
 function onPath(env: NodeJS.ProcessEnv, cwd: string): string | undefined {
-  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => isAbsolute(folder) && resolve(folder) !== resolve(cwd));
+  const folders = (env.PATH ?? "")
+    .split(delimiter)
+    .filter((folder) => isAbsolute(folder) && resolve(folder) !== resolve(cwd));
   return folders.map((folder) => join(folder, NAME)).find(isExecutable);
 }
 

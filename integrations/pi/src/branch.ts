@@ -27,7 +27,7 @@ export interface Walk {
 export function walkBack(session: Session, leaf: string | null, isKnown: (id: string) => boolean): Walk {
   const entries: SessionEntry[] = [];
   let joined = false;
-  for (let id = leaf; id !== null; ) {
+  for (let id = leaf; id !== null;) {
     if (isKnown(id)) {
       joined = true;
       break;
@@ -71,7 +71,8 @@ export class ReadResults {
       this.#results = this.#results.filter((result) => result.entryId !== entry.targetId);
     } else if (entry.type === "message" && entry.message.role === "toolResult" && entry.message.toolName === "read") {
       const { toolCallId, content, details } = entry.message;
-      if (isRecord(details) && isRecord(details.readcache)) this.#results.push({ entryId: entry.id, toolCallId, content });
+      if (isRecord(details) && isRecord(details.readcache))
+        this.#results.push({ entryId: entry.id, toolCallId, content });
     }
   }
 }

@@ -100,18 +100,25 @@ export class Child {
 
   #write(line: string): void {
     // The greeting goes with the first request: a round trip of its own would be paid by the first read.
-    const greeting = this.#hello === "to send" ? `${JSON.stringify({ id: HELLO_ID, op: "hello", protocol: PROTOCOL })}\n` : "";
+    const greeting =
+      this.#hello === "to send" ? `${JSON.stringify({ id: HELLO_ID, op: "hello", protocol: PROTOCOL })}\n` : "";
     if (this.#hello === "to send") this.#hello = "sent";
     this.#process.stdin?.write(`${greeting}${line}\n`);
   }
 
   #listen(): void {
     const { stdin, stdout, stderr } = this.#process;
-    this.#process.on("error", (error) => this.#fail(new Failure("start", `${this.#options.bin} could not be started: ${error.message}`)));
+    this.#process.on("error", (error) =>
+      this.#fail(new Failure("start", `${this.#options.bin} could not be started: ${error.message}`)),
+    );
     this.#process.on("exit", (code, signal) => this.#failSoon(() => this.#exited(code, signal)));
     this.#process.on("close", (code, signal) => this.#fail(this.#exited(code, signal)));
-    stdin?.on("error", (error) => this.#failSoon(() => new Failure("pipe", `${this.#options.bin} takes no more requests: ${error.message}`)));
-    stdout?.on("error", (error) => this.#failSoon(() => new Failure("pipe", `the answers of ${this.#options.bin} cannot be read: ${error.message}`)));
+    stdin?.on("error", (error) =>
+      this.#failSoon(() => new Failure("pipe", `${this.#options.bin} takes no more requests: ${error.message}`)),
+    );
+    stdout?.on("error", (error) =>
+      this.#failSoon(() => new Failure("pipe", `the answers of ${this.#options.bin} cannot be read: ${error.message}`)),
+    );
     stdout?.on("data", (chunk: Buffer) => this.#received(chunk));
     stderr?.on("error", () => {});
     stderr?.on("data", (chunk: Buffer) => {
@@ -126,7 +133,9 @@ export class Child {
         this.#answered(JSON.parse(line));
       }
     } catch (error) {
-      this.#fail(error instanceof Failure ? error : this.#garbage(error instanceof Error ? error.message : String(error)));
+      this.#fail(
+        error instanceof Failure ? error : this.#garbage(error instanceof Error ? error.message : String(error)),
+      );
     }
   }
 
@@ -139,7 +148,8 @@ export class Child {
       this.#hello = "answered";
       return;
     }
-    if (typeof answer.id !== "number" || !this.#due.has(answer.id)) throw this.#garbage(`an answer to request ${String(answer.id)}`);
+    if (typeof answer.id !== "number" || !this.#due.has(answer.id))
+      throw this.#garbage(`an answer to request ${String(answer.id)}`);
     const waiting = this.#due.get(answer.id);
     this.#due.delete(answer.id);
     waiting?.resolve(answer as unknown as Answer);
@@ -169,7 +179,8 @@ export class Child {
   #hold(held: boolean): void {
     const method = held ? "ref" : "unref";
     this.#process[method]();
-    for (const stream of [this.#process.stdin, this.#process.stdout, this.#process.stderr]) (stream as Socket | null)?.[method]?.();
+    for (const stream of [this.#process.stdin, this.#process.stdout, this.#process.stderr])
+      (stream as Socket | null)?.[method]?.();
   }
 
   #exited(code: number | null, signal: NodeJS.Signals | null): Failure {
@@ -177,18 +188,30 @@ export class Child {
     const words = this.#stderr.trim();
     const said = words ? `: ${words}` : "";
     if (this.#hello === "answered") return new Failure(`exit ${code ?? signal}`, `${this.#options.bin} ${how}${said}`);
-    return new Failure(`old ${code ?? signal}`, `${this.#options.bin} ${how} before its first answer; it may be too old to know \`pi\`${said}`);
+    return new Failure(
+      `old ${code ?? signal}`,
+      `${this.#options.bin} ${how} before its first answer; it may be too old to know \`pi\`${said}`,
+    );
   }
 
   #timedOut(): Failure {
-    return new Failure("timeout", `${this.#options.bin} gave no answer within ${this.#options.timeoutMs} ms and was stopped`);
+    return new Failure(
+      "timeout",
+      `${this.#options.bin} gave no answer within ${this.#options.timeoutMs} ms and was stopped`,
+    );
   }
 
   #unfit(theirs: unknown): Failure {
-    return new Failure("protocol", `${this.#options.bin} speaks protocol ${String(theirs)}, this extension ${PROTOCOL}: install the two from one version`);
+    return new Failure(
+      "protocol",
+      `${this.#options.bin} speaks protocol ${String(theirs)}, this extension ${PROTOCOL}: install the two from one version`,
+    );
   }
 
   #garbage(what: string): Failure {
-    return new Failure("garbage", `${this.#options.bin} gave an answer that cannot be understood (${what}) and was stopped`);
+    return new Failure(
+      "garbage",
+      `${this.#options.bin} gave an answer that cannot be understood (${what}) and was stopped`,
+    );
   }
 }

@@ -4,9 +4,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { show } from "./notice.ts";
-import type { Parts } from "./read.ts";
 import { refresh } from "./refresh.ts";
-import { askSession } from "./request.ts";
+import { askSession, type Parts } from "./request.ts";
 import type { LineRange } from "./wire.ts";
 
 export const REFRESH_USAGE = "Usage: /readcache-refresh <path> [start-end]";
@@ -15,7 +14,6 @@ export function registerCommands(pi: Pick<ExtensionAPI, "registerCommand" | "app
   pi.registerCommand("readcache-refresh", {
     description: "Make the next read of a file, or of lines start-end of it, plain: <path> [start-end]",
     handler: async (args, ctx) => {
-      parts.notices.hear(ctx);
       try {
         const asked = parseRefresh(args, (path) => existsSync(resolve(ctx.cwd, path)));
         if (typeof asked === "string") show(ctx, asked, "warning");
@@ -28,11 +26,10 @@ export function registerCommands(pi: Pick<ExtensionAPI, "registerCommand" | "app
   pi.registerCommand("readcache-status", {
     description: "What of this branch's files the model is known to see, and what that saved",
     handler: async (_args, ctx) => {
-      parts.notices.hear(ctx);
       try {
         const { answer } = await askSession(parts, ctx, { op: "status" });
-        if (answer.ok && typeof answer.text === "string") show(ctx, answer.text);
-        else show(ctx, typeof answer.error === "string" ? answer.error : words(parts.program.misunderstood("status")), "warning");
+        if (typeof answer.text !== "string") throw parts.program.misunderstood("status");
+        show(ctx, answer.text);
       } catch (error) {
         show(ctx, `[readcache-status]\nnot available: ${words(error)}`, "warning");
       }
@@ -41,7 +38,10 @@ export function registerCommands(pi: Pick<ExtensionAPI, "registerCommand" | "app
 }
 
 /** What to refresh, or what is wrong with the words. A name may hold spaces, and may even end like a range. */
-export function parseRefresh(args: string, exists: (path: string) => boolean): { path: string; range: LineRange } | string {
+export function parseRefresh(
+  args: string,
+  exists: (path: string) => boolean,
+): { path: string; range: LineRange } | string {
   const whole = args.trim();
   if (whole === "") return REFRESH_USAGE;
   const last = /^(.*\S)\s+(\d*-\d*)$/s.exec(whole);
@@ -49,7 +49,8 @@ export function parseRefresh(args: string, exists: (path: string) => boolean): {
   const [, path, lines] = last as unknown as [string, string, string];
   const [, start, end] = /^(\d+)-(\d+)$/.exec(lines)?.map(Number) ?? [];
   if (start === undefined || end === undefined) return `"${lines}" is no range of lines. ${REFRESH_USAGE}`;
-  if (start < 1 || end < start || !Number.isSafeInteger(end)) return `Lines ${lines}: the first is at least 1, the last not before it. ${REFRESH_USAGE}`;
+  if (start < 1 || end < start || !Number.isSafeInteger(end))
+    return `Lines ${lines}: the first is at least 1, the last not before it. ${REFRESH_USAGE}`;
   return { path: unquoted(path), range: { offset: start, limit: end - start + 1 } };
 }
 

@@ -53,7 +53,9 @@ export class Program {
 
   /** An answer to `request` of a shape that the protocol does not know. */
   misunderstood(request: string): Failure {
-    return this.#report(new Failure(`answer to ${request}`, `Readproof gave an answer to ${request} that cannot be understood`));
+    return this.#report(
+      new Failure(`answer to ${request}`, `Readproof gave an answer to ${request} that cannot be understood`),
+    );
   }
 
   open(): void {
@@ -75,9 +77,16 @@ export class Program {
     const bin = this.#options.locate();
     if (bin instanceof Failure) throw this.#failed(bin);
     try {
-      this.#child = new Child({ bin, cwd, timeoutMs: this.#options.timeoutMs, onFailure: (failure) => void this.#failed(failure) });
+      this.#child = new Child({
+        bin,
+        cwd,
+        timeoutMs: this.#options.timeoutMs,
+        onFailure: (failure) => void this.#failed(failure),
+      });
     } catch (error) {
-      throw this.#failed(new Failure("start", `${bin} could not be started: ${error instanceof Error ? error.message : String(error)}`));
+      throw this.#failed(
+        new Failure("start", `${bin} could not be started: ${error instanceof Error ? error.message : String(error)}`),
+      );
     }
     return this.#child;
   }

@@ -6,16 +6,20 @@ import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-a
 import { type Static, Type } from "typebox";
 import { CUSTOM_TYPE } from "./entries.ts";
 import { Aborted } from "./failure.ts";
-import { wholeLines } from "./read.ts";
-import type { Parts } from "./read.ts";
-import { askSession } from "./request.ts";
+import { askSession, type Parts, Refusal, wholeLines } from "./request.ts";
 import { asRefreshAnswer, type LineRange } from "./wire.ts";
 
 type Appends = Pick<ExtensionAPI, "appendEntry">;
 
 /** Returns what was done, in words. Throws what the program refuses. */
-export async function refresh(pi: Appends, parts: Parts, ctx: ExtensionContext, path: string, range: LineRange, signal?: AbortSignal): Promise<string> {
-  parts.notices.hear(ctx);
+export async function refresh(
+  pi: Appends,
+  parts: Parts,
+  ctx: ExtensionContext,
+  path: string,
+  range: LineRange,
+  signal?: AbortSignal,
+): Promise<string> {
   const done = await ask(parts, ctx, path, range, signal);
   for (const pathKey of done.pathKeys) {
     pi.appendEntry(CUSTOM_TYPE, { v: 1, kind: "invalidate", pathKey, scopeKey: done.scopeKey, at: Date.now() });
@@ -23,22 +27,25 @@ export async function refresh(pi: Appends, parts: Parts, ctx: ExtensionContext, 
   return done.text;
 }
 
-async function ask(parts: Parts, ctx: ExtensionContext, path: string, range: LineRange, signal: AbortSignal | undefined) {
+async function ask(
+  parts: Parts,
+  ctx: ExtensionContext,
+  path: string,
+  range: LineRange,
+  signal: AbortSignal | undefined,
+) {
   try {
     const { answer } = await askSession(parts, ctx, { op: "refresh", path, ...range }, signal);
-    if (!answer.ok) throw new Refused(String(answer.error));
     const done = asRefreshAnswer(answer);
     if (done) return done;
     throw parts.program.misunderstood("refresh");
   } catch (error) {
-    if (error instanceof Aborted || error instanceof Refused) throw error;
+    if (error instanceof Aborted || error instanceof Refusal) throw error;
     // The entry must stand even if the program is away: it may be back for the next read.
     const pathKey = resolve(ctx.cwd, path);
     return { pathKeys: [pathKey], scopeKey: "full", text: `The next read of ${pathKey} is plain.` };
   }
 }
-
-class Refused extends Error {}
 
 const parameters = Type.Object({
   path: Type.String({ description: "Path of the file" }),
@@ -50,9 +57,16 @@ export function refreshTool(pi: Appends, parts: Parts) {
   return {
     name: "readcache_refresh",
     label: "readcache_refresh",
-    description: "Make the next read of a file, or of some of its lines, return its text even if it is already in context.",
+    description:
+      "Make the next read of a file, or of some of its lines, return its text even if it is already in context.",
     parameters,
-    async execute(_callId: string, params: Static<typeof parameters>, signal: AbortSignal | undefined, _onUpdate: unknown, ctx: ExtensionContext) {
+    async execute(
+      _callId: string,
+      params: Static<typeof parameters>,
+      signal: AbortSignal | undefined,
+      _onUpdate: unknown,
+      ctx: ExtensionContext,
+    ) {
       const range = wholeLines(params);
       if (!range) throw new Error("offset and limit are whole numbers, and limit is at least 1");
       const text = await refresh(pi, parts, ctx, params.path, range, signal);

@@ -61,7 +61,9 @@ export function inMessages(due: readonly ReadResult[], messages: readonly unknow
     if (contents) contents.push(message.content);
     else shown.set(message.toolCallId, [message.content]);
   }
-  return due.every((result) => shown.get(result.toolCallId)?.some((content) => sameTexts(texts(result.content), texts(content))));
+  return due.every((result) =>
+    shown.get(result.toolCallId)?.some((content) => sameTexts(texts(result.content), texts(content))),
+  );
 }
 
 export function inPayload(due: readonly ReadResult[], payload: unknown): boolean {
@@ -87,14 +89,17 @@ export function inPayload(due: readonly ReadResult[], payload: unknown): boolean
 function letsTheServerDrop(payload: unknown): boolean {
   if (!isRecord(payload)) return false;
   const edits = isRecord(payload.context_management) ? payload.context_management.edits : undefined;
-  const clears = (edit: unknown) => isRecord(edit) && typeof edit.type === "string" && !edit.type.startsWith("clear_thinking");
+  const clears = (edit: unknown) =>
+    isRecord(edit) && typeof edit.type === "string" && !edit.type.startsWith("clear_thinking");
   return payload.truncation === "auto" || (Array.isArray(edits) && edits.some(clears));
 }
 
 function texts(content: unknown): string[] {
   if (typeof content === "string") return [content];
   if (!Array.isArray(content)) return [];
-  return content.flatMap((block: unknown) => (isRecord(block) && block.type === "text" && typeof block.text === "string" ? [block.text] : []));
+  return content.flatMap((block: unknown) =>
+    isRecord(block) && block.type === "text" && typeof block.text === "string" ? [block.text] : [],
+  );
 }
 
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {

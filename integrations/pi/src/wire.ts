@@ -28,8 +28,7 @@ export interface Answer {
 }
 
 export type ReadAnswer =
-  | { own: string }
-  | { text: string; tail: string; readcache?: ReadcacheMeta; truncation?: object; notices: string[] };
+  { own: string } | { text: string; tail: string; readcache?: ReadcacheMeta; truncation?: object; notices: string[] };
 
 /** `details.readcache`; only the mode matters on this side. */
 export interface ReadcacheMeta {

@@ -22,7 +22,12 @@ function world() {
   mkdirSync(packageDir, { recursive: true });
   mkdirSync(cwd);
   const find = (env: NodeJS.ProcessEnv = {}, flag?: string, from = packageDir) =>
-    locate({ flag, cwd, packageDir: from, env: { HOME: root, PI_CODING_AGENT_DIR: join(root, "agent"), PATH: "", ...env } });
+    locate({
+      flag,
+      cwd,
+      packageDir: from,
+      env: { HOME: root, PI_CODING_AGENT_DIR: join(root, "agent"), PATH: "", ...env },
+    });
   return { root, program, settings, cwd, packageDir, find };
 }
 
@@ -32,7 +37,11 @@ test("it is looked for by setting, environment, beside the package, on PATH, in 
   expect(find()).toMatchObject({ key: "missing" });
   const onPath = program("path/readproof");
   expect(find({ PATH: env.PATH })).toBe(onPath);
-  const places = ["clone/target/debug/readproof", "clone/target/release/readproof", "clone/integrations/pi/bin/readproof"];
+  const places = [
+    "clone/target/debug/readproof",
+    "clone/target/release/readproof",
+    "clone/integrations/pi/bin/readproof",
+  ];
   for (const path of places) {
     const file = program(path);
     expect(find({ PATH: env.PATH })).toBe(file);
@@ -50,13 +59,19 @@ test("a named place without a program is said, not searched around", () => {
   const { root, program, settings, find } = world();
   const PATH = join(root, "path");
   program("path/readproof");
-  expect(find({ PATH, READPROOF_BIN: "/nowhere/readproof" })).toMatchObject({ message: expect.stringContaining("READPROOF_BIN names /nowhere/readproof") });
+  expect(find({ PATH, READPROOF_BIN: "/nowhere/readproof" })).toMatchObject({
+    message: expect.stringContaining("READPROOF_BIN names /nowhere/readproof"),
+  });
   expect(find({ PATH, READPROOF_BIN: "readproof" })).toMatchObject({ message: expect.stringContaining("is no path") });
   expect(find({ PATH, READPROOF_BIN: root })).toMatchObject({ message: expect.stringContaining("no program") });
   writeFileSync(join(root, "text"), "no program");
-  expect(find({ PATH, READPROOF_BIN: join(root, "text") })).toMatchObject({ message: expect.stringContaining("no program") });
+  expect(find({ PATH, READPROOF_BIN: join(root, "text") })).toMatchObject({
+    message: expect.stringContaining("no program"),
+  });
   settings({ readproof: { bin: "~/none" } });
-  expect(find({ PATH })).toMatchObject({ message: expect.stringMatching(/"readproof.bin" in .*settings.json names .*none/) });
+  expect(find({ PATH })).toMatchObject({
+    message: expect.stringMatching(/"readproof.bin" in .*settings.json names .*none/),
+  });
   expect(find({ PATH }, "./none")).toMatchObject({ message: expect.stringContaining("--readproof-bin names") });
 });
 

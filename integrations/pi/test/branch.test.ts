@@ -9,7 +9,10 @@ const results = (session: FakeSession, reads: ReadResults) => reads.update(sessi
 test("a walk ends at the root, at a known entry, or with a compaction", () => {
   const session = new FakeSession();
   const [a, b] = [session.user(), session.user()];
-  expect(walkBack(session, session.leaf, () => false)).toMatchObject({ joined: false, entries: [{ id: a }, { id: b }] });
+  expect(walkBack(session, session.leaf, () => false)).toMatchObject({
+    joined: false,
+    entries: [{ id: a }, { id: b }],
+  });
   expect(walkBack(session, session.leaf, (id) => id === a)).toMatchObject({ joined: true, entries: [{ id: b }] });
   const c = session.append({ type: "compaction", summary: "s", firstKeptEntryId: b });
   const d = session.user();
@@ -22,7 +25,11 @@ test("each entry is told once, and the header when the session is another one", 
   const session = new FakeSession();
   const sent = new Sent();
   const a = session.user();
-  expect(sent.next(session)).toEqual({ header: session.getHeader(), entries: [{ type: "message", id: a, parentId: null }], leaf: a });
+  expect(sent.next(session)).toEqual({
+    header: session.getHeader(),
+    entries: [{ type: "message", id: a, parentId: null }],
+    leaf: a,
+  });
   expect(sent.next(session)).toEqual({ entries: [], leaf: a });
   const b = session.user();
   expect(sent.next(session)).toEqual({ entries: [{ type: "message", id: b, parentId: a }], leaf: b });
@@ -68,22 +75,61 @@ test("entries are told without what cannot matter", () => {
   };
   const args = { path: "a.txt" };
   const call = { type: "toolCall", id: "c1", name: "read", arguments: args };
-  expect(told(session.call("c1", "read", args))).toEqual({ type: "message", message: { role: "assistant", content: [call] } });
-  expect(told(session.call("c2", "bash", { command: "ls" }))).toEqual({ type: "message", message: { role: "assistant", content: [] } });
+  expect(told(session.call("c1", "read", args))).toEqual({
+    type: "message",
+    message: { role: "assistant", content: [call] },
+  });
+  expect(told(session.call("c2", "bash", { command: "ls" }))).toEqual({
+    type: "message",
+    message: { role: "assistant", content: [] },
+  });
   const readcache = { v: 1, mode: "full" };
   expect(told(session.result("c1", "text", readcache))).toEqual({
     type: "message",
-    message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: false, details: { readcache }, content: [{ type: "text", text: "text" }] },
+    message: {
+      role: "toolResult",
+      toolCallId: "c1",
+      toolName: "read",
+      isError: false,
+      details: { readcache },
+      content: [{ type: "text", text: "text" }],
+    },
   });
-  const plain = session.append({ type: "message", message: { role: "toolResult", toolCallId: "c1", toolName: "read", content: [{ type: "text", text: "t" }], isError: true } });
-  expect(told(plain)).toEqual({ type: "message", message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true } });
+  const plain = session.append({
+    type: "message",
+    message: {
+      role: "toolResult",
+      toolCallId: "c1",
+      toolName: "read",
+      content: [{ type: "text", text: "t" }],
+      isError: true,
+    },
+  });
+  expect(told(plain)).toEqual({
+    type: "message",
+    message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true },
+  });
   expect(told(session.result("c2", "text", readcache, "bash"))).toEqual({ type: "message" });
   expect(told(session.user("secret"))).toEqual({ type: "message" });
-  expect(told(session.append({ type: "compaction", summary: "long", firstKeptEntryId: "e1" }))).toEqual({ type: "compaction" });
-  expect(told(session.append({ type: "custom", customType: "pi-readcache", data: { v: 1 } }))).toEqual({ type: "custom", customType: "pi-readcache", data: { v: 1 } });
-  expect(told(session.append({ type: "custom", customType: "other", data: { big: "data" } }))).toEqual({ type: "custom" });
-  expect(told(session.append({ type: "context_edit", targetId: "e1", replacement: null }))).toEqual({ type: "context_edit", targetId: "e1", replacement: null });
-  expect(told(session.append({ type: "branch_summary", summary: "long", fromId: "e1" }))).toEqual({ type: "branch_summary" });
+  expect(told(session.append({ type: "compaction", summary: "long", firstKeptEntryId: "e1" }))).toEqual({
+    type: "compaction",
+  });
+  expect(told(session.append({ type: "custom", customType: "pi-readcache", data: { v: 1 } }))).toEqual({
+    type: "custom",
+    customType: "pi-readcache",
+    data: { v: 1 },
+  });
+  expect(told(session.append({ type: "custom", customType: "other", data: { big: "data" } }))).toEqual({
+    type: "custom",
+  });
+  expect(told(session.append({ type: "context_edit", targetId: "e1", replacement: null }))).toEqual({
+    type: "context_edit",
+    targetId: "e1",
+    replacement: null,
+  });
+  expect(told(session.append({ type: "branch_summary", summary: "long", fromId: "e1" }))).toEqual({
+    type: "branch_summary",
+  });
 });
 
 test("the read results on the branch are those since the latest compaction that no edit touches", () => {

@@ -12,15 +12,29 @@ function begin(options: { locate?: () => string | Failure; ctx?: object } = {}) 
   const dir = place();
   const heard = fakeChild("good", dir);
   const notices = new Notices();
-  const program = new Program({ locate: options.locate ?? (() => FAKE), timeoutMs: 5000, onFailure: (failure) => notices.once(failure.key, failure.message) });
+  const program = new Program({
+    locate: options.locate ?? (() => FAKE),
+    timeoutMs: 5000,
+    onFailure: (failure) => notices.once(failure.key, failure.message),
+  });
   onTestFinished(() => program.close());
   const parts = { program, sight: new Sight(() => {}), notices };
   const commands = new Map<string, (args: string, ctx: any) => Promise<void>>();
   const appendEntry = vi.fn();
-  const pi = { appendEntry, registerCommand: (name: string, { handler }: any) => void commands.set(name, handler) } as any;
+  const pi = {
+    appendEntry,
+    registerCommand: (name: string, { handler }: any) => void commands.set(name, handler),
+  } as any;
   registerCommands(pi, parts);
   const notify = vi.fn();
-  const ctx = { cwd: dir, sessionManager: new FakeSession(), hasUI: true, mode: "tui", ui: { notify }, ...options.ctx } as any;
+  const ctx = {
+    cwd: dir,
+    sessionManager: new FakeSession(),
+    hasUI: true,
+    mode: "tui",
+    ui: { notify },
+    ...options.ctx,
+  } as any;
   const run = (name: string, args = "") => commands.get(name)!(args, ctx);
   return { dir, run, notify, appendEntry, tool: refreshTool(pi, parts), ctx, heard };
 }
@@ -46,7 +60,9 @@ test("/readcache-refresh appends an entry and tells the person", async () => {
   const { run, notify, appendEntry, heard } = begin();
   await run("readcache-refresh", "a.txt 3-5");
   expect(heard().at(-1)).toMatchObject({ op: "refresh", path: "a.txt", offset: 3, limit: 3, leaf: null });
-  expect(appendEntry.mock.calls).toEqual([["pi-readcache", { v: 1, kind: "invalidate", pathKey: "/w/a.txt", scopeKey: "r:3:5", at: expect.any(Number) }]]);
+  expect(appendEntry.mock.calls).toEqual([
+    ["pi-readcache", { v: 1, kind: "invalidate", pathKey: "/w/a.txt", scopeKey: "r:3:5", at: expect.any(Number) }],
+  ]);
   expect(notify.mock.calls).toEqual([["a.txt is plain next", "info"]]);
 });
 
@@ -54,7 +70,10 @@ test("/readcache-refresh says what is wrong", async () => {
   const { run, notify, appendEntry } = begin();
   await run("readcache-refresh", " ");
   await run("readcache-refresh", '={"ok":false,"code":"RANGE","error":"no such lines"}');
-  expect(notify.mock.calls).toEqual([[REFRESH_USAGE, "warning"], ["no such lines", "warning"]]);
+  expect(notify.mock.calls).toEqual([
+    [REFRESH_USAGE, "warning"],
+    ["no such lines", "warning"],
+  ]);
   expect(appendEntry).not.toHaveBeenCalled();
 });
 
@@ -62,9 +81,15 @@ test("without a program the whole file is made plain", async () => {
   const { dir, run, tool, ctx, notify, appendEntry } = begin({ locate: () => new Failure("missing", "none") });
   await run("readcache-refresh", "a.txt 3-5");
   await tool.execute("c1", { path: "/w/b.txt" }, undefined, undefined, ctx);
-  const entry = (pathKey: string) => ["pi-readcache", { v: 1, kind: "invalidate", pathKey, scopeKey: "full", at: expect.any(Number) }];
+  const entry = (pathKey: string) => [
+    "pi-readcache",
+    { v: 1, kind: "invalidate", pathKey, scopeKey: "full", at: expect.any(Number) },
+  ];
   expect(appendEntry.mock.calls).toEqual([entry(`${dir}/a.txt`), entry("/w/b.txt")]);
-  expect(notify.mock.calls).toEqual([["none", "warning"], [`The next read of ${dir}/a.txt is plain.`, "info"]]);
+  expect(notify.mock.calls).toEqual([
+    ["none", "warning"],
+    [`The next read of ${dir}/a.txt is plain.`, "info"],
+  ]);
 });
 
 test("the tool does what the command does", async () => {
@@ -72,8 +97,12 @@ test("the tool does what the command does", async () => {
   const result = await tool.execute("c1", { path: "a.txt" }, undefined, undefined, ctx);
   expect(result).toEqual({ content: [{ type: "text", text: "a.txt is plain next" }], details: undefined });
   expect(appendEntry).toHaveBeenCalledTimes(1);
-  await expect(tool.execute("c1", { path: "a.txt", limit: 0 }, undefined, undefined, ctx)).rejects.toThrow(/whole numbers/);
-  await expect(tool.execute("c1", { path: '={"ok":false,"error":"refused"}' }, undefined, undefined, ctx)).rejects.toThrow(/^refused$/);
+  await expect(tool.execute("c1", { path: "a.txt", limit: 0 }, undefined, undefined, ctx)).rejects.toThrow(
+    /whole numbers/,
+  );
+  await expect(
+    tool.execute("c1", { path: '={"ok":false,"error":"refused"}' }, undefined, undefined, ctx),
+  ).rejects.toThrow(/^refused$/);
 });
 
 test("/readcache-status shows the program's words", async () => {
@@ -85,7 +114,10 @@ test("/readcache-status shows the program's words", async () => {
 test("/readcache-status says why there is nothing to show", async () => {
   const { run, notify } = begin({ locate: () => new Failure("missing", "none") });
   await run("readcache-status");
-  expect(notify.mock.calls).toEqual([["none", "warning"], ["[readcache-status]\nnot available: none", "warning"]]);
+  expect(notify.mock.calls).toEqual([
+    ["none", "warning"],
+    ["[readcache-status]\nnot available: none", "warning"],
+  ]);
 });
 
 test("in JSON mode the status goes to stderr", async () => {

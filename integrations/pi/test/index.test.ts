@@ -4,7 +4,13 @@ import { FAKE, fakeChild, isAlive, place, until } from "./support/place.ts";
 
 // pi itself needs a newer Node than these tests.
 vi.mock("@earendil-works/pi-coding-agent", () => ({
-  createReadToolDefinition: () => ({ name: "read", description: "pi's", promptSnippet: "s", parameters: { properties: {} }, execute: async () => ({ content: [] }) }),
+  createReadToolDefinition: () => ({
+    name: "read",
+    description: "pi's",
+    promptSnippet: "s",
+    parameters: { properties: {} },
+    execute: async () => ({ content: [] }),
+  }),
 }));
 const { default: readproof } = await import("../index.ts");
 
@@ -53,7 +59,11 @@ test("what another extension prunes makes the session plain; handlers change not
   await read("a");
   emit("context", { messages: [toolMessage("c0", "[pruned]")] });
   await read("b");
-  expect(heard().filter((line) => line.op === "read").map((line) => line.distrusted)).toEqual([undefined, true]);
+  expect(
+    heard()
+      .filter((line) => line.op === "read")
+      .map((line) => line.distrusted),
+  ).toEqual([undefined, true]);
   expect(notify.mock.calls).toEqual([[expect.stringContaining("plain from here on"), "warning"]]);
 });
 

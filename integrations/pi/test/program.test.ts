@@ -11,7 +11,13 @@ function start(kind: string, options: Partial<ProgramOptions> = {}) {
   const heard = fakeChild(kind, dir);
   const failures: Failure[] = [];
   const clock = { now: 0 };
-  const program = new Program({ locate: () => FAKE, timeoutMs: 5000, onFailure: (failure) => failures.push(failure), now: () => clock.now, ...options });
+  const program = new Program({
+    locate: () => FAKE,
+    timeoutMs: 5000,
+    onFailure: (failure) => failures.push(failure),
+    now: () => clock.now,
+    ...options,
+  });
   onTestFinished(() => program.close());
   const read = (path: string, signal?: AbortSignal) => program.ask(dir, () => ({ op: "read", path }), signal);
   const starts = () => heard().filter((line) => line.started);
@@ -44,17 +50,20 @@ test.each([
 ])("a %s program asked for %s fails as %s", async (kind, path, key, words) => {
   const { failures, starts, read } = start(kind);
   // A pipe that nobody reads may still take the first line.
-  const asked = kind === "deaf" ? until(() => (read("x").catch(() => {}), failures.length > 0)).then(() => read(path)) : read(path);
+  const asked =
+    kind === "deaf" ? until(() => (read("x").catch(() => {}), failures.length > 0)).then(() => read(path)) : read(path);
   await expect(asked).rejects.toMatchObject({ key, message: expect.stringMatching(words) });
   expect(failures.map((failure) => failure.key)).toEqual([key]);
   await until(() => starts().every((line) => !isAlive(line.started)));
 });
 
 test.each(["mute", "good"])("a %s program that does not answer is stopped", async (kind) => {
-  const { failures, starts, read } = start(kind, { timeoutMs: 300 });
-  await Promise.all([read("hang"), read("hang")].map((asked) => expect(asked).rejects.toMatchObject({ key: "timeout" })));
+  const { failures, starts, read } = start(kind, { timeoutMs: 1000 });
+  await Promise.all(
+    [read("hang"), read("hang")].map((asked) => expect(asked).rejects.toMatchObject({ key: "timeout" })),
+  );
   expect(failures).toHaveLength(1);
-  await until(() => !isAlive(starts()[0].started));
+  await until(() => starts().every((line) => !isAlive(line.started)));
 });
 
 test("a program that cannot be started fails and is looked for again later", async () => {
@@ -75,7 +84,7 @@ test("it is tried again after 1 s, then 2 s, up to 60 s, and after 1 s once it h
   await expect(read("a")).rejects.toMatchObject({ key: "missing" });
   for (let round = 0; round < 8; round++) {
     const since = clock.now;
-    for (const before = looked; looked === before; ) {
+    for (const before = looked; looked === before;) {
       clock.now += 500;
       await read("a").catch(() => {});
     }
@@ -106,14 +115,14 @@ test("a process that dies while idle is replaced", async () => {
 test("an abort rejects at once, is passed on, and the late answer disturbs nobody", async () => {
   const { read, heard } = start("good");
   const stop = new AbortController();
-  const asked = read("after 100", stop.signal);
-  const other = read("after 150");
+  const asked = read("after 600", stop.signal);
+  const other = read("after 700");
   await until(() => heard().length >= 3);
   const since = performance.now();
   stop.abort();
   await expect(asked).rejects.toThrow("Operation aborted");
-  expect(performance.now() - since).toBeLessThan(80);
-  expect((await other).text).toBe("after 150");
+  expect(performance.now() - since).toBeLessThan(300);
+  expect((await other).text).toBe("after 700");
   expect(heard()).toContainEqual({ op: "cancel", target: 1 });
   await expect(read("a", stop.signal)).rejects.toThrow("Operation aborted");
   expect(heard().filter((line) => line.op === "read")).toHaveLength(2);
@@ -123,7 +132,13 @@ test("a request it does not understand makes it hear the whole session again", a
   const { dir, program, failures } = start("good");
   const told: boolean[] = [];
   const ask = (path: string) => {
-    const session = { getSessionId: () => "s", getHeader: () => ({}), getLeafId: () => null, getEntry: () => undefined, getCwd: () => dir };
+    const session = {
+      getSessionId: () => "s",
+      getHeader: () => ({}),
+      getLeafId: () => null,
+      getEntry: () => undefined,
+      getCwd: () => dir,
+    };
     return program.ask(dir, (sent) => {
       const part = sent.next(session);
       told.push(part.header !== undefined);
@@ -168,6 +183,8 @@ test.each(["idle", "waiting", "closed"])("pi's process ends by itself: %s", asyn
   const dir = place();
   fakeChild(how === "closed" ? "stubborn" : "good", dir);
   const script = fileURLToPath(new URL("support/exits.ts", import.meta.url));
-  const run = promisify(execFile)(process.execPath, ["--import", "jiti/register", script, FAKE, dir, how], { timeout: 20_000 });
+  const run = promisify(execFile)(process.execPath, ["--import", "jiti/register", script, FAKE, dir, how], {
+    timeout: 20_000,
+  });
   expect((await run).stdout).toBe("text of a\nafter 300\n");
 });

@@ -28,7 +28,18 @@ test.each([
   ["changed", [toolMessage("c1", "[pruned]")]],
   ["shortened", [toolMessage("c1", TEXT.trimEnd())]],
   ["moved to another call", [toolMessage("c2", TEXT)]],
-  ["lengthened", [{ ...toolMessage("c1", TEXT), content: [{ type: "text", text: TEXT }, { type: "text", text: "and more" }] }]],
+  [
+    "lengthened",
+    [
+      {
+        ...toolMessage("c1", TEXT),
+        content: [
+          { type: "text", text: TEXT },
+          { type: "text", text: "and more" },
+        ],
+      },
+    ],
+  ],
   ["replaced by what is no message", [undefined, null, 7]],
 ])("a result %s in the messages ends the trust, for good and with one notice", (_how, messages) => {
   const { session, sight, said } = begin();
@@ -96,8 +107,16 @@ test.each([
   ["cut", { messages: [TEXT.slice(0, 12)] }, false],
   ["among bytes", { bytes: Buffer.from(TEXT) }, false],
   ["not at all", undefined, false],
-  ["and the server may clear it", { messages: [TEXT], context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } }, false],
-  ["and the server may clear thoughts", { messages: [TEXT], context_management: { edits: [{ type: "clear_thinking_20251015" }] } }, true],
+  [
+    "and the server may clear it",
+    { messages: [TEXT], context_management: { edits: [{ type: "clear_tool_uses_20250919" }] } },
+    false,
+  ],
+  [
+    "and the server may clear thoughts",
+    { messages: [TEXT], context_management: { edits: [{ type: "clear_thinking_20251015" }] } },
+    true,
+  ],
   ["and the server may cut the start", { input: [TEXT], truncation: "auto" }, false],
 ])("a request that holds a text %s", (_how, payload, holds) => {
   expect(inPayload([{ entryId: "e", toolCallId: "c", content: [{ type: "text", text: TEXT }] }], payload)).toBe(holds);

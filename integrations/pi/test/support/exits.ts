@@ -4,7 +4,11 @@
 import { Program } from "../../src/program.ts";
 
 const [bin, cwd, how] = process.argv.slice(2) as [string, string, string];
-const program = new Program({ locate: () => bin, timeoutMs: 10_000, onFailure: (failure) => console.error(failure.message) });
+const program = new Program({
+  locate: () => bin,
+  timeoutMs: 10_000,
+  onFailure: (failure) => console.error(failure.message),
+});
 const read = async (path: string) => console.log((await program.ask(cwd, () => ({ op: "read", path }))).text);
 
 await read("a");

@@ -39,7 +39,12 @@ function answer(request) {
   if (op === "hello") {
     if (kind === "mute") return;
     if (kind === "unwilling") say({ id, ok: false, code: "CONFIG", error: "no workspace" });
-    else say(kind === "garbage" ? "hello there" : { id, ok: true, protocol: kind === "other" ? 2 : 1, version: "0.0.0", workspace: "/w" });
+    else
+      say(
+        kind === "garbage"
+          ? "hello there"
+          : { id, ok: true, protocol: kind === "other" ? 2 : 1, version: "0.0.0", workspace: "/w" },
+      );
   } else if (op === "cancel" || path === "hang") {
     // No answer.
   } else if (path === "exit") {
@@ -48,8 +53,16 @@ function answer(request) {
   } else if (path === "garbage") say("{");
   else if (path === "stranger") say({ id: 4711, ok: true });
   else if (path?.startsWith("=")) say({ id, ok: true, ...JSON.parse(path.slice(1)) });
-  else if (path?.startsWith("after ")) setTimeout(() => say({ id, ok: true, text: path, tail: "" }), Number(path.slice(6)));
+  else if (path?.startsWith("after "))
+    setTimeout(() => say({ id, ok: true, text: path, tail: "" }), Number(path.slice(6)));
   else if (op === "read") say({ id, ok: true, text: `text of ${path}`, tail: "", readcache: { v: 1, mode: "full" } });
-  else if (op === "refresh") say({ id, ok: true, pathKeys: [`/w/${path}`], scopeKey: request.offset ? "r:3:5" : "full", text: `${path} is plain next` });
+  else if (op === "refresh")
+    say({
+      id,
+      ok: true,
+      pathKeys: [`/w/${path}`],
+      scopeKey: request.offset ? "r:3:5" : "full",
+      text: `${path} is plain next`,
+    });
   else say({ id, ok: true, text: "[readcache-status]\nfine" });
 }

@@ -30,13 +30,32 @@ export class FakeSession implements Session {
   }
 
   call(id: string, name: string, args: object = {}): string {
-    const content = [{ type: "text", text: "let me see" }, { type: "toolCall", id, name, arguments: args, thoughtSignature: "x" }];
+    const content = [
+      { type: "text", text: "let me see" },
+      { type: "toolCall", id, name, arguments: args, thoughtSignature: "x" },
+    ];
     return this.append({ type: "message", message: { role: "assistant", content, usage: {} } });
   }
 
-  result(toolCallId: string, text: string, readcache: object | undefined = { v: 1, mode: "full" }, toolName = "read"): string {
+  result(
+    toolCallId: string,
+    text: string,
+    readcache: object | undefined = { v: 1, mode: "full" },
+    toolName = "read",
+  ): string {
     const details = readcache && { readcache, truncation: { content: text } };
-    return this.append({ type: "message", message: { role: "toolResult", toolCallId, toolName, content: [{ type: "text", text }], details, isError: false, timestamp: 1 } });
+    return this.append({
+      type: "message",
+      message: {
+        role: "toolResult",
+        toolCallId,
+        toolName,
+        content: [{ type: "text", text }],
+        details,
+        isError: false,
+        timestamp: 1,
+      },
+    });
   }
 }
 

@@ -21,7 +21,10 @@ export function fakeChild(kind: string, dir: string): () => any[] {
   process.env.FAKE_LOG = log;
   return () => {
     try {
-      return readFileSync(log, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+      return readFileSync(log, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
     } catch {
       return [];
     }
@@ -35,7 +38,7 @@ afterEach(() => {
 
 export async function until(condition: () => boolean): Promise<void> {
   for (let turn = 0; !condition(); turn++) {
-    if (turn > 500) throw new Error("it did not happen");
+    if (turn > 2000) throw new Error("it did not happen");
     await new Promise((done) => setTimeout(done, 10));
   }
 }
