@@ -5,11 +5,14 @@
 mod status;
 mod wire;
 
-use readproof_core::scope::{Scope, ScopeError};
+use readproof_core::{
+    path::split_range,
+    scope::{Scope, ScopeError},
+};
 use readproof_engine::{Cancelled, Engine, Error, Freshness, PiRead, PiTalk, Read};
 use std::{
     collections::BTreeSet,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
@@ -37,14 +40,13 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
         Ok(Server { talk: PiTalk::new(&engine), engine })
     });
-    let mut out = io::stdout().lock();
     let mut server = match server {
         Ok(server) => server,
         Err(failure) => {
             // Whoever asks first is told why nothing more will come.
             if let Ok(Ok(line)) = lines.recv() {
                 let id = serde_json::from_slice(&line).ok().map(|request: Request<'_>| request.id);
-                say(&mut out, &failed(id, failure.code, failure.message.clone()))?;
+                output::message(&failed(id, failure.code, failure.message.clone()))?;
             }
             return Err(failure);
         }
@@ -61,16 +63,9 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
             }
             Err(error) => failed(None, "BAD_REQUEST", format!("this is no request: {error}")),
         };
-        say(&mut out, &answer)?;
+        output::message(&answer)?;
     }
     Ok(())
-}
-
-fn say(out: &mut impl Write, reply: &Reply) -> io::Result<()> {
-    let mut line = serde_json::to_vec(reply)?;
-    line.push(b'\n');
-    out.write_all(&line)?;
-    out.flush()
 }
 
 fn failed(id: Option<u64>, code: &'static str, error: String) -> Reply {
@@ -168,7 +163,11 @@ impl Server {
     fn refresh(&mut self, request: &Request<'_>) -> Result<Said, Error> {
         let asked = (request.offset, request.limit);
         let done = self.engine.refresh_in_pi(&mut self.talk, request.leaf.as_deref(), &request.path, asked)?;
-        let path = &request.path;
+        let named = split_range(&request.path).ok().flatten().filter(|_| asked == (None, None));
+        let path = match (done.scope, named) {
+            (Scope::Lines(_), Some(range)) => range.path,
+            (Scope::Full | Scope::Lines(_), _) => &request.path,
+        };
         let text = match (done.scope, done.paths.is_empty()) {
             (_, true) => format!("{path} lies outside the workspace, where every read is plain text anyway"),
             (Scope::Full, false) => format!("The next read of {path} gives its text."),

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "this is the file that may")]
 
 use readproof_engine::Error;
+use serde::Serialize;
 use std::{
     io::{self, IsTerminal, Write},
     process::ExitCode,
@@ -88,6 +89,15 @@ pub(crate) fn text(text: &str) -> io::Result<()> {
 pub(crate) fn line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;
+    out.flush()
+}
+
+/// One message to a program: a line, in one piece.
+pub(crate) fn message(object: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(object)?;
+    line.push(b'\n');
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
     out.flush()
 }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
 mod bad_input;
+mod bridge;
 mod delivery;
 mod demo;
 mod discovery;
