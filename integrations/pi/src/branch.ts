@@ -1,4 +1,4 @@
-// Walking the session tree from the leaf towards the root, and the read results that stand on that way. Each entry is
+// Walking the session tree from the leaf towards the root, and what counts on that way. Each entry is
 // looked at once; only a move in the tree makes it start over, so a read costs the same however long the session is.
 
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
@@ -41,38 +41,60 @@ export function walkBack(session: Session, leaf: string | null, isKnown: (id: st
   return { entries: entries.reverse(), joined };
 }
 
-/** A read result the program may have counted as seen. The strings are the session's own. */
-export interface ReadResult {
-  entryId: string;
+/** A result the program may have counted as seen, with the call it answers. The strings are the session's own. */
+export interface Counted {
   toolCallId: string;
-  content: unknown;
+  /** The entries that hold the call and the result. */
+  entryIds: string[];
+  name: string;
+  arguments: unknown;
+  /** What the result of a read shows; what a write or an edit shows stands in its arguments. */
+  content?: unknown;
 }
 
-/** The read results with metadata on the current branch since its latest compaction, without those edited away. */
-export class ReadResults {
+type Call = Pick<Counted, "name" | "arguments"> & { entryId: string };
+
+const CHANGES = new Set(["write", "edit"]);
+
+/** What counts on the current branch since its latest compaction, without what was edited away. */
+export class CountedResults {
   #session: string | undefined;
   #leaf: string | null = null;
-  #results: ReadResult[] = [];
+  #counted: Counted[] = [];
+  /** Calls of the latest message that made any. */
+  #calls = new Map<string, Call>();
 
-  update(session: Session): readonly ReadResult[] {
+  update(session: Session): readonly Counted[] {
     const id = session.getSessionId();
     const leaf = session.getLeafId();
     if (id !== this.#session) this.#leaf = null;
     const { entries, joined } = walkBack(session, leaf, (entry) => entry === this.#leaf);
-    if (!joined) this.#results = [];
+    if (!joined) {
+      this.#counted = [];
+      this.#calls.clear();
+    }
     for (const entry of entries) this.#add(entry);
     this.#session = id;
     this.#leaf = leaf;
-    return this.#results;
+    return this.#counted;
   }
 
   #add(entry: SessionEntry): void {
     if (entry.type === "context_edit") {
-      this.#results = this.#results.filter((result) => result.entryId !== entry.targetId);
-    } else if (entry.type === "message" && entry.message.role === "toolResult" && entry.message.toolName === "read") {
-      const { toolCallId, content, details } = entry.message;
-      if (isRecord(details) && isRecord(details.readcache))
-        this.#results.push({ entryId: entry.id, toolCallId, content });
+      this.#counted = this.#counted.filter((counted) => !counted.entryIds.includes(entry.targetId));
+    } else if (entry.type === "message" && entry.message.role === "assistant") {
+      const calls = entry.message.content.filter((part) => part.type === "toolCall");
+      if (calls.length > 0) this.#calls.clear();
+      for (const { id, name, arguments: given } of calls)
+        this.#calls.set(id, { entryId: entry.id, name, arguments: given });
+    } else if (entry.type === "message" && entry.message.role === "toolResult") {
+      const { toolCallId, toolName, content, details, isError } = entry.message;
+      const call = this.#calls.get(toolCallId);
+      const recorded = toolName === "read" && isRecord(details) && isRecord(details.readcache);
+      // Without its call a result counts for nothing.
+      if (!call || isError || !(recorded || CHANGES.has(toolName))) return;
+      const { entryId, ...made } = call;
+      this.#counted.push({ toolCallId, entryIds: [entryId, entry.id], ...made, ...(recorded && { content }) });
     }
   }
 }

@@ -1,14 +1,14 @@
 // Whether the model is really sent what the session says it was. Other extensions may drop or change results on the
 // way; no entry of the session tells. Once that was seen, nothing is vouched for in this session any more.
 
-import { type ReadResult, ReadResults, type Session } from "./branch.ts";
+import { type Counted, CountedResults, type Session } from "./branch.ts";
 import { isRecord } from "./wire.ts";
 
 export class Sight {
   readonly #onDistrust: () => void;
-  readonly #reads = new ReadResults();
+  readonly #results = new CountedResults();
   /** The results that the request under way has to carry; none while no request of the agent is under way. */
-  #due: readonly ReadResult[] = [];
+  #due: readonly Counted[] = [];
   #distrusted = false;
 
   constructor(onDistrust: () => void) {
@@ -22,7 +22,7 @@ export class Sight {
   /** Before each request of the agent: what the extensions loaded before this one left of the messages. */
   context(messages: readonly unknown[], session: Session): void {
     this.#check(() => {
-      this.#due = this.#reads.update(session);
+      this.#due = this.#results.update(session);
       return inMessages(this.#due, messages);
     });
   }
@@ -52,37 +52,52 @@ export class Sight {
   }
 }
 
-export function inMessages(due: readonly ReadResult[], messages: readonly unknown[]): boolean {
-  const shown = new Map<unknown, unknown[]>();
+export function inMessages(due: readonly Counted[], messages: readonly unknown[]): boolean {
+  // Some providers use a call id again in a later turn.
+  const calls = new Map<unknown, unknown[]>();
+  const results = new Map<unknown, unknown[]>();
+  const note = (into: Map<unknown, unknown[]>, id: unknown, value: unknown) => {
+    const values = into.get(id);
+    if (values) values.push(value);
+    else into.set(id, [value]);
+  };
   for (const message of messages) {
-    if (!isRecord(message) || message.role !== "toolResult") continue;
-    // Some providers use a call id again in a later turn.
-    const contents = shown.get(message.toolCallId);
-    if (contents) contents.push(message.content);
-    else shown.set(message.toolCallId, [message.content]);
+    if (!isRecord(message)) continue;
+    if (message.role === "toolResult") note(results, message.toolCallId, message.content);
+    if (message.role !== "assistant" || !Array.isArray(message.content)) continue;
+    for (const part of message.content)
+      if (isRecord(part) && part.type === "toolCall") note(calls, part.id, part.arguments);
   }
-  return due.every((result) =>
-    shown.get(result.toolCallId)?.some((content) => sameTexts(texts(result.content), texts(content))),
+  return due.every(
+    (counted) =>
+      calls.get(counted.toolCallId)?.some((given) => isSame(counted.arguments, given)) &&
+      results
+        .get(counted.toolCallId)
+        ?.some((content) => counted.content === undefined || isSame(texts(counted.content), texts(content))),
   );
 }
 
-export function inPayload(due: readonly ReadResult[], payload: unknown): boolean {
+export function inPayload(due: readonly Counted[], payload: unknown): boolean {
   if (due.length === 0) return true;
   if (letsTheServerDrop(payload)) return false;
   const values = stringsIn(payload);
   const long = [...values].sort((a, b) => b.length - a.length);
-  const holds = (text: string) => {
-    if (values.has(text)) return true;
-    // A transport may join texts, or cut the blanks at their ends; the same would happen to a plain answer.
-    const core = text.trim();
-    if (values.has(core)) return true;
+  const within = (text: string) => {
     for (const value of long) {
-      if (value.length < core.length) return false;
-      if (value.includes(core)) return true;
+      if (value.length < text.length) return false;
+      if (value.includes(text)) return true;
     }
     return false;
   };
-  return due.every((result) => texts(result.content).every((text) => text === "" || holds(text)));
+  // A transport may join texts, or cut the blanks at their ends; the same would happen to a plain answer.
+  const shows = (text: string) => text === "" || values.has(text) || values.has(text.trim()) || within(text.trim());
+  // Some carry the arguments of a call as an object, some as JSON in a string.
+  const carries = (text: string) => text === "" || values.has(text) || within(JSON.stringify(text).slice(1, -1));
+  return due.every((counted) =>
+    counted.content === undefined
+      ? [...stringsIn(counted.arguments)].every(carries)
+      : texts(counted.content).every(shows),
+  );
 }
 
 /** Anthropic's context editing and OpenAI's truncation take results out after the request was sent. */
@@ -102,8 +117,13 @@ function texts(content: unknown): string[] {
   );
 }
 
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, at) => text === b[at]);
+/** Of what JSON can hold. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, at) => isSame(item, b[at]));
+  if (!isRecord(a) || !isRecord(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => isSame(a[key], b[key]));
 }
 
 function stringsIn(payload: unknown): Set<string> {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { ReadResults, walkBack } from "../src/branch.ts";
+import { CountedResults, walkBack } from "../src/branch.ts";
 import { Sent, slim } from "../src/entries.ts";
 import { FakeSession } from "./support/fake-session.ts";
 
 const ids = (entries: readonly { id: string }[]) => entries.map((entry) => entry.id);
-const results = (session: FakeSession, reads: ReadResults) => reads.update(session).map((result) => result.entryId);
+const results = (session: FakeSession, reads: CountedResults) => reads.update(session).map((counted) => counted.entryIds[1]);
 
 test("a walk ends at the root, at a known entry, or with a compaction", () => {
   const session = new FakeSession();
@@ -55,7 +55,7 @@ test("what lies before a compaction is told when the branch goes back there", ()
 
 test("a read late in a long session looks at no more entries than an early one", () => {
   const session = new FakeSession();
-  const [sent, reads] = [new Sent(), new ReadResults()];
+  const [sent, reads] = [new Sent(), new CountedResults()];
   for (let n = 0; n < 50_000; n++) session.user();
   sent.next(session);
   reads.update(session);
@@ -134,22 +134,27 @@ test("entries are told without what cannot matter", () => {
 
 test("the read results on the branch are those since the latest compaction that no edit touches", () => {
   const session = new FakeSession();
-  const reads = new ReadResults();
+  const reads = new CountedResults();
+  session.call("c1", "read");
   const a = session.result("c1", "one");
   expect(results(session, reads)).toEqual([a]);
+  session.call("c2", "read");
   session.result("c2", "bash output", { v: 1 }, "bash");
   session.append({ type: "message", message: { role: "toolResult", toolCallId: "c3", toolName: "read", content: [] } });
+  session.call("c4", "read");
   const b = session.result("c4", "two");
   expect(results(session, reads)).toEqual([a, b]);
   session.append({ type: "context_edit", targetId: a, replacement: null });
   expect(results(session, reads)).toEqual([b]);
   session.append({ type: "compaction" });
+  session.call("c5", "read");
   const c = session.result("c5", "three");
   expect(results(session, reads)).toEqual([c]);
   session.leaf = b;
   expect(results(session, reads)).toEqual([a, b]);
   session.leaf = a;
   expect(results(session, reads)).toEqual([a]);
+  session.call("c6", "read");
   const d = session.result("c6", "other branch");
   expect(results(session, reads)).toEqual([a, d]);
   session.leaf = null;

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { FakeSession, toolMessage } from "./support/fake-session.ts";
+import { FakeSession, callMessage, toolMessage } from "./support/fake-session.ts";
 import { FAKE, fakeChild, isAlive, place, until } from "./support/place.ts";
 
 // pi itself needs a newer Node than these tests.
@@ -49,11 +49,12 @@ test("pi's read is replaced, and nothing is started before it is used", () => {
 
 test("what another extension prunes makes the session plain; handlers change nothing", async () => {
   const { heard, session, notify, emit, read } = load();
+  session.call("c0", "read");
   session.result("c0", "text");
-  expect(emit("context", { messages: [toolMessage("c0", "text")] })).toBeUndefined();
+  expect(emit("context", { messages: [callMessage("c0"), toolMessage("c0", "text")] })).toBeUndefined();
   expect(emit("before_provider_request", { payload: { messages: ["text"] } })).toBeUndefined();
   expect(emit("before_provider_request", { payload: { messages: ["a summary"] } })).toBeUndefined();
-  emit("context", { messages: [toolMessage("c0", "text")] });
+  emit("context", { messages: [callMessage("c0"), toolMessage("c0", "text")] });
   expect(emit("message_end", { message: { role: "assistant" } })).toBeUndefined();
   emit("before_provider_request", { payload: {} });
   await read("a");

@@ -86,6 +86,7 @@ test("the program's answer is the result", async () => {
 
 test("a session that is not trusted says so in each request", async () => {
   const { read, asked, sight, session } = begin();
+  session.call("c0", "read");
   session.result("c0", "text");
   sight.context([], session);
   await read({ path: "a" });

@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
 import { inPayload, Sight } from "../src/sight.ts";
-import { FakeSession, toolMessage } from "./support/fake-session.ts";
+import { callMessage, FakeSession, toolMessage } from "./support/fake-session.ts";
 
 const TEXT = "line one\nline two\n";
+const CALL = callMessage("c1");
+const COUNTED = { toolCallId: "c", entryIds: ["a", "b"], name: "read", arguments: {} };
 
 function begin() {
   const session = new FakeSession();
@@ -17,7 +19,7 @@ function begin() {
 test("messages and requests that carry every result are trusted", () => {
   const { session, sight } = begin();
   for (let n = 0; n < 3; n++) {
-    sight.context([{ role: "user", content: "x" }, toolMessage("c1", TEXT)], session);
+    sight.context([{ role: "user", content: "x" }, CALL, toolMessage("c1", TEXT)], session);
     sight.request({ messages: [{ role: "tool", content: TEXT }] });
   }
   expect(sight.distrusted).toBe(false);
@@ -25,12 +27,15 @@ test("messages and requests that carry every result are trusted", () => {
 
 test.each([
   ["dropped", []],
-  ["changed", [toolMessage("c1", "[pruned]")]],
-  ["shortened", [toolMessage("c1", TEXT.trimEnd())]],
-  ["moved to another call", [toolMessage("c2", TEXT)]],
+  ["changed", [CALL, toolMessage("c1", "[pruned]")]],
+  ["shortened", [CALL, toolMessage("c1", TEXT.trimEnd())]],
+  ["without its call", [toolMessage("c1", TEXT)]],
+  ["asked for otherwise", [callMessage("c1", "read", { offset: 2 }), toolMessage("c1", TEXT)]],
+  ["moved to another call", [CALL, toolMessage("c2", TEXT)]],
   [
     "lengthened",
     [
+      CALL,
       {
         ...toolMessage("c1", TEXT),
         content: [
@@ -45,7 +50,7 @@ test.each([
   const { session, sight, said } = begin();
   sight.context(messages, session);
   expect(sight.distrusted).toBe(true);
-  sight.context([toolMessage("c1", TEXT)], session);
+  sight.context([CALL, toolMessage("c1", TEXT)], session);
   sight.context([], session);
   expect(sight.distrusted).toBe(true);
   expect(said()).toBe(1);
@@ -53,7 +58,7 @@ test.each([
 
 test("a result changed after the messages were seen ends the trust", () => {
   const { session, sight, said } = begin();
-  sight.context([toolMessage("c1", TEXT)], session);
+  sight.context([CALL, toolMessage("c1", TEXT)], session);
   sight.request({ messages: [{ role: "tool", content: "[pruned]" }] });
   expect(sight.distrusted).toBe(true);
   expect(said()).toBe(1);
@@ -61,8 +66,9 @@ test("a result changed after the messages were seen ends the trust", () => {
 
 test("a call id used twice is no change", () => {
   const { session, sight } = begin();
+  session.call("c1", "read");
   session.result("c1", "another file");
-  sight.context([toolMessage("c1", TEXT), toolMessage("c1", "another file")], session);
+  sight.context([CALL, toolMessage("c1", TEXT), CALL, toolMessage("c1", "another file")], session);
   expect(sight.distrusted).toBe(false);
 });
 
@@ -70,6 +76,7 @@ test("results that the session itself took away are not missed", () => {
   const { session, entry, sight } = begin();
   session.append({ type: "context_edit", targetId: entry, replacement: { content: [] } });
   sight.context([], session);
+  session.call("c2", "read");
   session.result("c2", "more");
   session.append({ type: "compaction" });
   sight.context([], session);
@@ -81,10 +88,10 @@ test("results that the session itself took away are not missed", () => {
 test("a request of no agent, as for a summary, is not looked at", () => {
   const { session, sight } = begin();
   sight.request({ messages: ["summarise"] });
-  sight.context([toolMessage("c1", TEXT)], session);
+  sight.context([CALL, toolMessage("c1", TEXT)], session);
   sight.request({ messages: [TEXT] });
   sight.request({ messages: ["summarise"] });
-  sight.context([toolMessage("c1", TEXT)], session);
+  sight.context([CALL, toolMessage("c1", TEXT)], session);
   sight.requestOver();
   sight.request({ messages: ["summarise"] });
   expect(sight.distrusted).toBe(false);
@@ -119,11 +126,42 @@ test.each([
   ],
   ["and the server may cut the start", { input: [TEXT], truncation: "auto" }, false],
 ])("a request that holds a text %s", (_how, payload, holds) => {
-  expect(inPayload([{ entryId: "e", toolCallId: "c", content: [{ type: "text", text: TEXT }] }], payload)).toBe(holds);
+  expect(inPayload([{ ...COUNTED, content: [{ type: "text", text: TEXT }] }], payload)).toBe(holds);
 });
 
 test("empty texts are in every request, and rings end", () => {
   const ring: Record<string, unknown> = { a: "b" };
   ring.ring = ring;
-  expect(inPayload([{ entryId: "e", toolCallId: "c", content: [{ type: "text", text: "" }] }], ring)).toBe(true);
+  expect(inPayload([{ ...COUNTED, content: [{ type: "text", text: "" }] }], ring)).toBe(true);
+});
+
+test("what the model wrote itself has to be there as well", () => {
+  const session = new FakeSession();
+  const args = { path: "a.txt", content: 'say "hi"\n\tÄ\n' };
+  session.call("c1", "write", args);
+  session.result("c1", "done", undefined, "write");
+  const messages = (given: object) => [callMessage("c1", "write", given), toolMessage("c1", "done")];
+  const trusted = (given: object, payload: unknown) => {
+    const sight = new Sight(() => {});
+    sight.context(messages(given), session);
+    sight.request(payload);
+    return !sight.distrusted;
+  };
+  const asJson = { messages: [{ tool_calls: [{ function: { arguments: JSON.stringify(args) } }] }] };
+  expect(trusted(args, asJson)).toBe(true);
+  expect(trusted(args, { messages: [{ input: { ...args } }] })).toBe(true);
+  expect(trusted({ ...args, content: "[pruned]" }, asJson)).toBe(false);
+  expect(trusted(args, { messages: [{ input: { ...args, content: "[pruned]" } }] })).toBe(false);
+});
+
+test("a write that failed shows nothing, so nobody misses it", () => {
+  const session = new FakeSession();
+  session.call("c1", "write", { path: "a.txt", content: "text" });
+  session.append({
+    type: "message",
+    message: { role: "toolResult", toolCallId: "c1", toolName: "write", content: [], isError: true },
+  });
+  const sight = new Sight(() => {});
+  sight.context([], session);
+  expect(sight.distrusted).toBe(false);
 });

@@ -63,3 +63,7 @@ export class FakeSession implements Session {
 export function toolMessage(toolCallId: string, text: string): object {
   return { role: "toolResult", toolCallId, toolName: "read", content: [{ type: "text", text }] };
 }
+
+export function callMessage(id: string, name = "read", args: object = {}): object {
+  return { role: "assistant", content: [{ type: "toolCall", id, name, arguments: args }] };
+}
