@@ -197,7 +197,9 @@ function rebuild(view, text) {
 function holds(claim, plain) {
 	if (plain.error) return false;
 	const sameTotal = claim.total === undefined || claim.total === plain.total;
-	return sameTotal && claim.first === plain.first && claim.tail === plain.tail && claim.lines.join("\n") === plain.lines.join("\n") && claim.lines.length === plain.lines.length;
+	// A range that was asked for ends where its marker says; one that pi cuts must say how to go on.
+	const saysHowToGoOn = claim.tail === plain.tail || (claim.tail === "" && MORE.test(plain.tail));
+	return sameTotal && saysHowToGoOn && claim.first === plain.first && claim.lines.join("\n") === plain.lines.join("\n") && claim.lines.length === plain.lines.length;
 }
 
 /** A strict unified diff: every number, context and removed line must fit; nothing is guessed. */

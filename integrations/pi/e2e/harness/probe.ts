@@ -54,10 +54,10 @@ export default function (pi: any) {
 		});
 	}
 	if (PLAYS.includes("drop")) {
-		// Takes whole old turns out: the call and its result.
+		// Takes old results out whole; their calls stay.
 		pi.on("context", (e: any) => {
-			const keep = e.messages.length - 3;
-			return { messages: e.messages.filter((m: any, i: number) => i >= keep || (m.role !== "toolResult" && !(m.role === "assistant" && m.content.some((part: any) => part.type === "toolCall")))) };
+			const keep = e.messages.length - 4;
+			return { messages: e.messages.filter((m: any, i: number) => i >= keep || m.role !== "toolResult") };
 		});
 	}
 }

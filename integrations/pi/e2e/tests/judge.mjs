@@ -22,10 +22,14 @@ function judged(batches, now) {
 const read = (result, args = {}) => ["read", { path: "a.txt", ...args }, result];
 const DIFF = "[readcache: 1 lines changed of 6]\n--- a/a.txt\n+++ b/a.txt\n@@ -1,5 +1,5 @@\n one\n two\n-three\n+THREE\n four\n five\n";
 const CHANGED = FILE.replace("three", "THREE");
+const LONG = "x\n".repeat(2500);
+const CUT = plainAnswer(LONG).text;
 
 const SOUND = [
 	["the whole file, then unchanged", [[read(FILE)], [read("[readcache: unchanged, 6 lines]")]], FILE],
 	["a range of a file that was shown whole", [[read(FILE)], [read("[readcache: unchanged in lines 2-3 of 6]\n\n[3 more lines in file. Use offset=4 to continue.]", { offset: 2, limit: 2 })]], FILE],
+	["a range whose marker says where it ends", [[read(FILE)], [read("[readcache: unchanged in lines 2-3 of 6]", { offset: 2, limit: 2 })]], FILE],
+	["a page that pi cuts", [[read(CUT)], [read("[readcache: unchanged in lines 1-2000 of 2501]\n\n[Showing lines 1-2000 of 2501. Use offset=2001 to continue.]")]], LONG],
 	["a diff", [[read(FILE)], [read(DIFF)]], CHANGED],
 	["unchanged after a diff", [[read(FILE)], [read(DIFF)], [read("[readcache: unchanged, 6 lines]")]], CHANGED],
 	["two pages add up", [[read("one\ntwo\n\n[4 more lines in file. Use offset=3 to continue.]", { limit: 2 })], [read("three\nfour\nfive\n", { offset: 3 })], [read("[readcache: unchanged, 6 lines]")]], FILE],
@@ -46,7 +50,7 @@ const FORGED = [
 	["the diff leaves a change out", [[read(FILE)], [read(DIFF)]], CHANGED.replace("five", "FIVE"), /not what pi's own read would show/],
 	["the diff lost the blanks at its end", [[read("a\nb")], [read("[readcache: 1 lines changed of 2]\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n\\ No newline at end of file")]], "a\nb  ", /not what pi's own read would show/],
 	["the marker covers less than was asked for", [[read(FILE)], [read("[readcache: unchanged in lines 1-2 of 6]")]], FILE, /not what pi's own read would show/],
-	["the marker does not say how to go on", [[read(FILE)], [read("[readcache: unchanged in lines 2-3 of 6]", { offset: 2, limit: 2 })]], FILE, /not what pi's own read would show/],
+	["the marker of a cut page does not say how to go on", [[read(CUT)], [read("[readcache: unchanged in lines 1-2000 of 2501]")]], LONG, /not what pi's own read would show/],
 	["a wrong number of lines", [[read(FILE)], [read("[readcache: unchanged, 5 lines]")]], FILE, /marker speaks of 5/],
 	["an edit of text that stands twice", [[read("x\nx\n")], [["edit", { path: "a.txt", edits: [{ oldText: "x", newText: "y" }] }, "Successfully replaced 1 block(s) in a.txt."]], [read("[readcache: unchanged, 3 lines]")]], "y\nx\n", /cannot see/],
 	["a write that failed", [[read(FILE)], [["write", { path: "a.txt", content: CHANGED }, "EACCES: permission denied"]], [read("[readcache: unchanged, 6 lines]")]], CHANGED, /cannot see/],
