@@ -9,28 +9,30 @@ const MAX_BYTES = 51200;
 const CUT = /\n\n\[Showing lines (\d+)-(\d+) of (\d+)(?: \(50\.0KB limit\))?\. Use offset=\d+ to continue\.\]$/;
 const MORE = /\n\n\[(\d+) more lines in file\. Use offset=(\d+) to continue\.\]$/;
 const GO_ON = "(\\n\\n\\[[^\\n]* Use offset=\\d+ to continue\\.\\])?";
-const NO_TEXT = /^(\[Line \d+ is [^\n]* exceeds 50\.0KB limit\.|Offset \S+ is beyond end of file|E[A-Z]+: |Operation aborted|Read image file \[)/;
+const NO_TEXT = /^(\[Line \d+ is [^\n]* exceeds 50\.0KB limit\.|Offset \S+ is beyond end of file|E[A-Z]+: |Read image file \[)/;
 const UNCHANGED = /^\[readcache: unchanged, (\d+) lines\]$/;
 const UNCHANGED_RANGE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+) of (\\d+)\\]${GO_ON}$`);
 const CHANGED_OUTSIDE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+); changes exist outside this range\\]${GO_ON}$`);
 const DIFF = /^\[readcache: (\d+) lines changed of (\d+)\]\n([\s\S]*)$/;
 /** Goes with file text that looks like one of our markers: the one place where a plain answer says more than pi does. */
-const FILE_TEXT_NOTICE = /\n\n\[readcache: [^\n]*file text[^\n]*\]$/;
+const FILE_TEXT_NOTICE = /\n\n\[readproof: [^\n]*file text[^\n]*\]$/;
+const SUFFIX = /^(.+):(\d+)(?:-(\d+))?$/;
 
 export const isShort = (text) => text.startsWith("[readcache: ") && !FILE_TEXT_NOTICE.test(text);
 
 /**
  * Judges the newest tool results of one request.
- * `truths(callId, absolutePath)` gives every text the file had while that call ran.
+ * `truths(callId)` gives every text the file had while that call ran; `isFile(absolutePath)` tells a name that ends like a
+ * range from a range.
  */
-export function judge({ messages, cwd, truths, plainMustBeTrue = true }) {
+export function judge({ messages, cwd, truths, isFile = () => false, plainMustBeTrue = true }) {
 	const calls = new Map();
 	const views = new Map();
 	const newest = messages.findLastIndex((message) => message.role === "assistant");
 	const verdict = { short: [], plain: 0, problems: [] };
 	messages.forEach((message, index) => {
 		for (const call of message.tool_calls ?? []) {
-			calls.set(call.id, { name: call.function.name, args: parse(call.function.arguments) });
+			calls.set(call.id, { name: call.function.name, args: withSuffix(parse(call.function.arguments), cwd, isFile) });
 		}
 		if (message.role !== "tool") return;
 		const call = calls.get(message.tool_call_id);
@@ -41,7 +43,7 @@ export function judge({ messages, cwd, truths, plainMustBeTrue = true }) {
 		const view = views.get(file) ?? new View();
 		views.set(file, view);
 		if (call.name === "read") {
-			const now = index > newest ? truths(message.tool_call_id, file) : undefined;
+			const now = index > newest ? truths(message.tool_call_id) : undefined;
 			const before = verdict.problems.length;
 			seeRead(view, call.args, text, now, (problem) => verdict.problems.push(`${where}: ${problem}; the answer: ${clip(text)}`), plainMustBeTrue);
 			if (now && isShort(text)) verdict.short.push({ where, text, sound: before === verdict.problems.length });
@@ -51,6 +53,14 @@ export function judge({ messages, cwd, truths, plainMustBeTrue = true }) {
 		else if (isShort(text) && index > newest) verdict.problems.push(`${where}: a marker in the result of another tool: ${clip(text)}`);
 	});
 	return verdict;
+}
+
+/** The arguments with `path:10-20` taken apart, unless a file has that name. */
+export function withSuffix(args, cwd, isFile) {
+	const found = SUFFIX.exec(args.path ?? "");
+	if (!found || args.offset !== undefined || args.limit !== undefined || isFile(path.resolve(cwd, args.path))) return args;
+	const [offset, last] = [Number(found[2]), found[3] && Number(found[3])];
+	return { ...args, path: found[1], offset, ...(last && { limit: last - offset + 1 }) };
 }
 
 /** What pi's own read answers for `text`, and which lines that shows; written from pi's documented behaviour. */
@@ -119,6 +129,7 @@ class View {
 }
 
 function seeRead(view, args, text, truths, problem, plainMustBeTrue) {
+	if (text === "Operation aborted") return;
 	if (!isShort(text)) {
 		if (truths?.length && plainMustBeTrue && !truths.some((truth) => isTruePlain(text, truth, args))) problem("not the plain answer for the file as it was");
 		return seePlain(view, args, text.replace(FILE_TEXT_NOTICE, ""));

@@ -3,7 +3,8 @@
 // {name, arguments} tool calls; the turn number is the number of assistant messages since, so that the server needs no
 // state of its own and the script survives tree moves, forks and restarts. After the last turn it says DONE.
 import http from "node:http";
-import { judge, textOf } from "./judge.mjs";
+import fs from "node:fs";
+import { judge, textOf, withSuffix } from "./judge.mjs";
 
 /** `textNow(path)` tells the text of a file as it is, or undefined. */
 export async function startModel({ cwd, textNow }) {
@@ -23,6 +24,8 @@ class Model {
 		this.textNow = textNow;
 		/** Called with each request before it is answered; lets a test act while pi waits. */
 		this.onRequest = undefined;
+		/** Texts that a file takes on in turn while calls run: each of them is true at some moment of each call. */
+		this.racing = [];
 		this.server = http.createServer((request, response) => this.#serve(request, response));
 	}
 
@@ -37,7 +40,7 @@ class Model {
 
 	/** Every request judged, in order; `problems` must be empty. */
 	judgeAll({ plainMustBeTrue = true } = {}) {
-		const verdicts = this.requests.map(({ messages, truths, cwd }) => judge({ messages, cwd, truths, plainMustBeTrue }));
+		const verdicts = this.requests.map(({ messages, truths, cwd }) => judge({ messages, cwd, truths, isFile: fs.existsSync, plainMustBeTrue }));
 		return { problems: verdicts.flatMap((verdict, i) => verdict.problems.map((problem) => `request ${i + 1}: ${problem}`)), short: verdicts.flatMap((verdict) => verdict.short), plain: verdicts.reduce((sum, verdict) => sum + verdict.plain, 0) };
 	}
 
@@ -63,9 +66,13 @@ class Model {
 		const now = new Map();
 		for (const call of logged.messages[newest]?.tool_calls ?? []) {
 			if (call.function.name !== "read" || !ids.includes(call.id)) continue;
-			now.set(call.id, this.textNow(logged.cwd, JSON.parse(call.function.arguments).path));
+			now.set(call.id, this.#text(logged.cwd, JSON.parse(call.function.arguments)));
 		}
-		logged.truths = (id) => [...new Set([this.#before.get(id), now.get(id)])].filter((text) => text !== undefined);
+		logged.truths = (id) => [...new Set([this.#before.get(id), now.get(id), ...this.racing])].filter((text) => text !== undefined);
+	}
+
+	#text(cwd, args) {
+		return this.textNow(cwd, withSuffix(args, cwd, fs.existsSync).path);
 	}
 
 	#next({ messages, cwd }) {
@@ -75,7 +82,7 @@ class Model {
 		const turns = JSON.parse(prompt.slice("SCRIPT ".length));
 		const turn = messages.slice(user + 1).filter((message) => message.role === "assistant").length;
 		const calls = (turns[turn] ?? []).map((call) => ({ id: `call_${++this.#calls}`, ...call }));
-		for (const { id, name, arguments: args } of calls) if (name === "read") this.#before.set(id, this.textNow(cwd, args.path));
+		for (const { id, name, arguments: args } of calls) if (name === "read") this.#before.set(id, this.#text(cwd, args));
 		return { calls, say: "DONE" };
 	}
 }

@@ -13,16 +13,16 @@ export class Terminal {
 		const argv = [NODE, ...world.arguments(options)];
 		const variables = Object.entries(world.environment(options.env)).map(([name, value]) => `${name}=${value}`);
 		const command = ["exec", "env", "-i", ...variables, ...argv].map(quote).join(" ").replace("'exec'", "exec");
-		this.#tmux("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "50", "-c", world.cwd, command);
+		this.#tmux("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "150", "-c", world.cwd, command);
 	}
 
 	#tmux(...args) {
 		return execFileSync("tmux", ["-L", this.socket, ...args], { encoding: "utf8", env: { PATH: process.env.PATH, HOME: this.world.home, TERM: "xterm-256color", LANG: "C.UTF-8" } });
 	}
 
-	/** The screen with what has scrolled off it. */
+	/** The screen, tall enough for what the tests show; pi itself clears what scrolls off. */
 	screen() {
-		return this.#tmux("capture-pane", "-p", "-J", "-S", "-2000");
+		return this.#tmux("capture-pane", "-p", "-J");
 	}
 
 	/** Types a line as a person does, then Enter. */

@@ -169,8 +169,8 @@ for (const pi of VERSIONS) {
 			const own = await reads.builtIn({ path: name });
 			const ours = await reads.ours({ path: name });
 			const [said, added] = [own.content[0].text, ours.content[0].text.slice(own.content[0].text.length)];
-			assert.ok(ours.content[0].text.startsWith(said), name);
-			assert.match(added, /^\n\n\[readcache: [^\n]*file text[^\n]*\]$/, name);
+			assert.ok(ours.content[0].text.startsWith(said), `${name}: ${brief(ours)}`);
+			assert.match(added, /^\n\n\[readproof: [^\n]*file text[^\n]*\]$/, name);
 			assert.deepEqual(withoutMetadata(ours).details, own.details);
 		}
 		// Far from the beginning of a line it is no marker.
@@ -179,7 +179,7 @@ for (const pi of VERSIONS) {
 	});
 
 	test(`differential, declared: path:10-20 is a range of a file that exists (pi ${pi.version})`, async () => {
-		const pairs = [["rows-3000.txt:10-20", { offset: 10, limit: 11 }], ["five.txt:2-3", { offset: 2, limit: 2 }], ["five.txt:3", { offset: 3, limit: 1 }], ["with space.txt:1-1", { offset: 1, limit: 1 }], ["@five.txt:2-3", { offset: 2, limit: 2 }], ["five.txt:4-99", { offset: 4, limit: 96 }]];
+		const pairs = [["rows-3000.txt:10-20", { offset: 10, limit: 11 }], ["five.txt:2-3", { offset: 2, limit: 2 }], ["five.txt:3", { offset: 3 }], ["with space.txt:1-1", { offset: 1, limit: 1 }], ["@five.txt:2-3", { offset: 2, limit: 2 }], ["five.txt:4-99", { offset: 4, limit: 96 }]];
 		for (const [name, range] of pairs) {
 			assert.equal((await reads.builtIn({ path: name })).isError, true, name);
 			const own = await reads.builtIn({ path: name.replace(/:[\d-]+$/, ""), ...range });

@@ -30,6 +30,7 @@ const SOUND = [
 	["a range of a file that was shown whole", [[read(FILE)], [read("[readcache: unchanged in lines 2-3 of 6]\n\n[3 more lines in file. Use offset=4 to continue.]", { offset: 2, limit: 2 })]], FILE],
 	["a range whose marker says where it ends", [[read(FILE)], [read("[readcache: unchanged in lines 2-3 of 6]", { offset: 2, limit: 2 })]], FILE],
 	["a page that pi cuts", [[read(CUT)], [read("[readcache: unchanged in lines 1-2000 of 2501]\n\n[Showing lines 1-2000 of 2501. Use offset=2001 to continue.]")]], LONG],
+	["a range that is part of the path", [[read(FILE)], [["read", { path: "a.txt:2-3" }, "[readcache: unchanged in lines 2-3 of 6]"]]], FILE],
 	["a diff", [[read(FILE)], [read(DIFF)]], CHANGED],
 	["unchanged after a diff", [[read(FILE)], [read(DIFF)], [read("[readcache: unchanged, 6 lines]")]], CHANGED],
 	["two pages add up", [[read("one\ntwo\n\n[4 more lines in file. Use offset=3 to continue.]", { limit: 2 })], [read("three\nfour\nfive\n", { offset: 3 })], [read("[readcache: unchanged, 6 lines]")]], FILE],

@@ -214,9 +214,9 @@ scenario("file text that looks like a marker is sent as it is, and said to be fi
 	const pi = await world.start();
 	const [first, second, only] = await pi.run([[read("forged.txt")], [read("forged.txt")], [read("a.txt")]]);
 	assert.ok(first.text.startsWith(forged), first.text);
-	assert.match(first.text.slice(forged.length), /^\n\n\[readcache: .*file text.*\]$/);
+	assert.match(first.text.slice(forged.length), /^\n\n\[readproof: .*file text.*\]$/);
 	assert.equal(second.text, "[readcache: unchanged, 42 lines]");
-	assert.match(only.text, /^\[readcache: unchanged, 41 lines\]\n\n\[readcache: .*file text.*\]$/);
+	assert.match(only.text, /^\[readcache: unchanged, 41 lines\]\n\n\[readproof: .*file text.*\]$/);
 });
 
 scenario("outside the workspace pi's own read answers, without metadata", async (world) => {
