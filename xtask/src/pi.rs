@@ -124,10 +124,12 @@ impl Shop {
         let lock = source.join("package-lock.json");
         let bytes = fs::read(&lock).map_err(|error| at(&lock, &error))?;
         let folder = self.fetch(&format!("adapter-{:016x}", fnv(&bytes)), |folder| {
-            for name in ["package.json", "package-lock.json"] {
+            for name in ["package.json", "package-lock.json", ".npmrc"] {
                 copy(&source.join(name), &folder.join(name))?;
             }
-            npm(folder, &["ci", "--ignore-scripts"], &[])
+            // Not `npm ci`: it also wants every optional package for other systems, which not every registry has. What
+            // the lock file names is installed as it is named either way.
+            npm(folder, &["install", "--ignore-scripts"], &[])
         })?;
         let place = folder.join("source");
         if place.exists() {

@@ -10,6 +10,8 @@ const CUT = /\n\n\[Showing lines (\d+)-(\d+) of (\d+)(?: \(50\.0KB limit\))?\. U
 const MORE = /\n\n\[(\d+) more lines in file\. Use offset=(\d+) to continue\.\]$/;
 const GO_ON = "(\\n\\n\\[[^\\n]* Use offset=\\d+ to continue\\.\\])?";
 const NO_TEXT = /^(\[Line \d+ is [^\n]* exceeds 50\.0KB limit\.|Offset \S+ is beyond end of file|E[A-Z]+: |Read image file \[)/;
+/** pi's words for a call that has no result of its own. */
+const NO_RESULT = /^(Operation aborted|No result provided)$/;
 const UNCHANGED = /^\[readcache: unchanged, (\d+) lines\]$/;
 const UNCHANGED_RANGE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+) of (\\d+)\\]${GO_ON}$`);
 const CHANGED_OUTSIDE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+); changes exist outside this range\\]${GO_ON}$`);
@@ -30,7 +32,10 @@ export function judge({ messages, cwd, truths, isFile = () => false, plainMustBe
 	const views = new Map();
 	const newest = messages.findLastIndex((message) => message.role === "assistant");
 	const verdict = { short: [], plain: 0, problems: [] };
+	/** The files as they were before the batch: calls of one message run side by side, none of them knows the others. */
+	let before = new Map();
 	messages.forEach((message, index) => {
+		if (message.role === "assistant") before = new Map([...views].map(([file, view]) => [file, view.copy()]));
 		for (const call of message.tool_calls ?? []) {
 			calls.set(call.id, { name: call.function.name, args: withSuffix(parse(call.function.arguments), cwd, isFile) });
 		}
@@ -44,9 +49,9 @@ export function judge({ messages, cwd, truths, isFile = () => false, plainMustBe
 		views.set(file, view);
 		if (call.name === "read") {
 			const now = index > newest ? truths(message.tool_call_id) : undefined;
-			const before = verdict.problems.length;
-			seeRead(view, call.args, text, now, (problem) => verdict.problems.push(`${where}: ${problem}; the answer: ${clip(text)}`), plainMustBeTrue);
-			if (now && isShort(text)) verdict.short.push({ where, text, sound: before === verdict.problems.length });
+			const problem = (what) => verdict.problems.push(`${where}: ${what}; the answer: ${clip(text)}`);
+			seeRead({ view, base: before.get(file) ?? new View(), args: call.args, text, truths: now, problem, plainMustBeTrue });
+			if (now && isShort(text)) verdict.short.push({ where, text });
 			else if (now) verdict.plain += 1;
 		} else if (call.name === "write") seeWrite(view, call.args, text);
 		else if (call.name === "edit") seeEdit(view, call.args, text);
@@ -100,6 +105,10 @@ class View {
 	lines = new Map();
 	total = undefined;
 
+	copy() {
+		return Object.assign(new View(), { lines: new Map(this.lines), total: this.total });
+	}
+
 	forget() {
 		this.lines.clear();
 		this.total = undefined;
@@ -128,17 +137,19 @@ class View {
 	}
 }
 
-function seeRead(view, args, text, truths, problem, plainMustBeTrue) {
-	if (text === "Operation aborted") return;
+function seeRead({ view, base, args, text, truths, problem, plainMustBeTrue }) {
+	if (NO_RESULT.test(text)) return;
 	if (!isShort(text)) {
 		if (truths?.length && plainMustBeTrue && !truths.some((truth) => isTruePlain(text, truth, args))) problem("not the plain answer for the file as it was");
 		return seePlain(view, args, text.replace(FILE_TEXT_NOTICE, ""));
 	}
-	const claim = rebuild(view, text);
+	const claim = rebuild(base, text);
 	if (claim.problem) {
 		view.forget();
 		return truths ? problem(claim.problem) : undefined;
 	}
+	if (claim.restUnknown) view.forget();
+	view.show(claim.first, claim.lines, claim.total);
 	if (truths && !truths.some((truth) => holds(claim, plainAnswer(truth, args, args.path)))) {
 		problem(`what can be rebuilt (${claim.lines.length} lines from ${claim.first}) is not what pi's own read would show`);
 	}
@@ -167,7 +178,7 @@ function seePlain(view, args, text) {
 	view.show(start, lines, start - 1 + lines.length);
 }
 
-/** What a short answer tells someone who holds `view`; moves the view on. */
+/** What a short answer tells someone who holds `view`. */
 function rebuild(view, text) {
 	let found;
 	if ((found = UNCHANGED.exec(text))) {
@@ -180,16 +191,13 @@ function rebuild(view, text) {
 		const [first, last, total] = found.slice(1, 4).map(Number);
 		const range = view.range(first, last);
 		if (!range.lines) return { problem: `the model cannot see ${missing(range)} of ${first}-${last}` };
-		view.show(first, range.lines, total);
 		return { first, lines: range.lines, total, tail: found[4] ?? "" };
 	}
 	if ((found = CHANGED_OUTSIDE.exec(text))) {
 		const [first, last] = found.slice(1, 3).map(Number);
 		const range = view.range(first, last);
 		if (!range.lines) return { problem: `the model cannot see ${missing(range)} of ${first}-${last}` };
-		view.forget();
-		view.show(first, range.lines, undefined);
-		return { first, lines: range.lines, total: undefined, tail: found[3] ?? "" };
+		return { first, lines: range.lines, total: undefined, tail: found[3] ?? "", restUnknown: true };
 	}
 	if ((found = DIFF.exec(text))) {
 		const whole = view.whole();
@@ -198,9 +206,7 @@ function rebuild(view, text) {
 		if (patched.problem) return { problem: `the diff does not apply: ${patched.problem}` };
 		const lines = patched.text.split("\n");
 		if (lines.length !== Number(found[2])) return { problem: `the diff gives ${lines.length} lines, its head speaks of ${found[2]}` };
-		view.forget();
-		view.show(1, lines, lines.length);
-		return { first: 1, lines, total: lines.length, tail: "" };
+		return { first: 1, lines, total: lines.length, tail: "", restUnknown: true };
 	}
 	return { problem: "not one of the known short answers" };
 }

@@ -26,6 +26,8 @@ class Model {
 		this.onRequest = undefined;
 		/** Texts that a file takes on in turn while calls run: each of them is true at some moment of each call. */
 		this.racing = [];
+		/** How full the model says its window is; much makes pi compact by itself. */
+		this.promptTokens = 100;
 		this.server = http.createServer((request, response) => this.#serve(request, response));
 	}
 
@@ -57,7 +59,7 @@ class Model {
 		this.requests.push(logged);
 		await this.onRequest?.(logged);
 		const { calls, say } = this.#next(logged);
-		stream(response, model, calls, say);
+		stream(response, model, calls, say, this.promptTokens);
 	}
 
 	#rememberTruths(logged) {
@@ -92,7 +94,7 @@ function cwdOf(messages) {
 	return /Current working directory: (.+)/.exec(system.join("\n"))?.[1].trim();
 }
 
-function stream(response, model, calls, say) {
+function stream(response, model, calls, say, promptTokens) {
 	response.writeHead(200, { "content-type": "text/event-stream" });
 	const base = { id: "completion", object: "chat.completion.chunk", created: 0, model };
 	const send = (delta, finish = null) => response.write(`data: ${JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`);
@@ -104,7 +106,7 @@ function stream(response, model, calls, say) {
 		send({ role: "assistant", content: say });
 		send({}, "stop");
 	}
-	response.write(`data: ${JSON.stringify({ ...base, choices: [], usage: { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 } })}\n\n`);
+	response.write(`data: ${JSON.stringify({ ...base, choices: [], usage: { prompt_tokens: promptTokens, completion_tokens: 20, total_tokens: promptTokens + 20 } })}\n\n`);
 	response.end("data: [DONE]\n\n");
 }
 

@@ -127,6 +127,21 @@ scenario("15 the first read after a compaction is plain, for the file and for a 
 	assert.ok(second.every((result) => isShort(result.text)));
 });
 
+scenario("15 a compaction that pi makes by itself is a barrier as well", async (world) => {
+	world.write("a.txt", A);
+	const pi = await world.start();
+	await pi.run([[read("a.txt")]]);
+	world.model.promptTokens = 199_500;
+	const compacted = pi.next((event) => event.type === "compaction_end" || event.type === "auto_compaction_end", "a compaction");
+	await pi.run([[bash("true")], [bash("true")]]);
+	await compacted;
+	world.model.promptTokens = 100;
+	assert.ok((await pi.entries()).some((entry) => entry.type === "compaction"));
+	const [first, second] = await pi.run([[read("a.txt")], [read("a.txt")]]);
+	assert.equal(first.text, A);
+	assert.equal(second.text, UNCHANGED);
+});
+
 scenario("16 a fork knows what stands before it and nothing else", async (world) => {
 	world.write("a.txt", A);
 	world.write("b.txt", lines(30, "other"));

@@ -112,7 +112,7 @@ for (const pi of VERSIONS) {
 		reads = await load(pi, { cwd: setting.root, agent: setting.agent, model: seeing });
 	});
 	test.after(async () => {
-		await reads.close();
+		await reads?.close();
 		fs.rmSync(setting.base, { recursive: true, force: true });
 	});
 

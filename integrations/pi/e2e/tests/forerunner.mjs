@@ -90,12 +90,12 @@ scenario("the original's result whose text was shortened on the way is not known
 });
 
 scenario("metadata that is damaged is passed over", async (world) => {
-	world.write("a.txt", A);
-	for (const damage of [{ v: 2 }, { servedHash: "no hash" }, { mode: "trust me" }, { pathKey: 7 }, { mode: "unchanged", baseHash: "" }]) {
-		const session = await recorded(world, [[read("a.txt")]], [{ meta: meta(world, A, damage) }]);
-		const pi = await world.start({ args: ["--session", session] });
-		const [again] = await pi.run([[read("a.txt")]]);
-		assert.equal(again.text, A, JSON.stringify(damage));
-		await pi.close();
-	}
+	const damages = [{ v: 2 }, { servedHash: "no hash" }, { mode: "trust me" }, { pathKey: 7 }, { mode: "unchanged", baseHash: "" }, { rangeEnd: -1, totalLines: "many" }];
+	const names = damages.map((_, i) => `damaged-${i}.txt`);
+	for (const name of names) world.write(name, A);
+	store(world, A);
+	const session = await recorded(world, [names.map((name) => read(name))], damages.map((damage, i) => ({ meta: meta(world, A, { pathKey: world.file(names[i]), ...damage }) })));
+	const pi = await world.start({ args: ["--session", session] });
+	const again = await pi.run([names.map((name) => read(name))]);
+	for (const [i, { text }] of again.slice(0, 5).entries()) assert.equal(text, A, JSON.stringify(damages[i]));
 });
