@@ -194,6 +194,10 @@ impl Transcript {
             | Record::ContextEdit { parent, .. }
             | Record::Unknown { parent, .. } => *parent,
         };
+        // What stands behind something that is not there stands alone: nothing earlier is known of its branch, and nothing
+        // that comes later under that number belongs to it.
+        let is_orphan = parent.is_some_and(|parent| !self.nodes.contains(parent));
+        let parent = parent.filter(|_| !is_orphan);
         let before = self.state_at(parent);
         let delivers = if let Record::Delivered { of, .. } = record { Some(of) } else { None };
         let repeated = delivers.is_some_and(|of| self.is_delivered(of));
@@ -202,8 +206,6 @@ impl Transcript {
         if let Some(call) = delivers.and_then(|of| self.nodes.get_mut(of)) {
             call.delivered = call.delivered.or(Some(line));
         }
-        // What stands behind something that is not there stands alone: nothing earlier is known of its branch.
-        let is_orphan = parent.is_some_and(|parent| !self.nodes.contains(parent));
         self.nodes.insert(line, Node { parent, record, state, delivered: None });
         // A result that comes in after the leaf moved elsewhere stands on its own branch and leaves the leaf alone.
         if parent == self.leaf || is_orphan {
