@@ -10,8 +10,8 @@ const CUT = /\n\n\[Showing lines (\d+)-(\d+) of (\d+)(?: \(50\.0KB limit\))?\. U
 const MORE = /\n\n\[(\d+) more lines in file\. Use offset=(\d+) to continue\.\]$/;
 const GO_ON = "(\\n\\n\\[[^\\n]* Use offset=\\d+ to continue\\.\\])?";
 const NO_TEXT = /^(\[Line \d+ is [^\n]* exceeds 50\.0KB limit\.|Offset \S+ is beyond end of file|E[A-Z]+: |Read image file \[)/;
-/** pi's words for a call that has no result of its own. */
-const NO_RESULT = /^(Operation aborted|No result provided)$/;
+/** pi's words for a call that has no result of its own, and the probe's for one that it took away. */
+const NO_RESULT = /^(Operation aborted|No result provided|\[pruned\]|\[replaced\])$/;
 const UNCHANGED = /^\[readcache: unchanged, (\d+) lines\]$/;
 const UNCHANGED_RANGE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+) of (\\d+)\\]${GO_ON}$`);
 const CHANGED_OUTSIDE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+); changes exist outside this range\\]${GO_ON}$`);
@@ -24,8 +24,8 @@ export const isShort = (text) => text.startsWith("[readcache: ") && !FILE_TEXT_N
 
 /**
  * Judges the newest tool results of one request.
- * `truths(callId)` gives every text the file had while that call ran; `isFile(absolutePath)` tells a name that ends like a
- * range from a range.
+ * `truths(callId)` gives every text the file had while that call ran, or nothing for a result that an earlier request
+ * already held; `isFile(absolutePath)` tells a name that ends like a range from a range.
  */
 export function judge({ messages, cwd, truths, isFile = () => false, plainMustBeTrue = true }) {
 	const calls = new Map();
@@ -114,12 +114,12 @@ class View {
 		this.total = undefined;
 	}
 
-	/** Newer lines win. If they contradict what was held, the file is another one and the rest is worth nothing. */
+	/** Line by line, what was shown last is what the model goes by. */
 	show(first, lines, total) {
-		const contradicts = (total !== undefined && this.total !== undefined && total !== this.total) || lines.some((line, i) => this.lines.has(first + i) && this.lines.get(first + i) !== line);
-		if (contradicts) this.forget();
 		lines.forEach((line, i) => this.lines.set(first + i, line));
-		if (total !== undefined) this.total = total;
+		if (total === undefined) return;
+		this.total = total;
+		for (const number of this.lines.keys()) if (number > total) this.lines.delete(number);
 	}
 
 	range(first, last) {
@@ -148,9 +148,9 @@ function seeRead({ view, base, args, text, truths, problem, plainMustBeTrue }) {
 		view.forget();
 		return truths ? problem(claim.problem) : undefined;
 	}
-	if (claim.restUnknown) view.forget();
-	view.show(claim.first, claim.lines, claim.total);
-	if (truths && !truths.some((truth) => holds(claim, plainAnswer(truth, args, args.path)))) {
+	// A marker for some lines does not take away what was shown of the others, though it may tell that they are old.
+	view.show(claim.first, claim.lines, claim.whole ? claim.total : undefined);
+	if (truths && !truths.some((truth) => holds(claim, truth, args))) {
 		problem(`what can be rebuilt (${claim.lines.length} lines from ${claim.first}) is not what pi's own read would show`);
 	}
 }
@@ -185,7 +185,7 @@ function rebuild(view, text) {
 		const whole = view.whole();
 		if (!whole.lines) return { problem: `the model cannot see ${missing(whole)} of the whole file` };
 		if (whole.lines.length !== Number(found[1])) return { problem: `the model holds ${whole.lines.length} lines, the marker speaks of ${found[1]}` };
-		return { first: 1, lines: whole.lines, total: whole.lines.length, tail: "" };
+		return { first: 1, lines: whole.lines, total: whole.lines.length, whole: true };
 	}
 	if ((found = UNCHANGED_RANGE.exec(text))) {
 		const [first, last, total] = found.slice(1, 4).map(Number);
@@ -197,7 +197,7 @@ function rebuild(view, text) {
 		const [first, last] = found.slice(1, 3).map(Number);
 		const range = view.range(first, last);
 		if (!range.lines) return { problem: `the model cannot see ${missing(range)} of ${first}-${last}` };
-		return { first, lines: range.lines, total: undefined, tail: found[3] ?? "", restUnknown: true };
+		return { first, lines: range.lines, total: undefined, tail: found[3] ?? "" };
 	}
 	if ((found = DIFF.exec(text))) {
 		const whole = view.whole();
@@ -206,17 +206,19 @@ function rebuild(view, text) {
 		if (patched.problem) return { problem: `the diff does not apply: ${patched.problem}` };
 		const lines = patched.text.split("\n");
 		if (lines.length !== Number(found[2])) return { problem: `the diff gives ${lines.length} lines, its head speaks of ${found[2]}` };
-		return { first: 1, lines, total: lines.length, tail: "", restUnknown: true };
+		return { first: 1, lines, total: lines.length, whole: true };
 	}
 	return { problem: "not one of the known short answers" };
 }
 
-function holds(claim, plain) {
-	if (plain.error) return false;
-	const sameTotal = claim.total === undefined || claim.total === plain.total;
+/** A claim about the whole file gives all of it, also where pi would cut; any other is about the lines pi would show. */
+function holds(claim, truth, args) {
+	if (claim.whole) return claim.lines.join("\n") === truth;
+	const plain = plainAnswer(truth, args, args.path);
+	if (plain.error || (claim.total !== undefined && claim.total !== plain.total)) return false;
 	// A range that was asked for ends where its marker says; one that pi cuts must say how to go on.
 	const saysHowToGoOn = claim.tail === plain.tail || (claim.tail === "" && MORE.test(plain.tail));
-	return sameTotal && saysHowToGoOn && claim.first === plain.first && claim.lines.join("\n") === plain.lines.join("\n") && claim.lines.length === plain.lines.length;
+	return saysHowToGoOn && claim.first === plain.first && claim.lines.length === plain.lines.length && claim.lines.every((line, i) => line === plain.lines[i]);
 }
 
 /** A strict unified diff: every number, context and removed line must fit; nothing is guessed. */
@@ -322,8 +324,9 @@ function terminated(text) {
 }
 
 export function textOf(content) {
-	if (typeof content === "string") return content;
-	return (content ?? []).map((part) => part.text ?? "").join("");
+	const text = typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("");
+	// What pi puts in the place of a result without text.
+	return text === "(no tool output)" ? "" : text;
 }
 
 const sizeOf = (bytes) => (bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)}KB` : `${(bytes / 1024 / 1024).toFixed(1)}MB`);

@@ -17,6 +17,8 @@ class Model {
 	requests = [];
 	/** What every file was when the call that reads it was made, by the id of the call. */
 	#before = new Map();
+	/** The results that some request has held. */
+	#held = new Set();
 	#calls = 0;
 
 	constructor(cwd, textNow) {
@@ -63,14 +65,13 @@ class Model {
 	}
 
 	#rememberTruths(logged) {
-		const newest = logged.messages.findLastIndex((message) => message.role === "assistant");
-		const ids = logged.messages.slice(newest + 1).filter((message) => message.role === "tool").map((message) => message.tool_call_id);
+		const fresh = new Set(logged.messages.filter((message) => message.role === "tool" && !this.#held.has(message.tool_call_id)).map((message) => message.tool_call_id));
+		for (const id of fresh) this.#held.add(id);
 		const now = new Map();
-		for (const call of logged.messages[newest]?.tool_calls ?? []) {
-			if (call.function.name !== "read" || !ids.includes(call.id)) continue;
-			now.set(call.id, this.#text(logged.cwd, JSON.parse(call.function.arguments)));
+		for (const call of logged.messages.flatMap((message) => message.tool_calls ?? [])) {
+			if (call.function.name === "read" && fresh.has(call.id)) now.set(call.id, this.#text(logged.cwd, JSON.parse(call.function.arguments)));
 		}
-		logged.truths = (id) => [...new Set([this.#before.get(id), now.get(id), ...this.racing])].filter((text) => text !== undefined);
+		logged.truths = (id) => (fresh.has(id) ? [...new Set([this.#before.get(id), now.get(id), ...this.racing])].filter((text) => text !== undefined) : undefined);
 	}
 
 	#text(cwd, args) {

@@ -27,10 +27,9 @@ export default function (pi: any) {
 		},
 	});
 	pi.registerCommand("replace", {
-		description: "Replace a result's text when the next run settles: /replace ENTRY TEXT",
+		description: "Replace a result's text when the next run settles: /replace ENTRY",
 		handler: async (args: string) => {
-			const [targetId, ...words] = args.trim().split(" ");
-			edits = [{ targetId, replacement: { content: [{ type: "text", text: words.join(" ") }] } }];
+			edits = [{ targetId: args.trim(), replacement: { content: [{ type: "text", text: "[replaced]" }] } }];
 		},
 	});
 	pi.on("agent_before_settle", (e: any) => {

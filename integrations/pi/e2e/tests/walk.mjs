@@ -71,7 +71,7 @@ const STEP = {
 	async omit(world, pi, random) {
 		const results = await pi.resultEntries();
 		if (results.length === 0) return;
-		await pi.slash(`/replace ${random.of(results).id} replaced`);
+		await pi.slash(`/replace ${random.of(results).id}`);
 		await pi.run([[read("b.txt", { limit: 1 })]]);
 	},
 };
