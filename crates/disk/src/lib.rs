@@ -13,6 +13,7 @@ mod scratch;
 mod sensitive;
 mod snapshot;
 mod store;
+mod stream;
 mod temp;
 mod transcript;
 
@@ -27,5 +28,6 @@ pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
     is_folder,
 };
+pub use stream::{Found, Stream};
 pub use temp::Leftover;
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};

@@ -210,7 +210,7 @@ impl Root {
         Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
-    fn open_to_read(&self, file: &FileRef) -> Result<File, SnapshotError> {
+    pub(crate) fn open_to_read(&self, file: &FileRef) -> Result<File, SnapshotError> {
         let flags = TO_READ.bits().cast_signed();
         let opened = self.dir.open_with(file.name(), OpenOptions::new().read(true).custom_flags(flags));
         opened.map(cap_std::fs::File::into_std).map_err(|error| {
@@ -351,7 +351,7 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
-    fn from_io(name: &str, source: io::Error) -> Self {
+    pub(crate) fn from_io(name: &str, source: io::Error) -> Self {
         let name = name.to_owned();
         match Fault::of(&source) {
             Fault::Missing | Fault::NotFolder => Self::Missing { name },

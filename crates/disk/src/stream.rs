@@ -1,0 +1,82 @@
+//! A file in pieces, for one that is too large to be read at once or is only looked through. Holds no more of it than was
+//! asked for; says nothing about how pieces belong together when the file changes meanwhile.
+
+use std::{fs::File, io};
+
+use crate::{
+    bytes::read_at,
+    locate::{FileRef, Opened},
+    root::Root,
+    snapshot::{FileKind, HardLinks, SnapshotError, Stat},
+};
+
+/// A regular file, open.
+#[derive(Debug)]
+pub struct Stream {
+    file: File,
+    stat: Stat,
+}
+
+/// What a name leads to, links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// What it is; `None` is a regular file.
+    pub kind: Option<FileKind>,
+    /// Its bytes.
+    pub len: u64,
+    /// When its bytes last changed, in milliseconds since 1970.
+    pub mtime_ms: i64,
+}
+
+impl Root {
+    /// Opens a file to be read in pieces.
+    ///
+    /// # Errors
+    /// As [`Root::snapshot`], but for its size.
+    pub fn stream(
+        &self,
+        file: &FileRef,
+        opened: Option<Opened>,
+        hard_links: HardLinks,
+    ) -> Result<Stream, SnapshotError> {
+        let name = || file.name().to_owned();
+        let open = opened.map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
+        let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;
+        if let Some(kind) = FileKind::of(stat.mode) {
+            return Err(SnapshotError::NotAFile { name: name(), kind });
+        }
+        if stat.nlink > 1 && hard_links == HardLinks::Refuse {
+            return Err(SnapshotError::HardLinked { name: name(), links: stat.nlink });
+        }
+        Ok(Stream { file: open, stat })
+    }
+
+    /// What a name leads to; nothing is opened.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] when that cannot be told.
+    pub fn found(&self, file: &FileRef) -> Result<Found, SnapshotError> {
+        use cap_std::fs::MetadataExt;
+        let found = self.dir.metadata(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error))?;
+        let mtime_ms = found.mtime().saturating_mul(1000).saturating_add(found.mtime_nsec() / 1_000_000);
+        Ok(Found { kind: FileKind::of(found.mode()), len: found.len(), mtime_ms })
+    }
+}
+
+impl Stream {
+    /// What the file system said when it was opened.
+    #[must_use]
+    pub fn stat(&self) -> Stat {
+        self.stat
+    }
+
+    /// Up to `len` bytes from `at` on; fewer where the file ends.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn at(&self, at: u64, len: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = read_at(&self.file, at, len as u64)?;
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+}
