@@ -307,3 +307,23 @@ fn an_edit_that_was_overtaken() {
     engine.write(&request).unwrap();
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new().replace("ten", "TEN"));
 }
+
+#[test]
+fn that_a_text_is_not_stored_is_said_once() {
+    let fixture = Fixture::new();
+    read(&mut fixture.engine(), "f");
+    // Something in the way of its text, which nothing can replace.
+    let object = fixture.path(&format!(".readproof/objects/sha256-{}.txt", Text::new(OLD.to_owned()).hash()));
+    fs::remove_file(&object).unwrap();
+    fs::create_dir_all(object.join("in the way")).unwrap();
+    let (mut engine, other) = (fixture.engine(), RefCell::new(fixture.engine()));
+    // The branch moves whenever it is looked at.
+    let moves = || {
+        read(&mut other.borrow_mut(), "g");
+        false
+    };
+    let answer = engine.read(&request("f", "s"), &moves).unwrap();
+    assert_eq!(answer.reason, readproof_core::decide::Reason::BranchMoved);
+    let said = answer.notices.iter().filter(|notice| notice.contains("was not stored")).count();
+    assert_eq!(said, 1, "{:?}", answer.notices);
+}

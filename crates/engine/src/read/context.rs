@@ -39,8 +39,9 @@ impl Context {
         Self { session: None, call: Call::default(), notices: Vec::new(), store_text: !sensitive, plain }
     }
 
-    /// Says that a text could not be stored.
+    /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.
     pub(crate) fn not_stored(&mut self, error: &StoreError) {
+        self.store_text = false;
         let what = "this text was not stored, so a later change is sent as plain text";
         self.notices.push(format!("{what}: {error}"));
     }
