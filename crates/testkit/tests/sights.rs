@@ -327,3 +327,16 @@ fn that_a_text_is_not_stored_is_said_once() {
     let said = answer.notices.iter().filter(|notice| notice.contains("was not stored")).count();
     assert_eq!(said, 1, "{:?}", answer.notices);
 }
+
+#[test]
+fn an_empty_log_gets_its_header_before_anything_else() {
+    let fixture = Fixture::new();
+    read(&mut fixture.engine(), "f");
+    fs::write(fixture.path(".readproof/log/s.log"), "").unwrap();
+    let mut engine = fixture.engine();
+    assert!(engine.session_show(&s()).unwrap().entries.is_empty());
+    is_plain(&read(&mut engine, "f"));
+    assert!(read(&mut engine, "f").mode.is_derived());
+    let log = fs::read_to_string(fixture.path(".readproof/log/s.log")).unwrap();
+    assert!(log.lines().next().unwrap().contains(r#"{"kind":"open","#), "{log}");
+}
