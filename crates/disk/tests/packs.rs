@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeSet,
     fs,
+    io::Write,
     os::unix::fs::{PermissionsExt, symlink},
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
@@ -52,6 +53,11 @@ fn pack_of(text: &Text) -> String {
 
 fn object_of(text: &Text) -> String {
     format!("sha256-{}.txt", text.hash())
+}
+
+/// A text like this that goes into that pack.
+fn of_pack(pack: &str, content: &str) -> Text {
+    (0..).map(|n| text(&format!("{n} {content}"))).find(|text| pack_of(text) == pack).unwrap()
 }
 
 /// Texts that all go into one pack.
@@ -285,4 +291,50 @@ fn a_pack_emptied_underneath_is_begun_anew() {
     let other = text(&format!("{} and more", texts[0].as_str()));
     store.objects().put(&other).unwrap();
     assert!(found(&store, &other) && !world.files().contains(&object_of(&other)));
+}
+
+/// How often this thread has read from a file.
+fn reads() -> u64 {
+    let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_pack_is_opened_by_few_reads() {
+    let world = World::new();
+    let texts = of_one_pack(1000);
+    put_all(&world.store(), &texts);
+    let (store, before) = (world.store(), reads());
+    assert!(found(&store, &texts[999]));
+    assert!(reads() - before < 20, "{}", reads() - before);
+    assert!(texts.iter().all(|text| found(&store, text)));
+}
+
+#[test]
+fn a_full_pack_leaves_texts_to_files_of_their_own() {
+    let world = World::new();
+    drop(world.store());
+    let texts = ["one", "two"].map(|content| of_pack("small-9", content));
+    // 64 records of 1 MiB; that their texts are holes does not matter for what follows.
+    let path = world.at("small-9");
+    fs::write(&path, "").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let mut pack = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    for n in 0..64 {
+        pack.write_all(format!("sha256-9{n:063x} {} 5\n", 1 << 20).as_bytes()).unwrap();
+        pack.set_len(pack.metadata().unwrap().len() + (1 << 20)).unwrap();
+        pack.write_all(b"\n").unwrap();
+        if n == 62 {
+            put_all(&world.store(), &texts[..1]);
+        }
+    }
+    let (store, len) = (world.store(), fs::metadata(&path).unwrap().len());
+    assert_eq!(store.objects().put(&texts[0]).unwrap(), Put::Present);
+    for expected in [Put::Stored, Put::Present] {
+        assert_eq!(store.objects().put(&texts[1]).unwrap(), expected);
+    }
+    assert!(texts.iter().all(|text| found(&store, text)));
+    assert_eq!(fs::metadata(&path).unwrap().len(), len);
+    assert_eq!(world.files(), [object_of(&texts[1]), "small-9".to_owned()]);
+    assert_eq!(store.usage().objects, 66);
 }

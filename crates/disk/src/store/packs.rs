@@ -4,10 +4,14 @@
 //! pack is left as it is until it is made anew. A text is verified against its hash on every load, so it does not matter
 //! what a damaged pack seems to say.
 
+mod record;
+
+pub(super) use record::SMALL;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
-    io::{self, IoSlice},
+    io,
     os::fd::BorrowedFd,
     sync::atomic::AtomicU64,
     time::SystemTime,
@@ -19,22 +23,19 @@ use rustix::{
     io::Errno,
 };
 
+use self::record::{Place, Records};
 use super::{
     Privacy, READ_FLAGS,
     objects::{Loaded, Put},
     upkeep::Stored,
 };
 use crate::{
-    bytes::read_at,
     snapshot::{Extent, FileKind},
     temp::Temp,
 };
 
-/// Texts up to this many bytes are small.
-pub(super) const SMALL: usize = 1 << 20;
-
-/// `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end are the most a header can have.
-const HEADER_BYTES: u64 = 7 + 64 + 1 + 7 + 1 + 20 + 1;
+/// A pack of so many bytes is full: who opens one looks for all its records. Further texts get files of their own.
+const MOST: u64 = 64 << 20;
 
 /// How often a pack that was made anew underneath is opened again.
 const TRIES: u32 = 8;
@@ -55,13 +56,6 @@ struct Pack {
     texts: BTreeMap<ContentHash, Place>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    at: u64,
-    bytes: u64,
-    seconds: u64,
-}
-
 /// Whether an open pack still is the one of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Now {
@@ -79,12 +73,18 @@ enum Missing {
 impl Packs {
     /// Stores a small text. An error means that its pack cannot be appended to; the text can still have a file of its own.
     pub(super) fn put(&mut self, folder: BorrowedFd<'_>, text: &Text) -> io::Result<Put> {
+        self.put_below(folder, text, MOST)
+    }
+
+    /// The same, unless its pack has `most` bytes or more.
+    fn put_below(&mut self, folder: BorrowedFd<'_>, text: &Text, most: u64) -> io::Result<Put> {
         let digit = digit(text.hash());
         // Should another have stored it since, it stands there twice.
         if let Some(pack) = &mut self.0[digit]
             && !pack.texts.contains_key(&text.hash())
             && pack.can_append
             && !pack.damaged
+            && pack.seen < most
             && pack.append(text)? == Now::Current
         {
             return Ok(Put::Stored);
@@ -93,6 +93,9 @@ impl Packs {
             let Some(pack) = self.caught_up(folder, digit, Missing::Make)? else { break };
             if pack.texts.contains_key(&text.hash()) {
                 return Ok(Put::Present);
+            }
+            if pack.seen >= most {
+                return Err(Errno::FBIG.into());
             }
             if pack.append(text)? == Now::Current {
                 return Ok(Put::Stored);
@@ -105,7 +108,7 @@ impl Packs {
     /// The text of that hash, verified.
     pub(super) fn load(&mut self, folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
         match self.caught_up(folder, digit(hash), Missing::Leave) {
-            Ok(Some(pack)) => pack.texts.get(&hash).map_or(Loaded::Missing, |place| pack.read(hash, *place)),
+            Ok(Some(pack)) => pack.load(hash),
             Ok(None) | Err(_) => Loaded::Missing,
         }
     }
@@ -160,8 +163,8 @@ impl Packs {
         }
         let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
         for (hash, place) in pack.texts.iter().filter(|(hash, _)| !gone.contains(hash)) {
-            if let Loaded::Text(text) = pack.read(*hash, *place) {
-                write(temp.file(), &text, place.seconds)?;
+            if let Ok(Loaded::Text(text)) = record::read(&pack.file, *hash, *place) {
+                record::write(temp.file(), &text, place.seconds)?;
             }
         }
         let copied: BTreeSet<ContentHash> = pack.texts.keys().copied().collect();
@@ -170,8 +173,9 @@ impl Packs {
         // Who appended to the old one after it was replaced finds that out and does it again; who did before did not.
         pack.scan(Extent::of(&pack.file)?.len)?;
         for (hash, place) in pack.texts.iter().filter(|(hash, _)| !copied.contains(hash)) {
-            if let Loaded::Text(text) = pack.read(*hash, *place) {
-                self.put(folder, &text)?;
+            if let Ok(Loaded::Text(text)) = record::read(&pack.file, *hash, *place) {
+                // It was there, so there is room.
+                self.put_below(folder, &text, u64::MAX)?;
             }
         }
         Ok(removed)
@@ -238,10 +242,11 @@ impl Pack {
 
     fn scan(&mut self, end: u64) -> io::Result<()> {
         self.damaged = false;
+        let mut records = Records::new(&self.file, end);
         while self.seen < end && !self.damaged {
-            match self.record_at(self.seen, end)? {
+            match records.at(self.seen)? {
                 Some((hash, place)) => {
-                    self.seen = place.at + place.bytes + 1;
+                    self.seen = place.end();
                     self.texts.insert(hash, place);
                 }
                 // Torn, altered, or being written just now.
@@ -251,28 +256,9 @@ impl Pack {
         Ok(())
     }
 
-    /// The record that begins at `at`, if it is whole.
-    fn record_at(&self, at: u64, end: u64) -> io::Result<Option<(ContentHash, Place)>> {
-        let bytes = read_at(&self.file, at, HEADER_BYTES.min(end - at))?;
-        let parsed = || {
-            let line = bytes.split(|byte| *byte == b'\n').next().filter(|line| line.len() < bytes.len())?;
-            let mut words = str::from_utf8(line).ok()?.strip_prefix("sha256-")?.split(' ');
-            let hash = ContentHash::parse(words.next()?)?;
-            let (bytes, seconds) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-            let place = Place { at: at + line.len() as u64 + 1, bytes, seconds };
-            let fits = words.next().is_none() && bytes <= SMALL as u64 && place.at + bytes < end;
-            fits.then_some((hash, place))
-        };
-        Ok(parsed())
-    }
-
-    fn read(&self, hash: ContentHash, place: Place) -> Loaded {
-        let Ok(mut bytes) = read_at(&self.file, place.at, place.bytes) else { return Loaded::Missing };
-        bytes.truncate(usize::try_from(place.bytes).unwrap_or(usize::MAX));
-        match Text::from_bytes(bytes) {
-            Ok(text) if text.hash() == hash => Loaded::Text(text),
-            Ok(_) | Err(_) => Loaded::Damaged,
-        }
+    fn load(&self, hash: ContentHash) -> Loaded {
+        let place = self.texts.get(&hash);
+        place.and_then(|place| record::read(&self.file, hash, *place).ok()).unwrap_or(Loaded::Missing)
     }
 
     /// Appends a text; that it stands behind what is known is found out afterwards.
@@ -281,7 +267,7 @@ impl Pack {
             return Err(Errno::INVAL.into());
         }
         let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let written = write(&self.file, text, seconds)?;
+        let written = record::write(&self.file, text, seconds)?;
         let found = Extent::of(&self.file)?;
         if found.nlink == 0 {
             return Ok(Now::Replaced);
@@ -298,21 +284,6 @@ impl Pack {
             now @ (Now::Current | Now::Replaced) => Ok(now),
         }
     }
-}
-
-/// One record by one write; returns its bytes.
-fn write(file: &File, text: &Text, seconds: u64) -> io::Result<u64> {
-    let header = format!("sha256-{} {} {seconds}\n", text.hash(), text.as_str().len());
-    let parts = [header.as_bytes(), text.as_str().as_bytes(), b"\n"].map(IoSlice::new);
-    let whole = parts.iter().map(|part| part.len()).sum::<usize>();
-    let written = loop {
-        match rustix::io::writev(file, &parts) {
-            Err(Errno::INTR) => {}
-            other => break other?,
-        }
-    };
-    // A regular file takes less than all only when there is no room for more.
-    if written == whole { Ok(whole as u64) } else { Err(Errno::NOSPC.into()) }
 }
 
 /// Which pack a text belongs in.
