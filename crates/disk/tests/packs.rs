@@ -1,6 +1,8 @@
 //! Small texts that share a file: found by everyone, safe under races, honest about damage, mended by removing.
 #![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
+mod seccomp;
+
 use std::{
     collections::BTreeSet,
     fs,
@@ -14,6 +16,7 @@ use std::{
 use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{Loaded, Put, Root, SmallTexts, Store};
 use rustix::fs::{CWD, FileType, Mode};
+use seccomp::{every, with_idle};
 
 struct World {
     temp: tempfile::TempDir,
@@ -291,6 +294,62 @@ fn a_pack_emptied_underneath_is_begun_anew() {
     let other = text(&format!("{} and more", texts[0].as_str()));
     store.objects().put(&other).unwrap();
     assert!(found(&store, &other) && !world.files().contains(&object_of(&other)));
+}
+
+#[test]
+fn nothing_is_appended_behind_an_own_torn_record() {
+    let world = World::new();
+    let store = world.store();
+    let texts = of_one_pack(3);
+    put_all(&store, &texts[..1]);
+    let path = world.at(&pack_of(&texts[0]));
+    // A write that the disk had room for in part.
+    assert_eq!(with_idle(vec![every(seccomp::WRITEV)], || store.objects().put(&texts[1])).unwrap(), Put::Stored);
+    let header = format!("sha256-{} {} 5\nte", texts[1].hash(), texts[1].as_str().len());
+    fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(header.as_bytes()).unwrap();
+    let torn = fs::read(&path).unwrap();
+    put_all(&store, &texts[2..]);
+    assert_eq!(fs::read(&path).unwrap(), torn);
+    assert!(texts.iter().all(|text| found(&store, text)));
+    assert!(world.files().contains(&object_of(&texts[2])));
+}
+
+#[test]
+fn a_text_that_cannot_be_loaded_is_not_called_present() {
+    // What comes behind a torn record may look like its rest, or even end where it would end.
+    for filling in ["y", "\n"] {
+        let world = World::new();
+        let store = world.store();
+        let [first, torn, next] = [10, 500, 2000].map(|n| of_pack("small-3", &filling.repeat(n)));
+        put_all(&store, &[first]);
+        let mut pack = fs::OpenOptions::new().append(true).open(world.at("small-3")).unwrap();
+        pack.write_all(format!("sha256-{} {} 5\nhalf", torn.hash(), torn.as_str().len()).as_bytes()).unwrap();
+        for text in [next, torn] {
+            assert_eq!(store.objects().put(&text).unwrap(), Put::Stored);
+            assert!(found(&store, &text));
+            assert_eq!(store.objects().put(&text).unwrap(), Put::Present);
+        }
+    }
+}
+
+#[test]
+fn an_altered_text_is_stored_again() {
+    let world = World::new();
+    let texts = of_one_pack(3);
+    put_all(&world.store(), &texts);
+    let path = world.at(&pack_of(&texts[0]));
+    let bytes = fs::read(&path).unwrap();
+    let altered = String::from_utf8(bytes).unwrap().replace(texts[1].as_str(), &texts[1].as_str().to_uppercase());
+    fs::write(&path, altered).unwrap();
+    let store = world.store();
+    assert_eq!(store.objects().load(texts[1].hash()), Loaded::Damaged);
+    for expected in [Put::Stored, Put::Present] {
+        assert_eq!(store.objects().put(&texts[1]).unwrap(), expected);
+        assert!(texts.iter().all(|text| found(&store, text)));
+    }
+    let other = world.store();
+    assert_eq!(other.objects().put(&texts[1]).unwrap(), Put::Present);
+    assert!(texts.iter().all(|text| found(&other, text)), "the later of two records counts");
 }
 
 /// How often this thread has read from a file.

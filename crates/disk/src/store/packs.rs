@@ -53,7 +53,15 @@ struct Pack {
     seen: u64,
     /// Whether something follows there that is no record.
     damaged: bool,
-    texts: BTreeMap<ContentHash, Place>,
+    texts: BTreeMap<ContentHash, Known>,
+}
+
+/// A text of which a header tells.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    place: Place,
+    /// Whether it was written or read by this process, and so really stands there.
+    verified: bool,
 }
 
 /// Whether an open pack still is the one of its name.
@@ -91,7 +99,7 @@ impl Packs {
         }
         for _ in 0..TRIES {
             let Some(pack) = self.caught_up(folder, digit, Missing::Make)? else { break };
-            if pack.texts.contains_key(&text.hash()) {
+            if pack.has(text) {
                 return Ok(Put::Present);
             }
             if pack.seen >= most {
@@ -118,10 +126,10 @@ impl Packs {
         let mut all = Vec::new();
         for digit in 0..16 {
             if let Ok(Some(pack)) = self.caught_up(folder, digit, Missing::Leave) {
-                let stored = |(hash, place): (&ContentHash, &Place)| Stored {
+                let stored = |(hash, known): (&ContentHash, &Known)| Stored {
                     hash: *hash,
-                    bytes: place.bytes,
-                    modified: place.seconds.saturating_mul(1000),
+                    bytes: known.place.bytes,
+                    modified: known.place.seconds.saturating_mul(1000),
                 };
                 all.extend(pack.texts.iter().map(stored));
             }
@@ -162,7 +170,7 @@ impl Packs {
             return Ok(removed);
         }
         let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
-        for (hash, place) in pack.texts.iter().filter(|(hash, _)| !gone.contains(hash)) {
+        for (hash, Known { place, .. }) in pack.texts.iter().filter(|(hash, _)| !gone.contains(hash)) {
             if let Ok(Loaded::Text(text)) = record::read(&pack.file, *hash, *place) {
                 record::write(temp.file(), &text, place.seconds)?;
             }
@@ -172,7 +180,7 @@ impl Packs {
         self.0[digit] = None;
         // Who appended to the old one after it was replaced finds that out and does it again; who did before did not.
         pack.scan(Extent::of(&pack.file)?.len)?;
-        for (hash, place) in pack.texts.iter().filter(|(hash, _)| !copied.contains(hash)) {
+        for (hash, Known { place, .. }) in pack.texts.iter().filter(|(hash, _)| !copied.contains(hash)) {
             if let Ok(Loaded::Text(text)) = record::read(&pack.file, *hash, *place) {
                 // It was there, so there is room.
                 self.put_below(folder, &text, u64::MAX)?;
@@ -247,7 +255,9 @@ impl Pack {
             match records.at(self.seen)? {
                 Some((hash, place)) => {
                     self.seen = place.end();
-                    self.texts.insert(hash, place);
+                    let known = self.texts.entry(hash).or_insert(Known { place, verified: false });
+                    // The later of two, unless the first is known to be good.
+                    known.place = if known.verified { known.place } else { place };
                 }
                 // Torn, altered, or being written just now.
                 None => self.damaged = true,
@@ -256,9 +266,22 @@ impl Pack {
         Ok(())
     }
 
-    fn load(&self, hash: ContentHash) -> Loaded {
-        let place = self.texts.get(&hash);
-        place.and_then(|place| record::read(&self.file, hash, *place).ok()).unwrap_or(Loaded::Missing)
+    fn load(&mut self, hash: ContentHash) -> Loaded {
+        let Some(known) = self.texts.get_mut(&hash) else { return Loaded::Missing };
+        let loaded = record::read(&self.file, hash, known.place).unwrap_or(Loaded::Missing);
+        known.verified = matches!(loaded, Loaded::Text(_));
+        loaded
+    }
+
+    /// Whether a text is here and can be loaded. One that cannot is forgotten.
+    fn has(&mut self, text: &Text) -> bool {
+        let Some(known) = self.texts.get_mut(&text.hash()) else { return false };
+        known.verified = known.verified || record::holds(&self.file, known.place, text);
+        let has = known.verified;
+        if !has {
+            self.texts.remove(&text.hash());
+        }
+        has
     }
 
     /// Appends a text; that it stands behind what is known is found out afterwards.
@@ -267,14 +290,16 @@ impl Pack {
             return Err(Errno::INVAL.into());
         }
         let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let written = record::write(&self.file, text, seconds)?;
+        // What a write leaves that went wrong is torn, until it is looked at again.
+        let written = record::write(&self.file, text, seconds).inspect_err(|_| self.damaged = true)?;
         let found = Extent::of(&self.file)?;
         if found.nlink == 0 {
             return Ok(Now::Replaced);
         }
         if found.len == self.seen + written {
             let bytes = text.as_str().len() as u64;
-            self.texts.insert(text.hash(), Place { at: found.len - bytes - 1, bytes, seconds });
+            let place = Place { at: found.len - bytes - 1, bytes, seconds };
+            self.texts.insert(text.hash(), Known { place, verified: true });
             self.seen = found.len;
             return Ok(Now::Current);
         }

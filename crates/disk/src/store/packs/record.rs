@@ -63,7 +63,10 @@ impl<'f> Records<'f> {
             let fits = words.next().is_none() && bytes <= SMALL as u64 && place.end() <= end;
             fits.then_some((hash, place))
         };
-        Ok(parsed())
+        let Some((hash, place)) = parsed() else { return Ok(None) };
+        // Behind a header whose text is torn stands something else, or its line end is not where it should be.
+        let is_whole = self.bytes(place.at + place.bytes, 1)? == b"\n";
+        Ok(is_whole.then_some((hash, place)))
     }
 
     /// As many bytes from `at` on as there are.
@@ -89,6 +92,13 @@ pub(super) fn read(file: &File, hash: ContentHash, place: Place) -> io::Result<L
         Ok(text) if text.hash() == hash => Loaded::Text(text),
         Ok(_) | Err(_) => Loaded::Damaged,
     })
+}
+
+/// Whether this text stands at a place.
+pub(super) fn holds(file: &File, place: Place, text: &Text) -> bool {
+    let text = text.as_str().as_bytes();
+    let is = |bytes: Vec<u8>| bytes.get(..text.len()) == Some(text);
+    place.bytes == text.len() as u64 && read_at(file, place.at, place.bytes).is_ok_and(is)
 }
 
 /// One record by one write; returns its bytes.
