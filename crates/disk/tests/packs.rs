@@ -352,6 +352,18 @@ fn an_altered_text_is_stored_again() {
     assert!(texts.iter().all(|text| found(&other, text)), "the later of two records counts");
 }
 
+#[test]
+fn a_damaged_file_is_made_anew_though_a_pack_has_its_text() {
+    let world = World::new();
+    let store = world.store();
+    let one = text("hello there\n");
+    put_all(&store, &[one.clone()]);
+    fs::write(world.at(&object_of(&one)), "HELLO there\n").unwrap();
+    assert_eq!(store.objects().put_synced(&one).unwrap(), Put::Stored);
+    assert_eq!(fs::read_to_string(world.at(&object_of(&one))).unwrap(), one.as_str());
+    assert_eq!(store.objects().put_synced(&one).unwrap(), Put::Present);
+}
+
 /// How often this thread has read from a file.
 fn reads() -> u64 {
     let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
