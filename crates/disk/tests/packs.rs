@@ -15,8 +15,11 @@ use std::{
 
 use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{Loaded, Put, Root, SmallTexts, Store};
-use rustix::fs::{CWD, FileType, Mode};
-use seccomp::{every, with_idle};
+use rustix::{
+    fs::{CWD, FileType, Mode},
+    io::Errno,
+};
+use seccomp::{every, with_failing, with_idle};
 
 struct World {
     temp: tempfile::TempDir,
@@ -73,6 +76,14 @@ fn put_all(store: &Store, texts: &[Text]) {
     for text in texts {
         assert_eq!(store.objects().put(text).unwrap(), Put::Stored);
     }
+}
+
+/// Removes, or only mends, without a failure.
+#[track_caller]
+fn removed(store: &Store, texts: &[&Text]) -> BTreeSet<ContentHash> {
+    let (removed, failed) = store.remove_objects(&texts.iter().map(|text| text.hash()).collect());
+    assert!(failed.is_empty(), "{failed:?}");
+    removed
 }
 
 fn found(store: &Store, text: &Text) -> bool {
@@ -357,11 +368,57 @@ fn a_damaged_file_is_made_anew_though_a_pack_has_its_text() {
     let world = World::new();
     let store = world.store();
     let one = text("hello there\n");
-    put_all(&store, &[one.clone()]);
+    put_all(&store, std::slice::from_ref(&one));
     fs::write(world.at(&object_of(&one)), "HELLO there\n").unwrap();
     assert_eq!(store.objects().put_synced(&one).unwrap(), Put::Stored);
     assert_eq!(fs::read_to_string(world.at(&object_of(&one))).unwrap(), one.as_str());
     assert_eq!(store.objects().put_synced(&one).unwrap(), Put::Present);
+}
+
+#[test]
+fn a_pack_is_synced_before_it_takes_the_place_of_a_good_one() {
+    let world = World::new();
+    let texts = of_one_pack(2);
+    let store = world.store();
+    put_all(&store, &texts);
+    let gone = [texts[0].hash()].into();
+    let (went, failed) = with_failing(vec![every(seccomp::FSYNC)], Errno::IO, || store.remove_objects(&gone));
+    assert!(went.is_empty() && failed.len() == 1, "{went:?} {failed:?}");
+    assert!(texts.iter().all(|text| found(&store, text)));
+    assert_eq!(removed(&store, &[&texts[0]]), gone);
+}
+
+#[test]
+fn a_bad_byte_costs_no_other_text_when_the_pack_is_made_anew() {
+    let world = World::new();
+    let first = of_pack("small-4", "first\n");
+    // A text that speaks of records, one of them of a good text: nothing is believed.
+    let forged = format!("sha256-{} 3 5\nabc\nsha256-{} 9 5\n", first.hash(), text("none").hash());
+    let texts = [first, of_pack("small-4", &format!("\n{forged}")), of_pack("small-4", "third\n")];
+    put_all(&world.store(), &texts);
+    let path = world.at("small-4");
+    let whole = fs::read(&path).unwrap();
+    let mut ends = Vec::new();
+    for text in &texts {
+        let bytes = text.as_str().len();
+        let header = format!("sha256-{} {bytes} 1234567890\n", text.hash()).len();
+        ends.push(ends.last().unwrap_or(&0) + header + bytes + 1);
+    }
+    assert_eq!(ends.last(), Some(&whole.len()));
+    for at in 0..whole.len() {
+        for flip in [1, whole[at] ^ b'\n', whole[at] ^ b'9'] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flip;
+            fs::write(&path, &bytes).unwrap();
+            let store = world.store();
+            assert!(removed(&store, &[]).is_empty());
+            assert_eq!(store.damaged_packs(), [""; 0]);
+            let hit = ends.iter().position(|end| at < *end);
+            for (n, text) in texts.iter().enumerate() {
+                assert!(found(&store, text) || Some(n) == hit, "{at} {flip}: {n}");
+            }
+        }
+    }
 }
 
 /// How often this thread has read from a file.

@@ -157,35 +157,44 @@ impl Packs {
         Ok(removed)
     }
 
+    /// What cannot be read just now is an error, and the pack stays as it is; what is not good goes.
     fn make_anew(
         &mut self,
         (folder, tmp): (BorrowedFd<'_>, BorrowedFd<'_>),
         temps: &AtomicU64,
         digit: usize,
         gone: &BTreeSet<ContentHash>,
-    ) -> io::Result<Vec<ContentHash>> {
-        let Some(mut pack) = self.locked(folder, digit)? else { return Ok(Vec::new()) };
-        let removed: Vec<ContentHash> = pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
+    ) -> io::Result<BTreeSet<ContentHash>> {
+        let Some(pack) = self.locked(folder, digit)? else { return Ok(BTreeSet::new()) };
+        let mut removed: BTreeSet<ContentHash> =
+            pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
         if removed.is_empty() && !pack.damaged {
             return Ok(removed);
         }
         let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
-        for (hash, Known { place, .. }) in pack.texts.iter().filter(|(hash, _)| !gone.contains(hash)) {
-            if let Ok(Loaded::Text(text)) = record::read(&pack.file, *hash, *place) {
-                record::write(temp.file(), &text, place.seconds)?;
+        let mut copied = BTreeSet::new();
+        let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+        let done = records.each_good(0, |text, seconds| {
+            if gone.contains(&text.hash()) {
+                removed.insert(text.hash());
+            } else if copied.insert(text.hash()) {
+                record::write(temp.file(), &text, seconds)?;
             }
-        }
-        let copied: BTreeSet<ContentHash> = pack.texts.keys().copied().collect();
+            Ok(())
+        })?;
+        // Or a power failure could leave the name of the good one with nothing in it.
+        rustix::fs::fsync(temp.file())?;
         temp.replace(folder, &name(digit))?;
         self.0[digit] = None;
         // Who appended to the old one after it was replaced finds that out and does it again; who did before did not.
-        pack.scan(Extent::of(&pack.file)?.len)?;
-        for (hash, Known { place, .. }) in pack.texts.iter().filter(|(hash, _)| !copied.contains(hash)) {
-            if let Ok(Loaded::Text(text)) = record::read(&pack.file, *hash, *place) {
+        let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+        records.each_good(done, |text, _| {
+            if !copied.contains(&text.hash()) {
                 // It was there, so there is room.
                 self.put_below(folder, &text, u64::MAX)?;
             }
-        }
+            Ok(())
+        })?;
         Ok(removed)
     }
 

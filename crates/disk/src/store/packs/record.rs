@@ -6,6 +6,7 @@ use std::{
     io::{self, IoSlice},
 };
 
+use memchr::memmem;
 use readproof_core::text::{ContentHash, Text};
 use rustix::io::Errno;
 
@@ -17,6 +18,9 @@ pub(in crate::store) const SMALL: usize = 1 << 20;
 
 /// `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end are the most a header can have.
 const HEADER_BYTES: usize = 7 + 64 + 1 + 7 + 1 + 20 + 1;
+
+/// How every record begins.
+const FIRST: &[u8] = b"sha256-";
 
 /// How much is read at once to look for records.
 const BLOCK: u64 = 64 << 10;
@@ -54,6 +58,7 @@ impl<'f> Records<'f> {
     pub(super) fn at(&mut self, at: u64) -> io::Result<Option<(ContentHash, Place)>> {
         let end = self.end;
         let bytes = self.bytes(at, HEADER_BYTES)?;
+        let bytes = &bytes[..bytes.len().min(HEADER_BYTES)];
         let parsed = || {
             let line = bytes.split(|byte| *byte == b'\n').next().filter(|line| line.len() < bytes.len())?;
             let mut words = str::from_utf8(line).ok()?.strip_prefix("sha256-")?.split(' ');
@@ -65,22 +70,58 @@ impl<'f> Records<'f> {
         };
         let Some((hash, place)) = parsed() else { return Ok(None) };
         // Behind a header whose text is torn stands something else, or its line end is not where it should be.
-        let is_whole = self.bytes(place.at + place.bytes, 1)? == b"\n";
+        let is_whole = self.bytes(place.at + place.bytes, 1)?.first() == Some(&b'\n');
         Ok(is_whole.then_some((hash, place)))
     }
 
-    /// As many bytes from `at` on as there are.
-    fn bytes(&mut self, at: u64, most: usize) -> io::Result<&[u8]> {
-        let left = self.end.saturating_sub(at);
-        let most = usize::try_from(left).map_or(most, |left| left.min(most));
-        let from = at.checked_sub(self.at).and_then(|from| usize::try_from(from).ok());
-        let read = from.filter(|from| self.block.len().saturating_sub(*from) >= most);
-        if read.is_none() {
-            self.block = read_at(self.file, at, left.min(BLOCK))?;
+    /// Every text from `at` on that is good, with its seconds; returns the place behind the last. What else stands between
+    /// them is stepped over.
+    pub(super) fn each_good(
+        &mut self,
+        mut at: u64,
+        mut take: impl FnMut(Text, u64) -> io::Result<()>,
+    ) -> io::Result<u64> {
+        let mut done = at;
+        while at < self.end {
+            let found = self.at(at)?;
+            let text = found.map(|(hash, place)| read(self.file, hash, place)).transpose()?;
+            if let (Some((_, place)), Some(Loaded::Text(text))) = (found, text) {
+                take(text, place.seconds)?;
+                (at, done) = (place.end(), place.end());
+            } else {
+                at = self.next(at)?;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Where behind `at` the next record may begin. That a text may hold what looks like one does no harm.
+    fn next(&mut self, mut at: u64) -> io::Result<u64> {
+        let end = self.end;
+        at += 1;
+        loop {
+            let bytes = self.bytes(at, FIRST.len())?;
+            if let Some(found) = memmem::find(bytes, FIRST) {
+                return Ok(at + found as u64);
+            }
+            if bytes.len() < FIRST.len() {
+                return Ok(end);
+            }
+            // A part of it may stand at the end of the block.
+            at += (bytes.len() - (FIRST.len() - 1)) as u64;
+        }
+    }
+
+    /// What stands from `at` on: no less than so many bytes, unless there are no more.
+    fn bytes(&mut self, at: u64, least: usize) -> io::Result<&[u8]> {
+        let left = usize::try_from(self.end.saturating_sub(at)).unwrap_or(usize::MAX);
+        let read = at.checked_sub(self.at).and_then(|from| self.block.get(usize::try_from(from).ok()?..));
+        if read.is_none_or(|bytes| bytes.len() < least.min(left)) {
+            self.block = read_at(self.file, at, BLOCK.min(left as u64))?;
             self.at = at;
         }
-        let rest = self.block.get(read.unwrap_or(0)..).unwrap_or_default();
-        Ok(&rest[..rest.len().min(most)])
+        let rest = usize::try_from(at - self.at).ok().and_then(|from| self.block.get(from..)).unwrap_or_default();
+        Ok(&rest[..rest.len().min(left)])
     }
 }
 
@@ -114,4 +155,40 @@ pub(super) fn write(file: &File, text: &Text, seconds: u64) -> io::Result<u64> {
     };
     // A regular file takes less than all only when there is no room for more.
     if written == whole { Ok(whole as u64) } else { Err(Errno::NOSPC.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// The good texts behind this many bytes of something else, and where they end.
+    fn behind(other: &[u8], texts: &[Text]) -> (Vec<Text>, u64, u64) {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(other).unwrap();
+        for text in texts {
+            write(&file, text, 5).unwrap();
+        }
+        let (end, mut good) = (file.metadata().unwrap().len(), Vec::new());
+        let take = |text, seconds| {
+            assert_eq!(seconds, 5);
+            good.push(text);
+            Ok(())
+        };
+        let done = Records::new(&file, end).each_good(0, take).unwrap();
+        (good, done, end)
+    }
+
+    #[test]
+    fn records_are_found_wherever_a_block_ends() {
+        let texts = ["one".to_owned(), "sha256-\n".repeat(20_000), String::new()].map(Text::new);
+        let block = usize::try_from(BLOCK).unwrap();
+        for bytes in (0..10).chain(block - 300..block + 10) {
+            for other in ["\n", "s", "sha256-"] {
+                let other: Vec<u8> = other.bytes().cycle().take(bytes).collect();
+                let (good, done, end) = behind(&other, &texts);
+                assert_eq!((good.as_slice(), done), (texts.as_slice(), end), "behind {bytes}");
+            }
+        }
+    }
 }
