@@ -496,7 +496,7 @@ fn says_nothing(log: &File) -> bool {
 }
 
 /// Waits a while for the lock of a file, which ends when it is closed.
-fn locked(file: &File) -> bool {
+pub(crate) fn locked(file: &File) -> bool {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return true,

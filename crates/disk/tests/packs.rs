@@ -14,12 +14,12 @@ use std::{
 };
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{Loaded, Put, Root, SmallTexts, Store};
+use readproof_disk::{Loaded, Put, Root, SmallTexts, Store, StoreError};
 use rustix::{
     fs::{CWD, FileType, Mode},
     io::Errno,
 };
-use seccomp::{every, with_failing, with_idle};
+use seccomp::{every, reads_over, with_failing, with_idle};
 
 struct World {
     temp: tempfile::TempDir,
@@ -389,6 +389,56 @@ fn a_pack_is_synced_before_it_takes_the_place_of_a_good_one() {
 }
 
 #[test]
+fn what_can_only_not_be_read_just_now_stays() {
+    let world = World::new();
+    let store = world.store();
+    let (gone, kept) = (of_pack("small-7", "x"), of_pack("small-7", &"x".repeat(100_000)));
+    put_all(&store, &[gone.clone(), kept.clone()]);
+    let remove = || store.remove_objects(&[gone.hash()].into());
+    let (went, failed) = with_failing(vec![reads_over(80_000)], Errno::IO, remove);
+    assert!(went.is_empty(), "{went:?}");
+    assert!(matches!(&failed[..], [StoreError::Io { name, .. }] if name.ends_with("small-7")), "{failed:?}");
+    assert!(found(&store, &kept) && found(&store, &gone));
+    assert_eq!(removed(&store, &[&gone]).len(), 1);
+    assert!(found(&store, &kept) && !found(&store, &gone));
+}
+
+#[test]
+fn one_pack_that_cannot_be_used_keeps_only_its_own_texts() {
+    let world = World::new();
+    let store = world.store();
+    let texts = ["small-0", "small-5", "small-f"].map(|pack| of_pack(pack, ""));
+    put_all(&store, &texts);
+    fs::hard_link(world.at("small-5"), world.temp.path().join("backup")).unwrap();
+    let (gone, failed) = world.store().remove_objects(&texts.iter().map(Text::hash).collect());
+    assert_eq!(gone, [texts[0].hash(), texts[2].hash()].into());
+    assert!(matches!(&failed[..], [StoreError::Denied { name }] if name.ends_with("small-5")), "{failed:?}");
+    fs::remove_file(world.temp.path().join("backup")).unwrap();
+    assert_eq!(texts.map(|text| found(&world.store(), &text)), [false, true, false]);
+}
+
+#[test]
+fn a_full_disk_keeps_only_what_would_have_to_be_copied() {
+    let world = World::new();
+    let store = world.store();
+    let [lone, apart] = ["small-f", "small-2"].map(|pack| of_pack(pack, ""));
+    let [gone, kept, both] = ["gone", "kept", "both"].map(|content| of_pack("small-5", content));
+    put_all(&store, &[lone.clone(), gone.clone(), kept.clone(), both.clone()]);
+    for text in [&apart, &both] {
+        assert_eq!(store.objects().put_synced(text).unwrap(), Put::Stored);
+    }
+    let hashes = [&lone, &apart, &gone, &both].map(Text::hash).into();
+    let full = vec![every(seccomp::WRITEV)];
+    let (went, failed) = with_failing(full, Errno::NOSPC, || store.remove_objects(&hashes));
+    assert_eq!(went, [lone.hash(), apart.hash()].into());
+    assert!(matches!(&failed[..], [StoreError::Full { name }] if name.ends_with("small-5")), "{failed:?}");
+    assert!(!world.files().contains(&object_of(&both)), "single files go first: they need no room");
+    assert!(found(&store, &gone) && found(&store, &kept) && found(&store, &both));
+    assert_eq!(removed(&store, &[&gone, &both]), [gone.hash(), both.hash()].into());
+    assert!(found(&store, &kept));
+}
+
+#[test]
 fn a_bad_byte_costs_no_other_text_when_the_pack_is_made_anew() {
     let world = World::new();
     let first = of_pack("small-4", "first\n");
@@ -419,6 +469,23 @@ fn a_bad_byte_costs_no_other_text_when_the_pack_is_made_anew() {
             }
         }
     }
+}
+
+#[test]
+fn a_locked_pack_is_not_waited_for_without_end() {
+    let world = World::new();
+    let store = world.store();
+    let texts = ["small-0", "small-5", "small-f"].map(|pack| of_pack(pack, ""));
+    put_all(&store, &texts);
+    let held = fs::File::open(world.at("small-5")).unwrap();
+    held.lock().unwrap();
+    let hashes = texts.iter().map(Text::hash).collect();
+    let (gone, failed) = store.remove_objects(&hashes);
+    assert_eq!(gone, [texts[0].hash(), texts[2].hash()].into());
+    let said: Vec<String> = failed.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["`.readproof/objects/small-5` is kept locked by another process; try again"]);
+    drop(held);
+    assert_eq!(removed(&store, &[&texts[1]]), [texts[1].hash()].into());
 }
 
 /// How often this thread has read from a file.

@@ -19,7 +19,7 @@ use std::{
 
 use readproof_core::text::{ContentHash, Text};
 use rustix::{
-    fs::{FlockOperation, Mode, OFlags},
+    fs::{Mode, OFlags},
     io::Errno,
 };
 
@@ -30,6 +30,7 @@ use super::{
     upkeep::Stored,
 };
 use crate::{
+    log::locked,
     snapshot::{Extent, FileKind},
     temp::Temp,
 };
@@ -143,18 +144,21 @@ impl Packs {
         (0..16).filter(|digit| is_damaged(self, *digit)).map(name).collect()
     }
 
-    /// Makes every pack anew that holds one of `gone`, or that is damaged, with what else is good in it. Returns what went.
+    /// Makes every pack anew that holds one of `gone`, or that is damaged, with what else is good in it. Returns what went,
+    /// and the packs for which that failed.
     pub(super) fn remove(
         &mut self,
         folders: (BorrowedFd<'_>, BorrowedFd<'_>),
         temps: &AtomicU64,
         gone: &BTreeSet<ContentHash>,
-    ) -> io::Result<BTreeSet<ContentHash>> {
-        let mut removed = BTreeSet::new();
+    ) -> (BTreeSet<ContentHash>, Vec<(String, io::Error)>) {
+        let (mut removed, mut failed) = (BTreeSet::new(), Vec::new());
         for digit in 0..16 {
-            removed.extend(self.make_anew(folders, temps, digit, gone)?);
+            if let Err(error) = self.make_anew(folders, temps, digit, gone, &mut removed) {
+                failed.push((name(digit), error));
+            }
         }
-        Ok(removed)
+        (removed, failed)
     }
 
     /// What cannot be read just now is an error, and the pack stays as it is; what is not good goes.
@@ -164,19 +168,19 @@ impl Packs {
         temps: &AtomicU64,
         digit: usize,
         gone: &BTreeSet<ContentHash>,
-    ) -> io::Result<BTreeSet<ContentHash>> {
-        let Some(pack) = self.locked(folder, digit)? else { return Ok(BTreeSet::new()) };
-        let mut removed: BTreeSet<ContentHash> =
-            pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
-        if removed.is_empty() && !pack.damaged {
-            return Ok(removed);
+        removed: &mut BTreeSet<ContentHash>,
+    ) -> io::Result<()> {
+        let Some(pack) = self.locked(folder, digit)? else { return Ok(()) };
+        let mut going: BTreeSet<ContentHash> = pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
+        if going.is_empty() && !pack.damaged {
+            return Ok(());
         }
         let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
         let mut copied = BTreeSet::new();
         let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
         let done = records.each_good(0, |text, seconds| {
             if gone.contains(&text.hash()) {
-                removed.insert(text.hash());
+                going.insert(text.hash());
             } else if copied.insert(text.hash()) {
                 record::write(temp.file(), &text, seconds)?;
             }
@@ -185,25 +189,31 @@ impl Packs {
         // Or a power failure could leave the name of the good one with nothing in it.
         rustix::fs::fsync(temp.file())?;
         temp.replace(folder, &name(digit))?;
+        removed.append(&mut going);
         self.0[digit] = None;
         // Who appended to the old one after it was replaced finds that out and does it again; who did before did not.
         let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+        let mut failed = Ok(());
         records.each_good(done, |text, _| {
-            if !copied.contains(&text.hash()) {
-                // It was there, so there is room.
-                self.put_below(folder, &text, u64::MAX)?;
+            // It was there, so there is room.
+            if !copied.contains(&text.hash())
+                && let Err(error) = self.put_below(folder, &text, u64::MAX)
+            {
+                failed = Err(error);
             }
             Ok(())
         })?;
-        Ok(removed)
+        failed
     }
 
-    /// A pack that nobody else makes anew while this is held.
+    /// A pack that nobody else makes anew while this is held. Another is waited for a second.
     fn locked(&mut self, folder: BorrowedFd<'_>, digit: usize) -> io::Result<Option<Pack>> {
         for _ in 0..TRIES {
             self.0[digit] = None;
             let Some(mut pack) = Pack::open(folder, &name(digit), Missing::Leave)? else { return Ok(None) };
-            rustix::fs::flock(&pack.file, FlockOperation::LockExclusive)?;
+            if !locked(&pack.file) {
+                break;
+            }
             if pack.catch_up()? == Now::Current {
                 return Ok(Some(pack));
             }
