@@ -260,8 +260,13 @@ impl Pack {
     /// Takes in what was appended. When nothing was, this costs one `statx`.
     fn catch_up(&mut self) -> io::Result<Now> {
         let found = Extent::of(&self.file)?;
-        if found.nlink == 0 || found.len < self.seen {
+        if found.nlink == 0 {
             return Ok(Now::Replaced);
+        }
+        if found.len < self.seen {
+            // Emptied underneath.
+            self.seen = 0;
+            self.texts.clear();
         }
         self.scan(found.len)?;
         Ok(Now::Current)
