@@ -274,3 +274,22 @@ fn what_pi_does_otherwise_is_left_to_pi() {
     assert!(own("f:3-2", None).contains("reversed"));
     assert!(pi.path(".pi/readcache/objects").read_dir().unwrap().count() == 1, "only of f");
 }
+
+/// Reads a range as `f:2-4`, or otherwise, and puts the result into the session with these details.
+fn read_range(pi: &mut Pi, path: &str, with_details: bool) -> Answer {
+    let call = pi.call("read", &json!({ "path": path }));
+    let answer = pi.answer(&Read { path: path.to_owned(), ..Read::default() });
+    let details = if with_details { details(&answer) } else { json!(null) };
+    pi.result("read", &call, &(answer.answer.text.clone() + &answer.tail), &details);
+    answer.answer
+}
+
+#[test]
+fn a_range_in_the_path_without_metadata_is_still_of_that_file() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
+    assert!(read_range(&mut pi, "f:2-3", false).text.starts_with("TWO\n"));
+    fs::write(pi.path("f"), OLD).unwrap();
+    assert_eq!(pi.read("f").mode, Mode::Full, "what the model saw last of line 2 is another text");
+}
