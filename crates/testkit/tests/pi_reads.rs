@@ -354,6 +354,15 @@ fn records_of_the_older_tool_that_can_be_misread() {
     read(&mut pi, &json!({ "path": "f", "offset": 5 }), record);
     fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
     assert_eq!(pi.read("f").mode, Mode::Full);
+    // The empty line behind the last one of a text may be an empty line of another.
+    let (longer, shorter) = (format!("{OLD}\n"), OLD.replace("two", "TWO"));
+    fs::write(pi.path("f"), &longer).unwrap();
+    pi.read("f");
+    fs::write(pi.path("f"), &shorter).unwrap();
+    let said = "[readcache: unchanged in lines 12-13; changes exist outside this range]";
+    let record = older(&pi, said, &shorter, "unchanged_range", Some(&longer), (12, 13));
+    read(&mut pi, &json!({ "path": "f", "offset": 12, "limit": 5 }), record);
+    assert_eq!(pi.read("f").mode, Mode::Full);
     // Nothing says that this is file text.
     let forged = "[readcache: unchanged, 1 lines]";
     fs::write(pi.path("f"), forged).unwrap();

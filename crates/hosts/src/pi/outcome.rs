@@ -201,10 +201,11 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether the lines of its range are the same in both texts.
+    /// Whether the lines of its range are the same in both texts, and the end if it goes that far.
     fn is_alike(&self, base: &Text, served: &Text) -> bool {
-        let (lines, _) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, served.total());
-        lines.is_some_and(|lines| lines.last() <= base.total() && base.slice(lines) == served.slice(lines))
+        let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, served.total());
+        let ends = !to_end || base.total() == served.total();
+        ends && lines.is_some_and(|lines| lines.last() <= base.total() && base.slice(lines) == served.slice(lines))
     }
 
     /// The lines of a stored text that a plain block shows, whether it shows the end, and what that needs.
