@@ -11,6 +11,8 @@ mod world;
 
 pub use op::{Kind, script};
 
+use readproof_reader::pi::Asks;
+
 use self::{session::Session, world::World};
 use crate::{op::Op, report::Report, run::Outcome, world::Broken};
 
@@ -44,6 +46,8 @@ struct Run {
     current: usize,
     /// The file read or changed last.
     last: Option<&'static str>,
+    /// The call of the last message that was only a read.
+    asked: Option<(&'static str, Asks)>,
     calls: usize,
     /// How many of the last entries are held back at the next read.
     late: usize,
@@ -64,6 +68,7 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
         sessions: vec![first],
         current: 0,
         last: None,
+        asked: None,
         calls: 0,
         late: 0,
         recent: Vec::new(),

@@ -23,10 +23,12 @@ struct Args {
     seed: u64,
 }
 
+type Run<K> = fn(u64, &[Op<K>]) -> Result<Outcome<K>, Broken>;
+
 /// Where the runs come from and how one is done.
 struct Runs<K> {
     script: fn(u64, usize) -> Vec<Op<K>>,
-    run: fn(u64, &[Op<K>]) -> Result<Outcome<K>, Broken>,
+    run: Run<K>,
 }
 
 fn main() -> ExitCode {

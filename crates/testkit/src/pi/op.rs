@@ -22,6 +22,8 @@ pub enum Kind {
     Race,
     /// Several calls in one message.
     Batch,
+    /// A file is read whole, changes, is read in part and whole again.
+    Walk,
     /// A result that another extension shortened.
     Shortened,
     /// A result that another extension altered.
@@ -81,7 +83,7 @@ pub enum Kind {
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 35] = [
+const WEIGHTS: [(Kind, usize); 36] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 18),
     (Kind::ReadFresh, 2),
@@ -89,6 +91,7 @@ const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::OlderRead, 6),
     (Kind::Race, 2),
     (Kind::Batch, 6),
+    (Kind::Walk, 4),
     (Kind::Shortened, 2),
     (Kind::Altered, 2),
     (Kind::Bare, 2),
@@ -120,8 +123,8 @@ const WEIGHTS: [(Kind, usize); 35] = [
 ];
 
 /// After a host was seen to prune, everything is plain until the process ends.
-const EVENTS: [Kind; 34] = {
-    let mut events = [Kind::Read; 34];
+const EVENTS: [Kind; 35] = {
+    let mut events = [Kind::Read; 35];
     let mut at = 0;
     while at < events.len() {
         events[at] = WEIGHTS[at].0;

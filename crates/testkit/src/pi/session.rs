@@ -31,6 +31,13 @@ pub(super) enum What {
     Refreshed { paths: Vec<String>, lines: Option<(u64, u64)> },
 }
 
+impl What {
+    /// The result it is.
+    pub(super) fn result(&self) -> Option<&ResultOf> {
+        if let Self::Result(result) = self { Some(result) } else { None }
+    }
+}
+
 /// The result of a call.
 #[derive(Clone)]
 pub(super) struct ResultOf {
@@ -187,10 +194,7 @@ impl Session {
     }
 
     fn edit_at(&self, at: usize) -> Option<(usize, &Option<String>)> {
-        match &self.nodes[at].what {
-            What::Edit { target, shown } => Some((*target, shown)),
-            _ => None,
-        }
+        if let What::Edit { target, shown } = &self.nodes[at].what { Some((*target, shown)) } else { None }
     }
 
     /// What is seen of an entry; `shown` is what an edit makes of it.

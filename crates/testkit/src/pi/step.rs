@@ -38,10 +38,11 @@ impl Run {
             Kind::Shortened => self.read(answered(false, false, Then::Shortened), random),
             Kind::Altered => self.read(answered(false, false, Then::Altered), random),
             Kind::Bare => {
-                let then = [Then::NoDetails, Then::TwoBlocks, Then::Failed][random.below(3)];
-                self.read(answered(false, false, then), random)
+                let then = [Then::NoDetails, Then::NoDetails, Then::TwoBlocks, Then::Failed][random.below(4)];
+                self.bare(answered(false, false, then), random)
             }
             Kind::Batch => self.batch(random),
+            Kind::Walk => self.walk(random),
             Kind::Outside => self.outside(random),
             Kind::Revert => self.reverted(random),
             Kind::Write | Kind::Edit | Kind::FailedChange | Kind::LostChange | Kind::FalseChange => {
@@ -60,7 +61,7 @@ impl Run {
             Kind::DropResult | Kind::ReplaceResult | Kind::DropCalls => self.context_edit(op.kind, random),
             Kind::Refresh => self.refreshed(random),
             Kind::Restart => self.restarted(random),
-            Kind::FromFile => self.from_file(),
+            Kind::FromFile => self.reopened(),
             Kind::Late => {
                 self.late = 1 + random.below(3);
                 self.read(answered(false, false, Then::Kept), random)
@@ -90,15 +91,32 @@ impl Run {
     fn read(&mut self, how: How, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let want = self.some_read(name, how, random);
+        self.asked = Some((name, want.asks.clone()));
         self.turn(vec![want], false, random)
     }
 
     fn read_again(&mut self, random: &mut Random) -> Step {
         let Some(name) = self.last else { return self.idle() };
         let how = How::Answered { fresh: false, race: false, then: Then::Kept };
+        let again = self.asked.take().filter(|(of, _)| *of == name && random.below(3) == 0);
         let mut want = self.some_read(name, how, random);
-        if random.below(2) == 0 {
+        if let Some((_, again)) = again {
+            want.asks = again;
+        } else if random.below(2) == 0 {
             want.asks = Asks::Read { path: self.world.spelt(name, random), offset: None, limit: None };
+        }
+        self.asked = Some((name, want.asks.clone()));
+        self.turn(vec![want], false, random)
+    }
+
+    /// A read whose result loses its metadata; often by a path that ends in a range.
+    fn bare(&mut self, how: How, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let mut want = self.some_read(name, how.clone(), random);
+        for _ in 0..random.below(12) {
+            if !want.asks.path().contains(':') {
+                want = self.some_read(name, how.clone(), random);
+            }
         }
         self.turn(vec![want], false, random)
     }
@@ -162,6 +180,36 @@ impl Run {
         self.turn(wanted, random.below(3) > 0, random)
     }
 
+    /// A file is read whole, changes, is read in part once or twice the same way, and whole again: what was told of it in
+    /// between counts.
+    fn walk(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let how = |then| How::Answered { fresh: false, race: false, then };
+        let kept = || how(Then::Kept);
+        let whole = |run: &Self, random: &mut Random| {
+            let asks = Asks::Read { path: run.world.spelt(name, random), offset: None, limit: None };
+            Wanted { name, asks, how: kept() }
+        };
+        let first = whole(self, random);
+        self.turn(vec![first], false, random)?;
+        self.world.change(name, random)?;
+        self.say(format!("{name} changed outside: {}", tail(&self.world.truth(name).unwrap_or_default())));
+        let by = if random.below(3) == 0 { How::Older } else { kept() };
+        let part = self.some_read(name, by, random);
+        for _ in 0..1 + random.below(2) {
+            let bare = random.below(5) == 0 && !matches!(part.how, How::Older);
+            let how = if bare { how(Then::NoDetails) } else { part.how.clone() };
+            let again = Wanted { name, asks: part.asks.clone(), how };
+            self.turn(vec![again], false, random)?;
+        }
+        if random.below(2) == 0 {
+            self.world.revert(name, random)?;
+            self.say(format!("{name} went back: {}", tail(&self.world.truth(name).unwrap_or_default())));
+        }
+        let last = whole(self, random);
+        self.turn(vec![last], false, random)
+    }
+
     fn outside(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         self.world.change(name, random)?;
@@ -208,14 +256,15 @@ impl Run {
             (Asks::Write { path, content: content.clone() }, content)
         };
         self.world.note(&after);
-        let (after, result) = match kind {
-            Kind::FailedChange => (Some(after).filter(|_| random.below(3) == 0), Some(Success::Failed)),
-            Kind::LostChange => (Some(after).filter(|_| random.below(2) == 0), None),
-            Kind::FalseChange => {
-                let formatted = format!("{}// formatted\n", after.replace("  ", " "));
-                (Some(formatted).filter(|_| random.below(2) == 0), Some(Success::Said))
-            }
-            _ => (Some(after), Some(Success::Said)),
+        let (after, result) = if kind == Kind::FailedChange {
+            (Some(after).filter(|_| random.below(3) == 0), Some(Success::Failed))
+        } else if kind == Kind::LostChange {
+            (Some(after).filter(|_| random.below(2) == 0), None)
+        } else if kind == Kind::FalseChange {
+            let formatted = format!("{}// formatted\n", after.replace("  ", " "));
+            (Some(formatted).filter(|_| random.below(2) == 0), Some(Success::Said))
+        } else {
+            (Some(after), Some(Success::Said))
         };
         Some(Wanted { name, asks, how: How::Changed { after, result } })
     }
@@ -279,10 +328,7 @@ impl Run {
         let from = if random.below(2) == 0 { fit.len().saturating_sub(4) } else { 0 };
         let Some(target) = random.pick(&fit[from..]).copied() else { return self.idle() };
         let other = random.pick(&fit).copied();
-        let text = |at: usize| match &session.nodes[at].what {
-            What::Result(result) => result.text.clone(),
-            _ => None,
-        };
+        let text = |at: usize| session.nodes[at].what.result().and_then(|result| result.text.clone());
         let shown = match (kind, random.below(4)) {
             (Kind::DropResult, _) | (Kind::DropCalls, 0..3) => None,
             (Kind::ReplaceResult, 0) => text(target),
@@ -352,7 +398,7 @@ impl Run {
         Ok(())
     }
 
-    fn from_file(&mut self) -> Step {
+    fn reopened(&mut self) -> Step {
         let file = self.world.root.with_file_name(format!("session-{}.jsonl", self.current));
         self.world.restart()?;
         self.sessions[self.current].reopen(&self.world.engine, &file)?;

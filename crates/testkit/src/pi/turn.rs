@@ -167,9 +167,9 @@ impl Run {
         let Some(truth) = self.world.truth(want.name) else { return Ok(Some(self.own(want, call))) };
         let session = &self.sessions[self.current];
         // It takes as held what it was asked for last, and at times what another branch was.
-        let served = |at: &usize| match &session.nodes[*at].what {
-            What::Result(ResultOf { served: Some((name, text)), .. }) if *name == want.name => Some(Arc::clone(text)),
-            _ => None,
+        let served = |at: &usize| {
+            let (name, text) = session.nodes[*at].what.result()?.served.as_ref()?;
+            (*name == want.name).then(|| Arc::clone(text))
         };
         let window: Vec<usize> =
             if random.below(8) == 0 { (0..session.nodes.len()).collect() } else { session.window() };

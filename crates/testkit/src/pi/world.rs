@@ -150,6 +150,8 @@ impl World {
         }
         let new = match random.below(8) {
             0 => toggled(&old),
+            // The same number of lines by every count but pi's.
+            4 if !old.is_empty() && !old.ends_with('\n') => format!("{old} {}\n", line(self.shape, random)),
             1 => format!("{old}{}\n", line(self.shape, random)),
             2 if name == "forged.txt" => forged_end(&old, random),
             2 | 3 if LARGE.contains(&name) => near_the_border(&old, self.shape, random),
