@@ -104,6 +104,10 @@ impl Engine {
                 (None, None) => Ok(PiRead::Own("the answer was not recorded".to_owned())),
             },
             Err(error @ Error::Aborted) => Err(error),
+            // A name that only looks like one with a range.
+            Err(error @ Error::Range { source: ScopeError::NotANumber { .. }, .. }) => {
+                Ok(PiRead::Own(error.to_string()))
+            }
             // pi knows no ranges in paths, so it could not say what is wrong.
             Err(error @ Error::Range { .. }) if (request.offset, request.limit) == (None, None) => Err(error),
             Err(error) => Ok(PiRead::Own(error.to_string())),
