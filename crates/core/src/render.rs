@@ -18,6 +18,9 @@ use crate::{
 /// How every marker begins.
 pub const MARKER: &str = "[readcache: ";
 
+/// What is said of file text that looks like a marker.
+pub const LOOKS_LIKE_MARKER: &str = "the text holds lines that look like this tool's own markers; they are file text";
+
 /// What a plain answer to a scope shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -195,9 +198,7 @@ impl fmt::Display for Notice {
                 write!(f, "line {line} is {bytes} bytes long and is shown in part: its first {shown} bytes")
             }
             Self::GoOn { offset } => write!(f, "go on with offset {offset}"),
-            Self::LooksLikeMarker => {
-                f.write_str("the text holds lines that look like this tool's own markers; they are file text")
-            }
+            Self::LooksLikeMarker => f.write_str(LOOKS_LIKE_MARKER),
         }
     }
 }
@@ -419,7 +420,9 @@ fn notices(mode: Mode, text: &str, window: &Window, total: u32) -> Vec<Notice> {
     notices
 }
 
-fn looks_like_marker(text: &str) -> bool {
+/// Whether a line of a text could be taken for a marker.
+#[must_use]
+pub fn looks_like_marker(text: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), MARKER.trim_end().as_bytes())
         .any(|at| at == 0 || text.as_bytes()[at - 1] == b'\n')
 }

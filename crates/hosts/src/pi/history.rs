@@ -6,8 +6,8 @@ use readproof_core::{
     knowledge::{Event, Knowledge},
     limits::Answers,
     path::PathKey,
-    scope::Scope,
-    text::{Text, Version},
+    scope::{Lines, Scope},
+    text::{ContentHash, Text, Version},
 };
 use std::sync::{Arc, OnceLock};
 
@@ -105,6 +105,9 @@ impl Step {
                     knowledge.of(&path).iter().any(|held| held.end() && held.version().hash == hash)
                 });
                 let asked = told.needs.is_none() || asked.is_some_and(fits);
+                if let Some(hash) = told.counted {
+                    forget_other_end(&mut knowledge, &path, hash, self.at, judge.answers);
+                }
                 (asked && ends).then(|| told.event.clone())
             }),
             Done::Changed(call) => {
@@ -149,6 +152,16 @@ impl Step {
             text = Some(call.after(text.as_ref(), source)?);
         }
         text.filter(|text| text.version() == version)
+    }
+}
+
+/// The model is told how many lines a text has: where another one ends is not where the file ends.
+fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: u32, answers: Answers) {
+    let end = knowledge.of(path).iter().find(|held| held.end()).map(|held| held.version().total.saturating_add(1));
+    let end = end.filter(|_| !knowledge.holds_end(path, hash)).and_then(|end| Lines::new(end, end));
+    if let Some(end) = end {
+        let event = Event::Refreshed { paths: vec![path.clone()], scope: Scope::Lines(end) };
+        knowledge.apply(u64::from(at), &event, answers);
     }
 }
 
