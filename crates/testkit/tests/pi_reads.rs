@@ -275,6 +275,37 @@ fn what_pi_does_otherwise_is_left_to_pi() {
     assert!(pi.path(".pi/readcache/objects").read_dir().unwrap().count() == 1, "only of f");
 }
 
+#[test]
+fn own_changes_in_a_row_need_no_stored_text() {
+    let mut pi = Pi::new();
+    let mut text = "one\ntwo\nthree\n".to_owned();
+    let write = pi.call("write", &json!({ "path": "n", "content": text }));
+    pi.result("write", &write, "ok", &Value::Null);
+    for (old, new) in [("one", "1"), ("two", "2\n2"), ("three", "drei")] {
+        let edit = pi.call("edit", &json!({ "path": "n", "edits": [{ "oldText": old, "newText": new }] }));
+        pi.result("edit", &edit, "ok", &Value::Null);
+        text = text.replace(old, new);
+    }
+    fs::write(pi.path("n"), &text).unwrap();
+    assert_eq!(pi.read("n").text, "[readcache: unchanged, 5 lines]");
+    let edit = pi.call("edit", &json!({ "path": "n", "edits": [{ "oldText": "2", "newText": "x" }] }));
+    pi.result("edit", &edit, "ok", &Value::Null);
+    assert_eq!(pi.read("n").mode, Mode::Full, "which of the two was meant cannot be told");
+}
+
+#[test]
+fn a_result_that_says_nothing_of_itself_is_the_newest_text_all_the_same() {
+    for content in [json!({ "content": [{ "type": "text", "text": "other" }] }), json!({ "content": [] }), json!({})] {
+        let mut pi = Pi::new();
+        pi.read("f");
+        let call = pi.call("read", &json!({ "path": "f" }));
+        let mut message = json!({ "role": "toolResult", "toolCallId": call, "toolName": "read", "isError": false });
+        message.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        pi.entry("message", json!({ "message": message }));
+        assert_eq!(pi.read("f").mode, Mode::Full, "{content}");
+    }
+}
+
 /// Reads a range as `f:2-4`, or otherwise, and puts the result into the session with these details.
 fn read_range(pi: &mut Pi, path: &str, with_details: bool) -> Answer {
     let call = pi.call("read", &json!({ "path": path }));

@@ -107,7 +107,7 @@ test("entries are told without what cannot matter", () => {
   });
   expect(told(plain)).toEqual({
     type: "message",
-    message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true },
+    message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true, content: [] },
   });
   expect(told(session.result("c2", "text", readcache, "bash"))).toEqual({ type: "message" });
   expect(told(session.user("secret"))).toEqual({ type: "message" });

@@ -227,6 +227,16 @@ impl StoredTexts {
         load_from(self.folder.as_fd(), hash)
     }
 
+    /// Whether a file stands where this text would be stored, of its length; it is verified when it is loaded.
+    #[must_use]
+    pub fn holds(&self, text: &Text) -> bool {
+        let found = rustix::fs::statat(&self.folder, object_name(text.hash()), AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| {
+            let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+            FileKind::of(found.st_mode).is_none() && len == text.as_str().len() as u64
+        })
+    }
+
     /// Stores a text, as [`Objects::put`] does.
     ///
     /// # Errors

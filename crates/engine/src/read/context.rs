@@ -42,9 +42,13 @@ impl Context {
     /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.
     pub(crate) fn not_stored(&mut self, error: &StoreError) {
         self.store_text = false;
-        let what = "this text was not stored, so a later change is sent as plain text";
-        self.notices.push(format!("{what}: {error}"));
+        self.notices.push(not_stored(error));
     }
+}
+
+/// What is said when a text could not be stored.
+pub(crate) fn not_stored(error: &StoreError) -> String {
+    format!("this text was not stored, so a later change is sent as plain text: {error}")
 }
 
 /// What is held at the moment of the decision.

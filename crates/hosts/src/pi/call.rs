@@ -4,10 +4,10 @@
 use readproof_core::{
     edit::replace_once,
     path::{PathKey, split_range},
-    text::{Text, Version},
+    text::Text,
 };
 use serde::Deserialize;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::{
     Source,
@@ -59,23 +59,10 @@ pub(super) struct Call {
 pub(super) enum What {
     /// Lines of a file.
     Read(Asked),
-    /// A whole file written.
-    Write(Written),
-    /// A file edited; with which texts its arguments say.
+    /// A whole file written; with which text its arguments say.
+    Write(Piece),
+    /// A file edited; the same.
     Edit(Piece),
-}
-
-/// A text that was written: its arguments until someone wants to know which text that is.
-pub(super) struct Written {
-    arguments: Piece,
-    version: OnceLock<Option<Version>>,
-}
-
-impl Written {
-    /// Which text, if it is one.
-    pub(super) fn version(&self, source: &dyn Source) -> Option<Version> {
-        *self.version.get_or_init(|| written(&self.arguments.get(source)?))
-    }
 }
 
 impl Call {
@@ -94,14 +81,11 @@ impl Call {
     }
 
     /// The text after it, if it is a change and this whole text is held before; a write needs none.
-    pub(super) fn after(&self, held: Option<Version>, source: &dyn Source) -> Option<Version> {
+    pub(super) fn after(&self, before: Option<&Text>, source: &dyn Source) -> Option<Text> {
         match &self.what {
             What::Read(_) => None,
-            What::Write(written) => written.version(source),
-            What::Edit(arguments) => {
-                let before = source.text(held?.hash)?;
-                Some(edited(&before, &edits_of(&arguments.get(source)?))?.version())
-            }
+            What::Write(arguments) => written(&arguments.get(source)?),
+            What::Edit(arguments) => edited(before?, &edits_of(&arguments.get(source)?)),
         }
     }
 }
@@ -150,7 +134,7 @@ fn call(id: Box<[u8]>, tool: Tool, arguments: &[u8], names: &mut Names, piece: &
     let key = path.as_deref().and_then(|path| names.key(path));
     let what = match tool {
         Tool::Read => What::Read(asked(path.as_deref(), offset, limit, names)),
-        Tool::Write => What::Write(Written { arguments: piece(arguments), version: OnceLock::new() }),
+        Tool::Write => What::Write(piece(arguments)),
         Tool::Edit => What::Edit(piece(arguments)),
     };
     Call { id, key, what }
@@ -181,10 +165,10 @@ fn asked(path: Option<&str>, offset: Option<&[u8]>, limit: Option<&[u8]>, names:
 }
 
 /// The text that a write leads to, if it is one.
-fn written(arguments: &[u8]) -> Option<Version> {
+fn written(arguments: &[u8]) -> Option<Text> {
     let [content] = fields(arguments, &["content"])?;
     let content = text(content?)?;
-    (!content.contains('\0')).then(|| Text::new(content.into_owned()).version())
+    (!content.contains('\0')).then(|| Text::new(content.into_owned()))
 }
 
 /// Both forms: a list, and the one pair of older versions.
@@ -258,7 +242,7 @@ mod tests {
         assert_eq!(found[0].key, Some(PathKey::new("/w/a")));
         let What::Read(asked) = &found[0].what else { panic!("no read") };
         assert_eq!((asked.first, asked.limit), (Some(3), Some(2)));
-        assert_eq!(found[1].after(None, &NoSource), Some(Text::new("x\ny\n".into()).version()));
+        assert_eq!(found[1].after(None, &NoSource), Some(Text::new("x\ny\n".into())));
         for call in &found[2..4] {
             let What::Edit(arguments) = &call.what else { panic!("no edit") };
             assert_eq!(edits_of(&arguments.get(&NoSource).unwrap()), [("a".to_owned(), "b".to_owned())]);
@@ -283,7 +267,7 @@ mod tests {
     #[test]
     fn what_a_write_leads_to() {
         let check = |arguments: &str, text: Option<&str>| {
-            let expected = text.map(|text| Text::new(text.to_owned()).version());
+            let expected = text.map(|text| Text::new(text.to_owned()));
             assert_eq!(written(arguments.as_bytes()), expected, "{arguments}");
         };
         check(r#"{"path":"a","content":"b\n"}"#, Some("b\n"));

@@ -23,6 +23,7 @@ struct Args {
     seed: u64,
 }
 
+/// Plays steps from a seed.
 type Run<K> = fn(u64, &[Op<K>]) -> Result<Outcome<K>, Broken>;
 
 /// Where the runs come from and how one is done.
