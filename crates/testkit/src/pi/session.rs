@@ -73,6 +73,8 @@ pub(super) struct Session {
     pub(super) talk: PiTalk,
     header: String,
     way: Way,
+    /// Whether texts are stored only after an answer is given.
+    later: bool,
     /// How many entries were sent.
     sent: usize,
     /// Ids are never used twice, in forks neither.
@@ -98,6 +100,7 @@ impl Session {
             talk: PiTalk::new(engine),
             header: header.to_string(),
             way: Way::Sent,
+            later: number % 2 == 1,
             sent: 0,
             next: 0x9a00_0000,
             distrusted: false,
@@ -107,8 +110,16 @@ impl Session {
             place,
             judge: None,
         };
-        session.talk.push(session.header.as_bytes());
+        session.begin();
         session
+    }
+
+    /// What a process says first.
+    fn begin(&mut self) {
+        if self.later {
+            self.talk.store_later();
+        }
+        self.talk.push(self.header.as_bytes());
     }
 
     /// A session of its own with the entries up to the leaf, all to be sent.
@@ -256,7 +267,8 @@ impl Session {
     /// The process ends, and another gets every entry again.
     pub(super) fn resend(&mut self, engine: &Engine) -> Result<(), Broken> {
         self.talk = PiTalk::new(engine);
-        self.talk.push(self.header.as_bytes());
+        self.later = !self.later;
+        self.begin();
         (self.way, self.sent, self.distrusted, self.disordered) = (Way::Sent, 0, false, false);
         self.send(0)
     }

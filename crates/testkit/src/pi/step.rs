@@ -38,7 +38,8 @@ impl Run {
             Kind::Shortened => self.read(answered(false, false, Then::Shortened), random),
             Kind::Altered => self.read(answered(false, false, Then::Altered), random),
             Kind::Bare => {
-                let then = [Then::NoDetails, Then::NoDetails, Then::TwoBlocks, Then::Failed][random.below(4)];
+                let odd = [Then::NoDetails, Then::NoDetails, Then::NoContent, Then::TwoBlocks, Then::Failed];
+                let then = odd[random.below(odd.len())];
                 self.bare(answered(false, false, then), random)
             }
             Kind::Batch => self.batch(random),

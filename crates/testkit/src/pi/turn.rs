@@ -48,6 +48,7 @@ pub(super) enum Then {
     Shortened,
     Altered,
     NoDetails,
+    NoContent,
     TwoBlocks,
     Failed,
 }
@@ -219,6 +220,10 @@ impl Run {
         let session = &mut self.sessions[self.current];
         let leaf = session.leaf_id();
         let result = self.world.engine.read_in_pi(&mut session.talk, leaf.as_deref(), &read, &hook);
+        // What is to be stored later may be lost with the process.
+        if random.below(4) > 0 {
+            self.world.engine.store_in_pi(&mut session.talk);
+        }
         if let Some(after) = &after {
             self.world.note(after);
         }
@@ -357,6 +362,11 @@ fn altered(call: &Call, answer: &PiAnswer, then: Then, random: &mut Random) -> G
             let mut given = given(call, "read", &text, false, details);
             given.content = format!("{},{}", given.content.trim_end_matches(']'), &block("beside")[1..]);
             given.of.text = None;
+            given
+        }
+        Then::NoContent => {
+            let mut given = given(call, "read", &text, false, details);
+            (given.content, given.of.text) = ("null".to_owned(), None);
             given
         }
         Then::Failed => given(call, "read", &text, true, details),
