@@ -111,7 +111,7 @@ impl Asked {
     }
 }
 
-/// The calls in the content of an assistant message, in order. Calls of programs inside a call (`id` with a `/`) are none.
+/// The calls in the content of an assistant message, in order. Calls that a program makes inside a call stand in no message.
 /// `piece` tells how a value of the content can be had later.
 pub(super) fn calls(content: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> Piece) -> Vec<Arc<Call>> {
     let parts = fields_of_each(content, &["type", "id", "name", "arguments"]);
@@ -119,9 +119,7 @@ pub(super) fn calls(content: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> 
     for [kind, id, name, arguments] in parts.unwrap_or_default() {
         let tool = name.and_then(bytes).and_then(|name| Tool::parse(&name));
         let is_call = kind.and_then(bytes).as_deref() == Some(b"toolCall");
-        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(bytes), tool)
-            && !id.contains(&b'/')
-        {
+        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(bytes), tool) {
             calls.push(Arc::new(call(id.into(), tool, arguments.unwrap_or_default(), names, piece)));
         }
     }
@@ -238,16 +236,16 @@ mod tests {
             {"type":"toolCall","id":"7","name":"read","arguments":{}}]"#;
         let found = calls(content.as_bytes(), &mut names(), &|raw| Piece::Kept(raw.into()));
         let ids: Vec<&[u8]> = found.iter().map(|call| &*call.id).collect();
-        assert_eq!(ids, [b"1", b"4", b"5", b"6", b"7"]);
+        assert_eq!(ids, [&b"1"[..], b"3/1", b"4", b"5", b"6", b"7"]);
         assert_eq!(found[0].key, Some(PathKey::new("/w/a")));
         let What::Read(asked) = &found[0].what else { panic!("no read") };
         assert_eq!((asked.first, asked.limit), (Some(3), Some(2)));
-        assert_eq!(found[1].after(None, &NoSource), Some(Text::new("x\ny\n".into())));
-        for call in &found[2..4] {
+        assert_eq!(found[2].after(None, &NoSource), Some(Text::new("x\ny\n".into())));
+        for call in &found[3..5] {
             let What::Edit(arguments) = &call.what else { panic!("no edit") };
             assert_eq!(edits_of(&arguments.get(&NoSource).unwrap()), [("a".to_owned(), "b".to_owned())]);
         }
-        assert_eq!(found[4].key, None);
+        assert_eq!(found[5].key, None);
     }
 
     #[test]

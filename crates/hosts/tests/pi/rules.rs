@@ -216,11 +216,13 @@ fn a_result_counts_only_with_its_call() {
 }
 
 #[test]
-fn a_program_inside_a_call_shows_nothing() {
+fn an_id_may_hold_any_letter() {
     let mut s = Session::new();
     let abc = s.store(ABC);
-    s.calls(&[("1/1", "read", json!({"path": "a.txt"}))]);
-    s.result("1/1", "read", ABC, Some(meta("a.txt", &abc, "full", None)));
+    s.calls(&[("1|fc_a/b+=", "read", json!({"path": "a.txt"}))]);
+    s.result("1|fc_a/b+=", "read", ABC, Some(meta("a.txt", &abc, "full", None)));
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
+    s.calls(&[("2|fc_a/b", "write", json!({"path": "a.txt", "content": "x\n"}))]);
     assert_eq!(s.held("/w/a.txt"), "");
 }
 
