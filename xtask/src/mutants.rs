@@ -83,7 +83,7 @@ pub(crate) fn check_patches(root: &Path) -> Result<(), Failure> {
 }
 
 fn parse(arguments: &[String]) -> Result<Options, Failure> {
-    let mut options = Options { names: Vec::new(), steps: 20_000, seed: 1, list: false };
+    let mut options = Options { names: Vec::new(), steps: 100_000, seed: 1, list: false };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn options_are_read_in_any_order() {
-        let plain = Options { names: vec![], steps: 20_000, seed: 1, list: false };
+        let plain = Options { names: vec![], steps: 100_000, seed: 1, list: false };
         assert_eq!(parse(&words("")).unwrap(), plain);
         let all = Options { names: words("one two"), steps: 5, seed: 9, list: true };
         assert_eq!(parse(&words("one --steps 5 two.patch --list --seed 9")).unwrap(), all);
