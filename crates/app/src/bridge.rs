@@ -53,6 +53,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     };
     for line in lines {
         let answer = match serde_json::from_slice::<Request<'_>>(&line?) {
+            // Noted when it came.
             Ok(Request { op: Op::Cancel, .. }) => continue,
             Ok(request) => {
                 let id = request.id;

@@ -146,8 +146,8 @@ impl Window {
     }
 
     /// How many lines the file has, as the surface counts.
-    fn total(&self, now: &Text) -> u64 {
-        self.page.as_ref().map_or(u64::from(now.total()), |page| page.total)
+    fn total(&self, version: Version) -> u64 {
+        self.page.as_ref().map_or(u64::from(version.total), |page| page.total)
     }
 
     /// The first and the last line of a run of lines, as the surface counts.
@@ -295,8 +295,7 @@ impl Shown<'_> {
     /// The same as the surface counts, with its first and last line and the lines of the file.
     #[must_use]
     pub fn said(&self) -> Said {
-        let (scope, total) = (self.scope(), self.window.page.as_ref().map(|page| page.total));
-        let total = total.unwrap_or(u64::from(self.version.total));
+        let (scope, total) = (self.scope(), self.window.total(self.version));
         let capped = |line: u64| u32::try_from(line).unwrap_or(u32::MAX);
         match scope {
             Scope::Full => Said { scope, first: 1, last: total, total },
@@ -352,7 +351,7 @@ pub struct Said {
 /// The line before a diff.
 #[must_use]
 pub fn diff_prefix(diff: &Unified, now: &Text, window: &Window) -> String {
-    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now))
+    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now.version()))
 }
 
 /// The exact answer for a decision.
@@ -361,13 +360,13 @@ pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     let window = &ask.window;
     let text: Cow<'t, str> = match (decision.mode, &decision.diff, window.lines) {
         (Mode::Diff, Some(diff), _) => (diff_prefix(diff, now, window) + &diff.body).into(),
-        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", window.total(now)).into(),
+        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", window.total(now.version())).into(),
         (Mode::UnchangedRange, _, Some(lines)) => {
             let (first, last) = window.said(lines);
             let marker = if decision.reason == Reason::SameLines {
                 format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
             } else {
-                format!("{MARKER}unchanged in lines {first}-{last} of {}]", window.total(now))
+                format!("{MARKER}unchanged in lines {first}-{last} of {}]", window.total(now.version()))
             };
             marker.into()
         }

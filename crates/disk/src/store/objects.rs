@@ -230,11 +230,13 @@ impl StoredTexts {
     /// Whether a file stands where this text would be stored, of its length; it is verified when it is loaded.
     #[must_use]
     pub fn holds(&self, text: &Text) -> bool {
-        let found = rustix::fs::statat(&self.folder, object_name(text.hash()), AtFlags::SYMLINK_NOFOLLOW);
-        found.is_ok_and(|found| {
-            let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
-            FileKind::of(found.st_mode).is_none() && len == text.as_str().len() as u64
-        })
+        matches!(self.objects().look(&object_name(text.hash()), text), Ok(There::Fitting))
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        let (folder, temps) = (self.folder.as_fd(), &self.temps);
+        let small_texts = SmallTexts::Apart;
+        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs }
     }
 
     /// Stores a text, as [`Objects::put`] does.
@@ -242,9 +244,7 @@ impl StoredTexts {
     /// # Errors
     /// [`StoreError`] when it cannot be written; nothing is left behind.
     pub fn put(&self, text: &Text) -> Result<Put, StoreError> {
-        let (folder, temps) = (self.folder.as_fd(), &self.temps);
-        let small_texts = SmallTexts::Apart;
-        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs }.put(text)
+        self.objects().put(text)
     }
 }
 
