@@ -9,7 +9,7 @@ mod record;
 pub(super) use record::SMALL;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, HashMap},
     fs::File,
     io,
     os::fd::BorrowedFd,
@@ -54,7 +54,7 @@ struct Pack {
     seen: u64,
     /// Whether something follows there that is no record.
     damaged: bool,
-    texts: BTreeMap<ContentHash, Known>,
+    texts: HashMap<ContentHash, Known>,
 }
 
 /// A text of which a header tells.
@@ -254,7 +254,7 @@ impl Pack {
         if FileKind::of(found.st_mode).is_some() || !is_ours {
             return Err(Errno::ACCESS.into());
         }
-        Ok(Some(Self { file, can_append, seen: 0, damaged: false, texts: BTreeMap::new() }))
+        Ok(Some(Self { file, can_append, seen: 0, damaged: false, texts: HashMap::new() }))
     }
 
     /// Takes in what was appended. When nothing was, this costs one `statx`.
