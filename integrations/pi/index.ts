@@ -1,7 +1,7 @@
 // Readproof as pi's `read`. This file only wires: the tool, the commands, and the events that show what the model is sent.
 
 import { fileURLToPath } from "node:url";
-import { createReadToolDefinition, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { createReadToolDefinition, type ExtensionAPI, SettingsManager } from "@earendil-works/pi-coding-agent";
 import { locate } from "./src/binary.ts";
 import { registerCommands } from "./src/commands.ts";
 import { Notices } from "./src/notice.ts";
@@ -31,7 +31,7 @@ export default function readproof(pi: ExtensionAPI): void {
   );
   const parts: Parts = { program, sight, notices };
 
-  pi.registerTool(readTool(createReadToolDefinition(process.cwd()), parts));
+  pi.registerTool(readTool(createReadToolDefinition(process.cwd(), asSet()), parts));
   pi.registerTool(refreshTool(pi, parts));
   registerCommands(pi, parts);
 
@@ -49,6 +49,16 @@ export default function readproof(pi: ExtensionAPI): void {
     program.open();
   });
   pi.on("session_shutdown", () => program.close());
+}
+
+/** What pi gives its own read: pictures are made smaller unless the person wants them as they are. */
+function asSet(): { autoResizeImages?: boolean } {
+  try {
+    return { autoResizeImages: SettingsManager.create(process.cwd()).getImageAutoResize() };
+  } catch {
+    // Settings that cannot be read; pi complains about them itself.
+    return {};
+  }
 }
 
 function asText(flag: boolean | string | undefined): string | undefined {

@@ -31,7 +31,8 @@ const ADAPTER: [&str; 6] = ["package.json", "tsconfig.json", "vitest.config.ts",
 /// Runs the adapter's own checks and the tests in the real pi; with `--only`, those whose name fits.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let names = parse(arguments)?;
-    require_tmux()?;
+    require("tmux", "-V", "pi's own screen is tried in it")?;
+    require("npm", "--version", "pi is fetched with it")?;
     let shop = Shop::open(root)?;
     let program = shop.build(&["build", "--quiet", "--locked", "-p", "readproof"], "debug")?;
     let node = shop.fetch_all()?;
@@ -223,21 +224,25 @@ fn npm(folder: &Path, arguments: &[&str], packages: &[&str]) -> Result<(), Failu
     )))
 }
 
-/// pi's own screen is tried in a real terminal.
-fn require_tmux() -> Result<(), Failure> {
-    let there = || quiet(Command::new("tmux").arg("-V"));
+/// A program that Debian has; who may install it gets it installed.
+fn require(program: &str, flag: &str, why: &str) -> Result<(), Failure> {
+    let there = || quiet(Command::new(program).arg(flag));
     if there() {
         return Ok(());
     }
     let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
     if root {
-        println!("pi: installing tmux");
-        quiet(Command::new("apt-get").args(["install", "-y", "tmux"]).env("DEBIAN_FRONTEND", "noninteractive"));
+        println!("pi: installing {program}");
+        let apt = |words: &[&str]| quiet(Command::new("apt-get").args(words).env("DEBIAN_FRONTEND", "noninteractive"));
+        let install = ["install", "-y", "--no-install-recommends", program];
+        if !apt(&install) && apt(&["update"]) {
+            apt(&install);
+        }
     }
     if there() {
         return Ok(());
     }
-    Err(Failure::failed("tmux is missing: install it (`apt-get install tmux`), pi's own screen is tried in it"))
+    Err(Failure::failed(format!("{program} is missing: install it (`apt-get install {program}`), {why}")))
 }
 
 fn quiet(command: &mut Command) -> bool {

@@ -38,7 +38,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let (lines, aborted) = listen();
     let server = Config::load(workspace, set).and_then(|config| {
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
-        Ok(Server { talk: PiTalk::new(&engine), engine })
+        Ok(Server { talk: talk(&engine), engine })
     });
     let mut server = match server {
         Ok(server) => server,
@@ -53,6 +53,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     };
     for line in lines {
         let answer = match serde_json::from_slice::<Request<'_>>(&line?) {
+            // Noted when it came.
             Ok(Request { op: Op::Cancel, .. }) => continue,
             Ok(request) => {
                 let id = request.id;
@@ -64,6 +65,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
             Err(error) => failed(None, "BAD_REQUEST", format!("this is no request: {error}")),
         };
         output::message(&answer)?;
+        server.engine.store_in_pi(&mut server.talk);
     }
     Ok(())
 }
@@ -102,6 +104,13 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
     (lines, aborted)
 }
 
+/// A session; its texts are stored behind the answers.
+fn talk(engine: &Engine) -> PiTalk {
+    let mut talk = PiTalk::new(engine);
+    talk.store_later();
+    talk
+}
+
 /// A workspace and the session that is open in it.
 struct Server {
     engine: Engine,
@@ -134,7 +143,7 @@ impl Server {
     /// Takes in the session, as far as it is new.
     fn take_in(&mut self, request: &Request<'_>) {
         if let Some(header) = request.header {
-            self.talk = PiTalk::new(&self.engine);
+            self.talk = talk(&self.engine);
             self.talk.push(header.get().as_bytes());
         }
         for entry in &request.entries {

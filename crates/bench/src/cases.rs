@@ -1,4 +1,5 @@
-//! What is measured: reads in one process, as an agent's host would make them, each confirmed as delivered.
+//! What is measured: reads in one process, as an agent's host would make them: until the answer is recorded and
+//! can be given. That it was delivered is confirmed by a call of its own, which has its own case.
 
 use std::{
     fs::{self, File},
@@ -10,7 +11,7 @@ use std::{
 
 use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Engine, Read, Settings, SmallTexts};
+use readproof_engine::{Engine, Read, Receipt, Settings, SmallTexts};
 use tempfile::TempDir;
 
 use crate::{
@@ -69,6 +70,13 @@ pub(crate) const CASES: &[Case] = &[
         run: |rounds| reads(rounds, LARGE, Change::OneLine),
     },
     Case {
+        name: "delivered",
+        about: "the answer of an unchanged file of 10 KB is confirmed as delivered",
+        bar: 1.0,
+        rounds: 4000,
+        run: |rounds| measure(rounds, &mut Confirmations(Reads::new(SMALL, Change::None)?)),
+    },
+    Case {
         name: "version",
         about: "`readproof --version` against `git --version`",
         bar: 3.0,
@@ -103,6 +111,8 @@ struct Reads {
     bytes: usize,
     change: Change,
     expected: Mode,
+    /// Of the latest answer.
+    receipt: Option<Receipt>,
 }
 
 /// After so many rounds with large texts the store is emptied.
@@ -125,9 +135,10 @@ impl Reads {
             Change::NewFile => Mode::Full,
             Change::OneLine => Mode::Diff,
         };
-        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full };
+        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full, receipt: None };
         fs::write(&reads.file, text(bytes, None))?;
         reads.case()?;
+        reads.settle()?;
         reads.expected = expected;
         Ok(reads)
     }
@@ -145,19 +156,18 @@ impl Reads {
             // The base of the next diff.
             fs::write(&self.file, text(self.bytes, None))?;
             self.case_is(None)?;
+            self.settle()?;
         }
         Ok(())
     }
 
-    /// One read, confirmed; what it is answered with may be told beforehand.
+    /// One read; what it is answered with may be told beforehand.
     fn case_is(&mut self, expected: Option<Mode>) -> Result<(), Broken> {
         let answer = self.engine.read(&self.request, &|| false)?;
         if expected.is_some_and(|expected| answer.mode != expected) {
             return Err(format!("{:?} was answered, not {expected:?}: {:?}", answer.mode, answer.reason).into());
         }
-        let receipt = answer.receipt.as_ref().ok_or("nothing was recorded")?;
-        self.engine.delivered(receipt)?;
-        black_box(answer);
+        self.receipt = black_box(answer).receipt;
         Ok(())
     }
 
@@ -195,6 +205,30 @@ impl Subject for Reads {
 
     fn case(&mut self) -> Result<(), Broken> {
         self.case_is(Some(self.expected))
+    }
+
+    fn settle(&mut self) -> Result<(), Broken> {
+        let receipt = self.receipt.take().ok_or("nothing was recorded")?;
+        self.engine.delivered(&receipt)?;
+        Ok(())
+    }
+}
+
+/// The other way round: reads that are not timed, and what follows them.
+struct Confirmations(Reads);
+
+impl Subject for Confirmations {
+    fn prepare(&mut self, round: u32) -> Result<(), Broken> {
+        self.0.prepare(round)?;
+        self.0.case()
+    }
+
+    fn floor(&mut self) -> Result<(), Broken> {
+        self.0.floor()
+    }
+
+    fn case(&mut self) -> Result<(), Broken> {
+        self.0.settle()
     }
 }
 

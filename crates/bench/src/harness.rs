@@ -53,6 +53,11 @@ pub(crate) trait Subject {
 
     /// Timed.
     fn case(&mut self) -> Result<(), Broken>;
+
+    /// What belongs to the case and is measured elsewhere; not timed.
+    fn settle(&mut self) -> Result<(), Broken> {
+        Ok(())
+    }
 }
 
 /// Runs both sides in every round, each going first every other time.
@@ -67,6 +72,7 @@ pub(crate) fn measure(rounds: u32, subject: &mut impl Subject) -> Result<Samples
             let case = timed(|| subject.case())?;
             (timed(|| subject.floor())?, case)
         };
+        subject.settle()?;
         if round >= WARM_UP {
             samples.push(nanoseconds(floor), nanoseconds(case));
         }

@@ -18,6 +18,9 @@ use crate::{
 /// How every marker begins.
 pub const MARKER: &str = "[readcache: ";
 
+/// What is said of file text that looks like a marker.
+pub const LOOKS_LIKE_MARKER: &str = "the text holds lines that look like this tool's own markers; they are file text";
+
 /// What a plain answer to a scope shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -143,8 +146,8 @@ impl Window {
     }
 
     /// How many lines the file has, as the surface counts.
-    fn total(&self, now: &Text) -> u64 {
-        self.page.as_ref().map_or(u64::from(now.total()), |page| page.total)
+    fn total(&self, version: Version) -> u64 {
+        self.page.as_ref().map_or(u64::from(version.total), |page| page.total)
     }
 
     /// The first and the last line of a run of lines, as the surface counts.
@@ -195,9 +198,7 @@ impl fmt::Display for Notice {
                 write!(f, "line {line} is {bytes} bytes long and is shown in part: its first {shown} bytes")
             }
             Self::GoOn { offset } => write!(f, "go on with offset {offset}"),
-            Self::LooksLikeMarker => {
-                f.write_str("the text holds lines that look like this tool's own markers; they are file text")
-            }
+            Self::LooksLikeMarker => f.write_str(LOOKS_LIKE_MARKER),
         }
     }
 }
@@ -294,8 +295,7 @@ impl Shown<'_> {
     /// The same as the surface counts, with its first and last line and the lines of the file.
     #[must_use]
     pub fn said(&self) -> Said {
-        let (scope, total) = (self.scope(), self.window.page.as_ref().map(|page| page.total));
-        let total = total.unwrap_or(u64::from(self.version.total));
+        let (scope, total) = (self.scope(), self.window.total(self.version));
         let capped = |line: u64| u32::try_from(line).unwrap_or(u32::MAX);
         match scope {
             Scope::Full => Said { scope, first: 1, last: total, total },
@@ -351,7 +351,7 @@ pub struct Said {
 /// The line before a diff.
 #[must_use]
 pub fn diff_prefix(diff: &Unified, now: &Text, window: &Window) -> String {
-    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now))
+    format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now.version()))
 }
 
 /// The exact answer for a decision.
@@ -360,13 +360,13 @@ pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     let window = &ask.window;
     let text: Cow<'t, str> = match (decision.mode, &decision.diff, window.lines) {
         (Mode::Diff, Some(diff), _) => (diff_prefix(diff, now, window) + &diff.body).into(),
-        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", window.total(now)).into(),
+        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", window.total(now.version())).into(),
         (Mode::UnchangedRange, _, Some(lines)) => {
             let (first, last) = window.said(lines);
             let marker = if decision.reason == Reason::SameLines {
                 format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
             } else {
-                format!("{MARKER}unchanged in lines {first}-{last} of {}]", window.total(now))
+                format!("{MARKER}unchanged in lines {first}-{last} of {}]", window.total(now.version()))
             };
             marker.into()
         }
@@ -419,7 +419,9 @@ fn notices(mode: Mode, text: &str, window: &Window, total: u32) -> Vec<Notice> {
     notices
 }
 
-fn looks_like_marker(text: &str) -> bool {
+/// Whether a line of a text could be taken for a marker.
+#[must_use]
+pub fn looks_like_marker(text: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), MARKER.trim_end().as_bytes())
         .any(|at| at == 0 || text.as_bytes()[at - 1] == b'\n')
 }

@@ -119,6 +119,8 @@ pub struct Payload {
 pub struct LogId {
     dev: u64,
     ino: u64,
+    /// The hash in its first good line: a file made after another was removed may have its number, but not its header.
+    first: Option<ContentHash>,
 }
 
 /// An open log and how far it has been read.
@@ -217,7 +219,7 @@ impl SessionLog {
         check_private(session, &found)?;
         Ok(Self {
             session: session.clone(),
-            id: LogId { dev: found.dev(), ino: found.ino() },
+            id: LogId { dev: found.dev(), ino: found.ino(), first: None },
             draft,
             read_only: rustix::fs::fcntl_getfl(&file).is_ok_and(|flags| !flags.contains(OFlags::RDWR)),
             file,
@@ -266,7 +268,7 @@ impl SessionLog {
         Extent::of(&self.file).is_ok_and(|found| !is_in_use(found.nlink, found.mode))
     }
 
-    /// Which file this is.
+    /// Which log this is, by its file and its first line: it has no name of its own until that was read or written.
     #[must_use]
     pub fn id(&self) -> LogId {
         self.id
@@ -431,7 +433,7 @@ impl SessionLog {
     fn take(&mut self, body: &[u8]) -> Result<Option<Payload>, LogError> {
         let number = self.lines + 1;
         if let Some((hash, text)) = self.verified(body) {
-            self.last = hash;
+            self.chain(hash);
             self.lines = number;
             return Ok(Some(Payload { line: number, text: text.to_owned() }));
         }
@@ -443,10 +445,16 @@ impl SessionLog {
         Err(self.damage(number))
     }
 
-    fn verified<'b>(&self, body: &'b [u8]) -> Option<([u8; 32], &'b str)> {
+    fn verified<'b>(&self, body: &'b [u8]) -> Option<(ContentHash, &'b str)> {
         let (hex, text) = str::from_utf8(body).ok()?.split_once(' ')?;
         let hash = self.chained(text);
-        (ContentHash::parse(hex)? == hash).then_some((*hash.as_bytes(), text))
+        (ContentHash::parse(hex)? == hash).then_some((hash, text))
+    }
+
+    /// The chain goes on from here.
+    fn chain(&mut self, hash: ContentHash) {
+        self.id.first.get_or_insert(hash);
+        self.last = *hash.as_bytes();
     }
 
     fn chained(&self, payload: &str) -> ContentHash {
@@ -488,7 +496,7 @@ fn says_nothing(log: &File) -> bool {
 }
 
 /// Waits a while for the lock of a file, which ends when it is closed.
-fn locked(file: &File) -> bool {
+pub(crate) fn locked(file: &File) -> bool {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return true,
@@ -567,7 +575,7 @@ impl Locked<'_> {
         bytes.extend_from_slice(payload.as_bytes());
         bytes.push(b'\n');
         log.write(&bytes)?;
-        log.last = *hash.as_bytes();
+        log.chain(hash);
         log.torn += u64::from(is_torn);
         log.lines += 1 + u64::from(is_torn);
         log.at = len + bytes.len() as u64;

@@ -375,6 +375,12 @@ pub enum StoreError {
         /// The part of the store.
         name: String,
     },
+    /// Another uses it.
+    #[error("`{name}` is kept locked by another process; try again")]
+    Busy {
+        /// The part of the store.
+        name: String,
+    },
     /// No writes.
     #[error("`{name}` lies on a read-only file system; nothing is kept until it can be written")]
     ReadOnly {

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io, mem,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -36,6 +36,8 @@ pub struct TranscriptFile {
     at: u64,
     /// The last bytes before `at`: a file rewritten in place differs here.
     tail: Vec<u8>,
+    /// Whether the file is another one than what was read before, and that was not said yet.
+    anew: bool,
 }
 
 /// What was appended.
@@ -56,7 +58,7 @@ impl TranscriptFile {
     /// [`TranscriptError`] when there is none, it is something else or it is too large.
     pub fn open(path: &Path, most: u64) -> Result<Self, TranscriptError> {
         let file = open(path, most.min(MOST_BYTES))?;
-        Ok(Self { path: path.to_path_buf(), file, most: most.min(MOST_BYTES), at: 0, tail: Vec::new() })
+        Ok(Self { path: path.to_path_buf(), file, most: most.min(MOST_BYTES), at: 0, tail: Vec::new(), anew: false })
     }
 
     /// The first line, if it ends within 64 KiB; does not count as read.
@@ -74,14 +76,14 @@ impl TranscriptFile {
     /// # Errors
     /// [`TranscriptError`] when the file cannot be read or is too large by now.
     pub fn appended(&mut self) -> Result<Appended, TranscriptError> {
-        let anew = self.is_another()?;
-        if anew {
+        if self.is_another()? {
             self.file = open(&self.path, self.most)?;
-            self.at = 0;
+            (self.at, self.anew) = (0, true);
             self.tail.clear();
         }
+        // Said only with its lines: a read that fails here must not make them look appended to what is gone.
         let lines = self.next_lines()?;
-        Ok(match (anew, lines.is_empty()) {
+        Ok(match (mem::take(&mut self.anew), lines.is_empty()) {
             (true, _) => Appended::Anew(lines),
             (false, true) => Appended::Nothing,
             (false, false) => Appended::More(lines),

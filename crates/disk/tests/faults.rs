@@ -7,8 +7,8 @@ use std::{fs, io::Write};
 
 use readproof_core::text::Text;
 use readproof_disk::{
-    Create, Expected, HardLinks, Loaded, LocateError, LogError, Put, ReplaceError, Root, SessionLog, SessionName,
-    SnapshotError, SnapshotRules, Store, StoreError,
+    Appended, Create, Expected, HardLinks, Loaded, LocateError, LogError, Put, ReplaceError, Root, SessionLog,
+    SessionName, SnapshotError, SnapshotRules, Store, StoreError, TranscriptError, TranscriptFile,
 };
 use rustix::io::Errno;
 use seccomp::{careful_renames, creating_opens, every, file_writes, with_failing, with_idle};
@@ -184,4 +184,21 @@ fn a_file_system_without_careful_renames_will_do() {
         });
     }
     assert!(Store::open_existing(&world.root).unwrap().is_some());
+}
+
+#[test]
+fn that_a_transcript_was_replaced_is_not_lost_by_a_failed_read() {
+    let world = World::new();
+    let [path, new] = ["s.jsonl", "new"].map(|name| world.temp.path().join(name));
+    fs::write(&path, "old\n").unwrap();
+    let mut file = TranscriptFile::open(&path, 1000).unwrap();
+    assert_eq!(file.appended().unwrap(), Appended::More(b"old\n".to_vec()));
+    fs::write(&new, "new\n").unwrap();
+    fs::rename(&new, &path).unwrap();
+    for _ in 0..2 {
+        let failed = with_failing(vec![every(seccomp::PREAD64)], Errno::IO, || file.appended());
+        assert!(matches!(failed, Err(TranscriptError::Io { .. })), "{failed:?}");
+    }
+    assert_eq!(file.appended().unwrap(), Appended::Anew(b"new\n".to_vec()));
+    assert_eq!(file.appended().unwrap(), Appended::Nothing);
 }

@@ -1,9 +1,12 @@
 //! Small texts that share a file: found by everyone, safe under races, honest about damage, mended by removing.
 #![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
+mod seccomp;
+
 use std::{
     collections::BTreeSet,
     fs,
+    io::Write,
     os::unix::fs::{PermissionsExt, symlink},
     path::PathBuf,
     sync::atomic::{AtomicBool, Ordering},
@@ -11,8 +14,12 @@ use std::{
 };
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{Loaded, Put, Root, SmallTexts, Store};
-use rustix::fs::{CWD, FileType, Mode};
+use readproof_disk::{Loaded, Put, Root, SmallTexts, Store, StoreError};
+use rustix::{
+    fs::{CWD, FileType, Mode},
+    io::Errno,
+};
+use seccomp::{every, reads_over, with_failing, with_idle};
 
 struct World {
     temp: tempfile::TempDir,
@@ -54,6 +61,11 @@ fn object_of(text: &Text) -> String {
     format!("sha256-{}.txt", text.hash())
 }
 
+/// A text like this that goes into that pack.
+fn of_pack(pack: &str, content: &str) -> Text {
+    (0..).map(|n| text(&format!("{n} {content}"))).find(|text| pack_of(text) == pack).unwrap()
+}
+
 /// Texts that all go into one pack.
 fn of_one_pack(count: usize) -> Vec<Text> {
     let first = pack_of(&text("text 0\n"));
@@ -64,6 +76,14 @@ fn put_all(store: &Store, texts: &[Text]) {
     for text in texts {
         assert_eq!(store.objects().put(text).unwrap(), Put::Stored);
     }
+}
+
+/// Removes, or only mends, without a failure.
+#[track_caller]
+fn removed(store: &Store, texts: &[&Text]) -> BTreeSet<ContentHash> {
+    let (removed, failed) = store.remove_objects(&texts.iter().map(|text| text.hash()).collect());
+    assert!(failed.is_empty(), "{failed:?}");
+    removed
 }
 
 fn found(store: &Store, text: &Text) -> bool {
@@ -285,4 +305,231 @@ fn a_pack_emptied_underneath_is_begun_anew() {
     let other = text(&format!("{} and more", texts[0].as_str()));
     store.objects().put(&other).unwrap();
     assert!(found(&store, &other) && !world.files().contains(&object_of(&other)));
+}
+
+#[test]
+fn nothing_is_appended_behind_an_own_torn_record() {
+    let world = World::new();
+    let store = world.store();
+    let texts = of_one_pack(3);
+    put_all(&store, &texts[..1]);
+    let path = world.at(&pack_of(&texts[0]));
+    // A write that the disk had room for in part.
+    assert_eq!(with_idle(vec![every(seccomp::WRITEV)], || store.objects().put(&texts[1])).unwrap(), Put::Stored);
+    let header = format!("sha256-{} {} 5\nte", texts[1].hash(), texts[1].as_str().len());
+    fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(header.as_bytes()).unwrap();
+    let torn = fs::read(&path).unwrap();
+    put_all(&store, &texts[2..]);
+    assert_eq!(fs::read(&path).unwrap(), torn);
+    assert!(texts.iter().all(|text| found(&store, text)));
+    assert!(world.files().contains(&object_of(&texts[2])));
+}
+
+#[test]
+fn a_text_that_cannot_be_loaded_is_not_called_present() {
+    // What comes behind a torn record may look like its rest, or even end where it would end.
+    for filling in ["y", "\n"] {
+        let world = World::new();
+        let store = world.store();
+        let [first, torn, next] = [10, 500, 2000].map(|n| of_pack("small-3", &filling.repeat(n)));
+        put_all(&store, &[first]);
+        let mut pack = fs::OpenOptions::new().append(true).open(world.at("small-3")).unwrap();
+        pack.write_all(format!("sha256-{} {} 5\nhalf", torn.hash(), torn.as_str().len()).as_bytes()).unwrap();
+        for text in [next, torn] {
+            assert_eq!(store.objects().put(&text).unwrap(), Put::Stored);
+            assert!(found(&store, &text));
+            assert_eq!(store.objects().put(&text).unwrap(), Put::Present);
+        }
+    }
+}
+
+#[test]
+fn an_altered_text_is_stored_again() {
+    let world = World::new();
+    let texts = of_one_pack(3);
+    put_all(&world.store(), &texts);
+    let path = world.at(&pack_of(&texts[0]));
+    let bytes = fs::read(&path).unwrap();
+    let altered = String::from_utf8(bytes).unwrap().replace(texts[1].as_str(), &texts[1].as_str().to_uppercase());
+    fs::write(&path, altered).unwrap();
+    let store = world.store();
+    assert_eq!(store.objects().load(texts[1].hash()), Loaded::Damaged);
+    for expected in [Put::Stored, Put::Present] {
+        assert_eq!(store.objects().put(&texts[1]).unwrap(), expected);
+        assert!(texts.iter().all(|text| found(&store, text)));
+    }
+    let other = world.store();
+    assert_eq!(other.objects().put(&texts[1]).unwrap(), Put::Present);
+    assert!(texts.iter().all(|text| found(&other, text)), "the later of two records counts");
+}
+
+#[test]
+fn a_damaged_file_is_made_anew_though_a_pack_has_its_text() {
+    let world = World::new();
+    let store = world.store();
+    let one = text("hello there\n");
+    put_all(&store, std::slice::from_ref(&one));
+    fs::write(world.at(&object_of(&one)), "HELLO there\n").unwrap();
+    assert_eq!(store.objects().put_synced(&one).unwrap(), Put::Stored);
+    assert_eq!(fs::read_to_string(world.at(&object_of(&one))).unwrap(), one.as_str());
+    assert_eq!(store.objects().put_synced(&one).unwrap(), Put::Present);
+}
+
+#[test]
+fn a_pack_is_synced_before_it_takes_the_place_of_a_good_one() {
+    let world = World::new();
+    let texts = of_one_pack(2);
+    let store = world.store();
+    put_all(&store, &texts);
+    let gone = [texts[0].hash()].into();
+    let (went, failed) = with_failing(vec![every(seccomp::FSYNC)], Errno::IO, || store.remove_objects(&gone));
+    assert!(went.is_empty() && failed.len() == 1, "{went:?} {failed:?}");
+    assert!(texts.iter().all(|text| found(&store, text)));
+    assert_eq!(removed(&store, &[&texts[0]]), gone);
+}
+
+#[test]
+fn what_can_only_not_be_read_just_now_stays() {
+    let world = World::new();
+    let store = world.store();
+    let (gone, kept) = (of_pack("small-7", "x"), of_pack("small-7", &"x".repeat(100_000)));
+    put_all(&store, &[gone.clone(), kept.clone()]);
+    let remove = || store.remove_objects(&[gone.hash()].into());
+    let (went, failed) = with_failing(vec![reads_over(80_000)], Errno::IO, remove);
+    assert!(went.is_empty(), "{went:?}");
+    assert!(matches!(&failed[..], [StoreError::Io { name, .. }] if name.ends_with("small-7")), "{failed:?}");
+    assert!(found(&store, &kept) && found(&store, &gone));
+    assert_eq!(removed(&store, &[&gone]).len(), 1);
+    assert!(found(&store, &kept) && !found(&store, &gone));
+}
+
+#[test]
+fn one_pack_that_cannot_be_used_keeps_only_its_own_texts() {
+    let world = World::new();
+    let store = world.store();
+    let texts = ["small-0", "small-5", "small-f"].map(|pack| of_pack(pack, ""));
+    put_all(&store, &texts);
+    fs::hard_link(world.at("small-5"), world.temp.path().join("backup")).unwrap();
+    let (gone, failed) = world.store().remove_objects(&texts.iter().map(Text::hash).collect());
+    assert_eq!(gone, [texts[0].hash(), texts[2].hash()].into());
+    assert!(matches!(&failed[..], [StoreError::Denied { name }] if name.ends_with("small-5")), "{failed:?}");
+    fs::remove_file(world.temp.path().join("backup")).unwrap();
+    assert_eq!(texts.map(|text| found(&world.store(), &text)), [false, true, false]);
+}
+
+#[test]
+fn a_full_disk_keeps_only_what_would_have_to_be_copied() {
+    let world = World::new();
+    let store = world.store();
+    let [lone, apart] = ["small-f", "small-2"].map(|pack| of_pack(pack, ""));
+    let [gone, kept, both] = ["gone", "kept", "both"].map(|content| of_pack("small-5", content));
+    put_all(&store, &[lone.clone(), gone.clone(), kept.clone(), both.clone()]);
+    for text in [&apart, &both] {
+        assert_eq!(store.objects().put_synced(text).unwrap(), Put::Stored);
+    }
+    let hashes = [&lone, &apart, &gone, &both].map(Text::hash).into();
+    let full = vec![every(seccomp::WRITEV)];
+    let (went, failed) = with_failing(full, Errno::NOSPC, || store.remove_objects(&hashes));
+    assert_eq!(went, [lone.hash(), apart.hash()].into());
+    assert!(matches!(&failed[..], [StoreError::Full { name }] if name.ends_with("small-5")), "{failed:?}");
+    assert!(!world.files().contains(&object_of(&both)), "single files go first: they need no room");
+    assert!(found(&store, &gone) && found(&store, &kept) && found(&store, &both));
+    assert_eq!(removed(&store, &[&gone, &both]), [gone.hash(), both.hash()].into());
+    assert!(found(&store, &kept));
+}
+
+#[test]
+fn a_bad_byte_costs_no_other_text_when_the_pack_is_made_anew() {
+    let world = World::new();
+    let first = of_pack("small-4", "first\n");
+    // A text that speaks of records, one of them of a good text: nothing is believed.
+    let forged = format!("sha256-{} 3 5\nabc\nsha256-{} 9 5\n", first.hash(), text("none").hash());
+    let texts = [first, of_pack("small-4", &format!("\n{forged}")), of_pack("small-4", "third\n")];
+    put_all(&world.store(), &texts);
+    let path = world.at("small-4");
+    let whole = fs::read(&path).unwrap();
+    let mut ends = Vec::new();
+    for text in &texts {
+        let bytes = text.as_str().len();
+        let header = format!("sha256-{} {bytes} 1234567890\n", text.hash()).len();
+        ends.push(ends.last().unwrap_or(&0) + header + bytes + 1);
+    }
+    assert_eq!(ends.last(), Some(&whole.len()));
+    for at in 0..whole.len() {
+        for flip in [1, whole[at] ^ b'\n', whole[at] ^ b'9'] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= flip;
+            fs::write(&path, &bytes).unwrap();
+            let store = world.store();
+            assert!(removed(&store, &[]).is_empty());
+            assert_eq!(store.damaged_packs(), [""; 0]);
+            let hit = ends.iter().position(|end| at < *end);
+            for (n, text) in texts.iter().enumerate() {
+                assert!(found(&store, text) || Some(n) == hit, "{at} {flip}: {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_locked_pack_is_not_waited_for_without_end() {
+    let world = World::new();
+    let store = world.store();
+    let texts = ["small-0", "small-5", "small-f"].map(|pack| of_pack(pack, ""));
+    put_all(&store, &texts);
+    let held = fs::File::open(world.at("small-5")).unwrap();
+    held.lock().unwrap();
+    let hashes = texts.iter().map(Text::hash).collect();
+    let (gone, failed) = store.remove_objects(&hashes);
+    assert_eq!(gone, [texts[0].hash(), texts[2].hash()].into());
+    let said: Vec<String> = failed.iter().map(ToString::to_string).collect();
+    assert_eq!(said, ["`.readproof/objects/small-5` is kept locked by another process; try again"]);
+    drop(held);
+    assert_eq!(removed(&store, &[&texts[1]]), [texts[1].hash()].into());
+}
+
+/// How often this thread has read from a file.
+fn reads() -> u64 {
+    let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
+    counts.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_pack_is_opened_by_few_reads() {
+    let world = World::new();
+    let texts = of_one_pack(1000);
+    put_all(&world.store(), &texts);
+    let (store, before) = (world.store(), reads());
+    assert!(found(&store, &texts[999]));
+    assert!(reads() - before < 20, "{}", reads() - before);
+    assert!(texts.iter().all(|text| found(&store, text)));
+}
+
+#[test]
+fn a_full_pack_leaves_texts_to_files_of_their_own() {
+    let world = World::new();
+    drop(world.store());
+    let texts = ["one", "two"].map(|content| of_pack("small-9", content));
+    // 64 records of 1 MiB; that their texts are holes does not matter for what follows.
+    let path = world.at("small-9");
+    fs::write(&path, "").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let mut pack = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    for n in 0..64 {
+        pack.write_all(format!("sha256-9{n:063x} {} 5\n", 1 << 20).as_bytes()).unwrap();
+        pack.set_len(pack.metadata().unwrap().len() + (1 << 20)).unwrap();
+        pack.write_all(b"\n").unwrap();
+        if n == 62 {
+            put_all(&world.store(), &texts[..1]);
+        }
+    }
+    let (store, len) = (world.store(), fs::metadata(&path).unwrap().len());
+    assert_eq!(store.objects().put(&texts[0]).unwrap(), Put::Present);
+    for expected in [Put::Stored, Put::Present] {
+        assert_eq!(store.objects().put(&texts[1]).unwrap(), expected);
+    }
+    assert!(texts.iter().all(|text| found(&store, text)));
+    assert_eq!(fs::metadata(&path).unwrap().len(), len);
+    assert_eq!(world.files(), [object_of(&texts[1]), "small-9".to_owned()]);
+    assert_eq!(store.usage().objects, 66);
 }

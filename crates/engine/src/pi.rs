@@ -16,11 +16,11 @@ use readproof_core::{
     decide::Reason,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
+use readproof_disk::{Appended, Loaded, Root, StoreError, StoredTexts, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
 use std::{borrow::Cow, path::Path};
 
-use crate::{Engine, Error};
+use crate::{Engine, Error, read::not_stored};
 use session::MOST;
 
 /// A pi session that reads belong to.
@@ -28,6 +28,10 @@ pub struct PiTalk {
     transcript: Transcript,
     behind: Behind,
     distrusted: bool,
+    /// Texts to be stored once the answer is given, if they are not stored before.
+    later: Option<Vec<Text>>,
+    /// What the next answer has to say.
+    notices: Vec<String>,
     /// Where relative names start in reads, and the workspace's name through a link.
     cwd: String,
     alias: Option<(String, String)>,
@@ -39,6 +43,21 @@ struct Behind {
     file: Option<TranscriptFile>,
     /// Opened or made on first use.
     texts: Option<StoredTexts>,
+}
+
+impl Behind {
+    fn put(&mut self, root: &Root, text: &Text) -> Result<(), StoreError> {
+        let made = match self.texts.take() {
+            Some(texts) => Ok(texts),
+            None => StoredTexts::make(root, &OBJECTS),
+        };
+        let put = made.and_then(|texts| self.texts.insert(texts).put(text));
+        if put.is_err() {
+            // It may have been removed: look again next time.
+            self.texts = None;
+        }
+        put.map(drop)
+    }
 }
 
 impl Source for Behind {
@@ -61,7 +80,8 @@ impl PiTalk {
         let texts = StoredTexts::open(&engine.root, &OBJECTS);
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
         let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
-        Self { transcript, behind: Behind { file: None, texts }, distrusted: false, cwd, alias }
+        let behind = Behind { file: None, texts };
+        Self { transcript, behind, distrusted: false, later: None, notices: Vec::new(), cwd, alias }
     }
 
     /// A session that is read from its file, as it is now; see [`Self::follow`].
@@ -107,6 +127,23 @@ impl PiTalk {
         self.distrusted = true;
     }
 
+    /// From here on texts are stored by [`Engine::store_in_pi`], which is called once an answer is given: nobody waits for
+    /// it, and a text that is not stored costs a diff.
+    pub fn store_later(&mut self) {
+        self.later = Some(Vec::new());
+    }
+
+    /// Stores a text. Where it may be done later, only if it is there already.
+    fn store(&mut self, engine: &Engine, text: &Text) -> Result<(), StoreError> {
+        if let Some(later) = &mut self.later {
+            if !self.behind.texts.as_ref().is_some_and(|texts| texts.holds(text)) {
+                later.push(text.clone());
+            }
+            return Ok(());
+        }
+        self.behind.put(&engine.root, text)
+    }
+
     /// The last entry, by its id.
     #[must_use]
     pub fn last(&self) -> Option<String> {
@@ -132,6 +169,21 @@ impl PiTalk {
     /// What holds at an entry.
     fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
         self.transcript.known_at(place, &self.behind)
+    }
+}
+
+impl Engine {
+    /// Stores what answers have shown. What cannot be stored is said with the next answer.
+    pub fn store_in_pi(&self, talk: &mut PiTalk) {
+        let Some(later) = &mut talk.later else { return };
+        for text in std::mem::take(later) {
+            if let Err(error) = talk.behind.put(&self.root, &text) {
+                let notice = not_stored(&error).replace("this text", "an earlier text");
+                if !talk.notices.contains(&notice) {
+                    talk.notices.push(notice);
+                }
+            }
+        }
     }
 }
 

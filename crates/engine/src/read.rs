@@ -8,7 +8,7 @@ mod recent;
 mod record;
 mod talk;
 
-pub(crate) use context::{Context, Held};
+pub(crate) use context::{Context, Held, not_stored};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};

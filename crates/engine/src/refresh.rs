@@ -1,7 +1,7 @@
 //! Asking for fresh text: the lines are taken out of what is held, under every name of the file.
 
-use readproof_core::scope::Scope;
-use readproof_disk::{Create, SessionName};
+use readproof_core::{path::PathKey, scope::Scope};
+use readproof_disk::{Create, FileRef, SessionName};
 
 use crate::{Engine, Error, Refreshed};
 
@@ -25,16 +25,18 @@ impl Engine {
             let knowledge = self.session(session, Create::No)?.knowledge();
             knowledge.paths().map(|(path, _)| path.clone()).collect()
         };
-        let own = placed.file.key().clone();
-        let mut paths = match self.root.file_id(&placed.file) {
-            Some(id) => self.root.names_of(id, known.into_iter()),
-            None => Vec::new(),
-        };
-        if !paths.contains(&own) {
-            paths.insert(0, own);
-        }
-        let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        let names = self.names(&placed.file, known.into_iter());
+        let paths: Vec<String> = names.iter().map(ToString::to_string).collect();
         let entry = self.session(session, Create::No)?.refresh(paths.clone(), scope, at)?;
         Ok(Refreshed { paths, scope, entry })
+    }
+
+    /// Every name of a file among those that are known, its own included.
+    pub(crate) fn names(&self, file: &FileRef, known: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
+        let mut names = self.root.file_id(file).map_or_else(Vec::new, |id| self.root.names_of(id, known));
+        if !names.contains(file.key()) {
+            names.insert(0, file.key().clone());
+        }
+        names
     }
 }

@@ -255,7 +255,7 @@ impl Session {
         let log = SessionLog::draft(store, name)?;
         let mut fork = Self { name: name.clone(), log, transcript: Transcript::new(self.transcript.answers()) };
         let origin = Some((self.name.to_string(), from.map(|id| id.0)));
-        fork.append(|_| Ok(Record::Open { v: record::VERSION, session: name.to_string(), forked_from: origin, at }))?;
+        fork.append(|_| Ok(Record::open(name, origin, at)))?;
         let mut ids = std::collections::BTreeMap::new();
         for id in self.transcript.branch(from) {
             let Some(record) = self.transcript.record(id) else { continue };
@@ -275,8 +275,8 @@ impl Session {
     /// When the log cannot be written.
     pub fn ensure_header(&mut self, at: u64) -> Result<(), SessionError> {
         if self.transcript.is_empty() {
-            let session = self.name.to_string();
-            self.append(|_| Ok(Record::Open { v: record::VERSION, session, forked_from: None, at }))?;
+            let header = Record::open(&self.name, None, at);
+            self.append(|_| Ok(header))?;
         }
         Ok(())
     }

@@ -107,7 +107,7 @@ fn cut(notice: &str, [first, last, total, next]: [u64; 4]) -> Result<Cut, Compla
 }
 
 /// The numbers at the places `{}` of a template, when the whole text fits it exactly.
-fn fields<const N: usize>(text: &str, template: &str) -> Option<[u64; N]> {
+pub(crate) fn fields<const N: usize>(text: &str, template: &str) -> Option<[u64; N]> {
     let mut words = template.split("{}");
     let mut rest = text.strip_prefix(words.next()?)?;
     let mut numbers = [0; N];

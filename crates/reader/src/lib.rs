@@ -7,6 +7,7 @@
 mod answer;
 mod diff;
 mod name;
+pub mod pi;
 mod rebuild;
 mod view;
 

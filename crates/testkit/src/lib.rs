@@ -2,15 +2,13 @@
 //! model sees is modelled here anew, from the calls alone: nothing is taken from the product's own knowledge.
 
 pub mod clock;
-pub mod conversation;
 pub mod judged;
 pub mod load;
 pub mod op;
+pub mod pi;
 pub mod processes;
 pub mod report;
 pub mod run;
 pub mod scarce;
 pub mod scenario;
-pub mod shrink;
-mod step;
 pub mod world;

@@ -121,38 +121,48 @@ const WEIGHTS: [(Kind, usize); 26] = [
 
 /// One operation.
 #[derive(Clone, Debug)]
-pub struct Op {
+pub struct Op<K = Kind> {
     /// What.
-    pub kind: Kind,
+    pub kind: K,
     /// The seed of its choices.
     pub seed: u64,
 }
 
 /// The weights of one run: about half of the runs leave out about half of the kinds, so that those that stay meet more
 /// often than they would by chance.
-fn weights(random: &mut Random) -> Vec<(Kind, usize)> {
+fn some_weights<K: Copy>(all: &[(K, usize)], stays: impl Fn(K) -> bool, random: &mut Random) -> Vec<(K, usize)> {
     let swarm = random.below(2) == 0;
-    let mut keep = |kind: Kind| !swarm || matches!(kind, Kind::Read | Kind::ReadAgain) || random.below(2) == 0;
-    WEIGHTS.iter().filter(|(kind, _)| keep(*kind)).copied().collect()
+    let mut keep = |kind: K| !swarm || stays(kind) || random.below(2) == 0;
+    all.iter().filter(|(kind, _)| keep(*kind)).copied().collect()
+}
+
+/// Operations by weight; the kinds that `stays` names are in every run.
+pub(crate) fn drawn<K: Copy>(
+    all: &[(K, usize)],
+    stays: impl Fn(K) -> bool,
+    length: usize,
+    random: &mut Random,
+) -> Vec<Op<K>> {
+    let weights = some_weights(all, stays, random);
+    let total: usize = weights.iter().map(|(_, weight)| weight).sum();
+    let mut draw = || {
+        let mut at = random.below(total);
+        let kind = weights.iter().find(|(_, weight)| {
+            let here = at < *weight;
+            at = at.wrapping_sub(if here { 0 } else { *weight });
+            here
+        });
+        kind.map(|(kind, _)| Op { kind: *kind, seed: random.bits() })
+    };
+    (0..length).filter_map(|_| draw()).collect()
 }
 
 /// The operations of one run.
 #[must_use]
 pub fn script(seed: u64, length: usize) -> Vec<Op> {
     let mut random = Random::new(seed);
-    let weights = weights(&mut random);
-    let total: usize = weights.iter().map(|(_, weight)| weight).sum();
-    let mut ops: Vec<Op> = (0..length)
-        .map(|_| {
-            let mut at = random.below(total);
-            let kind = weights.iter().find(|(_, weight)| {
-                let here = at < *weight;
-                at = at.wrapping_sub(if here { 0 } else { *weight });
-                here
-            });
-            Op { kind: kind.map_or(Kind::Read, |(kind, _)| *kind), seed: random.bits() }
-        })
-        .collect();
+    let stays = |kind| matches!(kind, Kind::Read | Kind::ReadAgain);
+    let mut ops = drawn(&WEIGHTS, stays, length, &mut random);
     // From there on everything is plain, so it comes late and not in every run.
     if random.below(4) == 0 && length > 10 {
         let at = length * 3 / 4;

@@ -1,14 +1,20 @@
 //! The table of short answers per decision and event kind. An empty cell is a failure: plain text everywhere proves nothing.
 
 use readproof_core::decide::Mode;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Debug};
 
 use crate::op::Kind;
+
+/// What can happen in a run.
+pub trait Event: Copy + Ord + Debug + 'static {
+    /// Events after which short answers must still occur.
+    const ALL: &'static [Self];
+}
 
 /// Decisions that rely on knowledge.
 const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
-/// Events after which short answers must still occur. After a prune everything is plain, by rule.
+/// After a prune everything is plain, by rule.
 const EVENTS: [Kind; 25] = [
     Kind::Read,
     Kind::ReadAgain,
@@ -37,10 +43,14 @@ const EVENTS: [Kind; 25] = [
     Kind::OtherSession,
 ];
 
+impl Event for Kind {
+    const ALL: &'static [Self] = &EVENTS;
+}
+
 /// Counts of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    cells: BTreeMap<(Mode, Kind), u64>,
+#[derive(Clone, Debug)]
+pub struct Report<K = Kind> {
+    cells: BTreeMap<(Mode, K), u64>,
     modes: BTreeMap<Mode, u64>,
     reasons: BTreeMap<&'static str, u64>,
     /// Operations done.
@@ -51,9 +61,16 @@ pub struct Report {
     pub refused: u64,
 }
 
-impl Report {
+impl<K> Default for Report<K> {
+    fn default() -> Self {
+        let (cells, modes, reasons) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { cells, modes, reasons, steps: 0, idle: 0, refused: 0 }
+    }
+}
+
+impl<K: Event> Report<K> {
     /// An answer, and the events shortly before it.
-    pub fn answer(&mut self, mode: Mode, reason: &'static str, recent: &[Kind]) {
+    pub fn answer(&mut self, mode: Mode, reason: &'static str, recent: &[K]) {
         *self.modes.entry(mode).or_default() += 1;
         *self.reasons.entry(reason).or_default() += 1;
         if mode.is_derived() {
@@ -81,8 +98,8 @@ impl Report {
 
     /// Decisions and events that never met.
     #[must_use]
-    pub fn empty_cells(&self) -> Vec<(Mode, Kind)> {
-        let all = SHORT.iter().flat_map(|mode| EVENTS.iter().map(|kind| (*mode, *kind)));
+    pub fn empty_cells(&self) -> Vec<(Mode, K)> {
+        let all = SHORT.iter().flat_map(|mode| K::ALL.iter().map(|kind| (*mode, *kind)));
         all.filter(|cell| !self.cells.contains_key(cell)).collect()
     }
 
@@ -94,10 +111,10 @@ impl Report {
             out.push_str(&format!("{:>17}", mode.as_str()));
         }
         out.push('\n');
-        for kind in EVENTS {
+        for kind in K::ALL {
             out.push_str(&format!("{:<16}", format!("{kind:?}")));
             for mode in SHORT {
-                out.push_str(&format!("{:>17}", self.cells.get(&(mode, kind)).copied().unwrap_or(0)));
+                out.push_str(&format!("{:>17}", self.cells.get(&(mode, *kind)).copied().unwrap_or(0)));
             }
             out.push('\n');
         }

@@ -1,13 +1,17 @@
 //! One run: operations done through the real engine, every answer judged at once by what the model can see.
 
+pub mod conversation;
+pub mod shrink;
+mod step;
+
 use readproof_core::scope::{Lines, ScopeError};
 use readproof_disk::SessionName;
 use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt, Replayed};
 use readproof_reader::{Rebuilt, Rendered, Seen};
 use std::{cell::Cell, fs};
 
+use self::conversation::{Conversation, Turn, lost};
 use crate::{
-    conversation::{Conversation, Turn, lost},
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
@@ -17,9 +21,9 @@ use crate::{
 const RECENT: usize = 8;
 
 /// What a run came to.
-pub struct Outcome {
+pub struct Outcome<K = Kind> {
     /// What was counted.
-    pub report: Report,
+    pub report: Report<K>,
     /// The first broken promise and the operation that broke it.
     pub violation: Option<(usize, String)>,
     /// What was done, in words.

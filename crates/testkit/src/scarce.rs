@@ -21,8 +21,11 @@ use crate::{
     world::Broken,
 };
 
-/// The size of the disk.
-const SIZE: &str = "size=2m,mode=700";
+/// A disk that soon is full.
+const SMALL: &str = "size=2m,mode=700";
+
+/// One that holds whatever a run writes.
+const ROOMY: &str = "size=1g,mode=700";
 
 /// What a process can write into one file where nothing can be mounted, in blocks of 512 bytes: some texts do not fit,
 /// and a log is soon full.
@@ -90,7 +93,7 @@ impl fmt::Display for Scarce {
 #[must_use]
 pub fn may_mount() -> bool {
     let Ok(folder) = tempfile::tempdir() else { return false };
-    let may = mount(&["-t", "tmpfs", "-o", SIZE, "tmpfs"], folder.path()).is_ok();
+    let may = mount(&["-t", "tmpfs", "-o", SMALL, "tmpfs"], folder.path()).is_ok();
     unmount(folder.path());
     may
 }
@@ -123,12 +126,18 @@ struct Round<'a> {
 
 impl<'a> Round<'a> {
     /// Every other round only the store lies on the small disk; else all of the workspace does.
-    fn new(program: &'a Path, disk: Disk, folder: &Path, seed: u64, number: u64) -> Result<Self, Broken> {
+    fn new(
+        program: &'a Path,
+        (disk, size): (Disk, &str),
+        folder: &Path,
+        seed: u64,
+        number: u64,
+    ) -> Result<Self, Broken> {
         let root = folder.canonicalize()?;
         let small = if number.is_multiple_of(2) { root.join(".readproof") } else { root.clone() };
         if disk == Disk::Mounted {
             fs::create_dir_all(&small)?;
-            mount(&["-t", "tmpfs", "-o", SIZE, "tmpfs"], &small)?;
+            mount(&["-t", "tmpfs", "-o", size, "tmpfs"], &small)?;
         }
         let mut random = Random::new(seed);
         prepare(&root, &mut random)?;
@@ -225,6 +234,10 @@ impl<'a> Round<'a> {
 
     /// Everything is in order and everything works again.
     fn end(mut self) -> Result<Scarce, Broken> {
+        if self.disk == Disk::Mounted {
+            // The logs alone may have filled it.
+            mount(&["-o", &format!("remount,{ROOMY}")], &self.small)?;
+        }
         let mut engine = open(&self.root)?;
         let rules = GcRules { max_bytes: Some(200_000), needed: Needed::Remove, ..GcRules::default() };
         let plan = engine.gc_plan(&rules)?;
@@ -302,14 +315,14 @@ impl Scarce {
 
 fn rounds(
     program: &Path,
-    disk: Disk,
+    (disk, size): (Disk, &str),
     plan: &Plan,
     round: fn(&mut Round<'_>, &Plan) -> Result<(), Broken>,
 ) -> Result<Scarce, Broken> {
     let (mut random, mut done) = (Random::new(plan.seed), Scarce::default());
     for number in 0..plan.rounds {
         let folder = tempfile::tempdir()?;
-        let mut here = Round::new(program, disk, folder.path(), random.bits(), number)?;
+        let mut here = Round::new(program, (disk, size), folder.path(), random.bits(), number)?;
         let outcome = round(&mut here, plan).and_then(|()| here.end());
         done.add(&outcome.map_err(|error| format!("round {number} on {:?}: {error}", disk))?);
     }
@@ -321,7 +334,7 @@ fn rounds(
 /// # Errors
 /// On the first thing that was lost, altered, refused without need or left behind.
 pub fn full_disk(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Broken> {
-    rounds(program, disk, plan, |round, plan| {
+    rounds(program, (disk, SMALL), plan, |round, plan| {
         // Now and then there is no room from the start.
         if round.random.below(4) == 0 {
             round.fill()?;
@@ -371,7 +384,7 @@ pub fn full_disk(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Brok
 /// # Errors
 /// As [`full_disk`].
 pub fn read_only(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Broken> {
-    rounds(program, disk, plan, |round, plan| {
+    rounds(program, (disk, ROOMY), plan, |round, plan| {
         let sessions: Vec<SessionName> =
             (0..plan.workers).map(|_| round.next_session()).collect::<Result<_, Broken>>()?;
         let all = |round: &mut Round<'_>, sessions: &[SessionName], blocks: Option<&str>| {

@@ -22,7 +22,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    conversation::{Alteration, Conversation, Turn},
+    run::conversation::{Alteration, Conversation, Turn},
     world::Broken,
 };
 

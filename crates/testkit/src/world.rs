@@ -259,7 +259,7 @@ pub fn session(number: usize) -> Result<SessionName, Broken> {
     Ok(SessionName::parse(&format!("s{number}"))?)
 }
 
-fn line(shape: Shape, random: &mut Random) -> String {
+pub(crate) fn line(shape: Shape, random: &mut Random) -> String {
     if shape == Shape::Tiny {
         return ["a", "b", "c", "d", "e", "f", "g", ""][random.below(8)].repeat(40);
     }
@@ -273,7 +273,7 @@ fn line(shape: Shape, random: &mut Random) -> String {
     text.join(" ")
 }
 
-fn lines(count: usize, shape: Shape, random: &mut Random, end: &str) -> String {
+pub(crate) fn lines(count: usize, shape: Shape, random: &mut Random, end: &str) -> String {
     (0..count).map(|_| line(shape, random) + end).collect()
 }
 
@@ -305,7 +305,7 @@ fn first_text(name: &str, shape: Shape, random: &mut Random) -> String {
 }
 
 /// One of the ways in which text changes.
-fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
+pub(crate) fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
     let mut parts: Vec<String> = old.split_inclusive('\n').map(str::to_owned).collect();
     let at = random.below(parts.len() + 1);
     match random.below(12) {

@@ -307,3 +307,53 @@ fn an_edit_that_was_overtaken() {
     engine.write(&request).unwrap();
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new().replace("ten", "TEN"));
 }
+
+#[test]
+fn that_a_text_is_not_stored_is_said_once() {
+    let fixture = Fixture::new();
+    read(&mut fixture.engine(), "f");
+    // Something in the way of its text, which nothing can replace.
+    let object = fixture.path(&format!(".readproof/objects/sha256-{}.txt", Text::new(OLD.to_owned()).hash()));
+    fs::remove_file(&object).unwrap();
+    fs::create_dir_all(object.join("in the way")).unwrap();
+    let (mut engine, other) = (fixture.engine(), RefCell::new(fixture.engine()));
+    // The branch moves whenever it is looked at.
+    let moves = || {
+        read(&mut other.borrow_mut(), "g");
+        false
+    };
+    let answer = engine.read(&request("f", "s"), &moves).unwrap();
+    assert_eq!(answer.reason, readproof_core::decide::Reason::BranchMoved);
+    let said = answer.notices.iter().filter(|notice| notice.contains("was not stored")).count();
+    assert_eq!(said, 1, "{:?}", answer.notices);
+}
+
+#[test]
+fn a_late_result_of_a_log_that_is_gone_confirms_nothing_in_the_next() {
+    let fixture = Fixture::new();
+    fixture.put("h", "never seen\n");
+    let mut engine = fixture.engine();
+    let late = ask(&mut engine, "f");
+    drop(engine);
+    // A file made right after another was removed often is the same to the system; emptied, it always is.
+    fs::write(fixture.path(".readproof/log/s.log"), "").unwrap();
+    let mut engine = fixture.engine();
+    let unseen = ask(&mut engine, "h");
+    assert_eq!(late.entry, unseen.entry);
+    assert!(engine.delivered(&late).is_err());
+    is_plain(&read(&mut engine, "h"));
+    assert!(engine.delivered(&unseen).is_ok());
+}
+
+#[test]
+fn an_empty_log_gets_its_header_before_anything_else() {
+    let fixture = Fixture::new();
+    read(&mut fixture.engine(), "f");
+    fs::write(fixture.path(".readproof/log/s.log"), "").unwrap();
+    let mut engine = fixture.engine();
+    assert!(engine.session_show(&s()).unwrap().entries.is_empty());
+    is_plain(&read(&mut engine, "f"));
+    assert!(read(&mut engine, "f").mode.is_derived());
+    let log = fs::read_to_string(fixture.path(".readproof/log/s.log")).unwrap();
+    assert!(log.lines().next().unwrap().contains(r#"{"kind":"open","#), "{log}");
+}

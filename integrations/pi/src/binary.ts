@@ -1,15 +1,16 @@
 // Finds the `readproof` executable. Never where a cloned repository could put one: not in the project's own settings,
-// not in the working directory, not through a relative PATH entry.
+// not in the repository pi runs in, not through a relative PATH entry.
 
-import { accessSync, constants, readFileSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { delimiter, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { Failure } from "./failure.ts";
 import { isRecord } from "./wire.ts";
 
 const NAME = process.platform === "win32" ? "readproof.exe" : "readproof";
-/** In the package, or in the clone that the package is a part of. */
-const BESIDE_PACKAGE = ["bin", "../../target/release", "../../target/debug"];
+const IN_PACKAGE = ["bin"];
+/** In the clone that the package is a part of. */
+const IN_CLONE = ["../../target/release", "../../target/debug"];
 
 export interface Places {
   /** `--readproof-bin`, if it was given. */
@@ -70,20 +71,41 @@ function besidePackage(packageDir: string): string | undefined {
     // Linked packages lie beside their clone's `target` only where they really are.
     real = realpathSync(packageDir);
   } catch {}
-  return BESIDE_PACKAGE.map((folder) => join(real, folder, NAME)).find(isExecutable);
+  // Two folders above a package that was installed into a repository, that repository begins.
+  const isClone = real.replace(/[/\\]$/, "").endsWith(join("integrations", "pi")) && isFile(join(real, "../../Cargo.toml"));
+  return [...IN_PACKAGE, ...(isClone ? IN_CLONE : [])].map((folder) => join(real, folder, NAME)).find(isExecutable);
 }
 
 function onPath(env: NodeJS.ProcessEnv, cwd: string): string | undefined {
-  const folders = (env.PATH ?? "")
-    .split(delimiter)
-    .filter((folder) => isAbsolute(folder) && resolve(folder) !== resolve(cwd));
+  const project = repository(cwd);
+  const inProject = (folder: string) => {
+    const path = relative(project, resolve(folder));
+    return path === "" || !(path.startsWith("..") || isAbsolute(path));
+  };
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => isAbsolute(folder) && !inProject(folder));
   return folders.map((folder) => join(folder, NAME)).find(isExecutable);
+}
+
+/** The nearest folder that git keeps, or the one pi runs in. */
+function repository(cwd: string): string {
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (dirname(folder) === folder) return resolve(cwd);
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
+    return isFile(path);
   } catch {
     return false;
   }

@@ -41,6 +41,22 @@ export function walkBack(session: Session, leaf: string | null, isKnown: (id: st
   return { entries: entries.reverse(), joined };
 }
 
+/**
+ * Whether a call was made by a script inside another call, so that its result is not what the model sees. Those ids are
+ * `<parent>/<n>`; but ids of some providers hold a `/` too, and those stand in the message that made them.
+ */
+export function isNested(session: Session, callId: string): boolean {
+  if (!callId.includes("/")) return false;
+  for (let id = session.getLeafId(); id !== null;) {
+    const entry = session.getEntry(id);
+    if (!entry) return true;
+    if (entry.type === "message" && entry.message.role === "assistant")
+      return !entry.message.content.some((part) => part.type === "toolCall" && part.id === callId);
+    id = entry.parentId;
+  }
+  return true;
+}
+
 /** A result the program may have counted as seen, with the call it answers. The strings are the session's own. */
 export interface Counted {
   toolCallId: string;

@@ -61,7 +61,7 @@ function slimMessage(message: Extract<SessionEntry, { type: "message" }>["messag
   if (message.role === "toolResult" && FILE_TOOLS.has(message.toolName)) {
     const { role, toolCallId, toolName, isError, details, content } = message;
     const readcache: unknown = isRecord(details) ? details.readcache : undefined;
-    if (readcache === undefined) return { role, toolCallId, toolName, isError };
+    if (readcache === undefined) return { role, toolCallId, toolName, isError, content: [] };
     return { role, toolCallId, toolName, isError, details: { readcache }, content };
   }
   return undefined;

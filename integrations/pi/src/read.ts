@@ -3,6 +3,7 @@
 
 import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
+import { isNested } from "./branch.ts";
 import { Aborted } from "./failure.ts";
 import { askSession, type Parts, Refusal, type SessionRequest, wholeLines } from "./request.ts";
 import { asReadAnswer, type ReadAnswer } from "./wire.ts";
@@ -32,7 +33,7 @@ export function readTool<T extends BuiltIn>(builtIn: T, parts: Parts): T {
     const own = () => builtIn.execute(callId, params, signal, onUpdate, ctx);
     const range = wholeLines(params);
     // A nested call's result goes to a script, which wants the file and whose sight is not the model's.
-    if (callId.includes("/") || !isText(params.path) || !range) return own();
+    if (!range || !isText(params.path) || isNested(ctx.sessionManager, callId)) return own();
     const answer = await answerOf(
       parts,
       { op: "read", path: params.path, ...range, ...(params.bypass_cache === true && { fresh: true }) },

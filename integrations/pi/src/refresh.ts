@@ -1,7 +1,6 @@
 // Making the next read of a file plain. It is an entry in the session, so it holds on this branch from here on, also
 // after a restart.
 
-import { resolve } from "node:path";
 import type { ExtensionAPI, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type Static, Type } from "typebox";
 import { CUSTOM_TYPE } from "./entries.ts";
@@ -41,9 +40,8 @@ async function ask(
     throw parts.program.misunderstood("refresh");
   } catch (error) {
     if (error instanceof Aborted || error instanceof Refusal) throw error;
-    // The entry must stand even if the program is away: it may be back for the next read.
-    const pathKey = resolve(ctx.cwd, path);
-    return { pathKeys: [pathKey], scopeKey: "full", text: `The next read of ${pathKey} is plain.` };
+    // Which names the file has, only the program can tell.
+    throw new Refusal("Readproof cannot be reached, so nothing was refreshed; read the file with bypass_cache");
   }
 }
 

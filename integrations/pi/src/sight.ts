@@ -27,7 +27,7 @@ export class Sight {
     });
   }
 
-  /** The request itself, after everyone. Only one that follows `context` is the agent's; a summary need hold nothing. */
+  /** The request itself, as far as the extensions loaded before this one left it. Only one that follows `context` is the agent's; a summary need hold nothing. */
   request(payload: unknown): void {
     this.#check(() => inPayload(this.#due, payload));
     this.#due = [];
@@ -77,36 +77,55 @@ export function inMessages(due: readonly Counted[], messages: readonly unknown[]
   );
 }
 
+/** Shorter texts stand in others by chance. */
+const JOINED = 32;
+
 export function inPayload(due: readonly Counted[], payload: unknown): boolean {
   if (due.length === 0) return true;
   if (letsTheServerDrop(payload)) return false;
   const values = stringsIn(payload);
-  const long = [...values].sort((a, b) => b.length - a.length);
-  const within = (text: string) => {
-    for (const value of long) {
-      if (value.length < text.length) return false;
-      if (value.includes(text)) return true;
-    }
-    return false;
-  };
-  // A transport may join texts, or cut the blanks at their ends; the same would happen to a plain answer.
-  const shows = (text: string) => text === "" || values.has(text) || values.has(text.trim()) || within(text.trim());
-  // Some carry the arguments of a call as an object, some as JSON in a string.
-  const carries = (text: string) => text === "" || values.has(text) || within(JSON.stringify(text).slice(1, -1));
-  return due.every((counted) =>
-    counted.content === undefined
-      ? [...stringsIn(counted.arguments)].every(carries)
-      : texts(counted.content).every(shows),
+  const wanted = new Map<string, number>();
+  for (const { content } of due)
+    for (const text of texts(content)) if (text !== "") wanted.set(text, (wanted.get(text) ?? 0) + 1);
+  // As often as they are due: the same text may have been shown, replaced by another, and shown again.
+  for (const [text, times] of wanted) {
+    // A transport may cut the blanks at the ends, or join texts; the same would happen to a plain answer.
+    const core = text.trim();
+    const whole = (values.get(text) ?? 0) + (core === text ? 0 : (values.get(core) ?? 0));
+    if (whole < times && (core.length < JOINED || countWithin(values, core) < times)) return false;
+  }
+  return due.every((counted) => counted.content !== undefined || carries(values, counted.arguments));
+}
+
+/** Some transports carry the arguments of a call as JSON in a string, some as an object. */
+function carries(values: ReadonlyMap<string, number>, given: unknown): boolean {
+  if (values.has(JSON.stringify(given))) return true;
+  return [...stringsIn(given).keys()].every(
+    (text) => text === "" || values.has(text) || countWithin(values, JSON.stringify(text).slice(1, -1)) > 0,
   );
 }
 
-/** Anthropic's context editing and OpenAI's truncation take results out after the request was sent. */
+function countWithin(values: ReadonlyMap<string, number>, text: string): number {
+  let count = 0;
+  for (const [value, times] of values) {
+    for (let at = value.indexOf(text); at >= 0; at = value.indexOf(text, at + text.length)) count += times;
+  }
+  return count;
+}
+
+/** Anthropic's context editing, OpenAI's compaction and truncation, and OpenRouter's transforms drop what was sent. */
 function letsTheServerDrop(payload: unknown): boolean {
   if (!isRecord(payload)) return false;
-  const edits = isRecord(payload.context_management) ? payload.context_management.edits : undefined;
+  const managed = payload.context_management;
+  const edits = isRecord(managed) ? managed.edits : managed;
   const clears = (edit: unknown) =>
-    isRecord(edit) && typeof edit.type === "string" && !edit.type.startsWith("clear_thinking");
-  return payload.truncation === "auto" || (Array.isArray(edits) && edits.some(clears));
+    !(isRecord(edit) && typeof edit.type === "string" && edit.type.startsWith("clear_thinking"));
+  const transforms = payload.transforms;
+  return (
+    payload.truncation === "auto" ||
+    (Array.isArray(edits) && edits.some(clears)) ||
+    (Array.isArray(transforms) && transforms.length > 0)
+  );
 }
 
 function texts(content: unknown): string[] {
@@ -126,13 +145,14 @@ function isSame(a: unknown, b: unknown): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => isSame(a[key], b[key]));
 }
 
-function stringsIn(payload: unknown): Set<string> {
-  const strings = new Set<string>();
+/** Every string value, and how often it stands there. */
+function stringsIn(payload: unknown): Map<string, number> {
+  const strings = new Map<string, number>();
   const seen = new Set<object>();
   const open: unknown[] = [payload];
   while (open.length > 0) {
     const value = open.pop();
-    if (typeof value === "string") strings.add(value);
+    if (typeof value === "string") strings.set(value, (strings.get(value) ?? 0) + 1);
     if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || seen.has(value)) continue;
     seen.add(value);
     for (const inner of Object.values(value)) open.push(inner);

@@ -21,6 +21,7 @@ function world() {
   const cwd = join(root, "project");
   mkdirSync(packageDir, { recursive: true });
   mkdirSync(cwd);
+  writeFileSync(join(root, "clone/Cargo.toml"), "");
   const find = (env: NodeJS.ProcessEnv = {}, flag?: string, from = packageDir) =>
     locate({
       flag,
@@ -101,4 +102,16 @@ test("a linked package finds its clone", () => {
   const file = program("clone/target/release/readproof");
   symlinkSync(packageDir, join(root, "link"));
   expect(find({}, undefined, join(root, "link"))).toBe(file);
+});
+
+test("nothing of the repository that pi runs in is a program to run", () => {
+  const { root, program, cwd, find } = world();
+  mkdirSync(join(cwd, ".git"));
+  program("project/node_modules/.bin/readproof");
+  program("project/target/release/readproof");
+  const installed = join(cwd, "node_modules/readproof-pi");
+  mkdirSync(installed, { recursive: true });
+  expect(find({ PATH: join(cwd, "node_modules/.bin") }, undefined, installed)).toMatchObject({ key: "missing" });
+  const file = program("path/readproof");
+  expect(find({ PATH: `${join(cwd, "node_modules/.bin")}:${join(root, "path")}` }, undefined, installed)).toBe(file);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CountedResults, walkBack } from "../src/branch.ts";
+import { CountedResults, isNested, walkBack } from "../src/branch.ts";
 import { Sent, slim } from "../src/entries.ts";
 import { FakeSession } from "./support/fake-session.ts";
 
@@ -107,7 +107,7 @@ test("entries are told without what cannot matter", () => {
   });
   expect(told(plain)).toEqual({
     type: "message",
-    message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true },
+    message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true, content: [] },
   });
   expect(told(session.result("c2", "text", readcache, "bash"))).toEqual({ type: "message" });
   expect(told(session.user("secret"))).toEqual({ type: "message" });
@@ -159,4 +159,14 @@ test("the read results on the branch are those since the latest compaction that 
   expect(results(session, reads)).toEqual([a, d]);
   session.leaf = null;
   expect(results(session, reads)).toEqual([]);
+});
+
+test("a nested call is one that no message made", () => {
+  const session = new FakeSession();
+  session.call("c1|fc_a/b", "read");
+  session.append({ type: "custom", customType: "x" });
+  expect(isNested(session, "c1")).toBe(false);
+  expect(isNested(session, "c1|fc_a/b")).toBe(false);
+  expect(isNested(session, "c1|fc_a/b/1")).toBe(true);
+  expect(isNested(session, "c0/1")).toBe(true);
 });

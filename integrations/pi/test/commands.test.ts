@@ -77,18 +77,14 @@ test("/readcache-refresh says what is wrong", async () => {
   expect(appendEntry).not.toHaveBeenCalled();
 });
 
-test("without a program the whole file is made plain", async () => {
-  const { dir, run, tool, ctx, notify, appendEntry } = begin({ locate: () => new Failure("missing", "none") });
+test("without a program nothing is refreshed, and that is said", async () => {
+  const { run, tool, ctx, notify, appendEntry } = begin({ locate: () => new Failure("missing", "none") });
   await run("readcache-refresh", "a.txt 3-5");
-  await tool.execute("c1", { path: "/w/b.txt" }, undefined, undefined, ctx);
-  const entry = (pathKey: string) => [
-    "pi-readcache",
-    { v: 1, kind: "invalidate", pathKey, scopeKey: "full", at: expect.any(Number) },
-  ];
-  expect(appendEntry.mock.calls).toEqual([entry(`${dir}/a.txt`), entry("/w/b.txt")]);
+  await expect(tool.execute("c1", { path: "/w/b.txt" }, undefined, undefined, ctx)).rejects.toThrow("bypass_cache");
+  expect(appendEntry).not.toHaveBeenCalled();
   expect(notify.mock.calls).toEqual([
     ["none", "warning"],
-    [`The next read of ${dir}/a.txt is plain.`, "info"],
+    [expect.stringContaining("nothing was refreshed"), "warning"],
   ]);
 });
 

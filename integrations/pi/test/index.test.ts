@@ -4,6 +4,7 @@ import { FAKE, fakeChild, isAlive, place, until } from "./support/place.ts";
 
 // pi itself needs a newer Node than these tests.
 vi.mock("@earendil-works/pi-coding-agent", () => ({
+  SettingsManager: { create: () => ({ getImageAutoResize: () => false }) },
   createReadToolDefinition: () => ({
     name: "read",
     description: "pi's",

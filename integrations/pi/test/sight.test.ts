@@ -108,7 +108,7 @@ test("what cannot be checked is not trusted", () => {
 
 test.each([
   ["as a value", { messages: [{ content: [{ type: "tool_result", content: [{ text: TEXT }] }] }] }, true],
-  ["within a longer value", { contents: [`before\n${TEXT}after`] }, true],
+  ["within a longer value, where it is too short to tell", { contents: [`before\n${TEXT}after`] }, false],
   ["without blanks at its ends", { messages: [TEXT.trim()] }, true],
   ["under a key of its own", { [TEXT]: 1 }, false],
   ["cut", { messages: [TEXT.slice(0, 12)] }, false],
@@ -124,6 +124,8 @@ test.each([
     { messages: [TEXT], context_management: { edits: [{ type: "clear_thinking_20251015" }] } },
     true,
   ],
+  ["and the server may compact", { messages: [TEXT], context_management: [{ type: "compaction" }] }, false],
+  ["and a router may take out the middle", { messages: [TEXT], transforms: ["middle-out"] }, false],
   ["and the server may cut the start", { input: [TEXT], truncation: "auto" }, false],
 ])("a request that holds a text %s", (_how, payload, holds) => {
   expect(inPayload([{ ...COUNTED, content: [{ type: "text", text: TEXT }] }], payload)).toBe(holds);
@@ -164,4 +166,14 @@ test("a write that failed shows nothing, so nobody misses it", () => {
   const sight = new Sight(() => {});
   sight.context([], session);
   expect(sight.distrusted).toBe(false);
+});
+
+test("a text is due as often as it was shown, and a long one may be joined with others", () => {
+  const long = "a line that is long enough to be told from others\n";
+  const shown = (text: string) => ({ ...COUNTED, content: [{ type: "text", text }] });
+  const due = [shown(long), shown("other"), shown(long)];
+  expect(inPayload(due, { messages: [long, "other", long] })).toBe(true);
+  expect(inPayload(due, { messages: [long, "other", "[as above]"] })).toBe(false);
+  expect(inPayload(due, { messages: [`x${long}y${long}`, "other"] })).toBe(true);
+  expect(inPayload(due, { messages: [`x${long}y`, "other"] })).toBe(false);
 });

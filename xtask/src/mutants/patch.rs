@@ -11,8 +11,29 @@ use crate::{Failure, process};
 #[derive(Debug)]
 pub(crate) struct Patch {
     pub(crate) name: String,
+    pub(crate) runs: Runs,
     file: PathBuf,
     description: String,
+}
+
+/// Which random runs must see a mutant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Runs {
+    /// Those of our own sessions.
+    #[default]
+    Own,
+    /// Those of pi sessions: the description has a line `Runs: pi`.
+    Pi,
+}
+
+impl Runs {
+    /// Its name in logs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Pi => "pi",
+        }
+    }
 }
 
 /// Every patch of the repository, by name. None at all is a failure: then nothing shows that the runs can fail.
@@ -35,9 +56,10 @@ pub(crate) fn load_all(root: &Path) -> Result<Vec<Patch>, Failure> {
 
 impl Patch {
     pub(crate) fn from_text(name: &str, file: PathBuf, text: &str) -> Self {
-        let head = text.lines().take_while(|line| !line.starts_with("diff ") && !line.starts_with("---"));
-        let description = head.map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no description)");
-        Self { name: name.to_owned(), file, description: description.to_owned() }
+        let head = || text.lines().take_while(|line| !line.starts_with("diff ") && !line.starts_with("---"));
+        let description = head().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no description)");
+        let runs = if head().any(|line| line == "Runs: pi") { Runs::Pi } else { Runs::Own };
+        Self { name: name.to_owned(), runs, file, description: description.to_owned() }
     }
 
     /// The first line of the description.
@@ -91,5 +113,12 @@ mod tests {
         check("\n  Indented.\n--- a/x\n+++ b/x\n", "Indented.");
         check("diff --git a/x b/x\nnot this\n", "(no description)");
         check("", "(no description)");
+    }
+
+    #[test]
+    fn the_description_says_which_runs() {
+        let runs = |text: &str| Patch::from_text("x", PathBuf::new(), text).runs;
+        assert_eq!(runs("A hole.\n\nRuns: pi\n\ndiff --git a/x b/x\n"), Runs::Pi);
+        assert_eq!(runs("A hole.\n\ndiff --git a/x b/x\nRuns: pi\n"), Runs::Own);
     }
 }

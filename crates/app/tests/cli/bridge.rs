@@ -202,3 +202,15 @@ fn settings_that_cannot_be_read_are_told_to_whoever_asks() {
     assert!(answer["ok"] == false && answer["error"].as_str().unwrap().contains("answers"), "{answer}");
     assert_eq!(done.code, Some(1));
 }
+
+#[test]
+fn a_text_that_cannot_be_stored_is_told_with_the_next_answer() {
+    let mut pi = Pi::new(&[("a.txt", "1\n"), (".pi", "in the way")]);
+    pi.read(json!({"path": "a.txt"}));
+    assert_eq!(pi.take()["notices"], json!([]));
+    pi.read(json!({"path": "a.txt"}));
+    let again = pi.take();
+    assert_eq!(again["text"], "[readcache: unchanged, 2 lines]");
+    let notice = again["notices"][0].as_str().unwrap();
+    assert!(notice.starts_with("an earlier text was not stored") && notice.contains(".pi"), "{notice}");
+}

@@ -129,7 +129,8 @@ impl Objects<'_> {
 
     fn put_durably(&self, name: &str, text: &Text) -> io::Result<Put> {
         let there = match self.look(name, text)? {
-            There::Fitting if self.load(text.hash()) == Loaded::Text(text.clone()) => {
+            // What a pack holds is not synced.
+            There::Fitting if load_from(self.objects, text.hash()) == Loaded::Text(text.clone()) => {
                 let file = rustix::fs::openat(self.objects, name, READ_FLAGS, Mode::empty())?;
                 rustix::fs::fsync(&file)?;
                 rustix::fs::fsync(self.objects)?;
@@ -226,14 +227,24 @@ impl StoredTexts {
         load_from(self.folder.as_fd(), hash)
     }
 
+    /// Whether a file stands where this text would be stored, of its length; it is verified when it is loaded.
+    #[must_use]
+    pub fn holds(&self, text: &Text) -> bool {
+        matches!(self.objects().look(&object_name(text.hash()), text), Ok(There::Fitting))
+    }
+
+    fn objects(&self) -> Objects<'_> {
+        let (folder, temps) = (self.folder.as_fd(), &self.temps);
+        let small_texts = SmallTexts::Apart;
+        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs }
+    }
+
     /// Stores a text, as [`Objects::put`] does.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be written; nothing is left behind.
     pub fn put(&self, text: &Text) -> Result<Put, StoreError> {
-        let (folder, temps) = (self.folder.as_fd(), &self.temps);
-        let small_texts = SmallTexts::Apart;
-        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs }.put(text)
+        self.objects().put(text)
     }
 }
 

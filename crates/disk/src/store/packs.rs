@@ -4,10 +4,14 @@
 //! pack is left as it is until it is made anew. A text is verified against its hash on every load, so it does not matter
 //! what a damaged pack seems to say.
 
+mod record;
+
+pub(super) use record::SMALL;
+
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeSet, HashMap},
     fs::File,
-    io::{self, IoSlice},
+    io,
     os::fd::BorrowedFd,
     sync::atomic::AtomicU64,
     time::SystemTime,
@@ -15,26 +19,24 @@ use std::{
 
 use readproof_core::text::{ContentHash, Text};
 use rustix::{
-    fs::{FlockOperation, Mode, OFlags},
+    fs::{Mode, OFlags},
     io::Errno,
 };
 
+use self::record::{Place, Records};
 use super::{
     Privacy, READ_FLAGS,
     objects::{Loaded, Put},
     upkeep::Stored,
 };
 use crate::{
-    bytes::read_at,
+    log::locked,
     snapshot::{Extent, FileKind},
     temp::Temp,
 };
 
-/// Texts up to this many bytes are small.
-pub(super) const SMALL: usize = 1 << 20;
-
-/// `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end are the most a header can have.
-const HEADER_BYTES: u64 = 7 + 64 + 1 + 7 + 1 + 20 + 1;
+/// A pack of so many bytes is full: who opens one looks for all its records. Further texts get files of their own.
+const MOST: u64 = 64 << 20;
 
 /// How often a pack that was made anew underneath is opened again.
 const TRIES: u32 = 8;
@@ -52,14 +54,15 @@ struct Pack {
     seen: u64,
     /// Whether something follows there that is no record.
     damaged: bool,
-    texts: BTreeMap<ContentHash, Place>,
+    texts: HashMap<ContentHash, Known>,
 }
 
+/// A text of which a header tells.
 #[derive(Clone, Copy, Debug)]
-struct Place {
-    at: u64,
-    bytes: u64,
-    seconds: u64,
+struct Known {
+    place: Place,
+    /// Whether it was written or read by this process, and so really stands there.
+    verified: bool,
 }
 
 /// Whether an open pack still is the one of its name.
@@ -79,20 +82,29 @@ enum Missing {
 impl Packs {
     /// Stores a small text. An error means that its pack cannot be appended to; the text can still have a file of its own.
     pub(super) fn put(&mut self, folder: BorrowedFd<'_>, text: &Text) -> io::Result<Put> {
+        self.put_below(folder, text, MOST)
+    }
+
+    /// The same, unless its pack has `most` bytes or more.
+    fn put_below(&mut self, folder: BorrowedFd<'_>, text: &Text, most: u64) -> io::Result<Put> {
         let digit = digit(text.hash());
         // Should another have stored it since, it stands there twice.
         if let Some(pack) = &mut self.0[digit]
             && !pack.texts.contains_key(&text.hash())
             && pack.can_append
             && !pack.damaged
+            && pack.seen < most
             && pack.append(text)? == Now::Current
         {
             return Ok(Put::Stored);
         }
         for _ in 0..TRIES {
             let Some(pack) = self.caught_up(folder, digit, Missing::Make)? else { break };
-            if pack.texts.contains_key(&text.hash()) {
+            if pack.has(text) {
                 return Ok(Put::Present);
+            }
+            if pack.seen >= most {
+                return Err(Errno::FBIG.into());
             }
             if pack.append(text)? == Now::Current {
                 return Ok(Put::Stored);
@@ -105,7 +117,7 @@ impl Packs {
     /// The text of that hash, verified.
     pub(super) fn load(&mut self, folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
         match self.caught_up(folder, digit(hash), Missing::Leave) {
-            Ok(Some(pack)) => pack.texts.get(&hash).map_or(Loaded::Missing, |place| pack.read(hash, *place)),
+            Ok(Some(pack)) => pack.load(hash),
             Ok(None) | Err(_) => Loaded::Missing,
         }
     }
@@ -115,10 +127,10 @@ impl Packs {
         let mut all = Vec::new();
         for digit in 0..16 {
             if let Ok(Some(pack)) = self.caught_up(folder, digit, Missing::Leave) {
-                let stored = |(hash, place): (&ContentHash, &Place)| Stored {
+                let stored = |(hash, known): (&ContentHash, &Known)| Stored {
                     hash: *hash,
-                    bytes: place.bytes,
-                    modified: place.seconds.saturating_mul(1000),
+                    bytes: known.place.bytes,
+                    modified: known.place.seconds.saturating_mul(1000),
                 };
                 all.extend(pack.texts.iter().map(stored));
             }
@@ -132,57 +144,76 @@ impl Packs {
         (0..16).filter(|digit| is_damaged(self, *digit)).map(name).collect()
     }
 
-    /// Makes every pack anew that holds one of `gone`, or that is damaged, with what else is good in it. Returns what went.
+    /// Makes every pack anew that holds one of `gone`, or that is damaged, with what else is good in it. Returns what went,
+    /// and the packs for which that failed.
     pub(super) fn remove(
         &mut self,
         folders: (BorrowedFd<'_>, BorrowedFd<'_>),
         temps: &AtomicU64,
         gone: &BTreeSet<ContentHash>,
-    ) -> io::Result<BTreeSet<ContentHash>> {
-        let mut removed = BTreeSet::new();
+    ) -> (BTreeSet<ContentHash>, Vec<(String, io::Error)>) {
+        let (mut removed, mut failed) = (BTreeSet::new(), Vec::new());
         for digit in 0..16 {
-            removed.extend(self.make_anew(folders, temps, digit, gone)?);
+            if let Err(error) = self.make_anew(folders, temps, digit, gone, &mut removed) {
+                failed.push((name(digit), error));
+            }
         }
-        Ok(removed)
+        (removed, failed)
     }
 
+    /// What cannot be read just now is an error, and the pack stays as it is; what is not good goes.
     fn make_anew(
         &mut self,
         (folder, tmp): (BorrowedFd<'_>, BorrowedFd<'_>),
         temps: &AtomicU64,
         digit: usize,
         gone: &BTreeSet<ContentHash>,
-    ) -> io::Result<Vec<ContentHash>> {
-        let Some(mut pack) = self.locked(folder, digit)? else { return Ok(Vec::new()) };
-        let removed: Vec<ContentHash> = pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
-        if removed.is_empty() && !pack.damaged {
-            return Ok(removed);
+        removed: &mut BTreeSet<ContentHash>,
+    ) -> io::Result<()> {
+        let Some(pack) = self.locked(folder, digit)? else { return Ok(()) };
+        let mut going: BTreeSet<ContentHash> = pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
+        if going.is_empty() && !pack.damaged {
+            return Ok(());
         }
         let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
-        for (hash, place) in pack.texts.iter().filter(|(hash, _)| !gone.contains(hash)) {
-            if let Loaded::Text(text) = pack.read(*hash, *place) {
-                write(temp.file(), &text, place.seconds)?;
+        let mut copied = BTreeSet::new();
+        let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+        let done = records.each_good(0, |text, seconds| {
+            if gone.contains(&text.hash()) {
+                going.insert(text.hash());
+            } else if copied.insert(text.hash()) {
+                record::write(temp.file(), &text, seconds)?;
             }
-        }
-        let copied: BTreeSet<ContentHash> = pack.texts.keys().copied().collect();
+            Ok(())
+        })?;
+        // Or a power failure could leave the name of the good one with nothing in it.
+        rustix::fs::fsync(temp.file())?;
         temp.replace(folder, &name(digit))?;
+        removed.append(&mut going);
         self.0[digit] = None;
         // Who appended to the old one after it was replaced finds that out and does it again; who did before did not.
-        pack.scan(Extent::of(&pack.file)?.len)?;
-        for (hash, place) in pack.texts.iter().filter(|(hash, _)| !copied.contains(hash)) {
-            if let Loaded::Text(text) = pack.read(*hash, *place) {
-                self.put(folder, &text)?;
+        let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+        let mut failed = Ok(());
+        records.each_good(done, |text, _| {
+            // It was there, so there is room.
+            if !copied.contains(&text.hash())
+                && let Err(error) = self.put_below(folder, &text, u64::MAX)
+            {
+                failed = Err(error);
             }
-        }
-        Ok(removed)
+            Ok(())
+        })?;
+        failed
     }
 
-    /// A pack that nobody else makes anew while this is held.
+    /// A pack that nobody else makes anew while this is held. Another is waited for a second.
     fn locked(&mut self, folder: BorrowedFd<'_>, digit: usize) -> io::Result<Option<Pack>> {
         for _ in 0..TRIES {
             self.0[digit] = None;
             let Some(mut pack) = Pack::open(folder, &name(digit), Missing::Leave)? else { return Ok(None) };
-            rustix::fs::flock(&pack.file, FlockOperation::LockExclusive)?;
+            if !locked(&pack.file) {
+                break;
+            }
             if pack.catch_up()? == Now::Current {
                 return Ok(Some(pack));
             }
@@ -223,14 +254,19 @@ impl Pack {
         if FileKind::of(found.st_mode).is_some() || !is_ours {
             return Err(Errno::ACCESS.into());
         }
-        Ok(Some(Self { file, can_append, seen: 0, damaged: false, texts: BTreeMap::new() }))
+        Ok(Some(Self { file, can_append, seen: 0, damaged: false, texts: HashMap::new() }))
     }
 
     /// Takes in what was appended. When nothing was, this costs one `statx`.
     fn catch_up(&mut self) -> io::Result<Now> {
         let found = Extent::of(&self.file)?;
-        if found.nlink == 0 || found.len < self.seen {
+        if found.nlink == 0 {
             return Ok(Now::Replaced);
+        }
+        if found.len < self.seen {
+            // Emptied underneath.
+            self.seen = 0;
+            self.texts.clear();
         }
         self.scan(found.len)?;
         Ok(Now::Current)
@@ -238,11 +274,14 @@ impl Pack {
 
     fn scan(&mut self, end: u64) -> io::Result<()> {
         self.damaged = false;
+        let mut records = Records::new(&self.file, end);
         while self.seen < end && !self.damaged {
-            match self.record_at(self.seen, end)? {
+            match records.at(self.seen)? {
                 Some((hash, place)) => {
-                    self.seen = place.at + place.bytes + 1;
-                    self.texts.insert(hash, place);
+                    self.seen = place.end();
+                    let known = self.texts.entry(hash).or_insert(Known { place, verified: false });
+                    // The later of two, unless the first is known to be good.
+                    known.place = if known.verified { known.place } else { place };
                 }
                 // Torn, altered, or being written just now.
                 None => self.damaged = true,
@@ -251,28 +290,22 @@ impl Pack {
         Ok(())
     }
 
-    /// The record that begins at `at`, if it is whole.
-    fn record_at(&self, at: u64, end: u64) -> io::Result<Option<(ContentHash, Place)>> {
-        let bytes = read_at(&self.file, at, HEADER_BYTES.min(end - at))?;
-        let parsed = || {
-            let line = bytes.split(|byte| *byte == b'\n').next().filter(|line| line.len() < bytes.len())?;
-            let mut words = str::from_utf8(line).ok()?.strip_prefix("sha256-")?.split(' ');
-            let hash = ContentHash::parse(words.next()?)?;
-            let (bytes, seconds) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-            let place = Place { at: at + line.len() as u64 + 1, bytes, seconds };
-            let fits = words.next().is_none() && bytes <= SMALL as u64 && place.at + bytes < end;
-            fits.then_some((hash, place))
-        };
-        Ok(parsed())
+    fn load(&mut self, hash: ContentHash) -> Loaded {
+        let Some(known) = self.texts.get_mut(&hash) else { return Loaded::Missing };
+        let loaded = record::read(&self.file, hash, known.place).unwrap_or(Loaded::Missing);
+        known.verified = matches!(loaded, Loaded::Text(_));
+        loaded
     }
 
-    fn read(&self, hash: ContentHash, place: Place) -> Loaded {
-        let Ok(mut bytes) = read_at(&self.file, place.at, place.bytes) else { return Loaded::Missing };
-        bytes.truncate(usize::try_from(place.bytes).unwrap_or(usize::MAX));
-        match Text::from_bytes(bytes) {
-            Ok(text) if text.hash() == hash => Loaded::Text(text),
-            Ok(_) | Err(_) => Loaded::Damaged,
+    /// Whether a text is here and can be loaded. One that cannot is forgotten.
+    fn has(&mut self, text: &Text) -> bool {
+        let Some(known) = self.texts.get_mut(&text.hash()) else { return false };
+        known.verified = known.verified || record::holds(&self.file, known.place, text);
+        let has = known.verified;
+        if !has {
+            self.texts.remove(&text.hash());
         }
+        has
     }
 
     /// Appends a text; that it stands behind what is known is found out afterwards.
@@ -281,14 +314,16 @@ impl Pack {
             return Err(Errno::INVAL.into());
         }
         let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        let written = write(&self.file, text, seconds)?;
+        // What a write leaves that went wrong is torn, until it is looked at again.
+        let written = record::write(&self.file, text, seconds).inspect_err(|_| self.damaged = true)?;
         let found = Extent::of(&self.file)?;
         if found.nlink == 0 {
             return Ok(Now::Replaced);
         }
         if found.len == self.seen + written {
             let bytes = text.as_str().len() as u64;
-            self.texts.insert(text.hash(), Place { at: found.len - bytes - 1, bytes, seconds });
+            let place = Place { at: found.len - bytes - 1, bytes, seconds };
+            self.texts.insert(text.hash(), Known { place, verified: true });
             self.seen = found.len;
             return Ok(Now::Current);
         }
@@ -298,21 +333,6 @@ impl Pack {
             now @ (Now::Current | Now::Replaced) => Ok(now),
         }
     }
-}
-
-/// One record by one write; returns its bytes.
-fn write(file: &File, text: &Text, seconds: u64) -> io::Result<u64> {
-    let header = format!("sha256-{} {} {seconds}\n", text.hash(), text.as_str().len());
-    let parts = [header.as_bytes(), text.as_str().as_bytes(), b"\n"].map(IoSlice::new);
-    let whole = parts.iter().map(|part| part.len()).sum::<usize>();
-    let written = loop {
-        match rustix::io::writev(file, &parts) {
-            Err(Errno::INTR) => {}
-            other => break other?,
-        }
-    };
-    // A regular file takes less than all only when there is no room for more.
-    if written == whole { Ok(whole as u64) } else { Err(Errno::NOSPC.into()) }
 }
 
 /// Which pack a text belongs in.

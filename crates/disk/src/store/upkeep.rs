@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     fs::{self, File},
+    io,
     os::fd::{AsFd, BorrowedFd},
     path::Path,
     sync::{MutexGuard, PoisonError},
@@ -106,10 +107,7 @@ impl Store {
     pub fn remove_objects(&self, hashes: &BTreeSet<ContentHash>) -> (BTreeSet<ContentHash>, Vec<StoreError>) {
         let folders = (self.objects_folder(), self.tmp_folder());
         let (mut gone, mut failed) = (BTreeSet::new(), Vec::new());
-        match self.packs().remove(folders, &self.temps, hashes) {
-            Ok(removed) => gone.extend(removed),
-            Err(error) => failed.push(StoreError::from_io(&format!("{STORE_NAME}/objects"), error)),
-        }
+        // Files of their own first: that needs no room, and makes some.
         for hash in hashes {
             let name = object_name(*hash);
             match remove(self.objects_folder(), &name) {
@@ -119,6 +117,16 @@ impl Store {
                 Err(errno) => failed.push(StoreError::from_io(&format!("{STORE_NAME}/objects/{name}"), errno.into())),
             }
         }
+        let mut packs = self.packs();
+        let (removed, left) = packs.remove(folders, &self.temps, hashes);
+        gone.extend(removed);
+        if !left.is_empty() {
+            // What such a pack still holds is not gone.
+            for stored in packs.all(self.objects_folder()) {
+                gone.remove(&stored.hash);
+            }
+        }
+        failed.extend(left.into_iter().map(|(name, error)| left_pack(&name, error)));
         (gone, failed)
     }
 
@@ -184,6 +192,15 @@ fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
         FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified })
     };
     names(folder).into_iter().filter_map(look).collect()
+}
+
+/// Why a pack was left as it is.
+fn left_pack(name: &str, error: io::Error) -> StoreError {
+    let name = format!("{STORE_NAME}/objects/{name}");
+    match Errno::from_io_error(&error) {
+        Some(Errno::BUSY) => StoreError::Busy { name },
+        _ => StoreError::from_io(&name, error),
+    }
 }
 
 fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {

@@ -16,6 +16,8 @@ pub type Call = (i64, Vec<SeccompRule>);
 #[cfg(target_arch = "x86_64")]
 mod numbers {
     pub const WRITE: i64 = 1;
+    pub const PREAD64: i64 = 17;
+    pub const WRITEV: i64 = 20;
     pub const FSYNC: i64 = 74;
     pub const OPENAT: i64 = 257;
     pub const MKDIRAT: i64 = 258;
@@ -25,6 +27,8 @@ mod numbers {
 #[cfg(target_arch = "aarch64")]
 mod numbers {
     pub const WRITE: i64 = 64;
+    pub const WRITEV: i64 = 66;
+    pub const PREAD64: i64 = 67;
     pub const FSYNC: i64 = 82;
     pub const OPENAT: i64 = 56;
     pub const MKDIRAT: i64 = 34;
@@ -45,6 +49,11 @@ pub fn every(number: i64) -> Call {
 /// Writes to anything but the standard streams, so that a failing test can still say so.
 pub fn file_writes() -> Call {
     (WRITE, vec![rule(0, SeccompCmpOp::Gt, 2)])
+}
+
+/// Reads of more than so many bytes at a place.
+pub fn reads_over(bytes: u64) -> Call {
+    (PREAD64, vec![rule(2, SeccompCmpOp::Gt, bytes)])
 }
 
 /// Openings that may create a file.

@@ -9,10 +9,10 @@ use readproof_core::{
     scope::{Lines, ScopeError},
     text::{ContentHash, Text},
 };
-use readproof_disk::{FileRef, Loaded, Snapshot, StoredTexts};
+use readproof_disk::{FileRef, Loaded, Snapshot};
 use readproof_hosts::pi::EntryRef;
 
-use super::{OBJECTS, PiTalk};
+use super::PiTalk;
 use crate::{
     Answer, Cancelled, Engine, Error, Read,
     read::{Context, Held, Offer, Placed, Recorded, Talk},
@@ -98,12 +98,19 @@ impl Engine {
         let place = talk.place(leaf);
         let mut at = AtLeaf { talk, place, own: None, given: None };
         match self.read_in(&mut at, request, cancelled) {
-            Ok(answer) => match (at.own, at.given) {
-                (None, Some(given)) => Ok(PiRead::Answer(Box::new(given.with(answer)))),
+            Ok(mut answer) => match (at.own, at.given) {
+                (None, Some(given)) => {
+                    answer.notices.append(&mut at.talk.notices);
+                    Ok(PiRead::Answer(Box::new(given.with(answer))))
+                }
                 (Some(why), _) => Ok(PiRead::Own(why.to_owned())),
                 (None, None) => Ok(PiRead::Own("the answer was not recorded".to_owned())),
             },
             Err(error @ Error::Aborted) => Err(error),
+            // A name that only looks like one with a range.
+            Err(error @ Error::Range { source: ScopeError::NotANumber { .. }, .. }) => {
+                Ok(PiRead::Own(error.to_string()))
+            }
             // pi knows no ranges in paths, so it could not say what is wrong.
             Err(error @ Error::Range { .. }) if (request.offset, request.limit) == (None, None) => Err(error),
             Err(error) => Ok(PiRead::Own(error.to_string())),
@@ -207,17 +214,10 @@ impl Talk for AtLeaf<'_> {
     }
 
     fn record(&mut self, engine: &mut Engine, context: &mut Context, offer: &Offer<'_>) -> Recorded {
-        if context.store_text {
-            let made = match self.talk.behind.texts.take() {
-                Some(texts) => Ok(texts),
-                None => StoredTexts::make(&engine.root, &OBJECTS),
-            };
-            let put = made.and_then(|texts| self.talk.behind.texts.insert(texts).put(&offer.snapshot.text));
-            if let Err(error) = put {
-                // It may have been removed: look again next time.
-                self.talk.behind.texts = None;
-                context.not_stored(&error);
-            }
+        if context.store_text
+            && let Err(error) = self.talk.store(engine, &offer.snapshot.text)
+        {
+            context.not_stored(&error);
         }
         let (shown, page) = (offer.shown, offer.shown.window().page());
         self.given = Some(Given {

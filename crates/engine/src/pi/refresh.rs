@@ -48,7 +48,6 @@ impl Engine {
             }
             Err(_) => Scope::Full,
         };
-        let own = placed.file.absolute();
         let top = format!("{}/", self.root.path().to_string_lossy().trim_end_matches('/'));
         let known: Vec<PathKey> = match talk.place(leaf) {
             Ok(place) => {
@@ -58,11 +57,8 @@ impl Engine {
             }
             Err(_) => Vec::new(),
         };
-        let same = self.root.file_id(&placed.file).map(|id| self.root.names_of(id, known.into_iter()));
-        let mut paths: Vec<String> = same.unwrap_or_default().iter().map(|key| format!("{top}{key}")).collect();
-        if !paths.contains(&own) {
-            paths.insert(0, own);
-        }
+        let names = self.names(&placed.file, known.into_iter());
+        let paths = names.iter().map(|key| format!("{top}{key}")).collect();
         Ok(PiRefreshed { paths, scope })
     }
 }

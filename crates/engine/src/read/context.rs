@@ -39,11 +39,16 @@ impl Context {
         Self { session: None, call: Call::default(), notices: Vec::new(), store_text: !sensitive, plain }
     }
 
-    /// Says that a text could not be stored.
+    /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.
     pub(crate) fn not_stored(&mut self, error: &StoreError) {
-        let what = "this text was not stored, so a later change is sent as plain text";
-        self.notices.push(format!("{what}: {error}"));
+        self.store_text = false;
+        self.notices.push(not_stored(error));
     }
+}
+
+/// What is said when a text could not be stored.
+pub(crate) fn not_stored(error: &StoreError) -> String {
+    format!("this text was not stored, so a later change is sent as plain text: {error}")
 }
 
 /// What is held at the moment of the decision.
@@ -153,7 +158,8 @@ impl Engine {
     /// Where a call that is made now is made; `None` when the session is yet to be made, or to be mended.
     pub(crate) fn call(&mut self, request: &Read) -> Option<Call> {
         let name = request.session.as_ref()?;
-        self.session(name, Create::No).ok().map(|session| session.call())
+        let session = self.session(name, Create::No).ok()?;
+        (!session.transcript().is_empty()).then(|| session.call())
     }
 
     /// An open session, caught up.
@@ -174,15 +180,16 @@ impl Engine {
         if !self.sessions.contains_key(name) {
             let answers = self.settings.answers;
             let Some(store) = self.store(create)? else { return Err(Error::NoSession(name.clone())) };
-            let Some(mut session) = Session::open(store, name, create, answers)? else {
+            let Some(session) = Session::open(store, name, create, answers)? else {
                 return Err(Error::NoSession(name.clone()));
             };
-            if create == Create::Yes {
-                session.ensure_header(self.now())?;
-            }
             self.sessions.insert(name.clone(), session);
         }
-        self.sessions.get_mut(name).ok_or_else(|| Error::NoSession(name.clone()))
+        let session = self.sessions.get_mut(name).ok_or_else(|| Error::NoSession(name.clone()))?;
+        if create == Create::Yes && session.transcript().is_empty() {
+            session.ensure_header((self.clock)())?;
+        }
+        Ok(session)
     }
 
     /// The store, opened on first use; made only when `create` says so.

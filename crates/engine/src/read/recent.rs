@@ -4,13 +4,18 @@
 use readproof_core::{path::PathKey, text::Text};
 use std::collections::BTreeMap;
 
-/// All texts together have at most so many bytes.
+/// All texts and their names together take at most so many bytes.
 const MOST: usize = 16 << 20;
+
+/// About what one entry takes besides its text and name.
+const ENTRY: usize = 256;
 
 /// The latest texts by file, bounded in size.
 #[derive(Default)]
 pub(crate) struct Recent {
     texts: BTreeMap<PathKey, (u64, Text)>,
+    /// The same files by when they were used.
+    used: BTreeMap<u64, PathKey>,
     bytes: usize,
     clock: u64,
 }
@@ -18,28 +23,33 @@ pub(crate) struct Recent {
 impl Recent {
     /// Takes out what a file was, to compare it with what is read now.
     pub(crate) fn take(&mut self, path: &PathKey) -> Option<Text> {
-        let (_, text) = self.texts.remove(path)?;
-        self.bytes -= text.as_str().len();
+        let (used, text) = self.texts.remove(path)?;
+        self.used.remove(&used);
+        self.bytes -= cost(path, &text);
         Some(text)
     }
 
     /// Keeps a text; the ones not used for longest go.
     pub(crate) fn keep(&mut self, path: &PathKey, text: Text) {
         self.take(path);
-        if text.as_str().len() > MOST / 4 {
+        let bytes = cost(path, &text);
+        if bytes > MOST / 4 {
             return;
         }
         self.clock += 1;
-        self.bytes += text.as_str().len();
+        self.bytes += bytes;
         self.texts.insert(path.clone(), (self.clock, text));
-        while self.bytes > MOST {
-            let Some(oldest) = self.texts.iter().min_by_key(|(_, (used, _))| *used).map(|(path, _)| path.clone())
-            else {
-                break;
-            };
+        self.used.insert(self.clock, path.clone());
+        while self.bytes > MOST
+            && let Some((_, oldest)) = self.used.pop_first()
+        {
             self.take(&oldest);
         }
     }
+}
+
+fn cost(path: &PathKey, text: &Text) -> usize {
+    text.as_str().len() + path.as_str().len() + ENTRY
 }
 
 #[cfg(test)]
@@ -51,10 +61,11 @@ mod tests {
         let mut recent = Recent::default();
         let text = |bytes: usize| Text::new("x".repeat(bytes));
         let path = |n: usize| PathKey::new(&n.to_string());
-        recent.keep(&path(0), text(MOST / 4 + 1));
+        let quarter = MOST / 4 - ENTRY - 1;
+        recent.keep(&path(0), text(quarter + 1));
         assert_eq!(recent.take(&path(0)), None);
         for n in 0..6 {
-            recent.keep(&path(n), text(MOST / 4));
+            recent.keep(&path(n), text(quarter));
             if let Some(again) = recent.take(&path(0)) {
                 recent.keep(&path(0), again);
             }
@@ -62,6 +73,17 @@ mod tests {
         let kept: Vec<usize> = (0..6).filter(|n| recent.texts.contains_key(&path(*n))).collect();
         assert_eq!((kept, recent.bytes), (vec![0, 3, 4, 5], MOST));
         recent.keep(&path(0), text(1));
-        assert_eq!(recent.bytes, 3 * (MOST / 4) + 1, "another text takes its place");
+        assert_eq!(recent.bytes, 3 * (MOST / 4) + 1 + 1 + ENTRY, "another text takes its place");
+        assert_eq!(recent.texts.len(), recent.used.len());
+    }
+
+    #[test]
+    fn empty_files_count_too() {
+        let mut recent = Recent::default();
+        for n in 0..100_000 {
+            recent.keep(&PathKey::new(&format!("{n:06}")), Text::new(String::new()));
+        }
+        assert_eq!(recent.texts.len(), MOST / (6 + ENTRY));
+        assert_eq!(recent.used.len(), recent.texts.len());
     }
 }

@@ -64,8 +64,8 @@ impl Engine {
         let answer = Answered::new(offer.placed.file.key(), offer.shown, asked, rules, self.now());
         let offered = match (self.sessions.get_mut(&name), offer.mark) {
             (Some(session), Some(mark)) => {
-                let log = session.log_id();
-                session.offer(context.call, mark, answer).map(|entry| (entry, log)).map_err(Error::from)
+                let entry = session.offer(context.call, mark, answer);
+                entry.map(|entry| (entry, session.log_id())).map_err(Error::from)
             }
             (_, _) => Err(Error::NoSession(name.clone())),
         };

@@ -268,7 +268,9 @@ fn filled(mut record: Record, number: u64) -> Record {
     let small = u32::try_from(number).unwrap_or(u32::MAX);
     let sha = Sha(ContentHash::of(&number.to_le_bytes()));
     match &mut record {
-        Record::Open { forked_from, .. } => *forked_from = Some(("f".to_owned(), Some(number))),
+        Record::Open { forked_from, nonce, .. } => {
+            (*forked_from, *nonce) = (Some(("f".to_owned(), Some(number))), Some(number.to_string()));
+        }
         Record::Answer { parent, answer } => {
             (*parent, answer.offset, answer.limit, answer.for_program) = (Some(number), Some(number), Some(1), true);
             (answer.hash, answer.base, answer.block) = (Some(sha), Some(sha), Some(Block { sha, bytes: number }));

@@ -14,7 +14,7 @@ const TEXTS: [&str; 6] = ["", "a\n", "a\nb", "a\nb\nc\n", "a\nX\nc\n", "1\n2\n3\
 
 /// The payloads of a short session.
 pub(super) fn session(random: &mut Random) -> Vec<String> {
-    let mut records = vec![Record::Open { v: 1, session: "s".to_owned(), forked_from: None, at: 1 }];
+    let mut records = vec![Record::Open { v: 1, session: "s".to_owned(), forked_from: None, nonce: None, at: 1 }];
     let mut leaf = None;
     // Sometimes no file could have so many lines as are said.
     let huge = (random.below(4) == 0).then(|| u32::MAX - u32::try_from(random.below(4)).unwrap_or(0));

@@ -10,12 +10,17 @@ use readproof_core::{
     scope::{Lines, Scope},
     text::{ContentHash, LINE_RULE, Version},
 };
+use readproof_disk::SessionName;
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    hash::{BuildHasher, Hasher, RandomState},
+};
 
 /// The version of the records below.
-pub(super) const VERSION: u32 = 1;
+const VERSION: u32 = 1;
 
 /// One line of a session log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +35,9 @@ pub enum Record {
         /// Session and entry it was forked from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<(String, Option<u64>)>,
+        /// Random, so that no other log begins with this line; old ones have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        nonce: Option<String>,
         /// Milliseconds since 1970; says nothing about order.
         at: u64,
     },
@@ -120,6 +128,13 @@ pub enum Record {
 }
 
 impl Record {
+    /// The header of a new log.
+    pub(super) fn open(session: &SessionName, forked_from: Option<(String, Option<u64>)>, at: u64) -> Self {
+        // Made for hash maps, and random in every process and every time.
+        let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
+        Self::Open { v: VERSION, session: session.to_string(), forked_from, nonce: Some(nonce), at }
+    }
+
     /// One line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {

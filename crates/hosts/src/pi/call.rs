@@ -4,10 +4,10 @@
 use readproof_core::{
     edit::replace_once,
     path::{PathKey, split_range},
-    text::{Text, Version},
+    text::Text,
 };
 use serde::Deserialize;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::{
     Source,
@@ -59,23 +59,10 @@ pub(super) struct Call {
 pub(super) enum What {
     /// Lines of a file.
     Read(Asked),
-    /// A whole file written.
-    Write(Written),
-    /// A file edited; with which texts its arguments say.
+    /// A whole file written; with which text its arguments say.
+    Write(Piece),
+    /// A file edited; the same.
     Edit(Piece),
-}
-
-/// A text that was written: its arguments until someone wants to know which text that is.
-pub(super) struct Written {
-    arguments: Piece,
-    version: OnceLock<Option<Version>>,
-}
-
-impl Written {
-    /// Which text, if it is one.
-    pub(super) fn version(&self, source: &dyn Source) -> Option<Version> {
-        *self.version.get_or_init(|| written(&self.arguments.get(source)?))
-    }
 }
 
 impl Call {
@@ -94,14 +81,11 @@ impl Call {
     }
 
     /// The text after it, if it is a change and this whole text is held before; a write needs none.
-    pub(super) fn after(&self, held: Option<Version>, source: &dyn Source) -> Option<Version> {
+    pub(super) fn after(&self, before: Option<&Text>, source: &dyn Source) -> Option<Text> {
         match &self.what {
             What::Read(_) => None,
-            What::Write(written) => written.version(source),
-            What::Edit(arguments) => {
-                let before = source.text(held?.hash)?;
-                Some(edited(&before, &edits_of(&arguments.get(source)?))?.version())
-            }
+            What::Write(arguments) => written(&arguments.get(source)?),
+            What::Edit(arguments) => edited(before?, &edits_of(&arguments.get(source)?)),
         }
     }
 }
@@ -127,7 +111,7 @@ impl Asked {
     }
 }
 
-/// The calls in the content of an assistant message, in order. Calls of programs inside a call (`id` with a `/`) are none.
+/// The calls in the content of an assistant message, in order. Calls that a program makes inside a call stand in no message.
 /// `piece` tells how a value of the content can be had later.
 pub(super) fn calls(content: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> Piece) -> Vec<Arc<Call>> {
     let parts = fields_of_each(content, &["type", "id", "name", "arguments"]);
@@ -135,9 +119,7 @@ pub(super) fn calls(content: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> 
     for [kind, id, name, arguments] in parts.unwrap_or_default() {
         let tool = name.and_then(bytes).and_then(|name| Tool::parse(&name));
         let is_call = kind.and_then(bytes).as_deref() == Some(b"toolCall");
-        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(bytes), tool)
-            && !id.contains(&b'/')
-        {
+        if let (true, Some(id), Some(tool)) = (is_call, id.and_then(bytes), tool) {
             calls.push(Arc::new(call(id.into(), tool, arguments.unwrap_or_default(), names, piece)));
         }
     }
@@ -150,7 +132,7 @@ fn call(id: Box<[u8]>, tool: Tool, arguments: &[u8], names: &mut Names, piece: &
     let key = path.as_deref().and_then(|path| names.key(path));
     let what = match tool {
         Tool::Read => What::Read(asked(path.as_deref(), offset, limit, names)),
-        Tool::Write => What::Write(Written { arguments: piece(arguments), version: OnceLock::new() }),
+        Tool::Write => What::Write(piece(arguments)),
         Tool::Edit => What::Edit(piece(arguments)),
     };
     Call { id, key, what }
@@ -181,10 +163,10 @@ fn asked(path: Option<&str>, offset: Option<&[u8]>, limit: Option<&[u8]>, names:
 }
 
 /// The text that a write leads to, if it is one.
-fn written(arguments: &[u8]) -> Option<Version> {
+fn written(arguments: &[u8]) -> Option<Text> {
     let [content] = fields(arguments, &["content"])?;
     let content = text(content?)?;
-    (!content.contains('\0')).then(|| Text::new(content.into_owned()).version())
+    (!content.contains('\0')).then(|| Text::new(content.into_owned()))
 }
 
 /// Both forms: a list, and the one pair of older versions.
@@ -254,16 +236,16 @@ mod tests {
             {"type":"toolCall","id":"7","name":"read","arguments":{}}]"#;
         let found = calls(content.as_bytes(), &mut names(), &|raw| Piece::Kept(raw.into()));
         let ids: Vec<&[u8]> = found.iter().map(|call| &*call.id).collect();
-        assert_eq!(ids, [b"1", b"4", b"5", b"6", b"7"]);
+        assert_eq!(ids, [&b"1"[..], b"3/1", b"4", b"5", b"6", b"7"]);
         assert_eq!(found[0].key, Some(PathKey::new("/w/a")));
         let What::Read(asked) = &found[0].what else { panic!("no read") };
         assert_eq!((asked.first, asked.limit), (Some(3), Some(2)));
-        assert_eq!(found[1].after(None, &NoSource), Some(Text::new("x\ny\n".into()).version()));
-        for call in &found[2..4] {
+        assert_eq!(found[2].after(None, &NoSource), Some(Text::new("x\ny\n".into())));
+        for call in &found[3..5] {
             let What::Edit(arguments) = &call.what else { panic!("no edit") };
             assert_eq!(edits_of(&arguments.get(&NoSource).unwrap()), [("a".to_owned(), "b".to_owned())]);
         }
-        assert_eq!(found[4].key, None);
+        assert_eq!(found[5].key, None);
     }
 
     #[test]
@@ -283,7 +265,7 @@ mod tests {
     #[test]
     fn what_a_write_leads_to() {
         let check = |arguments: &str, text: Option<&str>| {
-            let expected = text.map(|text| Text::new(text.to_owned()).version());
+            let expected = text.map(|text| Text::new(text.to_owned()));
             assert_eq!(written(arguments.as_bytes()), expected, "{arguments}");
         };
         check(r#"{"path":"a","content":"b\n"}"#, Some("b\n"));

@@ -188,7 +188,6 @@ impl Look<'_> {
                 let calls = calls(content, self.names, &piece);
                 if calls.is_empty() { Fact::Nothing } else { Fact::Calls(calls.into()) }
             }
-            Payload::Result(result) if result.call.contains(&b'/') => Fact::Nothing,
             Payload::Result(result) => {
                 let shows = self.shows(&result, again);
                 let ToolResult { call, tool, failed, .. } = result;
@@ -208,6 +207,8 @@ impl Look<'_> {
     fn shows(self, result: &ToolResult<'_>, again: Option<Again<'_>>) -> Shows {
         match result.tool {
             Tool::Read if !result.failed => {}
+            // It is called a failure, and shows text all the same.
+            Tool::Read if result.details.and_then(meta).is_some() => return Shows::Unplaced,
             Tool::Read | Tool::Write | Tool::Edit => return Shows::Nothing,
         }
         let Some(meta) = result.details.and_then(meta) else { return Shows::Unplaced };

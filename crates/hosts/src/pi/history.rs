@@ -6,11 +6,16 @@ use readproof_core::{
     knowledge::{Event, Knowledge},
     limits::Answers,
     path::PathKey,
-    scope::Scope,
+    scope::{Lines, Scope},
+    text::{ContentHash, Text, Version},
 };
 use std::sync::{Arc, OnceLock};
 
-use super::{Source, call::Call, outcome::ReadResult};
+use super::{
+    Source,
+    call::{Call, Tool},
+    outcome::ReadResult,
+};
 
 /// One step, with those before it that can matter.
 pub(super) struct Step {
@@ -100,15 +105,63 @@ impl Step {
                     knowledge.of(&path).iter().any(|held| held.end() && held.version().hash == hash)
                 });
                 let asked = told.needs.is_none() || asked.is_some_and(fits);
+                if let Some(hash) = told.counted {
+                    forget_other_end(&mut knowledge, &path, hash, self.at, judge.answers);
+                }
                 (asked && ends).then(|| told.event.clone())
             }),
             Done::Changed(call) => {
                 let before = held(&self.base).holds_whole(&path, Answers::Held);
-                call.after(before, judge.source).map(|version| Event::Written { path: path.clone(), version })
+                let before = before.and_then(|version| self.text_before(version, judge.source));
+                let after = call.after(before.as_ref(), judge.source);
+                after.map(|text| Event::Written { path: path.clone(), version: text.version() })
             }
         };
         knowledge.apply(u64::from(self.at), &event.unwrap_or(Event::Void { path }), judge.answers);
         knowledge
+    }
+}
+
+/// So many own changes in a row are followed back to a text that is stored.
+const FOLLOWED: usize = 64;
+
+impl Step {
+    /// The text before this change, held as `version`: stored, or worked out from the changes that led to it.
+    fn text_before(&self, version: Version, source: &dyn Source) -> Option<Text> {
+        if let Some(text) = source.text(version.hash) {
+            return Some(text);
+        }
+        let mut calls = Vec::new();
+        let mut next = self.base.as_deref();
+        let mut text = None;
+        while let Some(Self { done: Done::Changed(call), base, .. }) = next.filter(|_| calls.len() < FOLLOWED) {
+            calls.push(call);
+            text = if call.tool() == Tool::Write {
+                break;
+            } else {
+                let held =
+                    base.as_ref().and_then(|base| base.known.get())?.holds_whole(call.key.as_ref()?, Answers::Held);
+                source.text(held?.hash)
+            };
+            if text.is_some() {
+                break;
+            }
+            next = base.as_deref();
+        }
+        for call in calls.into_iter().rev() {
+            text = Some(call.after(text.as_ref(), source)?);
+        }
+        text.filter(|text| text.version() == version)
+    }
+}
+
+/// The model is told how many lines a text has: where another one ends is not where the file ends.
+fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: u32, answers: Answers) {
+    let end = knowledge.of(path).iter().find(|held| held.end()).map(|held| held.version().total.saturating_add(1));
+    let end = end.filter(|_| !knowledge.holds_end(path, hash)).and_then(|end| Lines::new(end, end));
+    if let Some(end) = end {
+        let event = Event::Refreshed { paths: vec![path.clone()], scope: Scope::Lines(end) };
+        knowledge.apply(u64::from(at), &event, answers);
     }
 }
 

@@ -147,10 +147,12 @@ fn parent(raw: Raw<'_>) -> Option<Option<Cow<'_, [u8]>>> {
 
 impl<'a> Message<'a> {
     fn payload(&self) -> Option<Payload<'a>> {
-        let content = self.content.filter(|content| *content != b"null")?;
+        let content = self.content.filter(|content| *content != b"null");
         match string(self.role)?.as_ref() {
-            b"assistant" => self.may_call.then_some(Payload::Assistant(content)),
+            b"assistant" => self.may_call.then_some(Payload::Assistant(content?)),
             b"toolResult" => {
+                // Whatever it showed, a result came in: that counts also where its content was not kept.
+                let content = content.or(self.role.map(|role| &role[..0]))?;
                 let (call, tool) = (string(self.tool_call_id)?, Tool::parse(&string(self.tool_name)?)?);
                 let failed = self.is_error != Some(b"false");
                 Some(Payload::Result(ToolResult { call, tool, failed, content, details: self.details }))
@@ -439,6 +441,8 @@ mod tests {
             r#"{"type":"label","id":"a","x":1,"x":2}"#,
             r#"{"type":"message","id":"a","message":{"role":"user","role":"user","content":[]}}"#,
             r#"{"type":"message","id":"a","message":{"role":"assistant","content":null}}"#,
+            r#"{"type":"message","id":"a","message":{"role":"toolResult","toolCallId":"c","toolName":"read","isError":false}}"#,
+            r#"{"type":"message","id":"a","message":{"role":"toolResult","toolCallId":"c","toolName":"write","content":null}}"#,
             r#"{"type":"message","id":"a","message":null,"message":{}}"#,
             r#"{"type":"label","id":"\ud800","parentId":null}"#,
             r#"{"type":"label","id":"a","\ud800":1}"#,

@@ -6,7 +6,7 @@ use readproof_core::{
     diff::apply,
     knowledge::Event,
     path::PathKey,
-    render::MARKER,
+    render::{MARKER, looks_like_marker},
     scope::{Lines, Scope},
     text::{ContentHash, Text, Version},
 };
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use super::{
     Source,
-    block::{Block, Visible, text_of, without_notice},
+    block::{Block, Visible, ends_like_pi, text_of, without_notice},
     count,
     json::piece::Piece,
     meta::{Extras, Meta},
@@ -50,6 +50,9 @@ pub(super) struct Told {
     pub(super) ends_under: Option<ContentHash>,
     /// The call must have asked for this, or nothing is told.
     pub(super) needs: Option<Needs>,
+    /// A marker tells how many lines this text has, as pi counts: by the final newline of another text that may be one
+    /// line more or less.
+    pub(super) counted: Option<ContentHash>,
 }
 
 /// What a call must have asked for.
@@ -132,7 +135,7 @@ impl Seen<'_> {
 
     fn shown(&self, version: Version, lines: Option<Lines>, end: bool, needs: Needs) -> Told {
         let event = Event::Shown { path: self.path.clone(), version, lines, end, part: None };
-        Told { event, ends_under: None, needs: Some(needs) }
+        Told { event, ends_under: None, needs: Some(needs), counted: None }
     }
 
     /// Our own record: the block must be the one recorded.
@@ -157,7 +160,8 @@ impl Seen<'_> {
         };
         let reaches = extras.lines.map_or(extras.total, Lines::last) == extras.total;
         let needs = Needs { first: u64::from(first), least: 0 };
-        (inside && (reaches || !extras.end)).then(|| self.shown(version, extras.lines, extras.end, needs))
+        let ends = reaches && !ends_like_pi(self.text);
+        (inside && (ends || !extras.end)).then(|| self.shown(version, extras.lines, extras.end, needs))
     }
 
     /// A record of the older tool: what the block shows must stand in the stored text.
@@ -165,6 +169,8 @@ impl Seen<'_> {
         let v1 = &self.meta.v1;
         let served = source.text(v1.served).filter(|text| count::total_lines(text) == v1.total_lines)?;
         match v1.mode {
+            // Nothing there says that file text which looks like a marker is none.
+            Mode::Full | Mode::BaselineFallback if looks_like_marker(self.text) => None,
             Mode::Full | Mode::BaselineFallback => {
                 let (lines, end, needs) = self.plain(&served)?;
                 Some(self.shown(served.version(), lines, end, needs))
@@ -179,8 +185,10 @@ impl Seen<'_> {
                         format!("{MARKER}unchanged in lines {start}-{end}; changes exist outside this range]")
                     }
                 };
+                // Lines that are alike without their ends are not the same: one text may stop there.
+                let alike = same || source.text(v1.base?).is_some_and(|base| self.is_alike(&base, &served));
                 // A marker that names the number of lines tells where the file ends.
-                if self.text == marker { self.derived(served.version(), same) } else { None }
+                if alike && self.text == marker { self.derived(served.version(), same) } else { None }
             }
             Mode::Diff => {
                 let (prefix, body) = self.text.split_once('\n')?;
@@ -191,6 +199,13 @@ impl Seen<'_> {
                 (is_number && leads_to(body, &base, &served)).then(|| self.derived(served.version(), true)).flatten()
             }
         }
+    }
+
+    /// Whether the lines of its range are the same in both texts, and the end if it goes that far.
+    fn is_alike(&self, base: &Text, served: &Text) -> bool {
+        let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, served.total());
+        let ends = !to_end || base.total() == served.total();
+        ends && lines.is_some_and(|lines| lines.last() <= base.total() && base.slice(lines) == served.slice(lines))
     }
 
     /// The lines of a stored text that a plain block shows, whether it shows the end, and what that needs.
@@ -204,7 +219,7 @@ impl Seen<'_> {
             let lines = Lines::new(start, served.total());
             let needs = Needs { first, least: v1.total_lines.saturating_sub(first).saturating_add(1) };
             let places = lines.is_some() || (start == 1 && served.total() == 0);
-            return places.then_some((lines, true, needs));
+            return (places && !ends_like_pi(self.text)).then_some((lines, true, needs));
         }
         let (body, next) = without_notice(self.text)?;
         let count = body.split('\n').count() as u64;
@@ -231,7 +246,8 @@ impl Seen<'_> {
                 (Event::Same { path, base, version, scope, ends }, to_end.then_some(base))
             }
         };
-        Some(Told { event, ends_under, needs: None })
+        let counted = (base == version.hash).then_some(base);
+        Some(Told { event, ends_under, needs: None, counted })
     }
 }
 

@@ -5,7 +5,7 @@ use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 use std::sync::Arc;
 
 use super::{
-    call::{Call, Tool, What},
+    call::{Asked, Call, Tool, What},
     fact::{Fact, Outcome, Shows},
     history::Step,
     outcome::ReadResult,
@@ -80,6 +80,14 @@ impl Taking<'_> {
         }
     }
 
+    /// Something of the call's file cannot be placed. A path that ends in a range may mean two.
+    fn void_file_of(&mut self, call: &Call) {
+        self.void(call.key.as_ref());
+        if let What::Read(Asked { suffix: Some((named, ..)), .. }) = &call.what {
+            self.void(Some(named));
+        }
+    }
+
     /// It may have been any file.
     fn lose(&mut self) {
         self.state.files = RedBlackTreeMapSync::default();
@@ -94,7 +102,7 @@ impl Taking<'_> {
             if call.changes() && call.key.is_none() {
                 self.lose();
             } else if call.changes() || self.altered {
-                self.void(call.key.as_ref());
+                self.void_file_of(call);
             }
             open.push(Open { call: Arc::clone(call), alone, base });
         }
@@ -116,7 +124,7 @@ impl Taking<'_> {
                 self.step(key, Step::changed(self.at, Arc::clone(&call), base));
             }
             (What::Read(_) | What::Write(_) | What::Edit(_), Tool::Read | Tool::Write | Tool::Edit, _) => {
-                self.void(call.key.as_ref());
+                self.void_file_of(&call);
                 self.void(path);
             }
         }
@@ -126,7 +134,7 @@ impl Taking<'_> {
     fn read(&mut self, call: &Call, shows: &Shows) {
         match shows {
             Shows::Nothing => {}
-            Shows::Unplaced => self.void(call.key.as_ref()),
+            Shows::Unplaced => self.void_file_of(call),
             Shows::Recorded(result) => {
                 self.shown(call, result);
                 if call.key.as_ref().is_some_and(|key| *key != result.path) {
@@ -160,7 +168,7 @@ impl Taking<'_> {
             self.state.open = if open.is_empty() { Arc::default() } else { open.into() };
         }
         if closed.len() > 1 {
-            closed.drain(..).for_each(|open| self.void(open.call.key.as_ref()));
+            closed.drain(..).for_each(|open| self.void_file_of(&open.call));
         }
         closed.pop()
     }

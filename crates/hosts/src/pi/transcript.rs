@@ -284,7 +284,7 @@ impl Transcript {
         for at in 0..number(self.tree.len()) {
             self.read(at, source);
             if let Some(Fact::Calls(calls)) = self.fact_of(at) {
-                hashes.extend(calls.iter().filter_map(|call| call.after(None, source)).map(|version| version.hash));
+                hashes.extend(calls.iter().filter_map(|call| call.after(None, source)).map(|text| text.hash()));
             }
             let changed = matches!(self.fact_of(at), Some(Fact::Result(outcome)) if outcome.tool != Tool::Read);
             if changed {

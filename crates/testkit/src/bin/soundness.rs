@@ -1,12 +1,12 @@
-//! `soundness --steps N --seed S`: random runs, the table of short answers, and on a broken promise the shortest run that
+//! `soundness [--pi] --steps N --seed S`: random runs of our own sessions, or of pi's, the table of short answers, and on a broken promise the shortest run that
 //! breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
-    op::{Random, script},
-    report::Report,
-    run::run,
-    shrink::shrink,
+    op::{self, Op, Random},
+    pi,
+    report::{Event, Report},
+    run::{self, Outcome, shrink::shrink},
     world::Broken,
 };
 use std::{io::IsTerminal, process::ExitCode};
@@ -18,19 +18,34 @@ const RUN: usize = 80;
 const FILLED_FROM: u64 = 20_000;
 
 struct Args {
+    pi: bool,
     steps: u64,
     seed: u64,
+}
+
+/// Plays steps from a seed.
+type Run<K> = fn(u64, &[Op<K>]) -> Result<Outcome<K>, Broken>;
+
+/// Where the runs come from and how one is done.
+struct Runs<K> {
+    script: fn(u64, usize) -> Vec<Op<K>>,
+    run: Run<K>,
 }
 
 fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: soundness [--steps N] [--seed S]");
+            eprintln!("{message}\nusage: soundness [--pi] [--steps N] [--seed S]");
             return ExitCode::from(2);
         }
     };
-    match soundness(&args) {
+    let done = if args.pi {
+        soundness(&args, &Runs { script: pi::script, run: pi::run })
+    } else {
+        soundness(&args, &Runs { script: op::script, run: run::run })
+    };
+    match done {
         Ok(code) => code,
         Err(error) => {
             eprintln!("the harness cannot go on: {error}");
@@ -40,8 +55,12 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args = Args { steps: 20_000, seed: 1 };
+    let mut args = Args { pi: false, steps: 20_000, seed: 1 };
     while let Some(word) = words.next() {
+        if word == "--pi" {
+            args.pi = true;
+            continue;
+        }
         let value = words.next().ok_or(format!("{word} needs a number"))?;
         let number = value.replace('_', "").parse().map_err(|_| format!("{value} is no number"))?;
         match word.as_str() {
@@ -53,18 +72,18 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     Ok(args)
 }
 
-fn soundness(args: &Args) -> Result<ExitCode, Broken> {
+fn soundness<K: Event>(args: &Args, runs: &Runs<K>) -> Result<ExitCode, Broken> {
     let mut seeds = Random::new(args.seed);
     let mut report = Report::default();
     while report.steps < args.steps {
         let left = usize::try_from(args.steps - report.steps).unwrap_or(RUN).min(RUN);
-        let (world, ops) = (seeds.bits(), script(seeds.bits(), left));
+        let (world, ops) = (seeds.bits(), (runs.script)(seeds.bits(), left));
         let done = report.steps;
-        let outcome = run(world, &ops)?;
+        let outcome = (runs.run)(world, &ops)?;
         report.add(&outcome.report);
         if let Some((at, what)) = outcome.violation {
-            println!("VIOLATION at step {}: {what}", done + at as u64 + 1);
-            show_shortest(world, &ops[..=at])?;
+            println!("VIOLATION at step {}: {what}\nseed {}, world {world}", done + at as u64 + 1, args.seed);
+            show_shortest(runs, world, &ops[..=at])?;
             return Ok(ExitCode::from(1));
         }
         if std::io::stderr().is_terminal() {
@@ -84,9 +103,9 @@ fn soundness(args: &Args) -> Result<ExitCode, Broken> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show_shortest(world: u64, ops: &[readproof_testkit::op::Op]) -> Result<(), Broken> {
-    let shortest = shrink(world, ops)?;
-    let outcome = run(world, &shortest)?;
+fn show_shortest<K: Event>(runs: &Runs<K>, world: u64, ops: &[Op<K>]) -> Result<(), Broken> {
+    let shortest = shrink(ops, |ops| Ok((runs.run)(world, ops)?.violation.is_some()))?;
+    let outcome = (runs.run)(world, &shortest)?;
     println!("the shortest run that shows it ({} operations):", shortest.len());
     for line in outcome.trace {
         println!("  {line}");

@@ -25,10 +25,39 @@ export class Terminal {
 		return this.#tmux("capture-pane", "-p", "-J");
 	}
 
-	/** Types a line as a person does, then Enter. */
-	type(text) {
-		this.#tmux("send-keys", "-l", text);
-		this.#tmux("send-keys", "Enter");
+	/**
+	 * Types a line as a person does: sees it on the screen, presses Enter, and presses again while nothing comes of it. A screen
+	 * that is still being set up loses keys.
+	 */
+	async type(text, came) {
+		const end = Date.now() + WAIT_MS;
+		const flat = (screen) => screen.replace(/\s/g, "");
+		const typed = flat(text).slice(-24);
+		// The same line may stand there from before.
+		const count = () => flat(this.screen()).split(typed).length;
+		for (const before = count(); count() <= before;) {
+			if (Date.now() > end) throw new Error(`never taken: ${text}\n${this.screen()}`);
+			this.#tmux("send-keys", "C-u");
+			this.#tmux("send-keys", "-l", text);
+			await this.#wait(2_000, () => count() > before);
+		}
+		do this.#tmux("send-keys", "Enter");
+		while (!(await this.#wait(5_000, () => came(this.screen()))) && Date.now() < end);
+	}
+
+	async #wait(ms, done) {
+		for (const end = Date.now() + ms; ; await new Promise((resolve) => setTimeout(resolve, POLL_MS))) {
+			if (done()) return true;
+			if (Date.now() > end) return false;
+		}
+	}
+
+	/** Presses keys, again while nothing comes of it. */
+	async press(key, came) {
+		const end = Date.now() + WAIT_MS;
+		do this.keys(key);
+		while (!(await this.#wait(5_000, () => came(this.screen()))) && Date.now() < end);
+		return this.until(came);
 	}
 
 	keys(...names) {

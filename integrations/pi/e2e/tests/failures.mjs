@@ -71,14 +71,15 @@ scenario("the program is missing: print mode says so on stderr and not in the an
 	assert.match(run.stderr, /readproof/i);
 });
 
-scenario("the program is missing: commands say so and a refresh still stands", async (world) => {
+scenario("the program is missing: commands say so, and a refresh that cannot be made promises nothing", async (world) => {
 	world.write("a.txt", A);
 	const pi = await world.start({ env: { READPROOF_BIN: path.join(world.root, "none/readproof") } });
 	await pi.run([[read("a.txt")]]);
 	const status = await pi.slash("/readcache-status");
 	assert.ok(status.some((event) => event.method === "notify"));
-	await pi.slash("/readcache-refresh a.txt");
-	assert.ok((await pi.entries()).some((entry) => entry.type === "custom" && entry.customType === "pi-readcache"));
+	const refresh = await pi.slash("/readcache-refresh a.txt");
+	assert.ok(refresh.some((event) => event.method === "notify" && event.message.includes("nothing was refreshed")), JSON.stringify(refresh));
+	assert.ok(!(await pi.entries()).some((entry) => entry.type === "custom" && entry.customType === "pi-readcache"));
 });
 
 scenario("the program is killed in the middle of a call: pi's own text, one notice, and it comes back", async (world) => {

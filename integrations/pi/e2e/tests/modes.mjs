@@ -114,6 +114,7 @@ scenario("`pi install ./integrations/pi` from a clone, then two reads of one fil
 	fs.mkdirSync(path.join(clone, "target/release"), { recursive: true });
 	fs.symlinkSync(PROGRAM, path.join(clone, "target/release/readproof"));
 	fs.mkdirSync(place, { recursive: true });
+	fs.writeFileSync(path.join(clone, "Cargo.toml"), "");
 	for (const name of ["package.json", "index.ts", "src"]) fs.cpSync(path.join(EXTENSION, name), path.join(place, name), { recursive: true });
 	const { READPROOF_BIN, ...env } = world.environment();
 	execFileSync(NODE, [world.pi.cli, "install", "./integrations/pi"], { cwd: clone, env, encoding: "utf8", stdio: "pipe" });

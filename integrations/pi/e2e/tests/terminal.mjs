@@ -20,7 +20,7 @@ async function inTerminal(world, options, use) {
 
 async function prompt(world, terminal, turns) {
 	const from = world.model.requests.length;
-	terminal.type(script(turns));
+	await terminal.type(script(turns), () => world.model.requests.length > from);
 	await terminal.until(() => world.model.requests.length >= from + turns.length + 1);
 	return terminal.until((screen) => screen.trimEnd().includes("DONE"));
 }
@@ -31,8 +31,7 @@ scenario("25 the screen shows the row of each read, and the marker when it is op
 		const screen = await prompt(world, terminal, [[read("a.txt")], [read("a.txt", { offset: 5, limit: 5 })], [read("a.txt")]]);
 		assert.ok(screen.match(/read a\.txt/g).length >= 3, screen);
 		assert.match(screen, /read a\.txt:5-9/);
-		terminal.keys("C-o");
-		const open = await terminal.until(UNCHANGED);
+		const open = await terminal.press("C-o", (screen) => screen.includes(UNCHANGED));
 		assert.ok(open.includes("line 7 with"), open);
 	});
 });
@@ -43,8 +42,7 @@ scenario("24 the screen hints that a read was cut, as it does without ours", asy
 	for (const options of [{ extensions: [PROBE] }, {}]) {
 		await inTerminal(world, options, async (terminal) => {
 			await prompt(world, terminal, [[read("long.txt")]]);
-			terminal.keys("C-o");
-			const screen = await terminal.until((text) => /[Tt]runcated/.test(text));
+			const screen = await terminal.press("C-o", (text) => /[Tt]runcated/.test(text));
 			hints.push(screen.split("\n").filter((line) => /[Tt]runcated/.test(line)).map((line) => line.trim()));
 		});
 	}
@@ -56,7 +54,7 @@ scenario("/readcache-status is on the screen and in no request", async (world) =
 	world.write("a.txt", lines(40));
 	await inTerminal(world, {}, async (terminal) => {
 		await prompt(world, terminal, [[read("a.txt")], [read("a.txt")]]);
-		terminal.type("/readcache-status");
+		await terminal.type("/readcache-status", (screen) => screen.includes("object store:"));
 		const screen = await terminal.until("object store:");
 		assert.ok(screen.includes("[readcache-status]") && screen.includes("tracked scopes:"), screen);
 		await prompt(world, terminal, [[read("a.txt")]]);

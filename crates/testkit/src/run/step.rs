@@ -7,10 +7,13 @@ use std::{
     fs,
 };
 
-use crate::{
+use super::{
+    Call, Run, Step, Talk,
     conversation::{Alteration, Conversation, Turn},
+    violation,
+};
+use crate::{
     op::{Kind, Op, Random},
-    run::{Call, Run, Step, Talk, violation},
     world::{NAMES, session, some_edit, some_text},
 };
 

@@ -1,13 +1,15 @@
 //! From a run that breaks a promise to the fewest operations that still break it.
 
-use crate::{op::Op, run::run, world::Broken};
+use crate::{op::Op, world::Broken};
 
-/// The shortest run found, by leaving out ever smaller pieces while the promise stays broken.
+/// The shortest run found, by leaving out ever smaller pieces while the promise stays broken, which `breaks` tells.
 ///
 /// # Errors
 /// When the harness itself cannot work.
-pub fn shrink(seed: u64, ops: &[Op]) -> Result<Vec<Op>, Broken> {
-    let breaks = |ops: &[Op]| run(seed, ops).map(|outcome| outcome.violation.is_some());
+pub fn shrink<K: Clone>(
+    ops: &[Op<K>],
+    breaks: impl Fn(&[Op<K>]) -> Result<bool, Broken>,
+) -> Result<Vec<Op<K>>, Broken> {
     let mut best = ops.to_vec();
     let mut piece = best.len().div_ceil(2);
     while piece > 0 {

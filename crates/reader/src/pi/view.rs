@@ -1,0 +1,72 @@
+//! What is visible of one file, in pi's lines: the pieces of `split("\n")`. Newest wins, line by line.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+/// The newest visible text of every line, and how many lines there are if that was told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    lines: BTreeMap<u64, Arc<str>>,
+    total: Option<u64>,
+}
+
+impl View {
+    /// Someone sees all of this text.
+    pub(super) fn whole(text: &str) -> Self {
+        let lines: BTreeMap<u64, Arc<str>> = (1..).zip(text.split('\n').map(Arc::from)).collect();
+        let total = Some(lines.len() as u64);
+        Self { lines, total }
+    }
+
+    /// How many lines the file has.
+    pub(super) fn total(&self) -> Option<u64> {
+        self.total
+    }
+
+    /// These lines, or the number of the first that is not visible.
+    pub(super) fn lines(&self, first: u64, last: u64) -> Result<Vec<Arc<str>>, u64> {
+        let mut found = Vec::new();
+        let mut next = first;
+        // Walks what is visible, not the numbers: a forged marker may claim any number of lines.
+        for (number, line) in self.lines.range(first..) {
+            if next > last || *number != next {
+                break;
+            }
+            found.push(Arc::clone(line));
+            next += 1;
+        }
+        if next > last { Ok(found) } else { Err(next) }
+    }
+
+    /// All of the text, if all of it is visible.
+    pub(super) fn text(&self) -> Option<String> {
+        let lines = self.lines(1, self.total?).ok()?;
+        Some(lines.iter().map(|line| &**line).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A line is shown. A file that was taken to end before it does not.
+    pub(super) fn show(&mut self, number: u64, line: &str) {
+        self.pass(number);
+        self.lines.insert(number, line.into());
+    }
+
+    /// A line is there, but not its text.
+    pub(super) fn hide(&mut self, number: u64) {
+        self.pass(number);
+        self.lines.remove(&number);
+    }
+
+    /// Lines count as not visible.
+    pub(super) fn forget(&mut self, first: u64, last: u64) {
+        self.lines.retain(|number, _| *number < first || *number > last);
+    }
+
+    /// The file has so many lines.
+    pub(super) fn set_total(&mut self, total: u64) {
+        self.lines.retain(|number, _| *number <= total);
+        self.total = Some(total);
+    }
+
+    fn pass(&mut self, number: u64) {
+        self.total = self.total.filter(|total| number <= *total);
+    }
+}

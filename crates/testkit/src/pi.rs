@@ -1,0 +1,110 @@
+//! Random runs of pi sessions: the real engine through the entry points of the pi surface, every answer judged at once by
+//! what the model of that session can see. The session is kept here as pi keeps it; nothing is taken from the product's own
+//! knowledge.
+
+mod older;
+mod op;
+mod session;
+mod step;
+mod turn;
+mod world;
+
+pub use op::{Kind, script};
+
+use readproof_reader::pi::Asks;
+
+use self::{session::Session, world::World};
+use crate::{op::Op, report::Report, run::Outcome, world::Broken};
+
+/// How many operations count as "shortly before".
+const RECENT: usize = 8;
+
+/// Why an operation ended.
+enum Stop {
+    /// The product broke a promise.
+    Violation(String),
+    /// The harness cannot go on.
+    Broken(Broken),
+}
+
+impl<E: Into<Broken>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+type Step<T = ()> = Result<T, Stop>;
+
+fn violation<T>(what: String) -> Step<T> {
+    Err(Stop::Violation(what))
+}
+
+/// The state of a run.
+struct Run {
+    world: World,
+    sessions: Vec<Session>,
+    current: usize,
+    /// The file read or changed last.
+    last: Option<&'static str>,
+    /// The call of the last message that was only a read.
+    asked: Option<(&'static str, Asks)>,
+    calls: usize,
+    /// How many of the last entries are held back at the next read.
+    late: usize,
+    recent: Vec<Kind>,
+    report: Report<Kind>,
+    trace: Vec<String>,
+}
+
+/// Does these operations in a workspace made from `seed`.
+///
+/// # Errors
+/// When the harness itself cannot work, as on a full disk.
+pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    let world = World::new(seed)?;
+    let first = Session::new(0, &world.engine, world.place());
+    let mut run = Run {
+        world,
+        sessions: vec![first],
+        current: 0,
+        last: None,
+        asked: None,
+        calls: 0,
+        late: 0,
+        recent: Vec::new(),
+        report: Report::default(),
+        trace: Vec::new(),
+    };
+    let mut violation = None;
+    for (at, op) in ops.iter().enumerate() {
+        run.report.steps += 1;
+        run.recent.push(op.kind);
+        let from = run.recent.len().saturating_sub(RECENT);
+        run.recent.drain(..from);
+        match run.step(op) {
+            Ok(()) => {}
+            Err(Stop::Violation(what)) => {
+                violation = Some((at, what));
+                break;
+            }
+            Err(Stop::Broken(error)) => return Err(error),
+        }
+    }
+    Ok(Outcome { report: run.report, violation, trace: run.trace })
+}
+
+impl Run {
+    /// Something to do that cannot be done here and now.
+    fn idle(&mut self) -> Step {
+        self.report.idle += 1;
+        Ok(())
+    }
+
+    fn say(&mut self, what: String) {
+        self.trace.push(what);
+    }
+
+    fn session(&mut self) -> &mut Session {
+        &mut self.sessions[self.current]
+    }
+}

@@ -1,0 +1,150 @@
+//! What can happen in a run of pi sessions.
+
+use crate::{
+    op::{Op, Random, drawn},
+    report::Event,
+};
+
+/// The kinds of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A read of a whole file or some of its lines.
+    Read,
+    /// The file just read, once more.
+    ReadAgain,
+    /// A read that asks for plain text.
+    ReadFresh,
+    /// A read that pi's own tool answers.
+    OwnRead,
+    /// A read that the older tool answers and records.
+    OlderRead,
+    /// A file that changes between two stages of a read.
+    Race,
+    /// Several calls in one message.
+    Batch,
+    /// A file is read whole, changes, is read in part and whole again.
+    Walk,
+    /// A result that another extension shortened.
+    Shortened,
+    /// A result that another extension altered.
+    Altered,
+    /// A result without its metadata, of several blocks, or marked as an error.
+    Bare,
+    /// Someone else changes a file.
+    Outside,
+    /// A file goes back to an earlier text.
+    Revert,
+    /// The model writes a file.
+    Write,
+    /// The model edits a file.
+    Edit,
+    /// A write or edit that fails, whatever it did.
+    FailedChange,
+    /// A write or edit whose result never comes.
+    LostChange,
+    /// A write or edit after which the file says something else.
+    FalseChange,
+    /// On from an earlier entry.
+    Move,
+    /// On from an earlier entry, with a summary of what is left behind.
+    Summary,
+    /// A session of its own with the same entries.
+    Fork,
+    /// Another session goes on.
+    Switch,
+    /// The barrier.
+    Compact,
+    /// The host drops the block of a result.
+    DropResult,
+    /// The host shows another text in its place.
+    ReplaceResult,
+    /// The host drops a message with calls.
+    DropCalls,
+    /// Fresh text is asked for.
+    Refresh,
+    /// The process ends and another begins; every entry is sent again.
+    Restart,
+    /// Another begins, from the session file.
+    FromFile,
+    /// The last entries are not sent before a read.
+    Late,
+    /// Entries are sent in the wrong order.
+    OutOfOrder,
+    /// An object goes.
+    DropObject,
+    /// An object is altered.
+    AlterObject,
+    /// What counts as held is looked at.
+    Inspect,
+    /// Entries that say nothing of files.
+    Noise,
+    /// The host is seen to prune results per request.
+    Distrust,
+}
+
+/// Kinds and how often each comes.
+const WEIGHTS: [(Kind, usize); 36] = [
+    (Kind::Read, 20),
+    (Kind::ReadAgain, 18),
+    (Kind::ReadFresh, 2),
+    (Kind::OwnRead, 2),
+    (Kind::OlderRead, 6),
+    (Kind::Race, 2),
+    (Kind::Batch, 6),
+    (Kind::Walk, 4),
+    (Kind::Shortened, 2),
+    (Kind::Altered, 2),
+    (Kind::Bare, 2),
+    (Kind::Outside, 14),
+    (Kind::Revert, 6),
+    (Kind::Write, 4),
+    (Kind::Edit, 5),
+    (Kind::FailedChange, 2),
+    (Kind::LostChange, 2),
+    (Kind::FalseChange, 3),
+    (Kind::Move, 5),
+    (Kind::Summary, 1),
+    (Kind::Fork, 1),
+    (Kind::Switch, 2),
+    (Kind::Compact, 2),
+    (Kind::DropResult, 2),
+    (Kind::ReplaceResult, 3),
+    (Kind::DropCalls, 1),
+    (Kind::Refresh, 4),
+    (Kind::Restart, 1),
+    (Kind::FromFile, 1),
+    (Kind::Late, 1),
+    (Kind::OutOfOrder, 1),
+    (Kind::DropObject, 2),
+    (Kind::AlterObject, 2),
+    (Kind::Inspect, 4),
+    (Kind::Noise, 2),
+    (Kind::Distrust, 0),
+];
+
+/// After a host was seen to prune, everything is plain until the process ends.
+const EVENTS: [Kind; 35] = {
+    let mut events = [Kind::Read; 35];
+    let mut at = 0;
+    while at < events.len() {
+        events[at] = WEIGHTS[at].0;
+        at += 1;
+    }
+    events
+};
+
+impl Event for Kind {
+    const ALL: &'static [Self] = &EVENTS;
+}
+
+/// The operations of one run.
+#[must_use]
+pub fn script(seed: u64, length: usize) -> Vec<Op<Kind>> {
+    let mut random = Random::new(seed);
+    let stays = |kind| matches!(kind, Kind::Read | Kind::ReadAgain);
+    let mut ops = drawn(&WEIGHTS, stays, length, &mut random);
+    if random.below(6) == 0 && length > 10 {
+        ops[length * 3 / 4].kind = Kind::Distrust;
+    }
+    ops
+}

@@ -1,0 +1,304 @@
+//! One pi session as the harness keeps it: a tree of entries as pi writes them, what the model can see of them at the leaf,
+//! and what was sent to the product. Everything the judge is told comes from here, and nothing from the product.
+
+use readproof_engine::{Engine, PiTalk};
+use readproof_reader::pi::{Asks, Call, Judge, Place, Seen};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::world::Broken;
+
+/// What an entry is to the model.
+#[derive(Clone)]
+pub(super) enum What {
+    /// Nothing of files.
+    Nothing,
+    /// A message with these calls.
+    Calls(Vec<Call>),
+    /// A result.
+    Result(ResultOf),
+    /// The barrier.
+    Compaction,
+    /// The model sees something else of another entry: nothing, or this text.
+    Edit { target: usize, shown: Option<String> },
+    /// Fresh text was asked for.
+    Refreshed { paths: Vec<String>, lines: Option<(u64, u64)> },
+}
+
+impl What {
+    /// The result it is.
+    pub(super) fn result(&self) -> Option<&ResultOf> {
+        if let Self::Result(result) = self { Some(result) } else { None }
+    }
+}
+
+/// The result of a call.
+#[derive(Clone)]
+pub(super) struct ResultOf {
+    pub(super) call: String,
+    pub(super) reads: bool,
+    pub(super) text: Option<String>,
+    pub(super) failed: bool,
+    /// The name and the text of the file a read was answered from.
+    pub(super) served: Option<(&'static str, Arc<str>)>,
+}
+
+/// An entry in its place.
+#[derive(Clone)]
+pub(super) struct Node {
+    pub(super) id: String,
+    parent: Option<usize>,
+    line: String,
+    pub(super) what: What,
+}
+
+/// How entries reach the product.
+enum Way {
+    /// Each is sent.
+    Sent,
+    /// They are read from a file.
+    File(PathBuf),
+}
+
+/// One session.
+pub(super) struct Session {
+    pub(super) nodes: Vec<Node>,
+    pub(super) leaf: Option<usize>,
+    pub(super) talk: PiTalk,
+    header: String,
+    way: Way,
+    /// Whether texts are stored only after an answer is given.
+    later: bool,
+    /// How many entries were sent.
+    sent: usize,
+    /// Ids are never used twice, in forks neither.
+    next: u32,
+    /// Whether the product was told that the host prunes.
+    pub(super) distrusted: bool,
+    /// Whether the next entries are sent in the wrong order.
+    pub(super) out_of_order: bool,
+    /// Whether some were: then the product knows less than there is, until the process ends.
+    disordered: bool,
+    /// Whether there are records of the older tool, which count only while their texts are stored.
+    pub(super) older: bool,
+    place: Place,
+    judge: Option<(usize, Judge)>,
+}
+
+impl Session {
+    pub(super) fn new(number: usize, engine: &Engine, place: Place) -> Self {
+        let header = json!({ "type": "session", "version": 3, "id": format!("s{number}"), "cwd": place.cwd });
+        let mut session = Self {
+            nodes: Vec::new(),
+            leaf: None,
+            talk: PiTalk::new(engine),
+            header: header.to_string(),
+            way: Way::Sent,
+            later: number % 2 == 1,
+            sent: 0,
+            next: 0x9a00_0000,
+            distrusted: false,
+            out_of_order: false,
+            disordered: false,
+            older: false,
+            place,
+            judge: None,
+        };
+        session.begin();
+        session
+    }
+
+    /// What a process says first.
+    fn begin(&mut self) {
+        if self.later {
+            self.talk.store_later();
+        }
+        self.talk.push(self.header.as_bytes());
+    }
+
+    /// A session of its own with the entries up to the leaf, all to be sent.
+    pub(super) fn fork(&self, number: usize, engine: &Engine) -> Self {
+        let mut fork = Self::new(number, engine, self.place.clone());
+        let branch = self.branch(self.leaf);
+        let moved: BTreeMap<usize, usize> = branch.iter().copied().zip(0..).collect();
+        for at in branch {
+            let mut node = self.nodes[at].clone();
+            node.parent = node.parent.and_then(|parent| moved.get(&parent).copied());
+            if let What::Edit { target, .. } = &mut node.what {
+                // An edit of another branch's entry says nothing here.
+                match moved.get(target) {
+                    Some(at) => *target = *at,
+                    None => node.what = What::Nothing,
+                }
+            }
+            fork.nodes.push(node);
+        }
+        fork.leaf = fork.nodes.len().checked_sub(1);
+        (fork.next, fork.older) = (self.next, self.older);
+        fork
+    }
+
+    pub(super) fn leaf_id(&self) -> Option<String> {
+        self.leaf.map(|leaf| self.nodes[leaf].id.clone())
+    }
+
+    /// Whether the product may learn later of more than it knows now.
+    pub(super) fn is_known_in_part(&self) -> bool {
+        self.disordered || self.older
+    }
+
+    /// Appends an entry behind the leaf, which it becomes. `more` are its other fields.
+    pub(super) fn append(&mut self, kind: &str, more: &str, what: What) -> usize {
+        let at = self.nodes.len();
+        let id = format!("{:08x}", self.next);
+        self.next += 1;
+        let parent = self.leaf.map_or("null".to_owned(), |leaf| format!("\"{}\"", self.nodes[leaf].id));
+        let line = format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"t",{more}}}"#);
+        // Now and then in another order, as JSON may stand.
+        let line = match serde_json::from_str::<Value>(&line) {
+            Ok(value) if at % 7 == 3 => value.to_string(),
+            Ok(_) | Err(_) => line,
+        };
+        self.nodes.push(Node { id, parent: self.leaf, line, what });
+        self.leaf = Some(at);
+        at
+    }
+
+    /// From the first entry to one.
+    pub(super) fn branch(&self, leaf: Option<usize>) -> Vec<usize> {
+        let mut branch: Vec<usize> = std::iter::successors(leaf, |at| self.nodes[*at].parent).collect();
+        branch.reverse();
+        branch
+    }
+
+    /// The same since the latest compaction, which is no longer in it.
+    pub(super) fn window(&self) -> Vec<usize> {
+        let branch = self.branch(self.leaf);
+        let barrier = branch.iter().rposition(|at| matches!(self.nodes[*at].what, What::Compaction));
+        branch[barrier.map_or(0, |barrier| barrier + 1)..].to_vec()
+    }
+
+    /// Someone who sees what the model sees at the leaf.
+    pub(super) fn judge(&mut self) -> &Judge {
+        let window = self.window();
+        let known =
+            self.judge.take().and_then(|(at, judge)| Some((window.iter().position(|other| *other == at)?, judge)));
+        let is_edit = |at: &usize| matches!(self.nodes[*at].what, What::Edit { .. });
+        let (from, mut judge) = match known {
+            Some((last, judge)) if !window[last + 1..].iter().any(is_edit) => (last + 1, judge),
+            Some(_) | None => (0, Judge::new(self.place.clone())),
+        };
+        let shown: BTreeMap<usize, &Option<String>> = window.iter().filter_map(|at| self.edit_at(*at)).collect();
+        for at in &window[from..] {
+            for seen in self.seen(*at, shown.get(at).copied()) {
+                judge.see(&seen);
+            }
+        }
+        let at = window.last().copied().unwrap_or(usize::MAX);
+        &self.judge.insert((at, judge)).1
+    }
+
+    fn edit_at(&self, at: usize) -> Option<(usize, &Option<String>)> {
+        if let What::Edit { target, shown } = &self.nodes[at].what { Some((*target, shown)) } else { None }
+    }
+
+    /// What is seen of an entry; `shown` is what an edit makes of it.
+    fn seen(&self, at: usize, shown: Option<&Option<String>>) -> Vec<Seen> {
+        match (&self.nodes[at].what, shown) {
+            (What::Calls(calls), None) => vec![Seen::Calls(calls.clone())],
+            // The results of calls that are not visible are of no known file.
+            (What::Calls(_), Some(_)) => vec![Seen::Calls(Vec::new())],
+            (What::Result(result), None) => {
+                vec![Seen::Result { call: result.call.clone(), text: result.text.clone(), failed: result.failed }]
+            }
+            (What::Result(result), Some(shown)) => {
+                // That a change succeeded is not said by other words.
+                let failed = result.failed || shown.is_none() || (!result.reads && *shown != result.text);
+                vec![Seen::Result { call: result.call.clone(), text: shown.clone(), failed }]
+            }
+            (What::Refreshed { paths, lines }, _) => {
+                paths.iter().map(|path| Seen::Refreshed { path: path.clone(), lines: *lines }).collect()
+            }
+            (What::Nothing | What::Compaction | What::Edit { .. }, _) => Vec::new(),
+        }
+    }
+
+    /// Sends what was not sent, but for the last `late` entries.
+    pub(super) fn send(&mut self, late: usize) -> Result<(), Broken> {
+        let to = self.nodes.len().saturating_sub(late).max(self.sent);
+        let mut order: Vec<usize> = (self.sent..to).collect();
+        if std::mem::take(&mut self.out_of_order) {
+            order.reverse();
+            self.disordered |= order.len() > 1;
+        }
+        match &self.way {
+            Way::Sent => {
+                for at in order {
+                    self.talk.push(self.nodes[at].line.as_bytes());
+                }
+            }
+            Way::File(path) => {
+                let mut file = OpenOptions::new().append(true).open(path)?;
+                for at in order {
+                    let line = self.nodes[at].line.as_bytes();
+                    if at % 9 == 0 {
+                        // The product may look while pi writes.
+                        file.write_all(&line[..line.len() / 2])?;
+                        self.talk.follow()?;
+                        file.write_all(&line[line.len() / 2..])?;
+                    } else {
+                        file.write_all(line)?;
+                    }
+                    file.write_all(b"\n")?;
+                }
+                self.talk.follow()?;
+            }
+        }
+        self.sent = to;
+        Ok(())
+    }
+
+    /// The process ends, and another gets every entry again.
+    pub(super) fn resend(&mut self, engine: &Engine) -> Result<(), Broken> {
+        self.talk = PiTalk::new(engine);
+        self.later = !self.later;
+        self.begin();
+        (self.way, self.sent, self.distrusted, self.disordered) = (Way::Sent, 0, false, false);
+        self.send(0)
+    }
+
+    /// The same from a file, made here.
+    pub(super) fn reopen(&mut self, engine: &Engine, file: &Path) -> Result<(), Broken> {
+        self.save(file)?;
+        self.talk = PiTalk::open(engine, file)?;
+        (self.way, self.sent) = (Way::File(file.to_owned()), self.nodes.len());
+        (self.distrusted, self.disordered) = (false, false);
+        Ok(())
+    }
+
+    /// Writes the session file.
+    pub(super) fn save(&self, file: &Path) -> Result<(), Broken> {
+        let mut lines = vec![self.header.as_str()];
+        lines.extend(self.nodes.iter().map(|node| node.line.as_str()));
+        fs::write(file, lines.join("\n") + "\n")?;
+        Ok(())
+    }
+}
+
+/// The path of a call, without a range at its end.
+pub(super) fn bare(asks: &Asks) -> &str {
+    let path = asks.path();
+    match asks {
+        Asks::Read { offset: None, limit: None, .. } => {
+            let digits = |range: &str| range.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            path.rsplit_once(':').filter(|(_, range)| digits(range)).map_or(path, |(bare, _)| bare)
+        }
+        Asks::Read { .. } | Asks::Write { .. } | Asks::Edit { .. } => path,
+    }
+}

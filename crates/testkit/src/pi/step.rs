@@ -1,0 +1,510 @@
+//! What each operation does: to the files, to the session, and to the product.
+
+use readproof_core::{
+    scope::{Lines, Scope},
+    text::ContentHash,
+};
+use readproof_engine::{Error, PiSession, PiSpan, pi_session};
+use readproof_reader::pi::{Asks, Judge};
+use serde_json::json;
+use std::{fs, sync::Arc};
+
+use super::{
+    Kind, Run, Step,
+    session::What,
+    turn::{How, Success, Then, Wanted, short},
+    violation,
+    world::World,
+};
+use crate::{
+    op::{Op, Random},
+    world::{some_edit, some_text},
+};
+
+/// The most sessions in one run.
+const SESSIONS: usize = 4;
+
+impl Run {
+    pub(super) fn step(&mut self, op: &Op<Kind>) -> Step {
+        let random = &mut Random::new(op.seed);
+        let answered = |fresh, race, then| How::Answered { fresh, race, then };
+        match op.kind {
+            Kind::Read => self.read(answered(false, false, Then::Kept), random),
+            Kind::ReadAgain => self.read_again(random),
+            Kind::ReadFresh => self.read(answered(true, false, Then::Kept), random),
+            Kind::OwnRead => self.read(How::Own, random),
+            Kind::OlderRead => self.read(How::Older, random),
+            Kind::Race => self.read(answered(false, true, Then::Kept), random),
+            Kind::Shortened => self.read(answered(false, false, Then::Shortened), random),
+            Kind::Altered => self.read(answered(false, false, Then::Altered), random),
+            Kind::Bare => {
+                let odd = [Then::NoDetails, Then::NoDetails, Then::NoContent, Then::TwoBlocks, Then::Failed];
+                let then = odd[random.below(odd.len())];
+                self.bare(answered(false, false, then), random)
+            }
+            Kind::Batch => self.batch(random),
+            Kind::Walk => self.walk(random),
+            Kind::Outside => self.outside(random),
+            Kind::Revert => self.reverted(random),
+            Kind::Write | Kind::Edit | Kind::FailedChange | Kind::LostChange | Kind::FalseChange => {
+                let name = self.some_name(random);
+                let Some(change) = self.change(name, op.kind, random) else { return self.idle() };
+                self.turn(vec![change], false, random)
+            }
+            Kind::Move | Kind::Summary => self.moved(op.kind == Kind::Summary, random),
+            Kind::Fork => self.forked(random),
+            Kind::Switch => {
+                self.current = random.below(self.sessions.len());
+                self.say(format!("session {} goes on", self.current));
+                Ok(())
+            }
+            Kind::Compact => self.compacted(random),
+            Kind::DropResult | Kind::ReplaceResult | Kind::DropCalls => self.context_edit(op.kind, random),
+            Kind::Refresh => self.refreshed(random),
+            Kind::Restart => self.restarted(random),
+            Kind::FromFile => self.reopened(),
+            Kind::Late => {
+                self.late = 1 + random.below(3);
+                self.read(answered(false, false, Then::Kept), random)
+            }
+            Kind::OutOfOrder => {
+                self.session().out_of_order = true;
+                self.read(answered(false, false, Then::Kept), random)
+            }
+            Kind::DropObject | Kind::AlterObject => self.object(op.kind, random),
+            Kind::Inspect => self.inspect(),
+            Kind::Noise => self.noise(random),
+            Kind::Distrust => {
+                let session = self.session();
+                session.distrusted = true;
+                session.talk.distrust();
+                self.say("the host prunes".to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    fn some_name(&self, random: &mut Random) -> &'static str {
+        let any = random.pick(&self.world.names).copied().unwrap_or("plain.txt");
+        self.last.filter(|_| random.below(2) == 0).unwrap_or(any)
+    }
+
+    fn read(&mut self, how: How, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let want = self.some_read(name, how, random);
+        self.asked = Some((name, want.asks.clone()));
+        self.turn(vec![want], false, random)
+    }
+
+    fn read_again(&mut self, random: &mut Random) -> Step {
+        let Some(name) = self.last else { return self.idle() };
+        let how = How::Answered { fresh: false, race: false, then: Then::Kept };
+        let again = self.asked.take().filter(|(of, _)| *of == name && random.below(3) == 0);
+        let mut want = self.some_read(name, how, random);
+        if let Some((_, again)) = again {
+            want.asks = again;
+        } else if random.below(2) == 0 {
+            want.asks = Asks::Read { path: self.world.spelt(name, random), offset: None, limit: None };
+        }
+        self.asked = Some((name, want.asks.clone()));
+        self.turn(vec![want], false, random)
+    }
+
+    /// A read whose result loses its metadata; often by a path that ends in a range.
+    fn bare(&mut self, how: How, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let mut want = self.some_read(name, how.clone(), random);
+        for _ in 0..random.below(12) {
+            if !want.asks.path().contains(':') {
+                want = self.some_read(name, how.clone(), random);
+            }
+        }
+        self.turn(vec![want], false, random)
+    }
+
+    /// All of a file, or some of its lines; sometimes lines that are not there.
+    fn some_read(&mut self, name: &'static str, how: How, random: &mut Random) -> Wanted {
+        self.last = Some(name);
+        let total = self.world.truth(name).map_or(1, |text| text.split('\n').count()) as u64;
+        let path = self.world.spelt(name, random);
+        let any = |random: &mut Random| 1 + random.bits() % total;
+        let near = |line: u64, random: &mut Random| (line + random.bits() % 5).saturating_sub(2).max(1);
+        let (offset, limit) = match random.below(16) {
+            0..=6 => (None, None),
+            7 => (None, Some((total / 2).max(1))),
+            8 => (Some(total / 2 + 1), None),
+            // Just before the end, at it and behind it.
+            9 => (None, Some(near(total, random))),
+            10 => {
+                let first = any(random);
+                (Some(first), Some(near(total - first + 1, random)))
+            }
+            11 => (Some(near(total, random)), None),
+            // The border of a page.
+            12 if total > 1900 => (Some(near(2000, random)), None),
+            12 => (Some(any(random)), Some(1)),
+            13 if random.below(3) == 0 => (Some(0), None),
+            13 => (Some(any(random)), Some(any(random))),
+            // pi's own tool and the older one know no ranges in paths.
+            _ if matches!(how, How::Own | How::Older) => (Some(any(random)), Some(any(random))),
+            _ => {
+                let first = any(random);
+                let last = first + random.bits() % (total - first + 3);
+                let range = if random.below(3) == 0 { format!("{first}") } else { format!("{first}-{last}") };
+                let asks = Asks::Read { path: format!("{path}:{range}"), offset: None, limit: None };
+                return Wanted { name, asks, how };
+            }
+        };
+        let offset = offset.and_then(|offset| i64::try_from(offset).ok());
+        Wanted { name, asks: Asks::Read { path, offset, limit }, how }
+    }
+
+    /// Several calls in one message.
+    fn batch(&mut self, random: &mut Random) -> Step {
+        let mut wanted = Vec::new();
+        for _ in 0..2 + random.below(3) {
+            let name = self.some_name(random);
+            let kinds = [Kind::Write, Kind::Edit, Kind::FailedChange, Kind::LostChange, Kind::FalseChange];
+            let change = if random.below(3) == 0 {
+                let kind = random.pick(&kinds).copied().unwrap_or(Kind::Write);
+                self.change(name, kind, random)
+            } else {
+                None
+            };
+            let how = match random.below(8) {
+                0 => How::Older,
+                1 => How::Own,
+                _ => How::Answered { fresh: false, race: false, then: Then::Kept },
+            };
+            wanted.push(change.unwrap_or_else(|| self.some_read(name, how, random)));
+        }
+        self.turn(wanted, random.below(3) > 0, random)
+    }
+
+    /// A file is read whole, changes, is read in part once or twice the same way, and whole again: what was told of it in
+    /// between counts.
+    fn walk(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let how = |then| How::Answered { fresh: false, race: false, then };
+        let kept = || how(Then::Kept);
+        let whole = |run: &Self, random: &mut Random| {
+            let asks = Asks::Read { path: run.world.spelt(name, random), offset: None, limit: None };
+            Wanted { name, asks, how: kept() }
+        };
+        let first = whole(self, random);
+        self.turn(vec![first], false, random)?;
+        self.world.change(name, random)?;
+        self.say(format!("{name} changed outside: {}", tail(&self.world.truth(name).unwrap_or_default())));
+        let by = if random.below(3) == 0 { How::Older } else { kept() };
+        let part = self.some_read(name, by, random);
+        for _ in 0..1 + random.below(2) {
+            let bare = random.below(5) == 0 && !matches!(part.how, How::Older);
+            let how = if bare { how(Then::NoDetails) } else { part.how.clone() };
+            let again = Wanted { name, asks: part.asks.clone(), how };
+            self.turn(vec![again], false, random)?;
+        }
+        if random.below(2) == 0 {
+            self.world.revert(name, random)?;
+            self.say(format!("{name} went back: {}", tail(&self.world.truth(name).unwrap_or_default())));
+        }
+        let last = whole(self, random);
+        self.turn(vec![last], false, random)
+    }
+
+    fn outside(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        self.world.change(name, random)?;
+        let now = self.world.truth(name);
+        self.say(format!("{name} changed outside: {}", now.map_or("gone".to_owned(), |now| tail(&now))));
+        Ok(())
+    }
+
+    fn reverted(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        self.world.revert(name, random)?;
+        let now = self.world.truth(name).unwrap_or_default();
+        self.say(format!("{name} went back: {}", tail(&now)));
+        Ok(())
+    }
+
+    /// An own change of a file.
+    fn change(&mut self, name: &'static str, kind: Kind, random: &mut Random) -> Option<Wanted> {
+        self.last = Some(name);
+        let shape = self.world.shape;
+        let path = self.world.spelt(name, random);
+        let truth = self.world.truth(name);
+        let edits = kind == Kind::Edit || (kind != Kind::Write && random.below(2) == 0);
+        let (asks, after) = if edits {
+            let truth = truth?;
+            let mut edits = vec![some_edit(&truth, shape, random)?];
+            let mut after = truth.replacen(&edits[0].0, &edits[0].1, 1);
+            if random.below(3) == 0
+                && let Some(second) = some_edit(&truth, shape, random)
+                && apart(&truth, &edits[0].0, &second.0)
+                && after.matches(&second.0).count() == 1
+            {
+                after = after.replacen(&second.0, &second.1, 1);
+                edits.push(second);
+            }
+            (Asks::Edit { path, edits }, after)
+        } else {
+            let content = match (random.below(4), truth) {
+                // What is there already, or nearly.
+                (0, Some(truth)) => truth,
+                (1, Some(truth)) => format!("{truth}written\n"),
+                _ => some_text(shape, random),
+            };
+            (Asks::Write { path, content: content.clone() }, content)
+        };
+        self.world.note(&after);
+        let (after, result) = if kind == Kind::FailedChange {
+            (Some(after).filter(|_| random.below(3) == 0), Some(Success::Failed))
+        } else if kind == Kind::LostChange {
+            (Some(after).filter(|_| random.below(2) == 0), None)
+        } else if kind == Kind::FalseChange {
+            let formatted = format!("{}// formatted\n", after.replace("  ", " "));
+            (Some(formatted).filter(|_| random.below(2) == 0), Some(Success::Said))
+        } else {
+            (Some(after), Some(Success::Said))
+        };
+        Some(Wanted { name, asks, how: How::Changed { after, result } })
+    }
+
+    /// On from an earlier entry.
+    fn moved(&mut self, summary: bool, random: &mut Random) -> Step {
+        let session = self.session();
+        if session.nodes.is_empty() {
+            return self.idle();
+        }
+        let count = session.nodes.len();
+        let near = count.saturating_sub(1 + random.below(12));
+        let to = if random.below(3) == 0 { random.below(count) } else { near };
+        let old = session.leaf_id().unwrap_or_default();
+        session.leaf = Some(to).filter(|_| random.below(30) > 0);
+        let at = session.leaf;
+        if summary {
+            let more = format!(r#""fromId":"{old}","summary":"s""#);
+            session.append("branch_summary", &more, What::Nothing);
+        }
+        self.say(format!("on from {at:?}{}", if summary { " with a summary" } else { "" }));
+        Ok(())
+    }
+
+    fn forked(&mut self, random: &mut Random) -> Step {
+        if self.sessions.len() >= SESSIONS {
+            return self.idle();
+        }
+        let number = self.sessions.len();
+        let back = random.below(4);
+        let session = &mut self.sessions[self.current];
+        let stood = session.leaf;
+        session.leaf = session.branch(stood).iter().rev().nth(back).copied().or(stood);
+        let fork = session.fork(number, &self.world.engine);
+        session.leaf = stood;
+        self.say(format!("session {number} is forked from {}, {back} entries back", self.current));
+        self.sessions.push(fork);
+        self.current = number;
+        Ok(())
+    }
+
+    fn compacted(&mut self, random: &mut Random) -> Step {
+        let session = self.session();
+        let kept = random.pick(&session.window()).map(|at| session.nodes[*at].id.clone()).unwrap_or_default();
+        let more = format!(r#""summary":"s","firstKeptEntryId":"{kept}","tokensBefore":9"#);
+        let at = session.append("compaction", &more, What::Compaction);
+        self.say(format!("e{at}: compaction"));
+        Ok(())
+    }
+
+    /// The host changes what the model sees of an entry.
+    fn context_edit(&mut self, kind: Kind, random: &mut Random) -> Step {
+        let session = self.session();
+        let wanted = |at: &usize| match &session.nodes[*at].what {
+            What::Result(_) => kind != Kind::DropCalls,
+            What::Calls(_) => kind == Kind::DropCalls,
+            What::Nothing | What::Compaction | What::Edit { .. } | What::Refreshed { .. } => false,
+        };
+        let fit: Vec<usize> = session.window().into_iter().filter(wanted).collect();
+        // Most often something recent.
+        let from = if random.below(2) == 0 { fit.len().saturating_sub(4) } else { 0 };
+        let Some(target) = random.pick(&fit[from..]).copied() else { return self.idle() };
+        let other = random.pick(&fit).copied();
+        let text = |at: usize| session.nodes[at].what.result().and_then(|result| result.text.clone());
+        let shown = match (kind, random.below(4)) {
+            (Kind::DropResult, _) | (Kind::DropCalls, 0..3) => None,
+            (Kind::ReplaceResult, 0) => text(target),
+            (Kind::ReplaceResult, 1) => other.and_then(text),
+            (Kind::ReplaceResult, 2) => text(target).map(|text| format!("{text}.")),
+            _ => Some("[pruned]".to_owned()),
+        };
+        let replacement = match &shown {
+            None => json!(null),
+            Some(text) if random.below(2) == 0 => json!({ "content": text }),
+            Some(text) => json!({ "content": [{ "type": "text", "text": text }] }),
+        };
+        let more = format!(r#""targetId":"{}","replacement":{replacement}"#, session.nodes[target].id);
+        let said = shown.as_deref().map_or("nothing".to_owned(), short);
+        let at = session.append("context_edit", &more, What::Edit { target, shown });
+        self.say(format!("e{at}: of e{target} is shown {said}"));
+        Ok(())
+    }
+
+    /// Fresh text is asked for.
+    fn refreshed(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let total = self.world.truth(name).map_or(1, |text| text.split('\n').count()) as u64;
+        let range = match random.below(3) {
+            0 => (None, None),
+            1 => (Some(1 + random.bits() % total), Some(1 + random.bits() % 4)),
+            _ => (Some(1 + random.bits() % total), None),
+        };
+        let path = self.world.spelt(name, random);
+        self.session().send(0)?;
+        let session = &mut self.sessions[self.current];
+        let leaf = session.leaf_id();
+        let done = match self.world.engine.refresh_in_pi(&mut session.talk, leaf.as_deref(), &path, range) {
+            Ok(done) => done,
+            Err(Error::Range { .. }) => return self.idle(),
+            Err(error) => return violation(format!("{path} could not be refreshed: {error}")),
+        };
+        let lines = match done.scope {
+            Scope::Full => None,
+            Scope::Lines(lines) => Some((u64::from(lines.first()), u64::from(lines.last()))),
+        };
+        let said = format!("refresh of {path} {range:?}: {:?} of {:?}", done.scope, done.paths);
+        for (number, key) in done.paths.iter().enumerate() {
+            let scope = done.scope.to_string();
+            let data = json!({ "v": 1, "kind": "invalidate", "pathKey": key, "scopeKey": scope, "at": 5 });
+            let more = format!(r#""customType":"pi-readcache","data":{data}"#);
+            let mut paths = vec![key.clone()];
+            // With the last of them, it holds for every name of the file that the product can know of.
+            if number + 1 == done.paths.len() && !self.session().is_known_in_part() {
+                paths.extend(self.world.names_of(name));
+            }
+            self.session().append("custom", &more, What::Refreshed { paths, lines });
+        }
+        self.say(said);
+        Ok(())
+    }
+
+    fn restarted(&mut self, random: &mut Random) -> Step {
+        self.world.restart()?;
+        for session in &mut self.sessions {
+            if random.below(2) == 0 {
+                session.resend(&self.world.engine)?;
+            }
+        }
+        self.sessions[self.current].resend(&self.world.engine)?;
+        self.say("the process ends and another begins".to_owned());
+        Ok(())
+    }
+
+    fn reopened(&mut self) -> Step {
+        let file = self.world.root.with_file_name(format!("session-{}.jsonl", self.current));
+        self.world.restart()?;
+        self.sessions[self.current].reopen(&self.world.engine, &file)?;
+        self.say("another process begins from the session file".to_owned());
+        Ok(())
+    }
+
+    fn object(&mut self, kind: Kind, random: &mut Random) -> Step {
+        let stored = self.world.stored();
+        let Some(path) = random.pick(&stored) else { return self.idle() };
+        if kind == Kind::DropObject {
+            fs::remove_file(path)?;
+        } else {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let changed = match random.below(3) {
+                0 => format!("{text}altered\n"),
+                1 => text.replacen('\n', "\n\n", 1) + " ",
+                _ => random.pick(&stored).and_then(|other| fs::read_to_string(other).ok()).unwrap_or_default(),
+            };
+            fs::write(path, changed)?;
+        }
+        self.say(format!("{kind:?} {}", path.display()));
+        Ok(())
+    }
+
+    /// What the product says is held must be in the model's sight, to the byte, whether or not it is asked for.
+    fn inspect(&mut self) -> Step {
+        let file = self.world.root.with_file_name("inspected.jsonl");
+        self.session().save(&file)?;
+        let asked = PiSession {
+            file,
+            leaf: self.session().leaf_id(),
+            workspace: Some(self.world.given.clone()),
+            home: None,
+            answers: self.world.settings.answers,
+        };
+        if asked.leaf.is_none() {
+            return self.idle();
+        }
+        let view = match pi_session(&asked) {
+            Ok(view) => view,
+            Err(error) => return violation(format!("the session could not be looked at: {error}")),
+        };
+        let judge = self.session().judge().clone();
+        for file in &view.files {
+            let missing = file.spans.iter().find(|span| !in_sight(&self.world, &judge, &file.path, span));
+            if let Some(PiSpan { lines, end, entry, .. }) = missing {
+                let said = format!("{} {lines:?}, end {end}, counts as held since {entry}", file.path);
+                return violation(format!("{said}, but is not in sight"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries that say nothing of files.
+    fn noise(&mut self, random: &mut Random) -> Step {
+        let session = self.session();
+        let user = r#""message":{"role":"user","content":[{"type":"text","text":"go on"}]}"#;
+        let bash = r#""message":{"role":"assistant","content":[{"type":"toolCall","id":"b","name":"bash","arguments":{"command":"read"}}]}"#;
+        let (kind, more) = [
+            ("message", user),
+            ("message", bash),
+            ("model_change", r#""model":"m""#),
+            ("custom_message", r#""customType":"x","content":"[readcache: unchanged, 3 lines]","display":true"#),
+            ("custom", r#""customType":"other","data":{"v":1}"#),
+            ("label", r#""targetId":"x","label":"l""#),
+        ][random.below(6)];
+        let at = session.append(kind, more, What::Nothing);
+        self.say(format!("e{at}: {kind}"));
+        Ok(())
+    }
+}
+
+/// Whether the judge sees some lines, and sees in them what they are said to be.
+fn in_sight(world: &World, judge: &Judge, path: &str, span: &PiSpan) -> bool {
+    // Of a text that an edit led to, nobody knows but whoever saw the one before.
+    let text = world.noted(span.hash).or_else(|| {
+        let seen = judge.lines(path, 1, judge.total(path)?)?;
+        let seen: Vec<&str> = seen.iter().map(|line| &**line).collect();
+        Some(seen.join("\n").into()).filter(|text: &Arc<str>| ContentHash::of(text.as_bytes()) == span.hash)
+    });
+    let first = span.lines.map_or(span.total + 1, Lines::first);
+    let last = span.lines.map_or(span.total, Lines::last);
+    let Some(text) = text else {
+        return judge.lines(path, first.into(), last.into()).is_some();
+    };
+    let all: Vec<&str> = text.split('\n').collect();
+    let last = if span.end { all.len() } else { last as usize };
+    let due = all.get(first as usize - 1..last).unwrap_or_default();
+    let seen = judge.lines(path, first.into(), last as u64).unwrap_or_default();
+    // Where a text ends without a newline is no line.
+    let only_end = span.lines.is_none() && first as usize > last;
+    let same = (only_end || !due.is_empty()) && seen.iter().map(|line| &**line).eq(due.iter().copied());
+    // Of a page that was shown since, the model may know that the file is longer; then this is no whole text.
+    same && (!span.end || first > 1 || judge.total(path) == Some(all.len() as u64))
+}
+
+/// Whether two texts stand apart in a third.
+fn apart(text: &str, one: &str, other: &str) -> bool {
+    let (Some(a), Some(b)) = (text.find(one), text.find(other)) else { return false };
+    a + one.len() <= b || b + other.len() <= a
+}
+
+/// The end of a text, and how long it is.
+fn tail(text: &str) -> String {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(60));
+    format!("{} lines, … {:?}", text.split('\n').count(), &text[from..])
+}
