@@ -24,6 +24,14 @@ pub enum Error {
         /// Why.
         source: ScopeError,
     },
+    /// The words asked for do not stand in the file.
+    #[error("{path}: no line holds `{query}`; search for other words, or name lines")]
+    NoMatch {
+        /// Which file.
+        path: String,
+        /// As asked.
+        query: String,
+    },
     /// No such file; perhaps another was meant.
     #[error("{source}{}", did_you_mean(.near))]
     Missing {
@@ -121,6 +129,7 @@ impl Error {
         match self {
             Self::EmptyPath => "EMPTY_PATH",
             Self::Range { .. } => "BAD_RANGE",
+            Self::NoMatch { .. } => "NO_MATCH",
             Self::Missing { .. } => "NOT_FOUND",
             Self::Locate(error) => match error {
                 LocateError::Missing { .. } => "NOT_FOUND",

@@ -2,6 +2,7 @@
 //! asked between stages.
 
 mod doctor;
+mod echo;
 mod edit;
 mod error;
 mod gc;
@@ -14,6 +15,7 @@ mod session;
 mod status;
 
 pub use doctor::{Check, Health, Progress};
+pub use echo::Echoed;
 pub use error::Error;
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
 pub use pi::{
@@ -22,7 +24,7 @@ pub use pi::{
 };
 pub use readproof_hosts::own::{EntryId, Step};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
-pub use request::{Answer, Audience, Change, Freshness, Read, Receipt, Refreshed, Write, Written};
+pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use status::{FileStatus, SessionStatus, Status};
 

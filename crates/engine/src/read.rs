@@ -12,14 +12,14 @@ pub(crate) use context::{Context, Held, not_stored};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};
-pub(crate) use talk::Talk;
+pub(crate) use talk::{Own, Talk};
 
 use readproof_core::{
     decide::{Choice, Reason, decide},
     render::render,
 };
 
-use self::{context::Fetched, talk::Own};
+use self::context::Fetched;
 use crate::{Answer, Cancelled, Engine, Error, Read};
 
 /// How often a moving branch is followed before plain text is sent.
@@ -52,8 +52,10 @@ impl Engine {
         let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
 
-        let (now, path, limits) = (&snapshot.text, placed.file.key(), talk.limits(self));
-        // core: which lines are meant, and which of them one plain answer shows
+        // core: which lines are meant
+        placed.pick(&snapshot.text, &request.pick)?;
+        let (now, path, limits) = (&snapshot.text, placed.file.key(), talk.limits(self, request));
+        // core: which of them one plain answer shows
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
         let mut context = talk.context(self, request, &placed.file, &snapshot);
@@ -72,7 +74,7 @@ impl Engine {
             let shown = render(&decision, now, &ask);
             go_on(cancelled)?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile
-            let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, mark: held.mark };
+            let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
             match talk.record(self, &mut context, &offer) {
                 Recorded::Moved => {}
                 Recorded::Done { receipt } => {

@@ -411,6 +411,21 @@ impl Transcript {
         self.nodes.get(id.0).map(|node| &node.record)
     }
 
+    /// Every file that something was answered about.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<PathKey> {
+        let file = |record: &Record| match record {
+            Record::Answer { answer, .. } => Some(PathKey::new(&answer.path)),
+            _ => None,
+        };
+        self.nodes.iter_from(0).filter_map(|(_, node)| file(&node.record)).collect()
+    }
+
+    /// What was recorded after an entry, on whatever branch.
+    pub fn records_after(&self, id: EntryId) -> impl Iterator<Item = (EntryId, &Record)> {
+        self.nodes.iter_from(id.0.saturating_add(1)).map(|(id, node)| (EntryId(id), &node.record))
+    }
+
     /// The entries from the root to `leaf`.
     #[must_use]
     pub fn branch(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
