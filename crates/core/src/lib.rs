@@ -34,3 +34,4 @@ pub mod pick;
 pub mod render;
 pub mod scope;
 pub mod text;
+pub mod trailer;

@@ -5,7 +5,9 @@
 use readproof_core::{
     decide::{Mode, Reason},
     path::PathKey,
+    render::Notice,
     text::ContentHash,
+    trailer::Trailer,
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
 use readproof_hosts::own::EntryId;
@@ -24,6 +26,25 @@ pub struct Echoed {
     pub handle: Option<String>,
 }
 
+impl Echoed {
+    /// What stands behind the text. `asked_to` is the last line asked for; `said` whatever the surface adds.
+    #[must_use]
+    pub fn trailer(&self, asked_to: Option<u64>, said: &[String], handle: bool) -> String {
+        let answer = &self.answer;
+        let notices: Vec<String> = said.iter().chain(&answer.notices).cloned().collect();
+        let trailer = Trailer {
+            path: &answer.path,
+            lines: answer.lines,
+            total: answer.total_lines,
+            beyond: asked_to.filter(|line| *line > u64::from(answer.total_lines)),
+            next: answer.next,
+            notices: &notices,
+            handle: self.handle.as_deref().filter(|_| handle),
+        };
+        trailer.line()
+    }
+}
+
 impl Engine {
     /// Answers one read. `known` is the handle of an answer that the model still sees, by the caller's word. The request
     /// names the session: one for each conversation and context window, or handles would mean nothing.
@@ -36,8 +57,10 @@ impl Engine {
         known: Option<&str>,
         cancelled: Cancelled<'_>,
     ) -> Result<Echoed, Error> {
-        let mut echo = Echo { own: Own::default(), known, answer: None, handle: None };
-        let answer = self.read_in(&mut echo, request, cancelled)?;
+        let mut echo = Echo { own: Own::default(), known, answer: None, handle: None, goes_on: Vec::new() };
+        let mut answer = self.read_in(&mut echo, request, cancelled)?;
+        // The trailer says it by numbers.
+        answer.notices.retain(|notice| !echo.goes_on.contains(notice));
         Ok(Echoed { answer, handle: echo.handle })
     }
 
@@ -68,6 +91,8 @@ struct Echo<'k> {
     /// The answer that `known` names.
     answer: Option<EntryId>,
     handle: Option<String>,
+    /// How the answer says that there is more.
+    goes_on: Vec<String>,
 }
 
 impl Echo<'_> {
@@ -131,6 +156,8 @@ impl Talk for Echo<'_> {
 
     fn record(&mut self, engine: &mut Engine, context: &mut Context, offer: &Offer<'_>) -> Recorded {
         let mut offer = *offer;
+        let goes_on = |notice: &&Notice| matches!(notice, Notice::Cut { .. } | Notice::GoOn { .. });
+        self.goes_on = offer.shown.notices().iter().filter(goes_on).map(ToString::to_string).collect();
         if !offer.shown.mode().is_derived() {
             if let (Some(name), Err(error)) = (context.session.clone(), self.apart(engine, context, &offer)) {
                 engine.forget(context, &name, &error);
