@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Doctor,
     /// Serve a pi process on standard input and output, one JSON object per line; its extension starts this
     Pi,
+    /// Serve the tools to an MCP client on standard input and output
+    Mcp(McpArgs),
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     PiSession(PiSessionArgs),
     /// List every setting, its value and where it comes from
@@ -151,6 +153,13 @@ pub(crate) struct GcArgs {
     /// A session file of pi whose texts stay, beside those that ran in this workspace; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) pi_session: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct McpArgs {
+    /// Which tools are listed: unified, bounded, all, or names with commas; every tool can be called
+    #[arg(long, value_name = "LIST", default_value = "unified")]
+    pub(crate) tools: String,
 }
 
 #[derive(Args, Debug)]

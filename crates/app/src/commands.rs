@@ -16,7 +16,7 @@ use crate::{
     bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, json,
+    demo, json, mcp,
     output::{self, Failure},
     pi, report, upkeep,
 };
@@ -36,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Pi => return bridge::run(workspace, &set, clock),
+        Command::Mcp(args) => return mcp::run(workspace, &set, &args.tools, clock),
         Command::Read(_)
         | Command::Refresh(_)
         | Command::Write(_)
@@ -73,6 +74,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Demo
         | Command::Doctor
         | Command::Pi
+        | Command::Mcp(_)
         | Command::PiSession(_)
         | Command::Completions { .. } => Ok(()),
     }

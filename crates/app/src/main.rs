@@ -6,9 +6,11 @@ mod commands;
 mod config;
 mod demo;
 mod json;
+mod mcp;
 mod output;
 mod pi;
 mod report;
+mod tools;
 mod upkeep;
 
 use clap::Parser;

@@ -3,7 +3,7 @@
 
 use alloc::{
     format,
-    string::{String, ToString as _},
+    string::String,
     vec::Vec,
 };
 

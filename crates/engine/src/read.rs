@@ -53,8 +53,9 @@ impl Engine {
         go_on(cancelled)?;
 
         // core: which lines are meant
-        placed.pick(&snapshot.text, &request.pick)?;
-        let (now, path, limits) = (&snapshot.text, placed.file.key(), talk.limits(self, request));
+        let limits = talk.limits(self, request);
+        placed.pick(&snapshot.text, &request.pick, &limits)?;
+        let (now, path) = (&snapshot.text, placed.file.key());
         // core: which of them one plain answer shows
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
