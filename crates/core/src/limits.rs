@@ -22,6 +22,9 @@ impl Default for Limits {
 /// The largest file that is read at all, unless the settings say otherwise.
 pub const FILE_BYTES: u64 = 32 * 1024 * 1024;
 
+/// The most characters that one answer carries, whatever is asked.
+pub const ANSWER_CHARS: usize = 40_000;
+
 /// Which answers may be given: the ladder of savings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answers {
