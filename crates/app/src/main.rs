@@ -1,5 +1,6 @@
 //! The `readproof` command: picks a front and turns its outcome into an exit code. 0 done, 1 refused or failed, 2 usage.
 
+mod bounded;
 mod bridge;
 mod cli;
 mod commands;

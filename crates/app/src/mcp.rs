@@ -46,22 +46,25 @@ const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes fir
 /// Serves until standard input ends.
 pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock: fn() -> u64) -> Result<(), Failure> {
     let listed = Listed::parse(tools).map_err(|why| {
-        Failure::usage(format!("--tools {tools}: {why}; use unified, bounded, all, or names as in --tools read,stat_file"))
+        Failure::usage(format!(
+            "--tools {tools}: {why}; use unified, bounded, all, or names as in --tools read,stat_file"
+        ))
     })?;
     if output::input_is_terminal() {
         output::notice("this speaks MCP on standard input and is started by an MCP client; Ctrl-D ends it");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let server = Server::new(workspace, set, listed, clock)?;
-    runtime.block_on(async move {
-        let served = server.serve(rmcp::transport::io::stdio_pipes()).await;
-        match served {
-            Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
-            // The client went before it said anything.
-            Err(error) => Err(error.to_string()),
-        }
-    })
-    .or_else(|error| if error.contains("closed") { Ok(()) } else { Err(Failure::refused("MCP", error)) })
+    runtime
+        .block_on(async move {
+            let served = server.serve(rmcp::transport::io::stdio_pipes()).await;
+            match served {
+                Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+                // The client went before it said anything.
+                Err(error) => Err(error.to_string()),
+            }
+        })
+        .or_else(|error| if error.contains("closed") { Ok(()) } else { Err(Failure::refused("MCP", error)) })
 }
 
 /// What all calls share.

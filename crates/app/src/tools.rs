@@ -84,7 +84,12 @@ pub(crate) const TOOLS: &[Tool] = &[
                 are and how to go on. If it gives known=HANDLE and you still see that text, pass it: unchanged text is not sent again.",
         params: &[
             required("mode", Kind::Word(&["file", "symbol", "snippet", "diff_preview"]), "", &[]),
-            required("target", Kind::Text, "file path; for mode=symbol its name", &["file_path", "file", "filename", "file_name", "filepath", "uri"]),
+            required(
+                "target",
+                Kind::Text,
+                "file path; for mode=symbol its name",
+                &["file_path", "file", "filename", "file_name", "filepath", "uri"],
+            ),
             optional("offset", Kind::Number(1), "first line, from 1", &["start_offset"]),
             optional("limit", Kind::Number(1), "number of lines", &["max_lines", "num_lines", "lines"]),
             optional("preview_mode", Kind::Word(&["none", "snippet"]), "none: location only", &[]),
@@ -112,7 +117,12 @@ pub(crate) const TOOLS: &[Tool] = &[
             required("query", Kind::Text, "", QUERY_NAMES),
             optional("mode", Kind::Word(&["text", "regex", "path"]), "", &["type"]),
             optional("glob", Kind::Text, "only files like this, as *.rs", &["include", "file_pattern", "files"]),
-            optional("limit", Kind::Number(1), "most files, or lines with mode=regex", &["max_results", "head_limit", "max", "top_k", "count"]),
+            optional(
+                "limit",
+                Kind::Number(1),
+                "most files, or lines with mode=regex",
+                &["max_results", "head_limit", "max", "top_k", "count"],
+            ),
             optional("context_lines", Kind::Number(0), "lines around", &["context"]),
         ],
         example: r#"{"query":"fn main"}"#,
@@ -350,9 +360,8 @@ mod tests {
 
     #[test]
     fn lists() {
-        let names = |text: &str| -> Vec<&str> {
-            Listed::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect()
-        };
+        let names =
+            |text: &str| -> Vec<&str> { Listed::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
         assert_eq!(names("unified"), ["read", "search"]);
         assert_eq!(names("bounded").len(), 6);
         assert_eq!(names("all").len(), 10);
@@ -364,7 +373,8 @@ mod tests {
     #[test]
     fn names_are_told_apart() {
         for tool in TOOLS {
-            let mut names: Vec<&str> = tool.params.iter().flat_map(|p| [p.name].into_iter().chain(p.aliases.iter().copied())).collect();
+            let mut names: Vec<&str> =
+                tool.params.iter().flat_map(|p| [p.name].into_iter().chain(p.aliases.iter().copied())).collect();
             let count = names.len();
             names.sort_unstable();
             names.dedup();

@@ -29,7 +29,8 @@ pub fn last(text: &Text, lines: u64, limits: &Limits) -> Option<Lines> {
         let line = text.line(number);
         bytes += line.len();
         chars += if limits.answer_chars.is_some() { line.chars().count() } else { 0 };
-        let fits = bytes <= limits.answer_bytes as usize && limits.answer_chars.is_none_or(|most| chars <= most as usize);
+        let fits =
+            bytes <= limits.answer_bytes as usize && limits.answer_chars.is_none_or(|most| chars <= most as usize);
         if !fits {
             break;
         }

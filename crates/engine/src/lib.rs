@@ -5,6 +5,7 @@ mod doctor;
 mod echo;
 mod edit;
 mod error;
+mod find;
 mod gc;
 mod pi;
 mod read;
@@ -17,12 +18,15 @@ mod status;
 pub use doctor::{Check, Health, Progress};
 pub use echo::{Echoed, EchoedStatus};
 pub use error::Error;
+pub use find::{FileStat, FindIn, Hit, InFile, Search, SearchMode, Searched, Skipped};
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
 pub use pi::{
     PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
     PiView, pi_session,
 };
+pub use read::{End, Piece};
 pub use readproof_hosts::own::{EntryId, Step};
+pub use readproof_index::{BadQuery, BadWalk, Fit, Line, Query};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
@@ -113,6 +117,10 @@ impl Default for Settings {
 
 /// Asked between stages: whether the caller has lost interest.
 pub type Cancelled<'a> = &'a dyn Fn() -> bool;
+
+pub(crate) fn go_on(cancelled: Cancelled<'_>) -> Result<(), Error> {
+    if cancelled() { Err(Error::Aborted) } else { Ok(()) }
+}
 
 /// The time for records, in milliseconds since 1970. Order never depends on it.
 pub type Clock = Box<dyn Fn() -> u64 + Send>;

@@ -3,12 +3,14 @@
 //! ends in plain text with a reason.
 
 mod context;
+mod piece;
 mod place;
 mod recent;
 mod record;
 mod talk;
 
 pub(crate) use context::{Context, Held, not_stored};
+pub use piece::{End, Piece};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};
@@ -20,7 +22,7 @@ use readproof_core::{
 };
 
 use self::context::Fetched;
-use crate::{Answer, Cancelled, Engine, Error, Read};
+use crate::{Answer, Cancelled, Engine, Error, Read, go_on};
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
@@ -86,8 +88,4 @@ impl Engine {
         }
         Err(Error::Aborted)
     }
-}
-
-fn go_on(cancelled: Cancelled<'_>) -> Result<(), Error> {
-    if cancelled() { Err(Error::Aborted) } else { Ok(()) }
 }

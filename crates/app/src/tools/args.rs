@@ -88,7 +88,13 @@ impl Args {
 
     /// The call as it was understood, but for some arguments.
     pub(crate) fn but_for(&self, names: &[&str]) -> Value {
-        Value::Object(self.0.iter().filter(|(name, _)| !names.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect())
+        Value::Object(
+            self.0
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect(),
+        )
     }
 
     pub(crate) fn all(&self) -> &Map<String, Value> {
@@ -176,8 +182,15 @@ mod tests {
 
     #[test]
     fn what_is_meant_is_taken() {
-        let args = parsed("read_file_range", &json!({"filePath": "a", "startLine": "3", "end": 5.0, "fresh": "true", "known": null})).unwrap();
-        assert_eq!((args.text("path"), args.number("start_line"), args.number("end_line")), (Some("a"), Some(3), Some(5)));
+        let args = parsed(
+            "read_file_range",
+            &json!({"filePath": "a", "startLine": "3", "end": 5.0, "fresh": "true", "known": null}),
+        )
+        .unwrap();
+        assert_eq!(
+            (args.text("path"), args.number("start_line"), args.number("end_line")),
+            (Some("a"), Some(3), Some(5))
+        );
         assert!(args.flag("fresh") && !args.has("known"));
         assert_eq!(parsed("read", &json!({"mode": "FILE", "path": "a"})).unwrap().text("target"), Some("a"));
         let symbol = parsed("read", &json!({"mode": "symbol", "target": "f", "path": "a"})).unwrap();
@@ -194,7 +207,10 @@ mod tests {
         assert!(message("read_file", json!({})).ends_with(r#"example: read_file {"path":"a.rs"}"#));
         let said = message("read_file_head", json!({"path": "a", "max_lines": 0}));
         assert!(said.starts_with("max_lines must be a whole number from 1 on."), "{said}");
-        assert!(message("stat_file", json!({"path": "a", "x\u{1b}": 1})).starts_with("stat_file has no parameter `x\\u{1b}`."));
+        assert!(
+            message("stat_file", json!({"path": "a", "x\u{1b}": 1}))
+                .starts_with("stat_file has no parameter `x\\u{1b}`.")
+        );
         assert!(message("stat_file", json!({"path": "a", "file": "b"})).starts_with("path is given twice"));
         assert!(message("read_file_head", json!({"path": "a", "max_lines": -1})).contains("max_lines must be"));
         assert!(message("read_file_head", json!({"path": "a", "max_lines": 1.5})).contains("max_lines must be"));

@@ -59,7 +59,11 @@ mod tests {
         let first = of(&json!({"threadId": "t", "windowId": "t:0", "callId": "1"}), Handles::Reported);
         assert!(first.handles);
         assert_eq!(first, of(&json!({"threadId": "t", "windowId": "t:0", "callId": "2"}), Handles::Reported));
-        for other in [json!({"threadId": "t", "windowId": "t:1"}), json!({"threadId": "u", "windowId": "t:0"}), json!({"readproof/window": "t:0"})] {
+        for other in [
+            json!({"threadId": "t", "windowId": "t:1"}),
+            json!({"threadId": "u", "windowId": "t:0"}),
+            json!({"readproof/window": "t:0"}),
+        ] {
             let other = of(&other, Handles::Reported);
             assert!(other.handles && other.session != first.session);
         }
@@ -67,7 +71,12 @@ mod tests {
 
     #[test]
     fn nothing_told_nothing_known() {
-        for meta in [json!({}), json!({"progressToken": 1, "claudecode/toolUseId": "x"}), json!({"threadId": "t"}), json!({"windowId": 1})] {
+        for meta in [
+            json!({}),
+            json!({"progressToken": 1, "claudecode/toolUseId": "x"}),
+            json!({"threadId": "t"}),
+            json!({"windowId": 1}),
+        ] {
             let told = of(&meta, Handles::Reported);
             assert_eq!((told.session.as_str(), told.handles), ("c", false));
             assert!(of(&meta, Handles::Always).handles);

@@ -1,13 +1,14 @@
 //! The bounded reads: exactly the lines that are named, from the start, or from the end.
 
 use readproof_core::pick::Pick;
-use readproof_engine::{Echoed, End, Error, Piece, Read};
+use readproof_engine::{Echoed, End, Error, Read};
 use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid},
     surface::{Call, Said, Surface, facts, whole_answer},
 };
+use crate::{bounded, report::printable};
 
 /// The whole file, as far as one answer holds it.
 pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -22,7 +23,13 @@ pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refu
     let end = call.args.number("end_line").unwrap_or(start);
     if end < start {
         let message = format!("end_line {end} stands before start_line {start}.");
-        return Err(invalid(call.tool, call.args.all(), &path(call), &message, &call.args.but_for(&["start_line", "end_line"])));
+        return Err(invalid(
+            call.tool,
+            call.args.all(),
+            &path(call),
+            &message,
+            &call.args.but_for(&["start_line", "end_line"]),
+        ));
     }
     let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
     let echoed = surface.lines(call, Read { most: Some(whole_answer()), ..lines })?;
@@ -64,24 +71,22 @@ fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error)
         return Err(error.into());
     }
     let piece = surface.engine.piece(&path(call), end, lines)?;
-    let trailer = piece.trailer();
-    let Piece { path, text, first, count, total, truncated, bytes, .. } = piece;
-    let last = first.map(|first| (first + count).saturating_sub(1));
-    let contract = json!({
-        "success": true,
-        "operation": call.tool.name,
-        "path": path,
-        "start_line": first,
-        "end_line": last,
-        "line_count": count,
-        "total_lines": total,
-        "truncated": truncated,
-        "size_bytes": bytes,
-        "decision": "full",
-        "reason": "too_large_to_know",
-        "proof": "none",
-    });
-    Ok(Said { text: Some(text), trailer: Some(trailer), contract, text_key: "content" })
+    let mut contract = bounded::piece_json(&piece);
+    if let Some(fields) = contract.as_object_mut() {
+        fields.remove("content");
+        fields.extend(
+            [("decision", "full"), ("reason", "too_large"), ("proof", "none")].map(|(k, v)| (k.to_owned(), json!(v))),
+        );
+    }
+    let which = match end {
+        End::Head => format!("the first {} lines", piece.count),
+        End::Tail => format!("the last {} lines", piece.count),
+    };
+    let mut said = vec![format!("{}: {which} of {} bytes", printable(&piece.path), piece.bytes)];
+    said.extend(bounded::cut_notice(&piece).map(|notice| printable(&notice)));
+    said.push("too large for anything to be known of it".to_owned());
+    let trailer = Some(format!("[{}]", said.join("; ")));
+    Ok(Said { text: Some(piece.text), trailer, contract, text_key: "content" })
 }
 
 fn path(call: &Call<'_>) -> String {
@@ -109,5 +114,10 @@ fn said(call: &Call<'_>, echoed: Echoed, asked_to: Option<u64>, truncated: bool)
     ];
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
     let trailer = echoed.trailer(asked_to, &[], call.talk.handles);
-    Said { text: Some(echoed.answer.text), trailer: Some(trailer), contract: Value::Object(contract), text_key: "content" }
+    Said {
+        text: Some(echoed.answer.text),
+        trailer: Some(trailer),
+        contract: Value::Object(contract),
+        text_key: "content",
+    }
 }

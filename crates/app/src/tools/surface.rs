@@ -1,7 +1,7 @@
 //! One call of a tool, from its arguments to what the model sees and what the host may keep. The same for MCP and for the
 //! command line.
 
-use readproof_core::{decide::Mode, limits::ANSWER_CHARS, path::printable};
+use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable};
 use readproof_disk::SessionName;
 use readproof_engine::{Cancelled, Echoed, Engine, Error, Freshness, Most, Read, Settings};
 use serde_json::{Map, Value, json};
@@ -141,10 +141,12 @@ impl Surface {
     }
 
     fn refresh(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
-        let (path, lines) = (call.args.text("path").unwrap_or_default(), (call.args.number("offset"), call.args.number("limit")));
+        let (path, lines) =
+            (call.args.text("path").unwrap_or_default(), (call.args.number("offset"), call.args.number("limit")));
         let done = self.engine.refresh_echoed(path, lines, &call.talk.session)?;
         let names: Vec<String> = done.paths.iter().map(|path| printable(path)).collect();
-        let contract = json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
+        let contract =
+            json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
         let text = format!("the next read of {} is sent as text ({})", names.join(", "), done.scope);
         Ok(Said { text: Some(text), trailer: None, contract, text_key: "content" })
     }
@@ -153,8 +155,10 @@ impl Surface {
         let store = self.engine.status(None)?.store;
         // Nothing was read yet where there is no log.
         let reads = self.engine.echoed_status(&call.talk.session).unwrap_or_default();
-        let counts: Map<String, Value> =
-            Mode::ALL.iter().map(|mode| (mode.as_str().to_owned(), json!(reads.counts.get(mode).unwrap_or(&0)))).collect();
+        let counts: Map<String, Value> = Mode::ALL
+            .iter()
+            .map(|mode| (mode.as_str().to_owned(), json!(reads.counts.get(mode).unwrap_or(&0))))
+            .collect();
         let contract = json!({
             "success": true,
             "operation": call.tool.name,
@@ -182,7 +186,7 @@ fn legacy<'a>(call: Call<'a>, mode: &str, target: &str) -> Call<'a> {
 
 /// The most that one answer shows where nothing else bounds it.
 pub(crate) fn whole_answer() -> Most {
-    Most { lines: u32::MAX, chars: ANSWER_CHARS }
+    Most { lines: u32::MAX, chars: TEXT_CHARS }
 }
 
 /// What is known of an answer beside its text.

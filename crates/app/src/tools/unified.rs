@@ -1,7 +1,7 @@
 //! The unified `read`: one tool, four modes.
 
 use readproof_core::{
-    limits::{ANSWER_CHARS, WINDOW_LINES},
+    limits::{TEXT_CHARS, WINDOW_LINES},
     pick::Pick,
 };
 use readproof_engine::{Audience, Echoed, Most, Read};
@@ -54,7 +54,7 @@ fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let window = surface.window;
     let most = match limit {
         // As far as one answer holds it.
-        Some(limit) => Most { lines: u32::try_from(limit).unwrap_or(u32::MAX), chars: ANSWER_CHARS },
+        Some(limit) => Most { lines: u32::try_from(limit).unwrap_or(u32::MAX), chars: TEXT_CHARS },
         None => window,
     };
     let request = Read { path: target(call), offset, limit, most: Some(bounded(call, most)), ..Read::default() };
@@ -69,7 +69,10 @@ fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
         return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));
     }
     let limit = call.args.number("limit");
-    let most = Most { lines: limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(u32::MAX), chars: surface.window.chars };
+    let most = Most {
+        lines: limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(u32::MAX),
+        chars: surface.window.chars,
+    };
     let most = Some(bounded(call, Most { lines: most.lines.min(WINDOW_LINES.max(surface.window.lines)), ..most }));
     let path = target(call);
     match (start, end, query) {
@@ -117,7 +120,7 @@ fn target(call: &Call<'_>) -> String {
 
 fn bounded(call: &Call<'_>, most: Most) -> Most {
     let asked = call.args.number("max_preview_chars").and_then(|chars| u32::try_from(chars).ok());
-    Most { chars: asked.unwrap_or(most.chars).min(ANSWER_CHARS), ..most }
+    Most { chars: asked.unwrap_or(most.chars).min(TEXT_CHARS), ..most }
 }
 
 fn answer(surface: &mut Surface, call: &Call<'_>, request: Read, asked_to: Option<u64>) -> Result<Said, Refusal> {
@@ -132,7 +135,8 @@ fn answer(surface: &mut Surface, call: &Call<'_>, request: Read, asked_to: Optio
 
 fn contract(call: &Call<'_>, echoed: &Echoed, limit: Option<u64>, most: Option<Most>) -> Value {
     let answer = &echoed.answer;
-    let truncated = answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived());
+    let truncated =
+        answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived());
     let shown = answer.lines.map_or(0, |lines| u64::from(lines.count()));
     // Fewer lines than asked for, or than a window has.
     let wanted = limit.or(most.map(|most| most.lines.into())).unwrap_or(u64::MAX);

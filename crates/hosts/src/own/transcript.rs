@@ -413,10 +413,7 @@ impl Transcript {
 
     /// Every answer, on whatever branch.
     pub fn answered(&self) -> impl Iterator<Item = &Answered> {
-        self.nodes.iter_from(0).filter_map(|(_, node)| match &node.record {
-            Record::Answer { answer, .. } => Some(answer.as_ref()),
-            _ => None,
-        })
+        self.nodes.iter_from(0).filter_map(|(_, node)| node.record.answered())
     }
 
     /// Every file that something was answered about.
