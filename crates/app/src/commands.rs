@@ -16,7 +16,7 @@ use crate::{
     bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, json,
+    demo, init, json,
     output::{self, Failure},
     pi, report, upkeep,
 };
@@ -36,6 +36,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Pi => return bridge::run(workspace, &set, clock),
+        Command::Init(args) => return init::run(&args, workspace, json),
         Command::Read(_)
         | Command::Refresh(_)
         | Command::Write(_)
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Config
         | Command::Demo
         | Command::Doctor
+        | Command::Init(_)
         | Command::Pi
         | Command::PiSession(_)
         | Command::Completions { .. } => Ok(()),

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod config;
 mod demo;
+mod init;
 mod json;
 mod output;
 mod pi;
