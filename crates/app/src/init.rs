@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::{
     fmt::Write,
     path::{Path, PathBuf},
+    slice,
 };
 
 use self::{entry::There, hosts::Form};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     let command = command(&around)?;
     if args.print {
         let form = host.form("", &command).map_err(|unfit| target.by_hand(&unfit.says(), None))?;
-        return Shown { host, scope, target: &target, form: &form, state: State::Unread, written: false }.say(json, "");
+        return Shown { scope, target: &target, form: &form, state: State::Unread, written: false }.say(json, "");
     }
     let before = target.read()?;
     let text = before.as_deref().unwrap_or_default();
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
         Some(there) => State::Different(there),
         None => State::Absent,
     };
-    let mut shown = Shown { host, scope, target: &target, form: &form, state, written: false };
+    let mut shown = Shown { scope, target: &target, form: &form, state, written: false };
     if matches!(shown.state, State::Same) {
         return shown.say(json, "already there, nothing changed");
     }
@@ -86,6 +87,7 @@ fn command(around: &Surroundings) -> Result<String, Failure> {
 /// The file of a host, and the folder through which it is used: a workspace does not let a link lead out of it, as the
 /// repository may be another's; a person's own file is taken where it really lies.
 struct Target {
+    host: Host,
     path: PathBuf,
     root: Root,
     name: String,
@@ -102,13 +104,13 @@ impl Target {
             let there = |path: &PathBuf| path.to_str().is_some_and(|name| workspace.locate(&[name.to_owned()]).is_ok());
             let path = files.iter().find(|path| there(path)).cloned().unwrap_or(last);
             let name = path.display().to_string();
-            return Ok(Self { path, root: workspace, name });
+            return Ok(Self { host, path, root: workspace, name });
         }
         let mut found = None;
         for path in files {
             let (root, name) = Root::around(&path).map_err(readproof_engine::Error::Root)?;
-            let exists = root.locate(&[name.clone()]).is_ok();
-            found = Some(Self { path, root, name });
+            let exists = root.locate(slice::from_ref(&name)).is_ok();
+            found = Some(Self { host, path, root, name });
             if exists {
                 break;
             }
@@ -122,7 +124,7 @@ impl Target {
 
     /// The whole text; `None` where there is no file.
     fn read(&self) -> Result<Option<String>, Failure> {
-        let file = match self.root.locate(&[self.name.clone()]) {
+        let file = match self.root.locate(slice::from_ref(&self.name)) {
             Ok(file) => file,
             Err(LocateError::Missing { .. }) => return Ok(None),
             Err(error) => return Err(self.by_hand(&error.to_string(), None)),
@@ -134,8 +136,10 @@ impl Target {
 
     /// Writes what was made from `before`, unless the file is another by now.
     fn write(&self, before: Option<&str>, text: &str, form: &Form) -> Result<(), Failure> {
-        let file: FileRef =
-            self.root.locate_new(&[self.name.clone()]).map_err(|error| self.by_hand(&error.to_string(), Some(form)))?;
+        let file: FileRef = self
+            .root
+            .locate_new(slice::from_ref(&self.name))
+            .map_err(|error| self.by_hand(&error.to_string(), Some(form)))?;
         let expected = before.map_or(Expected::Nothing, |text| Expected::Text(ContentHash::of(text.as_bytes())));
         match self.root.replace(&file, text, expected, HardLinks::Refuse) {
             Ok(_) => Ok(()),
@@ -147,11 +151,11 @@ impl Target {
     }
 
     fn by_hand(&self, why: &str, form: Option<&Form>) -> Failure {
-        let mut message = format!("{} is left as it is: {why}", self.name());
-        match form {
-            Some(form) => drop(write!(message, "\nadd the entry by hand:\n{}", form.alone().trim_end())),
-            None => message.push_str("\n`readproof init HOST --print` shows the entry, to be added by hand"),
-        }
+        let what = match form {
+            Some(form) => format!("add the entry by hand:\n{}", form.alone().trim_end()),
+            None => format!("`readproof init {} --print` shows the entry, to be added by hand", self.host.name()),
+        };
+        let message = format!("{} is left as it is: {why}\n{what}", self.name());
         Failure::refused("HOST_FILE", message)
     }
 }
@@ -177,7 +181,6 @@ impl State {
 
 /// One host's entry, as it is reported.
 struct Shown<'a> {
-    host: Host,
     scope: Scope,
     target: &'a Target,
     form: &'a Form,
@@ -198,7 +201,7 @@ impl Shown<'_> {
         let old = if let State::Different(there) = &self.state { Some(&there.value) } else { None };
         json!({
             "ok": true,
-            "host": self.host.name(),
+            "host": self.target.host.name(),
             "scope": self.scope.as_str(),
             "file": self.target.name(),
             "state": self.state.as_str(),
@@ -206,20 +209,23 @@ impl Shown<'_> {
             "entry": self.form.entry.value(),
             "old": old,
             "text": self.form.alone(),
-            "note": self.host.note(self.scope),
+            "note": self.target.host.note(self.scope),
         })
     }
 
     /// Writing to a `String` cannot fail, here and below.
     fn text(&self, last: &str) -> String {
         let file = printable(&self.target.name());
-        let mut out = format!("{} ({}): {file}\n\n", self.host.name(), self.scope.as_str());
+        let mut out = format!("{} ({}): {file}\n\n", self.target.host.name(), self.scope.as_str());
         if let State::Different(there) = &self.state {
             let _ = write!(out, "the entry that is there:\n\n{}\n\nwould become:\n\n", lines(&there.text));
         }
         let _ = writeln!(out, "{}", lines(&self.form.alone()));
-        if let Some(note) = self.host.note(self.scope) {
+        if let Some(note) = self.target.host.note(self.scope) {
             let _ = write!(out, "\n{note}\n");
+        }
+        if self.form.command() != entry::NAME {
+            out.push_str("\nthere is no readproof on PATH, so the entry names where this one lies\n");
         }
         if !last.is_empty() {
             let _ = write!(out, "\n{last}\n");

@@ -156,6 +156,12 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    /// The program it starts.
+    pub(crate) fn command(&self) -> &str {
+        let command = self.entry.fields.iter().find(|(key, _)| *key == "command").map(|(_, command)| command);
+        command.and_then(|command| command.as_str().or_else(|| command.get(0)?.as_str())).unwrap_or_default()
+    }
+
     /// The entry that a text has.
     pub(crate) fn get(&self, text: &str) -> Result<Option<There>, Unfit> {
         match self.format {

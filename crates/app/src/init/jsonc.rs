@@ -145,8 +145,8 @@ impl<'t> Scan<'t> {
         let rest = self.rest();
         let len = if rest.starts_with("//") {
             rest.find(['\n', '\r']).unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            match rest[2..].find("*/") {
+        } else if let Some(inside) = rest.strip_prefix("/*") {
+            match inside.find("*/") {
                 Some(end) => end + 4,
                 None => return self.malformed("a comment without end"),
             }

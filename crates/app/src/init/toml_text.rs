@@ -37,7 +37,7 @@ pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, Un
 fn parse(text: &str) -> Result<toml::Table, Unfit> {
     // The first line of what the parser says is enough: the others repeat the text.
     text.parse().map_err(|error: toml::de::Error| {
-        Unfit::Malformed(format!("{}", error.to_string().lines().next().unwrap_or_default()))
+        Unfit::Malformed(error.to_string().lines().next().unwrap_or_default().to_owned())
     })
 }
 
