@@ -1,6 +1,6 @@
 //! What can be typed. Parsing only: what it means is `config` and `commands`.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     PiSession(PiSessionArgs),
+    /// Show the entry that makes a host use Readproof over MCP, and write it after a yes; without a host, list those found
+    Init(InitArgs),
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -231,6 +233,51 @@ pub(crate) struct PiSessionArgs {
     /// The entry to look from [default: the last one]
     #[arg(long, value_name = "ID")]
     pub(crate) leaf: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// The host
+    #[arg(value_enum)]
+    pub(crate) host: Option<Host>,
+    /// Whether the entry goes to this project's file or to your own [default: project]
+    #[arg(long, value_enum, requires = "host")]
+    pub(crate) scope: Option<Scope>,
+    /// Write without asking
+    #[arg(long, requires = "host")]
+    pub(crate) yes: bool,
+    /// Only print the entry and its file
+    #[arg(long, requires = "host", conflicts_with = "yes")]
+    pub(crate) print: bool,
+}
+
+/// A program that starts MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    ClaudeCode,
+    Codex,
+    Opencode,
+    Gemini,
+    Cursor,
+    Vscode,
+    Zed,
+}
+
+/// Whose settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    Project,
+    User,
+}
+
+impl Scope {
+    /// As it is typed.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
 }
 
 #[derive(Subcommand, Debug)]

@@ -16,7 +16,7 @@ use crate::{
     bounded, bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, json, mcp,
+    demo, init, json, mcp,
     output::{self, Failure},
     pi, report, upkeep,
 };
@@ -37,6 +37,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Pi => return bridge::run(workspace, &set, clock),
         Command::Mcp(args) => return mcp::run(workspace, &set, &args.tools, clock),
+        Command::Init(args) => return init::run(&args, workspace, json),
         Command::Read(_)
         | Command::Head(_)
         | Command::Tail(_)
@@ -83,6 +84,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Config
         | Command::Demo
         | Command::Doctor
+        | Command::Init(_)
         | Command::Pi
         | Command::Mcp(_)
         | Command::PiSession(_)

@@ -11,6 +11,7 @@ mod discovery;
 mod faulty_store;
 mod gc_pi;
 mod help;
+mod init;
 mod names;
 mod patches;
 mod pi_sessions;
