@@ -9,6 +9,7 @@ mod delivery;
 mod demo;
 mod discovery;
 mod faulty_store;
+mod find;
 mod gc_pi;
 mod help;
 mod init;
