@@ -166,6 +166,12 @@ impl Engine {
         &self.root
     }
 
+    /// What is set.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Whether a name leads to a regular file.
     #[must_use]
     pub fn is_file(&self, name: &str) -> bool {
