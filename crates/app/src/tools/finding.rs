@@ -4,11 +4,12 @@
 use readproof_engine::{FindIn, Query, Search, SearchMode};
 use serde_json::{Value, json};
 
+use super::bounded;
 use super::{
     args::Refusal,
     surface::{Call, Said, Surface},
 };
-use crate::{bounded, report::printable};
+use crate::report::printable;
 
 /// The whole workspace.
 pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {

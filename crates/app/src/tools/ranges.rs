@@ -4,11 +4,12 @@ use readproof_core::pick::Pick;
 use readproof_engine::{Echoed, End, Error, Read};
 use serde_json::{Value, json};
 
+use super::bounded;
 use super::{
     args::{Refusal, invalid},
     surface::{Call, Said, Surface, facts, whole_answer},
 };
-use crate::{bounded, report::printable};
+use crate::report::printable;
 
 /// The whole file, as far as one answer holds it.
 pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
