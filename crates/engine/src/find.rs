@@ -3,7 +3,7 @@
 //! size, never by clock.
 
 use readproof_core::{
-    limits::TEXT_CHARS,
+    limits::ANSWER_CHARS,
     path::{candidates, meant},
     text::NotText,
 };
@@ -68,7 +68,7 @@ impl Default for FindIn {
             max_matches: 100,
             before: 0,
             after: 0,
-            max_chars: TEXT_CHARS as usize,
+            max_chars: ANSWER_CHARS as usize,
         }
     }
 }
@@ -155,7 +155,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         let mode = SearchMode::default();
-        Self { query: String::new(), mode, glob: None, limit: None, context_lines: 0, max_chars: TEXT_CHARS as usize }
+        Self { query: String::new(), mode, glob: None, limit: None, context_lines: 0, max_chars: ANSWER_CHARS as usize }
     }
 }
 

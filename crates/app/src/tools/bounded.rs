@@ -1,6 +1,7 @@
 //! The bounded surface: `head`, `tail`, `grep`, `stat` and `search`, as JSON by the seed's field names and as text for
 //! people. Decides nothing. Lines of a file go out as they are; names are escaped, as a name may hold anything.
 
+use readproof_core::limits::ANSWER_CHARS;
 use readproof_engine::{End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, Query, Search, SearchMode, Searched};
 use serde_json::{Value, json};
 use std::{
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The first or last lines of a file.
 pub(crate) fn piece(engine: &Engine, args: &PieceArgs, end: End, json: bool) -> Outcome {
     let lines = line_number("lines", Some(args.lines.clone()))?.unwrap_or_default();
-    let piece = engine.piece(&args.path, end, lines)?;
+    let piece = engine.piece(&args.path, end, lines, ANSWER_CHARS)?;
     if json {
         return Ok(output::line(&piece_json(&piece).to_string())?);
     }

@@ -1,6 +1,7 @@
 //! Finding: files by words, lines by pattern, what a name leads to. Text for the model as `grep` prints it; names are
 //! escaped, as a name may hold anything.
 
+use readproof_core::limits::TEXT_CHARS;
 use readproof_engine::{FindIn, Query, Search, SearchMode};
 use serde_json::{Value, json};
 
@@ -20,6 +21,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         glob: call.args.text("glob").map(str::to_owned),
         limit: size(call, "limit"),
         context_lines: context,
+        max_chars: TEXT_CHARS as usize,
         ..Search::default()
     };
     let found = surface.engine.search(&asked, call.cancelled, call.progress)?;
@@ -47,6 +49,7 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         max_matches: size(call, "max_matches").unwrap_or(standard.max_matches),
         before,
         after,
+        max_chars: TEXT_CHARS as usize,
         ..standard
     };
     let found = surface.engine.find_in(&asked, call.cancelled)?;

@@ -1,6 +1,6 @@
 //! The bounded reads: exactly the lines that are named, from the start, or from the end.
 
-use readproof_core::pick::Pick;
+use readproof_core::{limits::TEXT_CHARS, pick::Pick};
 use readproof_engine::{Echoed, End, Error, Read};
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error)
     if error.code() != "TOO_LARGE" {
         return Err(error.into());
     }
-    let piece = surface.engine.piece(&path(call), end, lines)?;
+    let piece = surface.engine.piece(&path(call), end, lines, TEXT_CHARS)?;
     let mut contract = bounded::piece_json(&piece);
     if let Some(fields) = contract.as_object_mut() {
         fields.remove("content");

@@ -2,7 +2,6 @@
 //! hashed, recorded or known of it. Only what is given is looked at: bytes elsewhere need not be text.
 
 use readproof_core::{
-    limits::TEXT_CHARS,
     text::{NotText, Text},
 };
 use readproof_disk::{SnapshotError, Stream};
@@ -48,16 +47,16 @@ pub struct Piece {
 const BLOCK: usize = 1 << 16;
 
 impl Engine {
-    /// The first or last `lines` lines of a file, as far as one answer holds them.
+    /// The first or last `lines` lines of a file, as far as one answer of `chars` characters holds them.
     ///
     /// # Errors
     /// As [`Engine::read`], but for the file's size.
-    pub fn piece(&self, path: &str, end: End, lines: u64) -> Result<Piece, Error> {
+    pub fn piece(&self, path: &str, end: End, lines: u64, chars: u32) -> Result<Piece, Error> {
         // A number for the offset, so that `:10-20` is no range here but part of the name.
         let placed = self.place(path, Some(1), None)?;
         let name = placed.file.key().to_string();
         let stream = self.root.stream(&placed.file, placed.opened, self.settings.hard_links)?;
-        let most = Most { lines, chars: TEXT_CHARS as usize };
+        let most = Most { lines, chars: chars as usize };
         let bytes = stream.stat().len;
         let read = |at, len| Stream::at(&stream, at, len);
         let found = match end {
