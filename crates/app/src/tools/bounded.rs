@@ -198,12 +198,13 @@ pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
         End::Head => "first",
         End::Tail => "last",
     };
-    let what = if piece.partial {
-        format!("the {which} part of one line")
+    let path = &piece.path;
+    let said = if piece.partial {
+        format!("only the {which} part of one line of {path} fits one answer")
     } else {
-        format!("the {which} {} lines", piece.count)
+        format!("only the {which} {} lines of {path} fit one answer", piece.count)
     };
-    piece.cut.then(|| format!("only {what} of {} fits one answer", piece.path))
+    piece.cut.then_some(said)
 }
 
 fn stat_text(stat: &FileStat) -> String {
