@@ -22,7 +22,6 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         limit: size(call, "limit"),
         context_lines: context,
         max_chars: TEXT_CHARS as usize,
-        ..Search::default()
     };
     let found = surface.engine.search(&asked, call.cancelled, call.progress)?;
     let text = bounded::search_text(&found, context > 0);
@@ -50,7 +49,6 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         before,
         after,
         max_chars: TEXT_CHARS as usize,
-        ..standard
     };
     let found = surface.engine.find_in(&asked, call.cancelled)?;
     let text = bounded::numbered_text(&found.lines, before + after > 0);

@@ -1,9 +1,7 @@
 //! The first or the last lines of a file, however large it is. Memory is bounded by the answer and a block; nothing is
 //! hashed, recorded or known of it. Only what is given is looked at: bytes elsewhere need not be text.
 
-use readproof_core::{
-    text::{NotText, Text},
-};
+use readproof_core::text::{NotText, Text};
 use readproof_disk::{SnapshotError, Stream};
 use std::io;
 
