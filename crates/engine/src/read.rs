@@ -61,8 +61,7 @@ impl Engine {
         let (now, path) = (&snapshot.text, placed.file.key());
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
-        let mut context = talk.context(self, request, &placed.file, &snapshot);
-        let key = talk.key(&placed.file);
+        let (mut context, key) = (talk.context(self, request, &placed.file, &snapshot), talk.key(&placed.file));
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier
