@@ -214,7 +214,8 @@ fn sizes() {
             ("search", json!({"query": query, "glob": query})),
             ("search_in_file", json!({"path": "a.txt", "query": query, "is_regex": true})),
         ] {
-            told(&server, &server.call(tool, arguments.clone()), &format!("{tool} {arguments}"));
+            let given = server.call(tool, arguments.clone());
+            told(&server, &given, &format!("{tool} {arguments}"));
         }
     }
     let deep = format!("{}f.txt", "d/".repeat(200));
