@@ -7,7 +7,7 @@ use readproof_core::{
     pick::Pick,
 };
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Echoed, Engine, Freshness, Most, Read, Settings};
+use readproof_engine::{Audience, Echoed, Engine, Freshness, Most, Read, Settings};
 use std::{fmt::Write as _, fs};
 use tempfile::TempDir;
 
@@ -158,6 +158,9 @@ fn a_secret_has_no_handle() {
     f.put(".env", "KEY=1\n");
     let first = f.read(".env", None);
     assert_eq!((first.answer.reason, first.handle), (Reason::Sensitive, None));
+    let unseen = Read { path: "f".to_owned(), audience: Audience::Program, ..Read::default() };
+    let unseen = f.ask(unseen, None);
+    assert_eq!((unseen.answer.reason, unseen.handle), (Reason::ForProgram, None));
 }
 
 #[test]

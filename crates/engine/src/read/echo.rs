@@ -194,7 +194,10 @@ impl Talk for Echo<'_> {
         }
         let recorded = self.own.record(engine, context, &offer);
         self.handle = match &recorded {
-            Recorded::Done { receipt: Some(receipt) } if offer.shown.reason() != Reason::Sensitive => {
+            // Neither a secret nor what the model does not see can be known.
+            Recorded::Done { receipt: Some(receipt) }
+                if !matches!(offer.shown.reason(), Reason::Sensitive | Reason::ForProgram) =>
+            {
                 match offer.shown.mode() {
                     // What it says is as it was shown before.
                     Mode::Unchanged | Mode::UnchangedRange => self.known.map(str::to_owned),
