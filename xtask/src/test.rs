@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, mutants, no_arguments, pi, process};
+use crate::{Failure, mcp, mutants, no_arguments, pi, process};
 
 /// Seeds and length of the soundness runs: fixed, so that a red run is the change's fault.
 const SEEDS: [u32; 3] = [1, 2, 3];
@@ -22,6 +22,7 @@ enum Action {
     Cargo(String),
     MutantPatches,
     RealPi,
+    RealClients,
 }
 
 impl Step {
@@ -92,6 +93,7 @@ fn steps(runner: Runner) -> Vec<Step> {
     }
     steps.push(Step { name: "mutant patches".to_owned(), action: Action::MutantPatches });
     steps.push(Step { name: "real pi".to_owned(), action: Action::RealPi });
+    steps.push(Step { name: "real MCP clients".to_owned(), action: Action::RealClients });
     steps
 }
 
@@ -114,6 +116,7 @@ impl Action {
             Self::Cargo(arguments) => format!("cargo {arguments}"),
             Self::MutantPatches => "git apply --check mutants/*.patch".to_owned(),
             Self::RealPi => "cargo xtask pi".to_owned(),
+            Self::RealClients => "cargo xtask mcp".to_owned(),
         }
     }
 
@@ -131,6 +134,7 @@ impl Action {
             }
             Self::MutantPatches => mutants::check_patches(root),
             Self::RealPi => pi::run(root, &[]),
+            Self::RealClients => mcp::run(root, &[]),
         }
     }
 }

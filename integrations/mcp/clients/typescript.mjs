@@ -1,0 +1,31 @@
+// The official TypeScript client: lists the tools and makes the calls of a job over one connection.
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const MODERN = "2026-07-28";
+
+export async function typescript({ packages, server, era, calls }) {
+	const load = createRequire(path.join(packages, "from-here.js"));
+	const { Client } = load("@modelcontextprotocol/client");
+	const { StdioClientTransport } = load("@modelcontextprotocol/client/stdio");
+	const mode = era === "modern" ? { pin: MODERN } : "legacy";
+	const client = new Client({ name: "readproof-typescript", version: "0" }, { versionNegotiation: { mode } });
+	await client.connect(new StdioClientTransport({ ...server, stderr: "inherit" }));
+	try {
+		const { tools } = await client.listTools();
+		const results = [];
+		for (const call of calls) results.push(await answer(client, call, results));
+		return { version: client.getNegotiatedProtocolVersion(), server: client.getServerVersion(), tools, results };
+	} finally {
+		await client.close();
+	}
+}
+
+async function answer(client, { tool, args, known }, results) {
+	const handle = known === undefined ? {} : { known: results[known]._meta?.["readproof/contract"]?.handle };
+	try {
+		return await client.callTool({ name: tool, arguments: { ...args, ...handle } });
+	} catch (error) {
+		return { thrown: String(error) };
+	}
+}
