@@ -6,6 +6,8 @@ import path from "node:path";
 
 const SCRIPT = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 const AT_ONCE = 3;
+/** Milliseconds for a call, its process included; a server that hangs is a failure. */
+const PATIENCE = 40_000;
 /** What the inspector ends with when all is well, and when a tool said `isError`. */
 const FINE = 0;
 const TOOL_ERROR = 5;
@@ -40,7 +42,7 @@ async function answer(words, scratch, { tool, args, known }) {
 
 function run(words, scratch) {
 	return new Promise((resolve) => {
-		const options = { env: { ...process.env, HOME: scratch }, maxBuffer: 1 << 26 };
-		execFile(process.execPath, words, options, (error, stdout, stderr) => resolve({ code: error?.code ?? FINE, stdout, stderr }));
+		const options = { env: { ...process.env, HOME: scratch }, maxBuffer: 1 << 26, timeout: PATIENCE, killSignal: "SIGKILL" };
+		execFile(process.execPath, words, options, (error, stdout, stderr) => resolve({ code: error === null ? FINE : (error.code ?? error.signal), stdout, stderr }));
 	});
 }

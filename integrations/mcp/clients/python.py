@@ -9,6 +9,9 @@ from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
+# Seconds for a call; a server that hangs is a failure.
+PATIENCE = 20
+
 
 def plain(model):
     """As it was on the wire: what was not sent is not there."""
@@ -20,7 +23,7 @@ async def answer(client, call, results):
     if "known" in call:
         args["known"] = results[call["known"]]["_meta"]["readproof/contract"]["handle"]
     try:
-        return plain(await client.call_tool(call["tool"], args))
+        return plain(await client.call_tool(call["tool"], args, PATIENCE))
     except Exception as error:  # what the client refuses is an answer that the checks must see
         return {"thrown": repr(error)}
 

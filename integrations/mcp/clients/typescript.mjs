@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import path from "node:path";
 
 const MODERN = "2026-07-28";
+/** Milliseconds for a call; a server that hangs is a failure. */
+const PATIENCE = 20_000;
 
 export async function typescript({ packages, server, era, calls }) {
 	const load = createRequire(path.join(packages, "from-here.js"));
@@ -24,7 +26,7 @@ export async function typescript({ packages, server, era, calls }) {
 async function answer(client, { tool, args, known }, results) {
 	const handle = known === undefined ? {} : { known: results[known]._meta?.["readproof/contract"]?.handle };
 	try {
-		return await client.callTool({ name: tool, arguments: { ...args, ...handle } });
+		return await client.callTool({ name: tool, arguments: { ...args, ...handle } }, { timeout: PATIENCE });
 	} catch (error) {
 		return { thrown: String(error) };
 	}
