@@ -3,15 +3,14 @@ import { FILES, lines } from "./world.mjs";
 
 const CONTRACT = "readproof/contract";
 
+const UNIFIED_TOOLS = ["read", "search"];
+const BOUNDED_TOOLS = ["read_file", "read_file_head", "read_file_range", "read_file_tail", "search_in_file", "stat_file"];
+const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, "readcache_refresh", "readcache_status"];
+/** All that can be called: some clients call only what is listed. */
+export const EVERY = [...ALL_TOOLS, "dry_run_diff", "get_snippet", "read_symbol"].join(",");
+
 /** Which tools each choice of `--tools` lists. */
-export const PROFILES = {
-	unified: ["read", "search", "readcache_refresh"],
-	bounded: ["read_file", "read_file_head", "read_file_range", "read_file_tail", "search_in_file", "stat_file"],
-	all: [
-		"get_snippet", "read", "read_file", "read_file_head", "read_file_range", "read_file_tail", "readcache_refresh", "readcache_status",
-		"search", "search_in_file", "stat_file",
-	],
-};
+export const PROFILES = { unified: UNIFIED_TOOLS, bounded: BOUNDED_TOOLS, all: ALL_TOOLS, [EVERY]: EVERY.split(",") };
 
 const shown = (value) => (typeof value === "string" && value.length > 300 ? `${JSON.stringify(value.slice(0, 300))}… (${value.length} characters)` : JSON.stringify(value));
 const block = (result, i) => result.content?.[i]?.text;
@@ -58,7 +57,8 @@ function lacking(got, words) {
 const error = (code) => (result) => {
 	if (!result.isError) return `isError with the code ${code}`;
 	if (result.structuredContent !== undefined) return "no structuredContent on an error";
-	return block(result, 0)?.startsWith(code) ? undefined : `an error that begins with ${code}`;
+	if (result._meta?.[CONTRACT]?.error?.code !== code) return `the code ${code} in the contract`;
+	return block(result, 0)?.startsWith(`${code}: `) ? undefined : `an error that begins with ${code}`;
 };
 
 const marker = (result) => textual(result) ?? (/^\[readcache: unchanged/.test(block(result, 0)) ? undefined : "[readcache: unchanged…");
@@ -75,17 +75,19 @@ const UNIFIED = [
 	call("no preview", "read", { mode: "file", target: "plain.txt", preview_mode: "none" }, (result) => textual(result) ?? (JSON.stringify(result.content).includes("line 1 of") ? "no text of the file" : undefined)),
 	call("a snippet", "read", { mode: "snippet", target: "plain.txt", start_line: 3, end_line: 5, context_lines: 1 }, text(lines("plain.txt", 2, 6))),
 	call("a snippet around words", "read", { mode: "snippet", target: "src/large.rs", query: "the_needle" }, piece("src/large.rs", "fn the_needle()")),
-	call("mode symbol", "read", { mode: "symbol", target: "the_needle" }, error("NOT_SUPPORTED")),
-	call("mode diff_preview", "read", { mode: "diff_preview", target: "plain.txt", content: "x" }, error("NOT_SUPPORTED")),
+	call("mode symbol", "read", { mode: "symbol", target: "the_needle" }, error("NOT_AVAILABLE")),
+	call("mode diff_preview", "read", { mode: "diff_preview", target: "plain.txt", content: "x" }, error("NOT_AVAILABLE")),
 	call("a missing file", "read", { mode: "file", target: "no-such.txt" }, error("NOT_FOUND")),
 	call("a binary file", "read", { mode: "file", target: "data.bin" }, error("NOT_TEXT")),
-	call("a path that leads out", "read", { mode: "file", target: "../out.txt" }, error("OUTSIDE")),
+	call("a path that leads out", "read", { mode: "file", target: "../out.txt" }, error("OUTSIDE_WORKSPACE")),
 	call("no target", "read", { mode: "file" }, error("INVALID_ARGS")),
 	call("search text", "search", { query: "the_needle", mode: "text" }, having("src/large.rs", "4321")),
 	call("search regex", "search", { query: "^fn the_\\w+", mode: "regex" }, having("src/large.rs", "4321", "fn the_needle()")),
 	call("search path", "search", { query: "crlf", mode: "path" }, having("crlf.txt")),
 	call("a regex that is none", "search", { query: "(", mode: "regex" }, error("INVALID_ARGS")),
 	call("get_snippet", "get_snippet", { path: "crlf.txt", start_line: 2, end_line: 3, context_lines: 0 }, text(lines("crlf.txt", 2, 3))),
+	call("read_symbol", "read_symbol", { symbol: "the_needle", path: "src/large.rs" }, error("NOT_AVAILABLE")),
+	call("dry_run_diff", "dry_run_diff", { path: "plain.txt", against: "HEAD" }, error("NOT_AVAILABLE")),
 ];
 
 const BOUNDED = [
@@ -96,7 +98,7 @@ const BOUNDED = [
 	call("read_file_tail", "read_file_tail", { path: "crlf.txt", max_lines: 2 }, text(lines("crlf.txt", 9, 10))),
 	call("search_in_file", "search_in_file", { path: "src/large.rs", query: "the_needle", is_regex: false }, having("4321", "fn the_needle()")),
 	call("search_in_file by a regex", "search_in_file", { path: "plain.txt", query: "^line 1[0-2]", is_regex: true, max_matches: 2 }, having("line 10 of", "line 11 of")),
-	call("a range beyond the end", "read_file_range", { path: "plain.txt", start_line: 50, end_line: 60 }, error("OUT_OF_RANGE")),
+	call("a range beyond the end", "read_file_range", { path: "plain.txt", start_line: 50, end_line: 60 }, error("BAD_RANGE")),
 	call("stat_file", "stat_file", { path: "plain.txt" }, (result) => answered(result) ?? lacking(JSON.stringify(result), [String(FILES["plain.txt"].length)])),
 	call("stat_file of a missing one", "stat_file", { path: "no-such.txt" }, (result) => answered(result) ?? (/exists\\?"?: ?(false|no)/.test(JSON.stringify(result)) ? undefined : "exists: false")),
 ];

@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { CASES, PROFILES, shown } from "./cases.mjs";
+import { CASES, EVERY, PROFILES, shown } from "./cases.mjs";
 import { inspector } from "./clients/inspector.mjs";
 import { python } from "./clients/python.mjs";
 import { typescript } from "./clients/typescript.mjs";
@@ -51,7 +51,7 @@ async function tryClient({ name, era, client }) {
 	};
 	let calls = 0;
 	for (const profile of Object.keys(PROFILES)) {
-		const cases = profile === "all" ? CASES : [];
+		const cases = profile === EVERY ? CASES : [];
 		const told = await asked(profile, cases);
 		if (told === undefined) continue;
 		listed(name, era, profile, told);
