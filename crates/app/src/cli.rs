@@ -26,6 +26,19 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Read a file, or some of its lines, with the least text that is needed
     Read(ReadArgs),
+    /// Show the first lines of a file, however large it is
+    Head(PieceArgs),
+    /// Show the last lines of a file, however large it is
+    Tail(PieceArgs),
+    /// Show the lines of one file that hold a text or match a regular expression
+    Grep(GrepArgs),
+    /// Say what a path leads to: kind, size, time of its last change
+    Stat {
+        /// The path
+        path: String,
+    },
+    /// Search the workspace for words, a regular expression or a file's name, by ripgrep's rules for what is ignored
+    Search(SearchArgs),
     /// Force the next read of a file, or of some of its lines, to be plain text
     Refresh(RefreshArgs),
     /// Write a whole file as the agent of a session; the content comes on standard input
@@ -45,6 +58,8 @@ pub(crate) enum Command {
     Doctor,
     /// Serve a pi process on standard input and output, one JSON object per line; its extension starts this
     Pi,
+    /// Serve the tools to an MCP client on standard input and output
+    Mcp(McpArgs),
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     PiSession(PiSessionArgs),
     /// List every setting, its value and where it comes from
@@ -75,6 +90,55 @@ pub(crate) struct ReadArgs {
     /// Plain text, whatever is known
     #[arg(long)]
     pub(crate) fresh: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PieceArgs {
+    /// The file
+    pub(crate) path: String,
+    /// How many lines
+    #[arg(short = 'n', long = "lines", value_name = "N", default_value = "10", allow_hyphen_values = true)]
+    pub(crate) lines: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GrepArgs {
+    /// What to find; large and small letters differ
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// The file
+    pub(crate) path: String,
+    /// The query is a regular expression
+    #[arg(long)]
+    pub(crate) regex: bool,
+    /// The most matching lines that are shown; all are counted [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_matches: Option<usize>,
+    /// Lines shown before each
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) before: usize,
+    /// Lines shown behind each
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) after: usize,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SearchArgs {
+    /// What to find
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// Files that hold all words, best first; every line that matches; or files by their names, best first
+    #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path"])]
+    pub(crate) mode: String,
+    /// Only files that this lets through, as in --glob '*.rs' or --glob '!docs/**'
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
+    pub(crate) glob: Option<String>,
+    /// The most that is shown: matching lines for a regular expression, else files [default: 100, else 20]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Lines shown around each matching one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) context: usize,
 }
 
 #[derive(Args, Debug)]
@@ -151,6 +215,13 @@ pub(crate) struct GcArgs {
     /// A session file of pi whose texts stay, beside those that ran in this workspace; may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) pi_session: Vec<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct McpArgs {
+    /// Which tools are listed: unified, bounded, all, or names with commas; every tool can be called
+    #[arg(long, value_name = "LIST", default_value = "unified")]
+    pub(crate) tools: String,
 }
 
 #[derive(Args, Debug)]

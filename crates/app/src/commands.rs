@@ -4,7 +4,7 @@
 use clap::CommandFactory;
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Change, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
+    Change, End, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
 };
 use std::{
     io::Read as _,
@@ -13,10 +13,10 @@ use std::{
 };
 
 use crate::{
-    bridge,
+    bounded, bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, json,
+    demo, json, mcp,
     output::{self, Failure},
     pi, report, upkeep,
 };
@@ -36,7 +36,13 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Pi => return bridge::run(workspace, &set, clock),
+        Command::Mcp(args) => return mcp::run(workspace, &set, &args.tools, clock),
         Command::Read(_)
+        | Command::Head(_)
+        | Command::Tail(_)
+        | Command::Grep(_)
+        | Command::Stat { .. }
+        | Command::Search(_)
         | Command::Refresh(_)
         | Command::Write(_)
         | Command::Edit(_)
@@ -58,6 +64,11 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     match command {
         Command::Read(args) => read(&mut engine, args, json),
+        Command::Head(args) => bounded::piece(&engine, &args, End::Head, json),
+        Command::Tail(args) => bounded::piece(&engine, &args, End::Tail, json),
+        Command::Grep(args) => bounded::grep(&engine, args, json),
+        Command::Stat { path } => bounded::stat(&engine, &path, json),
+        Command::Search(args) => bounded::search(&engine, args, json),
         Command::Refresh(args) => refresh(&mut engine, args, json),
         Command::Write(args) => write(&mut engine, args, json),
         Command::Edit(args) => edit(&mut engine, args, json),
@@ -73,6 +84,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Demo
         | Command::Doctor
         | Command::Pi
+        | Command::Mcp(_)
         | Command::PiSession(_)
         | Command::Completions { .. } => Ok(()),
     }
@@ -92,7 +104,7 @@ fn session_name(text: &str) -> Result<SessionName, Failure> {
 }
 
 /// Digits only, so that a sign or a word gets a message of ours with the value in it.
-fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
+pub(crate) fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let number = text.parse().ok().filter(|number| *number > 0 && is_digits(&text));
     let wrong = || format!("--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10");

@@ -2,7 +2,7 @@
 
 use readproof_core::{limits::Answers, path::Bearings};
 use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder};
-use readproof_engine::{Error, PiSources, SETTINGS_FILE as FILE, Settings};
+use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -68,7 +68,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 9] = [
+pub(crate) const SETTINGS: [Setting; 12] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -81,9 +81,21 @@ pub(crate) const SETTINGS: [Setting; 9] = [
     },
     number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
     number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),
+    number!("window_lines", "the most lines the unified `read` shows when it is not told how many", window.lines, u32),
+    number!("window_chars", "the most characters it shows then", window.chars, u32),
     number!("file_bytes", "the largest file that is read or written", file_bytes, u64),
     number!("diff_bytes", "no diff when a text is larger", limits.diff_bytes, u32),
     number!("diff_lines", "no diff when a text has more lines", limits.diff_lines, u32),
+    Setting {
+        key: "handles",
+        help: "when MCP answers have handles that stand for them later: \"reported\" (where the host tells its context window), \"always\" or \"never\"",
+        show: |s| toml::Value::String(s.handles.as_str().to_owned()),
+        set: |s, v| {
+            s.handles = Handles::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"reported\", \"always\" or \"never\"",
+    },
     Setting {
         key: "hard_links",
         help: "whether files with several hard links are read: \"allow\" or \"refuse\"",

@@ -1,6 +1,7 @@
 //! Reports for people: status, a session's tree, settings. Builds text; prints nothing.
 
 use readproof_core::decide::Mode;
+pub(crate) use readproof_core::path::printable;
 use readproof_engine::{FileStatus, SessionStatus, SessionView, Status};
 use std::fmt::Write;
 
@@ -15,12 +16,6 @@ pub(crate) fn tokens(bytes: u64) -> u64 {
 pub(crate) fn saved(plain: u64, sent: u64) -> i64 {
     let number = |bytes| i64::try_from(tokens(bytes)).unwrap_or(i64::MAX);
     number(plain) - number(sent)
-}
-
-/// A name as it may be shown on a terminal: control characters could colour it or bend the line.
-pub(crate) fn printable(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(shown).collect()
 }
 
 /// A size for a person.

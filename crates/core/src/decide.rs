@@ -90,6 +90,10 @@ macro_rules! reasons {
 reasons! {
     /// No transcript was given.
     NoTranscript = "no_transcript", "no session: nothing proves what the model holds";
+    /// The caller did not say what the model still sees.
+    NoHandle = "no_handle", "no handle was given: nothing says what the model still sees";
+    /// What the caller said cannot be relied on.
+    UnknownHandle = "unknown_handle", "the handle is none of this file in this context window, or something newer was shown since";
     /// Nothing on the branch holds these lines.
     NotHeld = "not_held", "these lines were not shown on this branch since the last compaction";
     /// Plain text was asked for.
@@ -297,7 +301,8 @@ fn try_diff(base: &Text, now: &Text, path: &PathKey, window: &Window, limits: &L
         return Err(Reason::DiffNotShorter);
     }
     // The prefix is one more line.
-    if bytes > limits.answer_bytes as usize || lines >= limits.answer_lines {
+    let too_long = limits.answer_chars.is_some_and(|chars| bytes > chars as usize);
+    if bytes > limits.answer_bytes as usize || too_long || lines >= limits.answer_lines {
         return Err(Reason::DiffDoesNotFit);
     }
     match apply(&diff.body, base) {

@@ -30,6 +30,8 @@ pub mod limits;
 pub mod meta;
 pub mod path;
 pub mod pi;
+pub mod pick;
 pub mod render;
 pub mod scope;
 pub mod text;
+pub mod trailer;

@@ -7,6 +7,8 @@ pub struct Limits {
     pub answer_lines: u32,
     /// The most bytes one answer shows.
     pub answer_bytes: u32,
+    /// The most characters one answer shows, where they are counted.
+    pub answer_chars: Option<u32>,
     /// No diff when either text is larger.
     pub diff_bytes: u32,
     /// No diff when either text has more lines.
@@ -15,9 +17,42 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { answer_lines: 2000, answer_bytes: 40_000, diff_bytes: 2 * 1024 * 1024, diff_lines: 12_000 }
+        Self {
+            answer_lines: 2000,
+            answer_bytes: 40_000,
+            answer_chars: None,
+            diff_bytes: 2 * 1024 * 1024,
+            diff_lines: 12_000,
+        }
     }
 }
+
+impl Limits {
+    /// How many bytes of a text fit, from its beginning on.
+    #[must_use]
+    pub fn fitting(&self, text: &str) -> usize {
+        let bytes = (self.answer_bytes as usize).min(text.len());
+        match self.answer_chars {
+            // No character has less than a byte.
+            Some(chars) if bytes > chars as usize => {
+                text.char_indices().nth(chars as usize).map_or(bytes, |(at, _)| at.min(bytes))
+            }
+            Some(_) | None => bytes,
+        }
+    }
+}
+
+/// The most characters that one answer carries, whatever is asked: its text and what stands behind it.
+pub const ANSWER_CHARS: u32 = 40_000;
+/// The most of them that stand behind the text.
+pub const TRAILER_CHARS: u32 = 1_500;
+/// The most of them that are text.
+pub const TEXT_CHARS: u32 = ANSWER_CHARS - TRAILER_CHARS;
+
+/// What the unified `read` shows of a file when it is not told how much.
+pub const WINDOW_LINES: u32 = 300;
+/// The same in characters.
+pub const WINDOW_CHARS: u32 = 12_000;
 
 /// The largest file that is read at all, unless the settings say otherwise.
 pub const FILE_BYTES: u64 = 32 * 1024 * 1024;

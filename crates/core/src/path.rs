@@ -206,6 +206,27 @@ fn curly(name: &str) -> String {
     name.replace('\'', "\u{2019}")
 }
 
+/// A name or a sentence as it may be shown: what could bend a line, colour it, turn it round or hide in it is spelled out.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+            || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+    };
+    if !text.contains(odd) {
+        return String::from(text);
+    }
+    text.chars().fold(String::with_capacity(text.len() + 16), |mut shown, c| {
+        if odd(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+        shown
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,7 +53,7 @@ impl Window {
             return Self { scope, lines: None, bytes: 0, end: true, part: None, next: None, page: None };
         };
         let from = text.start(asked.first());
-        let most = limits.answer_bytes as usize;
+        let most = limits.fitting(&text.as_str()[from..]);
         let mut last = asked.last().min(asked.first().saturating_add(limits.answer_lines.saturating_sub(1)));
         if text.end(last) - from > most {
             // The last line whose end still fits.

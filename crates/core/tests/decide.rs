@@ -27,8 +27,13 @@ const fn page(offset: u64, limit: u64) -> Call {
     (Some(offset), Some(limit))
 }
 
-const LIMITS: Limits =
-    Limits { answer_lines: 2000, answer_bytes: 40_000, diff_bytes: 2 * 1024 * 1024, diff_lines: 12_000 };
+const LIMITS: Limits = Limits {
+    answer_lines: 2000,
+    answer_bytes: 40_000,
+    answer_chars: None,
+    diff_bytes: 2 * 1024 * 1024,
+    diff_lines: 12_000,
+};
 
 /// Whether the store still has the texts that were shown.
 #[derive(Clone, Copy, PartialEq)]

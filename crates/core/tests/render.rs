@@ -20,7 +20,8 @@ type Call = (Option<u64>, Option<u64>);
 
 const ALL: Call = (None, None);
 
-const LIMITS: Limits = Limits { answer_lines: 2000, answer_bytes: 40_000, diff_bytes: 1 << 21, diff_lines: 12_000 };
+const LIMITS: Limits =
+    Limits { answer_lines: 2000, answer_bytes: 40_000, answer_chars: None, diff_bytes: 1 << 21, diff_lines: 12_000 };
 
 /// Two lines to an answer.
 const TWO: Limits = Limits { answer_lines: 2, ..LIMITS };

@@ -123,6 +123,15 @@ pub struct LogId {
     first: Option<ContentHash>,
 }
 
+impl LogId {
+    /// A word for something in this log that nobody can guess who does not see the log: its first line is random. `None`
+    /// until that was read or written.
+    #[must_use]
+    pub fn word(&self, what: &[u8]) -> Option<ContentHash> {
+        self.first.map(|first| ContentHash::of_parts(&[first.as_bytes(), what]))
+    }
+}
+
 /// An open log and how far it has been read.
 #[derive(Debug)]
 pub struct SessionLog {

@@ -60,6 +60,12 @@ impl Root {
         self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
     }
 
+    /// Whether it is, or lies in, a work tree of git.
+    #[must_use]
+    pub fn is_in_git(&self) -> bool {
+        self.path.ancestors().any(holds_git)
+    }
+
     /// The directory, absolute and free of links.
     #[must_use]
     pub fn path(&self) -> &Path {

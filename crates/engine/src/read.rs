@@ -3,24 +3,26 @@
 //! ends in plain text with a reason.
 
 mod context;
+mod piece;
 mod place;
 mod recent;
 mod record;
 mod talk;
 
 pub(crate) use context::{Context, Held, not_stored};
+pub use piece::{End, Piece};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};
-pub(crate) use talk::Talk;
+pub(crate) use talk::{Own, Talk};
 
 use readproof_core::{
     decide::{Choice, Reason, decide},
     render::render,
 };
 
-use self::{context::Fetched, talk::Own};
-use crate::{Answer, Cancelled, Engine, Error, Read};
+use self::context::Fetched;
+use crate::{Answer, Cancelled, Engine, Error, Read, go_on};
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
@@ -52,8 +54,11 @@ impl Engine {
         let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
 
-        let (now, path, limits) = (&snapshot.text, placed.file.key(), talk.limits(self));
-        // core: which lines are meant, and which of them one plain answer shows
+        // core: which lines are meant
+        let limits = talk.limits(self, request);
+        placed.pick(&snapshot.text, &request.pick, &limits)?;
+        let (now, path) = (&snapshot.text, placed.file.key());
+        // core: which of them one plain answer shows
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
         let mut context = talk.context(self, request, &placed.file, &snapshot);
@@ -72,7 +77,7 @@ impl Engine {
             let shown = render(&decision, now, &ask);
             go_on(cancelled)?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile
-            let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, mark: held.mark };
+            let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
             match talk.record(self, &mut context, &offer) {
                 Recorded::Moved => {}
                 Recorded::Done { receipt } => {
@@ -83,8 +88,4 @@ impl Engine {
         }
         Err(Error::Aborted)
     }
-}
-
-fn go_on(cancelled: Cancelled<'_>) -> Result<(), Error> {
-    if cancelled() { Err(Error::Aborted) } else { Ok(()) }
 }

@@ -3,7 +3,7 @@
 use readproof_core::{path::PathKey, scope::Scope};
 use readproof_disk::{Create, FileRef, SessionName};
 
-use crate::{Engine, Error, Refreshed};
+use crate::{Engine, Error, Refreshed, read::Placed};
 
 impl Engine {
     /// The next read of these lines is plain text, on this branch, also after a restart.
@@ -17,9 +17,7 @@ impl Engine {
         limit: Option<u64>,
         session: &SessionName,
     ) -> Result<Refreshed, Error> {
-        let mut placed = self.place(path, offset, limit)?;
-        let now = self.look(&mut placed)?.text;
-        let scope = Scope::of(placed.offset, placed.limit, now.total()).map_err(|source| placed.bad_range(source))?;
+        let (placed, scope) = self.scope_of(path, offset, limit)?;
         let at = self.now();
         let known: Vec<_> = {
             let knowledge = self.session(session, Create::No)?.knowledge();
@@ -29,6 +27,19 @@ impl Engine {
         let paths: Vec<String> = names.iter().map(ToString::to_string).collect();
         let entry = self.session(session, Create::No)?.refresh(paths.clone(), scope, at)?;
         Ok(Refreshed { paths, scope, entry })
+    }
+
+    /// A file and which of its lines are meant.
+    pub(crate) fn scope_of(
+        &mut self,
+        path: &str,
+        offset: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<(Placed, Scope), Error> {
+        let mut placed = self.place(path, offset, limit)?;
+        let now = self.look(&mut placed)?.text;
+        let scope = Scope::of(placed.offset, placed.limit, now.total()).map_err(|source| placed.bad_range(source))?;
+        Ok((placed, scope))
     }
 
     /// Every name of a file among those that are known, its own included.

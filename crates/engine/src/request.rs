@@ -3,6 +3,7 @@
 use readproof_core::{
     decide::{Mode, Reason},
     meta::MetaV1,
+    pick::Pick,
     scope::{Lines, Scope},
 };
 use readproof_disk::{LogId, SessionName};
@@ -28,6 +29,15 @@ pub enum Freshness {
     Fresh,
 }
 
+/// How much of a text one answer shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    /// Lines.
+    pub lines: u32,
+    /// Characters.
+    pub chars: u32,
+}
+
 /// One read.
 #[derive(Clone, Debug, Default)]
 pub struct Read {
@@ -37,6 +47,10 @@ pub struct Read {
     pub offset: Option<u64>,
     /// How many lines.
     pub limit: Option<u64>,
+    /// Lines that are found by looking at the text, in place of both.
+    pub pick: Pick,
+    /// How much one answer shows, where that is not as the settings say.
+    pub most: Option<Most>,
     /// Whose conversation this belongs to; none: plain text.
     pub session: Option<SessionName>,
     /// Whether knowledge may be used.

@@ -1,6 +1,7 @@
 //! Our own transcript: a session log read as a tree. Appending costs the appended record; moving to another leaf costs
 //! nothing, as every entry keeps the (shared) knowledge that holds there.
 
+mod handle;
 mod line;
 mod nodes;
 mod past;

@@ -590,6 +590,7 @@ impl Stage {
             session: step.session.clone(),
             freshness: if asked.fresh.is_some() { Freshness::Fresh } else { Freshness::Known },
             audience: if asked.audience == For::Program { Audience::Program } else { Audience::Model },
+            ..Read::default()
         };
         // What the one read of the file finds: its second question is the first after that.
         let late = asked.meanwhile.as_ref().filter(|meanwhile| meanwhile.at > 1);

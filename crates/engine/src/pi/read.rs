@@ -172,7 +172,7 @@ impl Talk for AtLeaf<'_> {
     /// The leaf says it, and what stands before it never changes.
     fn begin(&mut self, _engine: &mut Engine, _request: &Read) {}
 
-    fn limits(&self, engine: &Engine) -> Limits {
+    fn limits(&self, engine: &Engine, _request: &Read) -> Limits {
         Limits { answer_lines: pi::LINES, answer_bytes: pi::BYTES, ..engine.settings.limits }
     }
 
@@ -224,7 +224,7 @@ impl Talk for AtLeaf<'_> {
             tail: shown.tail().to_owned(),
             block: shown.text_hash(),
             block_bytes: (shown.text().len() + shown.tail().len()) as u64,
-            cut: page.filter(|_| !shown.mode().is_derived()).and_then(|page| cut(page, &self.limits(engine))),
+            cut: page.filter(|_| !shown.mode().is_derived()).and_then(|page| cut(page, &offer.limits)),
             plain_bytes: page.map_or(0, |page| (page.bytes + page.tail.len()) as u64),
         });
         Recorded::Done { receipt: None }

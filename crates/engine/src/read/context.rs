@@ -8,7 +8,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store, StoreError};
-use readproof_hosts::own::{Call, Mark, Session};
+use readproof_hosts::own::{Call, EntryId, Mark, Session};
 
 use crate::{Audience, Engine, Error, Freshness, Read};
 
@@ -153,6 +153,16 @@ impl Engine {
             }
         };
         Held { mark, knowledge, answers }
+    }
+
+    /// Where an open session stands.
+    pub(crate) fn mark(&self, name: &SessionName) -> Option<Mark> {
+        self.sessions.get(name).map(Session::mark)
+    }
+
+    /// The handle of an answer.
+    pub(crate) fn handle(&self, name: &SessionName, answer: EntryId) -> Option<String> {
+        self.sessions.get(name).and_then(|session| session.handle(answer))
     }
 
     /// Where a call that is made now is made; `None` when the session is yet to be made, or to be mended.

@@ -1,8 +1,11 @@
 //! From a path as written to a file that may be opened and the lines that are meant.
 
 use readproof_core::{
+    limits::Limits,
     path::{candidates, meant, split_range},
+    pick::{Pick, around, last},
     scope::ScopeError,
+    text::Text,
 };
 use readproof_disk::{FileRef, LocateError, Opened, Snapshot};
 use readproof_index::nearest;
@@ -19,6 +22,25 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
+    /// Settles lines that are found by looking at the text.
+    pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
+        let lines = match pick {
+            Pick::Given => return Ok(()),
+            Pick::Last(lines) => last(now, *lines, limits),
+            Pick::Around { query, context } => {
+                let path = || self.file.key().to_string();
+                Some(
+                    around(now, query, *context)
+                        .ok_or_else(|| Error::NoMatch { path: path(), query: query.clone() })?,
+                )
+            }
+        };
+        // An empty file has none, and all of it is meant.
+        self.offset = lines.map(|lines| lines.first().into());
+        self.limit = lines.map(|lines| lines.count().into());
+        Ok(())
+    }
+
     pub(crate) fn bad_range(&self, source: ScopeError) -> Error {
         Error::Range { path: self.file.key().to_string(), source }
     }

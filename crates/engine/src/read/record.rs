@@ -2,6 +2,7 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    limits::Limits,
     meta::MetaV1,
     render::Shown,
 };
@@ -12,10 +13,12 @@ use super::{context::Context, place::Placed};
 use crate::{Answer, Engine, Error, Receipt};
 
 /// An answer about to be given.
+#[derive(Clone, Copy)]
 pub(crate) struct Offer<'a> {
     pub(crate) placed: &'a Placed,
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) shown: &'a Shown<'a>,
+    pub(crate) limits: Limits,
     pub(crate) mark: Option<Mark>,
 }
 
@@ -60,7 +63,7 @@ impl Engine {
             context.not_stored(&error);
         }
         let asked = (offer.placed.offset, offer.placed.limit);
-        let rules = (self.settings.answers, self.settings.limits);
+        let rules = (self.settings.answers, offer.limits);
         let answer = Answered::new(offer.placed.file.key(), offer.shown, asked, rules, self.now());
         let offered = match (self.sessions.get_mut(&name), offer.mark) {
             (Some(session), Some(mark)) => {

@@ -15,7 +15,7 @@ use super::{
     place::Placed,
     record::{Offer, Recorded},
 };
-use crate::{Engine, Read};
+use crate::{Engine, Most, Read};
 
 /// One conversation, for the length of one read.
 pub(crate) trait Talk {
@@ -23,8 +23,18 @@ pub(crate) trait Talk {
     fn begin(&mut self, engine: &mut Engine, request: &Read);
 
     /// How much one answer carries.
-    fn limits(&self, engine: &Engine) -> Limits {
-        engine.settings.limits
+    fn limits(&self, engine: &Engine, request: &Read) -> Limits {
+        let limits = engine.settings.limits;
+        match request.most {
+            // Characters are counted in place of bytes; none has more than four.
+            Some(Most { lines, chars }) => Limits {
+                answer_lines: lines,
+                answer_bytes: chars.saturating_mul(4),
+                answer_chars: Some(chars),
+                ..limits
+            },
+            None => limits,
+        }
     }
 
     /// Which lines are meant, and which of them one plain answer shows.
@@ -50,7 +60,7 @@ pub(crate) trait Talk {
 
 /// A session of our own, or none.
 #[derive(Default)]
-pub(super) struct Own {
+pub(crate) struct Own {
     call: Option<Call>,
 }
 

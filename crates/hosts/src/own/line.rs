@@ -11,7 +11,7 @@ const DELIVERED_BYTES: usize = 64;
 pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     let Answered { path, offset, limit, for_program, mode, reason, hash, total, base, scope, .. } = answer;
     let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, at, .. } = answer;
-    let LimitsUsed { answer_lines, answer_bytes, diff_bytes, diff_lines } = *limits;
+    let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines } = *limits;
 
     let mut line = Line(String::with_capacity(ANSWER_BYTES));
     line.parent("answer", parent);
@@ -34,7 +34,8 @@ pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     line.raw(",\"sent_bytes\":").number(*sent_bytes).raw(",\"plain_bytes\":").number(*plain_bytes);
     line.raw(",\"rule\":").text(rule).raw(",\"answers\":").text(answers);
     line.raw(",\"limits\":{\"answer_lines\":").number(answer_lines.into());
-    line.raw(",\"answer_bytes\":").number(answer_bytes.into()).raw(",\"diff_bytes\":").number(diff_bytes.into());
+    line.raw(",\"answer_bytes\":").number(answer_bytes.into());
+    line.optional(",\"answer_chars\":", answer_chars.map(u64::from)).raw(",\"diff_bytes\":").number(diff_bytes.into());
     line.raw(",\"diff_lines\":").number(diff_lines.into()).raw("},\"at\":").number(*at).raw("}}");
     line.0
 }
@@ -119,10 +120,16 @@ mod tests {
     fn the_bytes_are_the_serializers() {
         let sha = |text: &str| Sha(ContentHash::of(text.as_bytes()));
         let paths = ["a", "src/ä \u{1f600}.rs", "q\"b\\s\n\t\u{1}\u{7f}\u{2028}", ""];
-        let limits = LimitsUsed { answer_lines: 1, answer_bytes: 0, diff_bytes: u32::MAX, diff_lines: 12_000 };
         for bits in 0..256_u64 {
             let on = |bit: u64| bits >> bit & 1 == 1;
             let path = paths[usize::try_from(bits % 4).unwrap()];
+            let limits = LimitsUsed {
+                answer_lines: 1,
+                answer_bytes: 0,
+                answer_chars: on(3).then_some(7),
+                diff_bytes: u32::MAX,
+                diff_lines: 12_000,
+            };
             let answered = Answered {
                 path: path.to_owned(),
                 offset: on(0).then_some(u64::MAX),

@@ -176,6 +176,12 @@ impl Record {
         }
     }
 
+    /// The answer, if it is one.
+    #[must_use]
+    pub fn answered(&self) -> Option<&Answered> {
+        if let Self::Answer { answer, .. } = self { Some(answer) } else { None }
+    }
+
     /// Whether it heads a log that a later program wrote.
     #[must_use]
     pub fn is_newer(&self) -> bool {
@@ -267,6 +273,9 @@ pub struct LimitsUsed {
     pub answer_lines: u32,
     /// Most bytes of an answer.
     pub answer_bytes: u32,
+    /// Most characters of an answer, where they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_chars: Option<u32>,
     /// Most bytes of a text to diff.
     pub diff_bytes: u32,
     /// Most lines of a text to diff.
@@ -275,15 +284,15 @@ pub struct LimitsUsed {
 
 impl From<Limits> for LimitsUsed {
     fn from(limits: Limits) -> Self {
-        let Limits { answer_lines, answer_bytes, diff_bytes, diff_lines } = limits;
-        Self { answer_lines, answer_bytes, diff_bytes, diff_lines }
+        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines } = limits;
+        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines }
     }
 }
 
 impl From<LimitsUsed> for Limits {
     fn from(used: LimitsUsed) -> Self {
-        let LimitsUsed { answer_lines, answer_bytes, diff_bytes, diff_lines } = used;
-        Self { answer_lines, answer_bytes, diff_bytes, diff_lines }
+        let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines } = used;
+        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines }
     }
 }
 
@@ -390,6 +399,12 @@ impl Answered {
     #[must_use]
     pub fn is_derived(&self) -> bool {
         Mode::parse(&self.mode).is_none_or(Mode::is_derived)
+    }
+
+    /// Whether it only vouches for text and shows none.
+    #[must_use]
+    pub fn is_marker(&self) -> bool {
+        matches!(Mode::parse(&self.mode), Some(Mode::Unchanged | Mode::UnchangedRange))
     }
 
     /// What it does to knowledge once delivered. A record that does not add up voids its path.

@@ -411,6 +411,22 @@ impl Transcript {
         self.nodes.get(id.0).map(|node| &node.record)
     }
 
+    /// Every answer, on whatever branch.
+    pub fn answered(&self) -> impl Iterator<Item = &Answered> {
+        self.nodes.iter_from(0).filter_map(|(_, node)| node.record.answered())
+    }
+
+    /// Every file that something was answered about.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<PathKey> {
+        self.answered().map(|answer| PathKey::new(&answer.path)).collect()
+    }
+
+    /// What was recorded after an entry, on whatever branch.
+    pub fn records_after(&self, id: EntryId) -> impl Iterator<Item = (EntryId, &Record)> {
+        self.nodes.iter_from(id.0.saturating_add(1)).map(|(id, node)| (EntryId(id), &node.record))
+    }
+
     /// The entries from the root to `leaf`.
     #[must_use]
     pub fn branch(&self, leaf: Option<EntryId>) -> Vec<EntryId> {

@@ -1,0 +1,87 @@
+//! What stands behind the text of an answer, in a block of its own: which lines it was, how to go on, what to return. One
+//! line, so that neither it nor the text can be taken for the other.
+
+use alloc::{format, string::String, vec::Vec};
+
+use crate::{limits::TRAILER_CHARS, path::printable, scope::Lines};
+
+/// What is to be said.
+#[derive(Clone, Debug, Default)]
+pub struct Trailer<'a> {
+    /// The file, by its name in the workspace.
+    pub path: &'a str,
+    /// The lines that are shown or vouched for.
+    pub lines: Option<Lines>,
+    /// Lines in the file.
+    pub total: u32,
+    /// The last line asked for, where the file ends before.
+    pub beyond: Option<u64>,
+    /// The line to go on with.
+    pub next: Option<u32>,
+    /// Whatever else there is to say.
+    pub notices: &'a [String],
+    /// What to return to say that this is still seen.
+    pub handle: Option<&'a str>,
+}
+
+impl Trailer<'_> {
+    /// The line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let (path, total) = (short(&printable(self.path), PATH_CHARS), self.total);
+        let lines = match self.lines {
+            Some(lines) if lines.count() == 1 => format!("{path}: line {} of {total}", lines.first()),
+            Some(lines) => format!("{path}: lines {}-{} of {total}", lines.first(), lines.last()),
+            None if total == 0 => format!("{path}: empty file"),
+            None => format!("{path}: {total} lines"),
+        };
+        let mut parts = Vec::from([lines]);
+        parts.extend(self.beyond.map(|line| format!("line {line} is beyond the end")));
+        parts.extend(self.next.map(|line| format!("go on with offset={line}")));
+        parts.extend(self.handle.map(|handle| format!("known={handle}")));
+        parts.extend(self.notices.iter().map(|notice| printable(notice)));
+        // Room for the brackets.
+        format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
+    }
+}
+
+/// The most characters of a name.
+const PATH_CHARS: usize = 400;
+
+/// No more than so many characters; what is left out is at the end.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        None => String::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_says_it_all() {
+        let notices = [String::from("a\nb")];
+        let all = Trailer {
+            path: "s\u{1b}[1m\u{202e}.rs",
+            lines: Lines::new(1, 300),
+            total: 812,
+            beyond: Some(900),
+            next: Some(301),
+            notices: &notices,
+            handle: Some("h2-0f"),
+        };
+        let line = "[s\\u{1b}[1m\\u{202e}.rs: lines 1-300 of 812; line 900 is beyond the end; go on with offset=301; \
+                    known=h2-0f; a\\nb]";
+        assert_eq!(all.line(), line);
+        assert_eq!(Trailer { path: "a", ..Trailer::default() }.line(), "[a: empty file]");
+        let (path, long) = ("x".repeat(5000), [String::from("y").repeat(5000)]);
+        let long = Trailer { path: &path, notices: &long, handle: Some("h"), ..Trailer::default() }.line();
+        assert!(long.chars().count() == TRAILER_CHARS as usize && long.contains("known=h"), "{long}");
+        assert_eq!(
+            Trailer { path: "a", total: 3, lines: Lines::new(2, 2), ..Trailer::default() }.line(),
+            "[a: line 2 of 3]"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! Handles: what a caller returns to say that the model still sees an answer. A handle names every answer whose text it
+//! stands for, `h<entry>-<16 hex>` each, joined by `+`: an answer in full is one, a diff is one more behind that of its
+//! base. The digits follow from the log, which is another for every conversation and context window, so a handle is worth
+//! nothing anywhere else. It is the caller's word and no proof.
+
+use readproof_core::path::PathKey;
+
+use super::{EntryId, Record, Session, SessionError};
+
+/// Digits of each part.
+const DIGITS: usize = 16;
+
+/// An answer in more parts than this is sent anew.
+const MOST_PARTS: usize = 8;
+
+impl Session {
+    /// The handle of an answer, with those it builds on.
+    #[must_use]
+    pub fn handle(&self, answer: EntryId) -> Option<String> {
+        let parts: Option<Vec<String>> = self.texts(answer).into_iter().map(|entry| self.part(entry)).collect();
+        parts.map(|parts| parts.join("+"))
+    }
+
+    /// The answer about a file that a handle stands for, if it can be relied on: it is of this log and names every answer
+    /// that it builds on, and nothing newer was shown or asked for afresh of the file.
+    #[must_use]
+    pub fn named_by(&self, handle: &str, path: &PathKey) -> Option<EntryId> {
+        let parts: Vec<&str> = handle.split('+').map(str::trim).take(MOST_PARTS + 1).collect();
+        let entry = |part: &&str| part.strip_prefix('h')?.split_once('-')?.0.parse().map(EntryId).ok();
+        let entries: Vec<EntryId> = parts.iter().map(entry).collect::<Option<_>>()?;
+        let answer = *entries.last()?;
+        let genuine = entries.iter().zip(&parts).all(|(entry, part)| self.part(*entry).as_deref() == Some(*part));
+        (genuine && self.texts(answer) == entries && self.is_newest(answer, path)).then_some(answer)
+    }
+
+    /// Whether something can be put behind an answer without its handle becoming too long.
+    #[must_use]
+    pub fn has_room_behind(&self, answer: EntryId) -> bool {
+        self.texts(answer).len() < MOST_PARTS
+    }
+
+    /// Whether an answer shows this file, and since then no other text of it was shown and none asked for afresh.
+    fn is_newest(&self, answer: EntryId, path: &PathKey) -> bool {
+        let shown =
+            |record: &Record| record.answered().filter(|answer| answer.path == path.as_str()).and_then(|a| a.hash);
+        let text = self.transcript.record(answer).and_then(shown);
+        let still = |record: &Record| {
+            if let Record::Refresh { paths, .. } = record {
+                return !paths.iter().any(|other| other == path.as_str());
+            }
+            shown(record).is_none_or(|other| Some(other) == text)
+        };
+        text.is_some() && self.transcript.records_after(answer).all(|(_, record)| still(record))
+    }
+
+    /// The answers with text on the branch that ends at an answer.
+    fn texts(&self, answer: EntryId) -> Vec<EntryId> {
+        let answered = |entry: &EntryId| self.transcript.record(*entry).and_then(Record::answered);
+        let has_text = |entry: &EntryId| answered(entry).is_some_and(|answer| !answer.is_marker());
+        self.transcript.branch(Some(answer)).into_iter().filter(has_text).collect()
+    }
+
+    fn part(&self, entry: EntryId) -> Option<String> {
+        let EntryId(number) = entry;
+        let word = self.log.id().word(&number.to_be_bytes())?.to_string();
+        Some(format!("h{number}-{}", &word[..DIGITS]))
+    }
+
+    /// Goes to where a result was delivered, or to the root: what follows is asked there. Nothing is synced: whoever relies
+    /// on where the session stands says it anew.
+    ///
+    /// # Errors
+    /// When there is no such entry or the log cannot be written.
+    pub fn stand_at(&mut self, answer: Option<EntryId>, at: u64) -> Result<(), SessionError> {
+        let to = match answer {
+            Some(answer) => Some(self.deliver(answer)?.0),
+            None => None,
+        };
+        if self.transcript.leaf() != to {
+            self.append(|_| Ok(Record::Switch { to, at }))?;
+        }
+        Ok(())
+    }
+}
