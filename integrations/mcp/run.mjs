@@ -41,24 +41,19 @@ async function tryClient({ name, era, client }) {
 	const before = failed;
 	const workspace = fs.mkdtempSync(path.join(scratch, "workspace-"));
 	make(workspace);
-	const asked = async (profile, calls) => {
+	const jobs = Object.keys(PROFILES).map((profile) => {
 		const args = ["mcp", "--workspace", workspace, "--set", "handles=always", "--tools", profile];
-		try {
-			return await client({ ...places, era, calls, server: { command: program, args, cwd: workspace } });
-		} catch (error) {
-			return void judge(name, `readproof ${args.join(" ")}`, error.stack, "that every call is answered");
-		}
-	};
-	let calls = 0;
-	for (const profile of Object.keys(PROFILES)) {
-		const cases = profile === EVERY ? CASES : [];
-		const told = await asked(profile, cases);
-		if (told === undefined) continue;
-		listed(name, era, profile, told);
-		cases.forEach((one, i) => called(name, one, told.results[i]));
-		calls += told.results.filter(Boolean).length;
+		return { server: { command: program, args, cwd: workspace }, calls: profile === EVERY ? CASES : [] };
+	});
+	let told = [];
+	try {
+		told = await client({ ...places, era, jobs });
+	} catch (error) {
+		judge(name, "connecting, listing and calling", error.stack, "that all is answered");
 	}
-	console.log(`${failed === before ? "ok   " : "FAIL "} ${name}: ${Object.keys(PROFILES).length} lists, ${calls} calls (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
+	told.forEach((one, i) => listed(name, era, Object.keys(PROFILES)[i], one));
+	const calls = told.flatMap(({ results }, i) => results.map((result, k) => called(name, jobs[i].calls[k], result))).length;
+	console.log(`${failed === before ? "ok   " : "FAIL "} ${name}: ${told.length} lists, ${calls} calls (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
 }
 
 function listed(name, era, profile, { tools, version, server }) {
@@ -71,10 +66,8 @@ function listed(name, era, profile, { tools, version, server }) {
 	if (server) judge(name, "the server's name", server, server.name === "readproof" ? undefined : "readproof");
 }
 
-/** A call that a client cannot make, because it needs an earlier one's answer, has no result. */
-function called(name, { name: title, tool, args, check, known }, result) {
-	if (result === undefined && known !== undefined) return;
-	judge(name, `${title}: ${tool} ${JSON.stringify(args)}`, result, result === undefined || result.thrown !== undefined ? "an answer" : check(result));
+function called(name, { name: title, tool, args, check }, result) {
+	judge(name, `${title}: ${tool} ${JSON.stringify(args)}`, result, result.thrown !== undefined ? "an answer" : check(result));
 }
 
 function judge(client, what, came, expected) {

@@ -1,4 +1,4 @@
-"""The official Python client: takes a job as JSON on standard input, lists the tools and makes the calls over one
+"""The official Python client: takes jobs as JSON on standard input, lists the tools and makes the calls of each over one
 connection, and prints what came back as JSON."""
 
 import asyncio
@@ -21,24 +21,28 @@ def plain(model):
 async def answer(client, call, results):
     args = dict(call["args"])
     if "known" in call:
-        args["known"] = results[call["known"]]["_meta"]["readproof/contract"]["handle"]
+        args["known"] = results[call["known"]]["_meta"]["readproof/contract"]["meta"]["handle"]
     try:
         return plain(await client.call_tool(call["tool"], args, PATIENCE))
     except Exception as error:  # what the client refuses is an answer that the checks must see
         return {"thrown": repr(error)}
 
 
-async def main():
-    job = json.load(sys.stdin)
+async def done(job, mode):
     server = stdio_client(StdioServerParameters(**job["server"]))
-    async with Client(server, mode="auto" if job["era"] == "modern" else "legacy") as client:
+    async with Client(server, mode=mode) as client:
         tools = plain(await client.list_tools())["tools"]
         results = []
         for call in job["calls"]:
             results.append(await answer(client, call, results))
         info = client.server_info
-        told = {"version": client.protocol_version, "server": info and plain(info), "tools": tools, "results": results}
-        print(json.dumps(told))
+        return {"version": client.protocol_version, "server": info and plain(info), "tools": tools, "results": results}
+
+
+async def main():
+    asked = json.load(sys.stdin)
+    mode = "auto" if asked["era"] == "modern" else "legacy"
+    print(json.dumps([await done(job, mode) for job in asked["jobs"]]))
 
 
 asyncio.run(main())

@@ -78,7 +78,7 @@ impl Server {
         if !self.handles {
             return Ok(None);
         }
-        let handle = result["_meta"]["readproof/contract"]["handle"].as_str();
+        let handle = result["_meta"]["readproof/contract"]["meta"]["handle"].as_str();
         Ok(Some(handle.ok_or("an answer came without a handle")?.to_owned()))
     }
 }
