@@ -1,6 +1,6 @@
 //! What can be typed. Parsing only: what it means is `config` and `commands`.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     PiSession(PiSessionArgs),
+    /// Show the entry that makes a host use Readproof over MCP, and write it after a yes; without a host, list those found
+    Init(InitArgs),
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -90,6 +92,64 @@ pub(crate) struct ReadArgs {
     /// Plain text, whatever is known
     #[arg(long)]
     pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) unified: UnifiedArgs,
+}
+
+/// The unified `read`, as MCP clients have it.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "As the MCP tool `read` answers")]
+pub(crate) struct UnifiedArgs {
+    /// file, snippet, symbol or diff_preview; PATH is the target
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
+    /// First line of a snippet
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) start_line: Option<String>,
+    /// Last line of a snippet
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) end_line: Option<String>,
+    /// Lines around a snippet
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) context_lines: Option<String>,
+    /// Words that a snippet is to show
+    #[arg(long, value_name = "WORDS", requires = "mode")]
+    pub(crate) query: Option<String>,
+    /// none: only where it is
+    #[arg(long, value_name = "none|snippet", requires = "mode")]
+    pub(crate) preview_mode: Option<String>,
+    /// The most characters
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) max_preview_chars: Option<String>,
+    /// The file of a symbol
+    #[arg(long, value_name = "FILE", requires = "mode")]
+    pub(crate) path_of_symbol: Option<String>,
+    /// What to compare with: HEAD, INDEX or WORKTREE
+    #[arg(long, value_name = "BASE", requires = "mode")]
+    pub(crate) against: Option<String>,
+    /// The handle of an answer that is still seen; needs --session
+    #[arg(long, value_name = "HANDLE", requires = "mode", requires = "session")]
+    pub(crate) known: Option<String>,
+}
+
+impl UnifiedArgs {
+    /// What was typed, by the names of the tool's parameters.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        [
+            ("mode", &self.mode),
+            ("start_line", &self.start_line),
+            ("end_line", &self.end_line),
+            ("context_lines", &self.context_lines),
+            ("query", &self.query),
+            ("preview_mode", &self.preview_mode),
+            ("max_preview_chars", &self.max_preview_chars),
+            ("path", &self.path_of_symbol),
+            ("against", &self.against),
+            ("known", &self.known),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| value.as_ref().map(|value| (name, value)))
+    }
 }
 
 #[derive(Args, Debug)]
@@ -231,6 +291,51 @@ pub(crate) struct PiSessionArgs {
     /// The entry to look from [default: the last one]
     #[arg(long, value_name = "ID")]
     pub(crate) leaf: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// The host
+    #[arg(value_enum)]
+    pub(crate) host: Option<Host>,
+    /// Whether the entry goes to this project's file or to your own [default: project]
+    #[arg(long, value_enum, requires = "host")]
+    pub(crate) scope: Option<Scope>,
+    /// Write without asking
+    #[arg(long, requires = "host")]
+    pub(crate) yes: bool,
+    /// Only print the entry and its file
+    #[arg(long, requires = "host", conflicts_with = "yes")]
+    pub(crate) print: bool,
+}
+
+/// A program that starts MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    ClaudeCode,
+    Codex,
+    Opencode,
+    Gemini,
+    Cursor,
+    Vscode,
+    Zed,
+}
+
+/// Whose settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    Project,
+    User,
+}
+
+impl Scope {
+    /// As it is typed.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
 }
 
 #[derive(Subcommand, Debug)]

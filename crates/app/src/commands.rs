@@ -16,9 +16,11 @@ use crate::{
     bounded, bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, json, mcp,
+    demo, init, json, mcp,
     output::{self, Failure},
-    pi, report, upkeep,
+    pi, report,
+    tools::{conversation::Conversation, surface::Surface},
+    upkeep,
 };
 
 type Outcome = Result<(), Failure>;
@@ -37,6 +39,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Pi => return bridge::run(workspace, &set, clock),
         Command::Mcp(args) => return mcp::run(workspace, &set, &args.tools, clock),
+        Command::Init(args) => return init::run(&args, workspace, json),
         Command::Read(_)
         | Command::Head(_)
         | Command::Tail(_)
@@ -63,6 +66,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     };
     let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     match command {
+        Command::Read(args) if args.unified.mode.is_some() => unified(engine, &args, json),
         Command::Read(args) => read(&mut engine, args, json),
         Command::Head(args) => bounded::piece(&engine, &args, End::Head, json),
         Command::Tail(args) => bounded::piece(&engine, &args, End::Tail, json),
@@ -83,6 +87,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Config
         | Command::Demo
         | Command::Doctor
+        | Command::Init(_)
         | Command::Pi
         | Command::Mcp(_)
         | Command::PiSession(_)
@@ -149,6 +154,31 @@ fn read(engine: &mut Engine, args: ReadArgs, json: bool) -> Outcome {
         }
     }
     confirm(engine, answer.receipt.as_ref());
+    Ok(())
+}
+
+/// A read as MCP clients get it: the same checks, windows, handles and objects.
+fn unified(engine: Engine, args: &ReadArgs, json: bool) -> Outcome {
+    let typed = [("target", Some(&args.path)), ("offset", args.offset.as_ref()), ("limit", args.limit.as_ref())];
+    let typed = typed.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+    let mut given: serde_json::Map<String, serde_json::Value> =
+        typed.chain(args.unified.given()).map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
+    given.insert("fresh".to_owned(), args.fresh.into());
+    let session = args.session.as_deref().map(session_name).transpose()?;
+    let talk = Conversation { handles: session.is_some(), session };
+    let said = Surface::new(engine).call("read", &given, &talk, &|| false, &|_| ()).map_err(|refusal| Failure {
+        usage: refusal.code == "INVALID_ARGS",
+        ..Failure::refused(refusal.code, refusal.message)
+    })?;
+    if json {
+        return Ok(output::line(&said.object().to_string())?);
+    }
+    if let Some(text) = &said.text {
+        output::text(text)?;
+    }
+    if let Some(trailer) = &said.trailer {
+        output::notice(trailer);
+    }
     Ok(())
 }
 

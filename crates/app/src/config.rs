@@ -1,7 +1,7 @@
 //! Everything that can be set, from `readproof.toml`, the environment and flags, read here once and nowhere else.
 
 use readproof_core::{limits::Answers, path::Bearings};
-use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder};
+use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder, is_program};
 use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings};
 use std::{
     env,
@@ -292,6 +292,35 @@ pub(crate) fn pi_sources(config: &Config, named: &[PathBuf]) -> PiSources {
     };
     let settings = config.settings.pi_sessions.iter().map(absolute);
     PiSources { named: settings.chain(named.iter().cloned()).collect(), folder }
+}
+
+/// What the settings of hosts depend on outside the workspace.
+pub(crate) struct Surroundings {
+    pub(crate) home: Option<PathBuf>,
+    /// Where programs keep their settings.
+    pub(crate) config: Option<PathBuf>,
+    /// Codex's own folder, where it is told of one.
+    pub(crate) codex: Option<PathBuf>,
+    /// Claude Code's own folder, where it is told of one.
+    pub(crate) claude: Option<PathBuf>,
+    /// Whether the shell finds a `readproof`.
+    pub(crate) on_path: bool,
+    /// This program.
+    pub(crate) program: Option<PathBuf>,
+}
+
+/// Looks at the environment for the settings of hosts.
+pub(crate) fn surroundings() -> Surroundings {
+    let folder = |name| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let path = env::var_os("PATH").unwrap_or_default();
+    Surroundings {
+        home: home(),
+        config: folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config"))),
+        codex: folder("CODEX_HOME"),
+        claude: folder("CLAUDE_CONFIG_DIR"),
+        on_path: env::split_paths(&path).any(|folder| folder.is_absolute() && is_program(&folder.join("readproof"))),
+        program: env::current_exe().ok(),
+    }
 }
 
 /// Where short-lived folders go.

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod config;
 mod demo;
+mod init;
 mod json;
 mod mcp;
 mod output;

@@ -2,7 +2,7 @@
 //! run beside each other as far as they do not wait for the same thing; nothing is ever asked of the client.
 
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Handles, Settings};
+use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -81,20 +81,20 @@ struct Server {
 
 impl Server {
     fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let surface = |config: Config| -> Result<(Surface, Settings), Failure> {
-            let settings = Settings { small_texts: readproof_engine::SmallTexts::Together, ..config.settings };
-            let engine = Engine::new(config.root, config.bearings, settings.clone(), Box::new(clock))?;
-            Ok((Surface::new(engine, &settings), settings))
+        let surface = |config: Config| -> Result<Surface, Failure> {
+            let settings = Settings { small_texts: SmallTexts::Together, ..config.settings };
+            Ok(Surface::new(Engine::new(config.root, config.bearings, settings, Box::new(clock))?))
         };
-        let (reading, settings) = surface(Config::load(workspace.clone(), set)?)?;
-        let (searching, _) = surface(Config::load(workspace, set)?)?;
+        let reading = surface(Config::load(workspace.clone(), set)?)?;
+        let searching = surface(Config::load(workspace, set)?)?;
+        let handles = reading.engine.settings().handles;
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             reading: Arc::new(Mutex::new(reading)),
             searching: Arc::new(Mutex::new(searching)),
             listed: Arc::new(listed),
-            connection: SessionName::parse(&connection).map_err(readproof_engine::Error::from)?,
-            handles: settings.handles,
+            connection: SessionName::parse(&connection).map_err(Error::from)?,
+            handles,
         })
     }
 

@@ -166,10 +166,16 @@ impl Engine {
         &self.root
     }
 
+    /// What is set.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Whether a name leads to a regular file.
     #[must_use]
     pub fn is_file(&self, name: &str) -> bool {
-        let found = self.root.locate(&[name.to_owned()]).and_then(|file| Ok(self.root.found(&file)));
+        let found = self.root.locate(&[name.to_owned()]).map(|file| self.root.found(&file));
         matches!(found, Ok(Ok(found)) if found.kind.is_none())
     }
 

@@ -165,3 +165,111 @@ fn is_there(root: &Root, folder: &Path, name: &str) -> bool {
     let path = folder.join(name).to_str().map(str::to_owned);
     path.is_some_and(|path| root.locate(&[path]).is_ok()) && is_harmless(root, folder, name)
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use super::*;
+    use std::{
+        fs,
+        os::unix::{ffi::OsStrExt, fs::symlink},
+        process::Command,
+    };
+    use tempfile::TempDir;
+
+    fn tree(names: &[&str]) -> TempDir {
+        let temp = tempfile::tempdir().unwrap();
+        for name in names {
+            put(&temp, name, "");
+        }
+        temp
+    }
+
+    fn put(temp: &TempDir, name: &str, text: &str) {
+        let path = temp.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn pipe(temp: &TempDir, name: &str) {
+        assert!(Command::new("mkfifo").arg(temp.path().join(name)).status().unwrap().success());
+    }
+
+    fn files(temp: &TempDir, glob: Option<&str>) -> Vec<String> {
+        let file = |entry| match entry {
+            Entry::File(name) => Some(name),
+            Entry::Other | Entry::OddName | Entry::Unreadable => None,
+        };
+        walk(&Root::open(temp.path()).unwrap(), glob).unwrap().filter_map(file).collect()
+    }
+
+    #[test]
+    fn names_by_file_name_folder_by_folder() {
+        let temp = tree(&["b", "a/z", "a.txt", "a/b/c", "B", "a-b"]);
+        assert_eq!(files(&temp, None), ["B", "a/b/c", "a/z", "a-b", "a.txt", "b"]);
+    }
+
+    #[test]
+    fn what_ripgrep_ignores() {
+        let temp =
+            tree(&[".git/config", ".readproof/x", ".hidden", "a.log", "b.rs", "c.tmp", "d/e.log", "d/f.tmp", "g"]);
+        put(&temp, ".gitignore", "*.log\n!d/e.log\n");
+        put(&temp, "d/.ignore", "*.tmp\n");
+        put(&temp, ".rgignore", "/g\n");
+        put(&temp, ".git/info/exclude", "c.tmp\n");
+        assert_eq!(files(&temp, None), ["b.rs", "d/e.log"]);
+        // As with `-g`, a file that is asked for is not ignored; what is never walked stays out.
+        assert_eq!(files(&temp, Some("*.log")), ["a.log", "d/e.log"]);
+        assert_eq!(files(&temp, Some("!*.rs")), ["d/e.log"]);
+        assert_eq!(files(&temp, Some("d/**")), ["d/.ignore", "d/e.log", "d/f.tmp"]);
+        for glob in ["config", "x", ".git/**", "**/.readproof/**"] {
+            assert_eq!(files(&temp, Some(glob)), [""; 0], "{glob}");
+        }
+        let error = walk(&Root::open(temp.path()).unwrap(), Some("a[")).err().unwrap().to_string();
+        assert!(
+            error.starts_with("`a[` is no glob: ") && error.ends_with("; use one like `*.rs` or `src/**`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_gitignore_counts_only_in_a_work_tree() {
+        let temp = tree(&["a", "b"]);
+        put(&temp, ".gitignore", "a\n");
+        assert_eq!(files(&temp, None), ["a", "b"]);
+        fs::create_dir(temp.path().join(".git")).unwrap();
+        assert_eq!(files(&temp, None), ["b"]);
+    }
+
+    #[test]
+    fn links_pipes_and_odd_names() {
+        let temp = tree(&["a", "d/b"]);
+        symlink("a", temp.path().join("link")).unwrap();
+        symlink("/etc", temp.path().join("out")).unwrap();
+        symlink("d", temp.path().join("folder")).unwrap();
+        symlink(".", temp.path().join("loop")).unwrap();
+        pipe(&temp, "pipe");
+        fs::write(temp.path().join(OsStr::from_bytes(b"odd\xff")), "").unwrap();
+        assert_eq!(files(&temp, None), ["a", "d/b"]);
+        let odd = walk(&Root::open(temp.path()).unwrap(), None).unwrap().filter(|entry| *entry == Entry::OddName);
+        assert_eq!(odd.count(), 1);
+    }
+
+    #[test]
+    fn an_ignore_file_that_would_be_waited_for_is_not_read() {
+        let temp = tree(&["a", "d/b", "e/c", "f/d"]);
+        pipe(&temp, "d/.gitignore");
+        symlink("/dev/zero", temp.path().join("e/.ignore")).unwrap();
+        let root = Root::open(temp.path()).unwrap();
+        let mut met = walk(&root, None).unwrap();
+        assert_eq!(met.by_ref().filter(|entry| matches!(entry, Entry::File(_))).count(), 2);
+        assert_eq!(met.closed(), 2);
+        pipe(&temp, ".ignore");
+        let error = walk(&root, None).err().unwrap().to_string();
+        assert!(error.starts_with("`.ignore` is no regular file of at most 1048576 bytes"), "{error}");
+        fs::remove_file(temp.path().join(".ignore")).unwrap();
+        fs::create_dir_all(temp.path().join(".git/info")).unwrap();
+        pipe(&temp, ".git/info/exclude");
+        assert_eq!(files(&temp, None), ["a", "f/d"]);
+    }
+}

@@ -148,13 +148,13 @@ fn meant(param: &Param, value: &Value) -> Option<Value> {
         Kind::Flag => match value {
             Value::Bool(flag) => Some(json!(flag)),
             Value::String(word) => word.trim().parse::<bool>().ok().map(|flag| json!(flag)),
-            _ => None,
+            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
         },
         Kind::Number(least) => {
             let number = match value {
                 Value::String(digits) => digits.trim().parse().ok(),
                 Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
-                _ => None,
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
             };
             number.filter(|number| *number >= least).map(|number| json!(number))
         }

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 /// The conversation of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Conversation {
-    /// The log that its reads go to.
-    pub(crate) session: SessionName,
+    /// The log that its reads go to; without one nothing is recorded.
+    pub(crate) session: Option<SessionName>,
     /// Whether handles are given and taken.
     pub(crate) handles: bool,
 }
@@ -30,7 +30,7 @@ impl Conversation {
             Handles::Always => true,
             Handles::Never => false,
         };
-        Self { session: window.unwrap_or_else(|| connection.clone()), handles }
+        Self { session: Some(window.unwrap_or_else(|| connection.clone())), handles }
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
             json!({"windowId": 1}),
         ] {
             let told = of(&meta, Handles::Reported);
-            assert_eq!((told.session.as_str(), told.handles), ("c", false));
+            assert_eq!((told.session.unwrap().as_str(), told.handles), ("c", false));
             assert!(of(&meta, Handles::Always).handles);
         }
         assert!(!of(&json!({"readproof/window": "w"}), Handles::Never).handles);

@@ -31,7 +31,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
     }
     let contract = bounded::search_json(&found);
-    surface.found(&call.talk.session, found.top);
+    surface.found(call.talk, found.top);
     Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
 }
 

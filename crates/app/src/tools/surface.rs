@@ -3,7 +3,7 @@
 
 use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable};
 use readproof_disk::SessionName;
-use readproof_engine::{Cancelled, Echoed, Engine, Error, Freshness, Most, Read, Settings};
+use readproof_engine::{Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -75,8 +75,8 @@ pub(crate) struct Surface {
 const FOUND: usize = 64;
 
 impl Surface {
-    pub(crate) fn new(engine: Engine, settings: &Settings) -> Self {
-        Self { engine, window: settings.window, found: BTreeMap::new() }
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { window: engine.settings().window, engine, found: BTreeMap::new() }
     }
 
     /// Runs one call.
@@ -93,8 +93,24 @@ impl Surface {
             return Err(Refusal { code: "UNKNOWN_TOOL", message });
         };
         let args = Args::parse(tool, given, &self.some_file())?;
+        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
         let call = Call { tool, args, talk, cancelled, progress };
-        match tool.name {
+        self.run(call).map_err(|refusal| self.inside(refusal, &asked))
+    }
+
+    /// Where the workspace lies is nobody's business who is inside.
+    fn inside(&self, refusal: Refusal, asked: &str) -> Refusal {
+        let root = self.engine.root().path().display().to_string();
+        let message = if refusal.code == "OUTSIDE_WORKSPACE" && refusal.message.contains(&root) {
+            format!("`{}` lies outside the workspace; only names inside it can be used", printable(asked))
+        } else {
+            refusal.message.replace(&format!("{root}/"), "").replace(&root, ".")
+        };
+        Refusal { message, ..refusal }
+    }
+
+    fn run(&mut self, call: Call<'_>) -> Result<Said, Refusal> {
+        match call.tool.name {
             "read" => unified::read(self, &call),
             "get_snippet" => unified::read(self, &legacy(call, "snippet", "path")),
             "read_symbol" => unified::read(self, &legacy(call, "symbol", "symbol")),
@@ -115,7 +131,7 @@ impl Surface {
     /// Reads lines of a file for the model, or only looks where they are.
     pub(crate) fn lines(&mut self, call: &Call<'_>, request: Read) -> Result<Echoed, Error> {
         let request = Read {
-            session: Some(call.talk.session.clone()),
+            session: call.talk.session.clone(),
             freshness: if call.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known },
             ..request
         };
@@ -124,7 +140,8 @@ impl Surface {
     }
 
     /// Remembers the best paths of a search.
-    pub(crate) fn found(&mut self, session: &SessionName, paths: Vec<String>) {
+    pub(crate) fn found(&mut self, talk: &Conversation, paths: Vec<String>) {
+        let Some(session) = &talk.session else { return };
         if self.found.len() >= FOUND && !self.found.contains_key(session) {
             self.found.pop_first();
         }
@@ -143,7 +160,10 @@ impl Surface {
     fn refresh(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
         let (path, lines) =
             (call.args.text("path").unwrap_or_default(), (call.args.number("offset"), call.args.number("limit")));
-        let done = self.engine.refresh_echoed(path, lines, &call.talk.session)?;
+        let Some(session) = &call.talk.session else {
+            return Err(Refusal { code: "NO_SESSION", message: "nothing is known without a session".to_owned() });
+        };
+        let done = self.engine.refresh_echoed(path, lines, session)?;
         let names: Vec<String> = done.paths.iter().map(|path| printable(path)).collect();
         let contract =
             json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
@@ -154,7 +174,8 @@ impl Surface {
     fn status(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
         let store = self.engine.status(None)?.store;
         // Nothing was read yet where there is no log.
-        let reads = self.engine.echoed_status(&call.talk.session).unwrap_or_default();
+        let reads = call.talk.session.as_ref().and_then(|session| self.engine.echoed_status(session).ok());
+        let reads = reads.unwrap_or_default();
         let counts: Map<String, Value> = Mode::ALL
             .iter()
             .map(|mode| (mode.as_str().to_owned(), json!(reads.counts.get(mode).unwrap_or(&0))))
