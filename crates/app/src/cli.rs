@@ -25,7 +25,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Read a file, or some of its lines, with the least text that is needed
-    Read(ReadArgs),
+    Read(Box<ReadArgs>),
     /// Show the first lines of a file, however large it is
     Head(PieceArgs),
     /// Show the last lines of a file, however large it is

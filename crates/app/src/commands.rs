@@ -1,6 +1,10 @@
 //! What each command does: one request to the engine, one answer out. An answer counts as delivered only after it was
 //! written and flushed.
 
+mod demo;
+mod init;
+mod upkeep;
+
 use clap::CommandFactory;
 use readproof_disk::SessionName;
 use readproof_engine::{
@@ -13,14 +17,12 @@ use std::{
 };
 
 use crate::{
-    bounded, bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, init, json, mcp,
     output::{self, Failure},
-    pi, report,
-    tools::{conversation::Conversation, surface::Surface},
-    upkeep,
+    report::{self, json, pi},
+    serve::{bridge, mcp},
+    tools::{bounded, conversation::Conversation, surface::Surface},
 };
 
 type Outcome = Result<(), Failure>;
@@ -67,7 +69,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     match command {
         Command::Read(args) if args.unified.mode.is_some() => unified(engine, &args, json),
-        Command::Read(args) => read(&mut engine, args, json),
+        Command::Read(args) => read(&mut engine, *args, json),
         Command::Head(args) => bounded::piece(&engine, &args, End::Head, json),
         Command::Tail(args) => bounded::piece(&engine, &args, End::Tail, json),
         Command::Grep(args) => bounded::grep(&engine, args, json),

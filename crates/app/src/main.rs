@@ -1,19 +1,12 @@
 //! The `readproof` command: picks a front and turns its outcome into an exit code. 0 done, 1 refused or failed, 2 usage.
 
-mod bounded;
-mod bridge;
 mod cli;
 mod commands;
 mod config;
-mod demo;
-mod init;
-mod json;
-mod mcp;
 mod output;
-mod pi;
 mod report;
+mod serve;
 mod tools;
-mod upkeep;
 
 use clap::Parser;
 use std::process::ExitCode;

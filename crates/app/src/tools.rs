@@ -2,6 +2,7 @@
 //! and the documentation are made; what a tool does is in the files below.
 
 pub(crate) mod args;
+pub(crate) mod bounded;
 pub(crate) mod conversation;
 mod finding;
 mod ranges;

@@ -2,7 +2,6 @@
 //! asked between stages.
 
 mod doctor;
-mod echo;
 mod edit;
 mod error;
 mod find;
@@ -16,7 +15,6 @@ mod session;
 mod status;
 
 pub use doctor::{Check, Health, Progress};
-pub use echo::{Echoed, EchoedStatus};
 pub use error::Error;
 pub use find::{FileStat, FindIn, Hit, InFile, Search, SearchMode, Searched, Skipped};
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
@@ -24,7 +22,7 @@ pub use pi::{
     PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
     PiView, pi_session,
 };
-pub use read::{End, Piece};
+pub use read::{Echoed, EchoedStatus, End, Piece};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use readproof_index::{BadQuery, BadWalk, Fit, Line, Query};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};

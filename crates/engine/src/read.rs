@@ -3,13 +3,15 @@
 //! ends in plain text with a reason.
 
 mod context;
+mod echo;
 mod piece;
 mod place;
 mod recent;
 mod record;
 mod talk;
 
-pub(crate) use context::{Context, Held, not_stored};
+pub(crate) use context::{Context, Fetched, Held, not_stored};
+pub use echo::{Echoed, EchoedStatus};
 pub use piece::{End, Piece};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
@@ -21,7 +23,6 @@ use readproof_core::{
     render::render,
 };
 
-use self::context::Fetched;
 use crate::{Answer, Cancelled, Engine, Error, Read, go_on};
 
 /// How often a moving branch is followed before plain text is sent.
@@ -54,15 +55,13 @@ impl Engine {
         let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
 
-        // core: which lines are meant
         let limits = talk.limits(self, request);
+        // core: which lines are meant, and which of them one plain answer shows
         placed.pick(&snapshot.text, &request.pick, &limits)?;
         let (now, path) = (&snapshot.text, placed.file.key());
-        // core: which of them one plain answer shows
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
-        let mut context = talk.context(self, request, &placed.file, &snapshot);
-        let key = talk.key(&placed.file);
+        let (mut context, key) = (talk.context(self, request, &placed.file, &snapshot), talk.key(&placed.file));
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier

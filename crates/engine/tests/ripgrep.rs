@@ -31,6 +31,8 @@ fn ripgrep(root: &Path, flags: &[&str], pattern: &str) -> Vec<Match> {
     assert!(rg.exists(), "{} is missing: `cargo xtask test` fetches it", rg.display());
     let mut command = Command::new(rg);
     command.args(["--no-config", "--sort", "path", "--null", "-n", "--no-heading"]).args(flags);
+    // What lies outside the workspace is not ours to read.
+    command.args(["--no-ignore-parent", "--no-ignore-global"]);
     let done = command.args(["-e", pattern, "./"]).current_dir(root).stdin(Stdio::null()).output().unwrap();
     assert!(matches!(done.status.code(), Some(0 | 1)), "{pattern}: {}", String::from_utf8_lossy(&done.stderr));
     let lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -1,6 +1,7 @@
 //! The names of a workspace's files: the order of `rg --sort path` and its rules for what is ignored, with `-g` for a
-//! glob. Follows no link, looks at nothing above the workspace (the user's own git settings apart), and reads no ignore
-//! file that `disk` has not found to be a small regular file inside it: a named pipe in its place would be waited for.
+//! glob. Follows no link and looks at nothing outside the workspace, so ignore files above it and in the user's home do
+//! not count. Reads no ignore file that `disk` has not found to be a small regular file inside the workspace: a named pipe
+//! in its place would be waited for.
 
 use std::{
     ffi::OsStr,
@@ -82,7 +83,7 @@ pub fn walk(root: &Root, glob: Option<&str>) -> Result<Walk, BadWalk> {
         return Err(BadWalk::IgnoreFile { name: name.to_owned() });
     }
     let mut builder = WalkBuilder::new(top);
-    builder.follow_links(false).parents(false).require_git(!root.is_in_git()).current_dir(top);
+    builder.follow_links(false).parents(false).require_git(!root.is_in_git()).git_global(false);
     builder.add_custom_ignore_filename(".rgignore").sort_by_file_name(OsStr::cmp);
     // The walker itself would follow a `.git` file to wherever it says.
     builder.git_exclude(false);

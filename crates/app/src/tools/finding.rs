@@ -1,14 +1,16 @@
 //! Finding: files by words, lines by pattern, what a name leads to. Text for the model as `grep` prints it; names are
 //! escaped, as a name may hold anything.
 
+use readproof_core::limits::TEXT_CHARS;
 use readproof_engine::{FindIn, Query, Search, SearchMode};
 use serde_json::{Value, json};
 
+use super::bounded;
 use super::{
     args::Refusal,
     surface::{Call, Said, Surface},
 };
-use crate::{bounded, report::printable};
+use crate::report::printable;
 
 /// The whole workspace.
 pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -19,7 +21,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         glob: call.args.text("glob").map(str::to_owned),
         limit: size(call, "limit"),
         context_lines: context,
-        ..Search::default()
+        max_chars: TEXT_CHARS as usize,
     };
     let found = surface.engine.search(&asked, call.cancelled, call.progress)?;
     let text = bounded::search_text(&found, context > 0);
@@ -46,7 +48,7 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         max_matches: size(call, "max_matches").unwrap_or(standard.max_matches),
         before,
         after,
-        ..standard
+        max_chars: TEXT_CHARS as usize,
     };
     let found = surface.engine.find_in(&asked, call.cancelled)?;
     let text = bounded::numbered_text(&found.lines, before + after > 0);

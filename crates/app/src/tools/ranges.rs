@@ -1,14 +1,15 @@
 //! The bounded reads: exactly the lines that are named, from the start, or from the end.
 
-use readproof_core::pick::Pick;
+use readproof_core::{limits::TEXT_CHARS, pick::Pick};
 use readproof_engine::{Echoed, End, Error, Read};
 use serde_json::{Value, json};
 
+use super::bounded;
 use super::{
     args::{Refusal, invalid},
     surface::{Call, Said, Surface, facts, whole_answer},
 };
-use crate::{bounded, report::printable};
+use crate::report::printable;
 
 /// The whole file, as far as one answer holds it.
 pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -70,7 +71,7 @@ fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error)
     if error.code() != "TOO_LARGE" {
         return Err(error.into());
     }
-    let piece = surface.engine.piece(&path(call), end, lines)?;
+    let piece = surface.engine.piece(&path(call), end, lines, TEXT_CHARS)?;
     let mut contract = bounded::piece_json(&piece);
     if let Some(fields) = contract.as_object_mut() {
         fields.remove("content");

@@ -77,6 +77,7 @@ fn sparse(ws: &Workspace) {
     file.set_len(1 << 30).unwrap();
     file.seek(SeekFrom::End(0)).unwrap();
     file.write_all(format!("\n{}", numbered(5000)).as_bytes()).unwrap();
+    fs::File::create(ws.path("hole")).unwrap().set_len(1 << 30).unwrap();
 }
 
 #[test]
@@ -93,10 +94,13 @@ fn the_ends_of_a_sparse_gigabyte() {
         (&tail["start_line"], &tail["total_lines"], &tail["truncated"]),
         (&Value::Null, &Value::Null, &json!(true))
     );
-    // The hole itself is no text, and one line: neither hangs nor fills the memory.
+    // The hole is one line: what fits is given, and it is neither waited for nor held.
     let limited = "ulimit -v 300000; exec \"$@\"";
-    ws.shell(limited, "head sparse -n 5001").refused(1, &["NUL byte"]);
-    ws.shell(limited, "tail sparse -n 5001").refused(1, &["NUL byte"]);
+    for verb in ["head", "tail"] {
+        let done = ws.shell(limited, &format!("{verb} sparse -n 5001"));
+        assert_eq!(done.noticed(&["5000 lines of sparse fit one answer"]), numbered(5000));
+        ws.shell(limited, &format!("{verb} hole")).refused(1, &["`hole` is not text: it holds a NUL byte"]);
+    }
     ws.shell(limited, "grep 77 sparse").refused(1, &["NUL byte at offset 23893"]);
     ws.shell(limited, "tail sparse -n 1").gives("5000\n");
 }
@@ -115,8 +119,23 @@ fn an_answer_holds_forty_thousand_characters() {
         assert_eq!(one["content"].as_str().unwrap().chars().count(), 40_000, "{verb}");
         assert_eq!((&one["cut"], &one["truncated"], &one["partial_line"]), (&json!(true), &json!(true), &json!(true)));
     }
-    let plain = ws.run("tail one");
-    assert!(plain.text().ends_with("äend"));
+    let plain = ws.run("tail one").noticed(&["only the last part of one line of one fits one answer"]);
+    assert!(plain.ends_with("äend"));
+}
+
+#[test]
+fn a_search_is_no_longer_than_an_answer() {
+    let ws = Workspace::new();
+    for name in ["a", "\u{202e}\u{1b}", "b"] {
+        ws.put(&name.repeat(50), format!("{}\n", "x".repeat(400)).repeat(200));
+    }
+    for words in ["grep x", "search x --mode regex", "search x --context 9", "search x --mode path"] {
+        let name = if words.starts_with("grep") { "a".repeat(50) } else { "--limit=9999".to_owned() };
+        let done = ws.run(&format!("{words} {name}"));
+        assert!(done.code == Some(0) && done.out.chars().count() <= 40_000, "{words}: {}", done.out.len());
+    }
+    let found = ws.run("search x --mode regex --limit 9999 --json").json();
+    assert_eq!((&found["meta"]["total_matches"], &found["meta"]["truncated"]), (&json!(600), &json!(true)));
 }
 
 #[test]
@@ -153,7 +172,7 @@ fn the_lines_of_one_file() {
     let found = ws.run_args(&["grep", "fn", "a.txt", "--max-matches", "1", "--json"]).json();
     let expected = json!({
         "success": true, "operation": "search_in_file", "path": "a.txt", "query": "fn", "is_regex": false, "count": 1,
-        "total_matches": 2, "truncated": true, "lossy": false, "size_bytes": 24,
+        "total_matches": 2, "truncated": true, "lossy": false, "size_bytes": 23,
         "lines": [{"line": 1, "match": true, "text": "fn a"}],
     });
     assert_eq!(found, expected);
@@ -282,7 +301,7 @@ fn files_by_their_names() {
     ]);
     let found = ws.run("search read --mode path").text();
     assert_eq!(found, "src/read\nreader.rs\nsrc/reader.rs\nsrc/unread.rs\nread/x.rs\nr/e/a/d\n");
-    ws.run("search read --mode path --limit 1").gives("src/read\n");
+    assert_eq!(ws.run("search read --mode path --limit 1").noticed(&["1 of 6 files are shown"]), "src/read\n");
     ws.run("search src/re --mode path").gives("src/read\nsrc/reader.rs\nsrc/unread.rs\n");
     let fits = ws.run("search read --mode path --json").json();
     assert_eq!((&fits["results"][0]["fit"], &fits["results"][5]["fit"]), (&json!("name"), &json!("letters")));

@@ -1,6 +1,7 @@
 //! The bounded surface: `head`, `tail`, `grep`, `stat` and `search`, as JSON by the seed's field names and as text for
 //! people. Decides nothing. Lines of a file go out as they are; names are escaped, as a name may hold anything.
 
+use readproof_core::limits::ANSWER_CHARS;
 use readproof_engine::{End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, Query, Search, SearchMode, Searched};
 use serde_json::{Value, json};
 use std::{
@@ -23,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The first or last lines of a file.
 pub(crate) fn piece(engine: &Engine, args: &PieceArgs, end: End, json: bool) -> Outcome {
     let lines = line_number("lines", Some(args.lines.clone()))?.unwrap_or_default();
-    let piece = engine.piece(&args.path, end, lines)?;
+    let piece = engine.piece(&args.path, end, lines, ANSWER_CHARS)?;
     if json {
         return Ok(output::line(&piece_json(&piece).to_string())?);
     }
@@ -197,12 +198,13 @@ pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
         End::Head => "first",
         End::Tail => "last",
     };
-    let what = if piece.partial {
-        format!("the {which} part of one line")
+    let path = printable(&piece.path);
+    let said = if piece.partial {
+        format!("only the {which} part of one line of {path} fits one answer")
     } else {
-        format!("the {which} {} lines", piece.count)
+        format!("only the {which} {} lines of {path} fit one answer", piece.count)
     };
-    piece.cut.then(|| format!("only {what} of {} fits one answer", piece.path))
+    piece.cut.then_some(said)
 }
 
 fn stat_text(stat: &FileStat) -> String {

@@ -13,10 +13,8 @@ use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
 use readproof_hosts::own::EntryId;
 use std::collections::BTreeMap;
 
-use crate::{
-    Answer, Cancelled, Engine, Error, Read, Refreshed,
-    read::{Context, Held, Offer, Own, Recorded, Talk},
-};
+use super::{Context, Held, Offer, Own, Recorded, Talk};
+use crate::{Answer, Cancelled, Engine, Error, Read, Refreshed};
 
 /// An answer and what to return to say that it is still seen.
 #[derive(Debug)]
