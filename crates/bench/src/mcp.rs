@@ -19,7 +19,7 @@ use wire::Connection;
 pub(crate) const WORD: &str = "mcp";
 
 const STARTS: u32 = 40;
-const ROUNDS: u32 = 10;
+const ROUNDS: u32 = 30;
 const FILES: u32 = 100;
 const FILE_BYTES: usize = 10_000;
 
