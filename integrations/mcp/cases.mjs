@@ -119,3 +119,6 @@ const CACHE = [
 
 export const CASES = [...UNIFIED, ...BOUNDED, ...HANDLES, ...CACHE];
 export { shown };
+
+const untried = EVERY.split(",").filter((tool) => !CASES.some((one) => one.tool === tool && !one.cheap && one.known === undefined));
+if (untried.length > 0) throw new Error(`no call that every client makes: ${untried.join(", ")}`);
