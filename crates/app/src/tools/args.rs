@@ -22,11 +22,7 @@ pub(crate) struct Refusal {
 
 impl Args {
     /// Checks the arguments of a call. `file` finds one that is there, for examples; what is understood needs none.
-    pub(crate) fn parse(
-        tool: &Tool,
-        given: &Map<String, Value>,
-        file: &dyn Fn() -> String,
-    ) -> Result<Self, Refusal> {
+    pub(crate) fn parse(tool: &Tool, given: &Map<String, Value>, file: &dyn Fn() -> String) -> Result<Self, Refusal> {
         let mut args = Map::new();
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             let Some(param) = named(tool, name) else {
