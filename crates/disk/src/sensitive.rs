@@ -1,7 +1,8 @@
 //! Which files are never stored and always sent plain, by name: patterns over the name asked for and over every name its
 //! links lead through. Reads no file; what it cannot tell counts as sensitive.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use std::sync::OnceLock;
 
 use crate::{locate::FileRef, root::Root, snapshot::Snapshot};
 
@@ -27,11 +28,32 @@ pub const STANDARD_PATTERNS: &[&str] = &[
     "credentials",
 ];
 
-/// Patterns for sensitive names, whatever their case.
+/// Patterns for sensitive names, whatever their case. They are made ready when a file is first looked at: that takes as long
+/// as much of the rest of a start.
 #[derive(Clone, Debug)]
 pub struct Sensitive {
-    base_names: GlobSet,
-    keys: GlobSet,
+    base_names: Patterns,
+    keys: Patterns,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Patterns {
+    globs: Vec<Glob>,
+    /// Ready; `None` inside when they are too many for that, and then everything matches.
+    ready: OnceLock<Option<GlobSet>>,
+}
+
+impl Patterns {
+    fn is_match(&self, name: &str) -> bool {
+        let build = || {
+            let mut set = GlobSetBuilder::new();
+            for glob in &self.globs {
+                set.add(glob.clone());
+            }
+            set.build().ok()
+        };
+        self.ready.get_or_init(build).as_ref().is_none_or(|set| set.is_match(name))
+    }
 }
 
 impl Sensitive {
@@ -40,17 +62,15 @@ impl Sensitive {
     /// # Errors
     /// [`BadPattern`] for the first that is no glob.
     pub fn new<P: AsRef<str>>(patterns: &[P]) -> Result<Self, BadPattern> {
-        let mut base_names = GlobSetBuilder::new();
-        let mut keys = GlobSetBuilder::new();
+        let (mut base_names, mut keys) = (Patterns::default(), Patterns::default());
         for pattern in patterns.iter().map(AsRef::as_ref) {
             let bad = |error: globset::Error| BadPattern::new(pattern, &error);
             // A first `/` only says "from the root on", which keys are anyway.
             let body = pattern.strip_prefix('/').unwrap_or(pattern);
             let glob = GlobBuilder::new(body).case_insensitive(true).literal_separator(true).build().map_err(bad)?;
-            if pattern.contains('/') { &mut keys } else { &mut base_names }.add(glob);
+            if pattern.contains('/') { &mut keys } else { &mut base_names }.globs.push(glob);
         }
-        let build = |set: &GlobSetBuilder| set.build().map_err(|error| BadPattern::new("all together", &error));
-        Ok(Self { base_names: build(&base_names)?, keys: build(&keys)? })
+        Ok(Self { base_names, keys })
     }
 
     /// Tests the key and, if a link may be involved, every name on the way to the file. Without links this costs one

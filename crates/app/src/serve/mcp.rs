@@ -73,29 +73,49 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 struct Server {
     reading: Arc<Mutex<Surface>>,
     /// Searching takes long, and reads do not wait for it.
-    searching: Arc<Mutex<Surface>>,
+    searching: Arc<Mutex<Lazy>>,
     listed: Arc<Listed>,
     /// The log of clients that tell nothing of themselves.
     connection: SessionName,
     handles: Handles,
 }
 
+/// A surface that is made when it is first used.
+struct Lazy {
+    workspace: PathBuf,
+    set: Vec<String>,
+    clock: fn() -> u64,
+    made: Option<Surface>,
+}
+
+impl Lazy {
+    fn get(&mut self) -> Result<&mut Surface, Refusal> {
+        let made = match self.made.take() {
+            Some(made) => made,
+            None => surface(Some(self.workspace.clone()), &self.set, self.clock)
+                .map_err(|failure| Refusal { code: failure.code, message: failure.message })?,
+        };
+        Ok(self.made.insert(made))
+    }
+}
+
+fn surface(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64) -> Result<Surface, Failure> {
+    let config = Config::load(workspace, set)?;
+    let settings = Settings { small_texts: SmallTexts::Together, ..config.settings };
+    Ok(Surface::new(Engine::new(config.root, config.bearings, settings, Box::new(clock))?))
+}
+
 impl Server {
     fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let surface = |config: Config| -> Result<Surface, Failure> {
-            let settings = Settings { small_texts: SmallTexts::Together, ..config.settings };
-            Ok(Surface::new(Engine::new(config.root, config.bearings, settings, Box::new(clock))?))
-        };
-        let reading = surface(Config::load(workspace.clone(), set)?)?;
-        let searching = surface(Config::load(workspace, set)?)?;
-        let handles = reading.engine.settings().handles;
+        let reading = surface(workspace, set, clock)?;
+        let (workspace, set) = (reading.engine.root().path().to_owned(), set.to_vec());
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
+            handles: reading.engine.settings().handles,
             reading: Arc::new(Mutex::new(reading)),
-            searching: Arc::new(Mutex::new(searching)),
+            searching: Arc::new(Mutex::new(Lazy { workspace, set, clock, made: None })),
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
-            handles,
         })
     }
 
@@ -130,7 +150,7 @@ impl Server {
             let given = request.arguments.unwrap_or_default();
             let mut surface = surface.lock().unwrap_or_else(PoisonError::into_inner);
             let progress = |files| told.store(files, Ordering::Relaxed);
-            surface.call(&request.name, &given, &talk, &|| cancelled.is_cancelled(), &progress)
+            surface.get()?.call(&request.name, &given, &talk, &|| cancelled.is_cancelled(), &progress)
         });
         let token = context.meta.get_progress_token();
         let mut last = 0;
