@@ -1,11 +1,7 @@
 //! What stands behind the text of an answer, in a block of its own: which lines it was, how to go on, what to return. One
 //! line, so that neither it nor the text can be taken for the other.
 
-use alloc::{
-    format,
-    string::{String, ToString as _},
-    vec::Vec,
-};
+use alloc::{format, string::String, vec::Vec};
 
 use crate::{path::printable, scope::Lines};
 
@@ -57,6 +53,7 @@ pub fn tokens(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString as _;
 
     #[test]
     fn one_line_says_it_all() {

@@ -4,6 +4,7 @@
 pub mod clock;
 pub mod judged;
 pub mod load;
+pub mod mcp;
 pub mod op;
 pub mod pi;
 pub mod processes;
