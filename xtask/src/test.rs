@@ -2,6 +2,8 @@
 //! with its exit code. Tidy and the scenarios are ordinary tests, so they run inside the step `tests`.
 
 use std::{
+    env,
+    ffi::OsString,
     path::Path,
     time::{Duration, Instant},
 };
@@ -15,6 +17,9 @@ const STEPS: u32 = 4000;
 /// The same for agents that return handles.
 const MCP: &str = "--mcp --steps 20000 --seed 301";
 
+/// Which ripgrep searches are compared with.
+const RIPGREP: &str = "15.2.0";
+
 struct Step {
     name: String,
     action: Action,
@@ -23,6 +28,7 @@ struct Step {
 enum Action {
     /// The arguments as one line; none of them contains a space.
     Cargo(String),
+    Ripgrep,
     MutantPatches,
     RealPi,
 }
@@ -81,6 +87,7 @@ fn steps(runner: Runner) -> Vec<Step> {
         Step::cargo("fmt", "fmt --all --check"),
         Step::cargo("clippy", "clippy --workspace --all-targets --locked -- -D warnings"),
         Step::cargo("build", "build --workspace --locked"),
+        Step { name: "ripgrep".to_owned(), action: Action::Ripgrep },
     ];
     match runner {
         Runner::Nextest => {
@@ -117,6 +124,7 @@ impl Action {
     fn describe(&self) -> String {
         match self {
             Self::Cargo(arguments) => format!("cargo {arguments}"),
+            Self::Ripgrep => format!("cargo {} (once)", install_line()),
             Self::MutantPatches => "git apply --check mutants/*.patch".to_owned(),
             Self::RealPi => "cargo xtask pi".to_owned(),
         }
@@ -124,20 +132,39 @@ impl Action {
 
     fn run(&self, root: &Path) -> Result<(), Failure> {
         match self {
-            Self::Cargo(arguments) => {
-                let status = process::cargo(root)
-                    .args(arguments.split(' '))
-                    .status()
-                    .map_err(|error| Failure::failed(format!("cargo could not be started: {error}")))?;
-                if status.success() {
-                    return Ok(());
-                }
-                Err(Failure { code: process::exit_code(status), message: format!("ended with {status}") })
-            }
+            Self::Cargo(arguments) => cargo(root, arguments.split(' ').map(OsString::from)),
+            Self::Ripgrep => ripgrep(root),
             Self::MutantPatches => mutants::check_patches(root),
             Self::RealPi => pi::run(root, &[]),
         }
     }
+}
+
+fn cargo(root: &Path, arguments: impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    let status = process::cargo(root)
+        .args(arguments)
+        .status()
+        .map_err(|error| Failure::failed(format!("cargo could not be started: {error}")))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure { code: process::exit_code(status), message: format!("ended with {status}") })
+}
+
+fn install_line() -> String {
+    format!("install --quiet --locked ripgrep@{RIPGREP}")
+}
+
+/// Searches are compared with the published ripgrep, which is made from the registry. The tests look for it beside what
+/// was built; what cannot be fetched is a failure, never a skipped test.
+fn ripgrep(root: &Path) -> Result<(), Failure> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let place = target.join("tools");
+    if place.join("bin/rg").exists() {
+        return Ok(());
+    }
+    let to = [OsString::from("--root"), place.into_os_string()];
+    cargo(root, install_line().split(' ').map(OsString::from).chain(to))
 }
 
 /// One line per step: those that passed, then the one that failed, then those that were never started.

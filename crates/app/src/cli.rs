@@ -1,6 +1,6 @@
 //! What can be typed. Parsing only: what it means is `config` and `commands`.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
 
@@ -25,7 +25,20 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Read a file, or some of its lines, with the least text that is needed
-    Read(ReadArgs),
+    Read(Box<ReadArgs>),
+    /// Show the first lines of a file, however large it is
+    Head(PieceArgs),
+    /// Show the last lines of a file, however large it is
+    Tail(PieceArgs),
+    /// Show the lines of one file that hold a text or match a regular expression
+    Grep(GrepArgs),
+    /// Say what a path leads to: kind, size, time of its last change
+    Stat {
+        /// The path
+        path: String,
+    },
+    /// Search the workspace for words, a regular expression or a file's name, by ripgrep's rules for what is ignored
+    Search(SearchArgs),
     /// Force the next read of a file, or of some of its lines, to be plain text
     Refresh(RefreshArgs),
     /// Write a whole file as the agent of a session; the content comes on standard input
@@ -45,8 +58,12 @@ pub(crate) enum Command {
     Doctor,
     /// Serve a pi process on standard input and output, one JSON object per line; its extension starts this
     Pi,
+    /// Serve the tools to an MCP client on standard input and output
+    Mcp(McpArgs),
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     PiSession(PiSessionArgs),
+    /// Show the entry that makes a host use Readproof over MCP, and write it after a yes; without a host, list those found
+    Init(InitArgs),
     /// List every setting, its value and where it comes from
     Config,
     /// Watch a scripted agent read, re-read, edit, move in the tree and compact
@@ -75,6 +92,113 @@ pub(crate) struct ReadArgs {
     /// Plain text, whatever is known
     #[arg(long)]
     pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) unified: UnifiedArgs,
+}
+
+/// The unified `read`, as MCP clients have it.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "As the MCP tool `read` answers")]
+pub(crate) struct UnifiedArgs {
+    /// file, snippet, symbol or diff_preview; PATH is the target
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
+    /// First line of a snippet
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) start_line: Option<String>,
+    /// Last line of a snippet
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) end_line: Option<String>,
+    /// Lines around a snippet
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) context_lines: Option<String>,
+    /// Words that a snippet is to show
+    #[arg(long, value_name = "WORDS", requires = "mode")]
+    pub(crate) query: Option<String>,
+    /// none: only where it is
+    #[arg(long, value_name = "none|snippet", requires = "mode")]
+    pub(crate) preview_mode: Option<String>,
+    /// The most characters
+    #[arg(long, value_name = "N", requires = "mode")]
+    pub(crate) max_preview_chars: Option<String>,
+    /// The file of a symbol
+    #[arg(long, value_name = "FILE", requires = "mode")]
+    pub(crate) path_of_symbol: Option<String>,
+    /// What to compare with: HEAD, INDEX or WORKTREE
+    #[arg(long, value_name = "BASE", requires = "mode")]
+    pub(crate) against: Option<String>,
+    /// The handle of an answer that is still seen; needs --session
+    #[arg(long, value_name = "HANDLE", requires = "mode", requires = "session")]
+    pub(crate) known: Option<String>,
+}
+
+impl UnifiedArgs {
+    /// What was typed, by the names of the tool's parameters.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        [
+            ("mode", &self.mode),
+            ("start_line", &self.start_line),
+            ("end_line", &self.end_line),
+            ("context_lines", &self.context_lines),
+            ("query", &self.query),
+            ("preview_mode", &self.preview_mode),
+            ("max_preview_chars", &self.max_preview_chars),
+            ("path", &self.path_of_symbol),
+            ("against", &self.against),
+            ("known", &self.known),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| value.as_ref().map(|value| (name, value)))
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PieceArgs {
+    /// The file
+    pub(crate) path: String,
+    /// How many lines
+    #[arg(short = 'n', long = "lines", value_name = "N", default_value = "10", allow_hyphen_values = true)]
+    pub(crate) lines: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GrepArgs {
+    /// What to find; large and small letters differ
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// The file
+    pub(crate) path: String,
+    /// The query is a regular expression
+    #[arg(long)]
+    pub(crate) regex: bool,
+    /// The most matching lines that are shown; all are counted [default: 100]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_matches: Option<usize>,
+    /// Lines shown before each
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) before: usize,
+    /// Lines shown behind each
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) after: usize,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SearchArgs {
+    /// What to find
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) query: String,
+    /// Files that hold all words, best first; every line that matches; or files by their names, best first
+    #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path"])]
+    pub(crate) mode: String,
+    /// Only files that this lets through, as in --glob '*.rs' or --glob '!docs/**'
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
+    pub(crate) glob: Option<String>,
+    /// The most that is shown: matching lines for a regular expression, else files [default: 100, else 20]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Lines shown around each matching one
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) context: usize,
 }
 
 #[derive(Args, Debug)]
@@ -154,12 +278,64 @@ pub(crate) struct GcArgs {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct McpArgs {
+    /// Which tools are listed: unified, bounded, all, or names with commas; every tool can be called
+    #[arg(long, value_name = "LIST", default_value = "unified")]
+    pub(crate) tools: String,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct PiSessionArgs {
     /// The session file, as in ~/.pi/agent/sessions/--w--/2026-11-01T00-00-00-000Z_ID.jsonl
     pub(crate) file: PathBuf,
     /// The entry to look from [default: the last one]
     #[arg(long, value_name = "ID")]
     pub(crate) leaf: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InitArgs {
+    /// The host
+    #[arg(value_enum)]
+    pub(crate) host: Option<Host>,
+    /// Whether the entry goes to this project's file or to your own [default: project]
+    #[arg(long, value_enum, requires = "host")]
+    pub(crate) scope: Option<Scope>,
+    /// Write without asking
+    #[arg(long, requires = "host")]
+    pub(crate) yes: bool,
+    /// Only print the entry and its file
+    #[arg(long, requires = "host", conflicts_with = "yes")]
+    pub(crate) print: bool,
+}
+
+/// A program that starts MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Host {
+    ClaudeCode,
+    Codex,
+    Opencode,
+    Gemini,
+    Cursor,
+    Vscode,
+    Zed,
+}
+
+/// Whose settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    Project,
+    User,
+}
+
+impl Scope {
+    /// As it is typed.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
 }
 
 #[derive(Subcommand, Debug)]

@@ -1,10 +1,14 @@
 //! What each command does: one request to the engine, one answer out. An answer counts as delivered only after it was
 //! written and flushed.
 
+mod demo;
+mod init;
+mod upkeep;
+
 use clap::CommandFactory;
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Change, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
+    Change, End, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
 };
 use std::{
     io::Read as _,
@@ -13,12 +17,12 @@ use std::{
 };
 
 use crate::{
-    bridge,
     cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
     config::{self, Config},
-    demo, json,
     output::{self, Failure},
-    pi, report, upkeep,
+    report::{self, json, pi},
+    serve::{bridge, mcp},
+    tools::{bounded, conversation::Conversation, surface::Surface},
 };
 
 type Outcome = Result<(), Failure>;
@@ -36,7 +40,14 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor => return upkeep::doctor(workspace, &set, json, Box::new(clock)),
         Command::PiSession(args) => return pi_session(args, workspace, &set, json),
         Command::Pi => return bridge::run(workspace, &set, clock),
+        Command::Mcp(args) => return mcp::run(workspace, &set, &args.tools, clock),
+        Command::Init(args) => return init::run(&args, workspace, json),
         Command::Read(_)
+        | Command::Head(_)
+        | Command::Tail(_)
+        | Command::Grep(_)
+        | Command::Stat { .. }
+        | Command::Search(_)
         | Command::Refresh(_)
         | Command::Write(_)
         | Command::Edit(_)
@@ -57,7 +68,13 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     };
     let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     match command {
-        Command::Read(args) => read(&mut engine, args, json),
+        Command::Read(args) if args.unified.mode.is_some() => unified(engine, &args, json),
+        Command::Read(args) => read(&mut engine, *args, json),
+        Command::Head(args) => bounded::piece(&engine, &args, End::Head, json),
+        Command::Tail(args) => bounded::piece(&engine, &args, End::Tail, json),
+        Command::Grep(args) => bounded::grep(&engine, args, json),
+        Command::Stat { path } => bounded::stat(&engine, &path, json),
+        Command::Search(args) => bounded::search(&engine, args, json),
         Command::Refresh(args) => refresh(&mut engine, args, json),
         Command::Write(args) => write(&mut engine, args, json),
         Command::Edit(args) => edit(&mut engine, args, json),
@@ -72,7 +89,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Config
         | Command::Demo
         | Command::Doctor
+        | Command::Init(_)
         | Command::Pi
+        | Command::Mcp(_)
         | Command::PiSession(_)
         | Command::Completions { .. } => Ok(()),
     }
@@ -92,7 +111,7 @@ fn session_name(text: &str) -> Result<SessionName, Failure> {
 }
 
 /// Digits only, so that a sign or a word gets a message of ours with the value in it.
-fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
+pub(crate) fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let number = text.parse().ok().filter(|number| *number > 0 && is_digits(&text));
     let wrong = || format!("--{flag} {text} is no line count; use a whole number from 1 on, as in --{flag} 10");
@@ -137,6 +156,31 @@ fn read(engine: &mut Engine, args: ReadArgs, json: bool) -> Outcome {
         }
     }
     confirm(engine, answer.receipt.as_ref());
+    Ok(())
+}
+
+/// A read as MCP clients get it: the same checks, windows, handles and objects.
+fn unified(engine: Engine, args: &ReadArgs, json: bool) -> Outcome {
+    let typed = [("target", Some(&args.path)), ("offset", args.offset.as_ref()), ("limit", args.limit.as_ref())];
+    let typed = typed.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+    let mut given: serde_json::Map<String, serde_json::Value> =
+        typed.chain(args.unified.given()).map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
+    given.insert("fresh".to_owned(), args.fresh.into());
+    let session = args.session.as_deref().map(session_name).transpose()?;
+    let talk = Conversation { handles: session.is_some(), session };
+    let said = Surface::new(engine).call("read", &given, &talk, &|| false, &|_| ()).map_err(|refusal| Failure {
+        usage: refusal.code == "INVALID_ARGS",
+        ..Failure::refused(refusal.code, refusal.message)
+    })?;
+    if json {
+        return Ok(output::line(&said.object().to_string())?);
+    }
+    if let Some(text) = &said.text {
+        output::text(text)?;
+    }
+    if let Some(trailer) = &said.trailer {
+        output::notice(trailer);
+    }
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Everything that can be set, from `readproof.toml`, the environment and flags, read here once and nowhere else.
 
 use readproof_core::{limits::Answers, path::Bearings};
-use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder};
-use readproof_engine::{Error, PiSources, SETTINGS_FILE as FILE, Settings};
+use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder, is_program};
+use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -68,7 +68,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 9] = [
+pub(crate) const SETTINGS: [Setting; 12] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -81,9 +81,21 @@ pub(crate) const SETTINGS: [Setting; 9] = [
     },
     number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
     number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),
+    number!("window_lines", "the most lines the unified `read` shows when it is not told how many", window.lines, u32),
+    number!("window_chars", "the most characters it shows then", window.chars, u32),
     number!("file_bytes", "the largest file that is read or written", file_bytes, u64),
     number!("diff_bytes", "no diff when a text is larger", limits.diff_bytes, u32),
     number!("diff_lines", "no diff when a text has more lines", limits.diff_lines, u32),
+    Setting {
+        key: "handles",
+        help: "when MCP answers have handles that stand for them later: \"reported\" (where the host tells its context window), \"always\" or \"never\"",
+        show: |s| toml::Value::String(s.handles.as_str().to_owned()),
+        set: |s, v| {
+            s.handles = Handles::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"reported\", \"always\" or \"never\"",
+    },
     Setting {
         key: "hard_links",
         help: "whether files with several hard links are read: \"allow\" or \"refuse\"",
@@ -280,6 +292,35 @@ pub(crate) fn pi_sources(config: &Config, named: &[PathBuf]) -> PiSources {
     };
     let settings = config.settings.pi_sessions.iter().map(absolute);
     PiSources { named: settings.chain(named.iter().cloned()).collect(), folder }
+}
+
+/// What the settings of hosts depend on outside the workspace.
+pub(crate) struct Surroundings {
+    pub(crate) home: Option<PathBuf>,
+    /// Where programs keep their settings.
+    pub(crate) config: Option<PathBuf>,
+    /// Codex's own folder, where it is told of one.
+    pub(crate) codex: Option<PathBuf>,
+    /// Claude Code's own folder, where it is told of one.
+    pub(crate) claude: Option<PathBuf>,
+    /// Whether the shell finds a `readproof`.
+    pub(crate) on_path: bool,
+    /// This program.
+    pub(crate) program: Option<PathBuf>,
+}
+
+/// Looks at the environment for the settings of hosts.
+pub(crate) fn surroundings() -> Surroundings {
+    let folder = |name| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let path = env::var_os("PATH").unwrap_or_default();
+    Surroundings {
+        home: home(),
+        config: folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config"))),
+        codex: folder("CODEX_HOME"),
+        claude: folder("CLAUDE_CONFIG_DIR"),
+        on_path: env::split_paths(&path).any(|folder| folder.is_absolute() && is_program(&folder.join("readproof"))),
+        program: env::current_exe().ok(),
+    }
 }
 
 /// Where short-lived folders go.

@@ -1,15 +1,12 @@
 //! The `readproof` command: picks a front and turns its outcome into an exit code. 0 done, 1 refused or failed, 2 usage.
 
-mod bridge;
 mod cli;
 mod commands;
 mod config;
-mod demo;
-mod json;
 mod output;
-mod pi;
 mod report;
-mod upkeep;
+mod serve;
+mod tools;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -5,7 +5,7 @@
 use readproof_engine::Error;
 use serde::Serialize;
 use std::{
-    io::{self, IsTerminal, Write},
+    io::{self, BufRead, IsTerminal, Read, Write},
     process::ExitCode,
 };
 
@@ -120,4 +120,20 @@ pub(crate) fn progress(text: &str) {
 /// Whether a person is typing the input.
 pub(crate) fn input_is_terminal() -> bool {
     io::stdin().is_terminal()
+}
+
+/// Whether a person can be asked: they see the question and can type the answer.
+pub(crate) fn can_ask() -> bool {
+    input_is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks; anything but a yes is a no.
+pub(crate) fn ask(question: &str) -> bool {
+    let mut err = io::stderr().lock();
+    if write!(err, "{question}").and_then(|()| err.flush()).is_err() {
+        return false;
+    }
+    let mut answer = String::new();
+    let read = io::stdin().lock().take(100).read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

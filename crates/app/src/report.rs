@@ -1,6 +1,9 @@
 //! Reports for people: status, a session's tree, settings. Builds text; prints nothing.
 
 use readproof_core::decide::Mode;
+pub(crate) mod json;
+pub(crate) mod pi;
+
 pub(crate) use readproof_core::path::printable;
 use readproof_engine::{FileStatus, SessionStatus, SessionView, Status};
 use std::fmt::Write;

@@ -42,8 +42,12 @@ impl Limits {
     }
 }
 
-/// The most characters that any answer of the MCP surfaces has, its trailer apart.
+/// The most characters that one answer carries, whatever is asked: its text and what stands behind it.
 pub const ANSWER_CHARS: u32 = 40_000;
+/// The most of them that stand behind the text.
+pub const TRAILER_CHARS: u32 = 1_500;
+/// The most of them that are text.
+pub const TEXT_CHARS: u32 = ANSWER_CHARS - TRAILER_CHARS;
 
 /// What the unified `read` shows of a file when it is not told how much.
 pub const WINDOW_LINES: u32 = 300;

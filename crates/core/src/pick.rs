@@ -1,6 +1,6 @@
 //! Which lines are meant where a request names none by number: the last ones, or those around some words.
 
-use crate::{scope::Lines, text::Text};
+use crate::{limits::Limits, scope::Lines, text::Text};
 
 /// Lines that are found by looking at the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,11 +19,24 @@ pub enum Pick {
     },
 }
 
-/// The last lines of a text; `None` for an empty one.
+/// The last lines of a text, as many as one answer holds, but at least one; `None` for an empty text.
 #[must_use]
-pub fn last(text: &Text, lines: u64) -> Option<Lines> {
-    let lines = u32::try_from(lines).unwrap_or(u32::MAX);
-    Lines::new(text.total().saturating_sub(lines).saturating_add(1), text.total())
+pub fn last(text: &Text, lines: u64, limits: &Limits) -> Option<Lines> {
+    let total = text.total();
+    let most = u32::try_from(lines).unwrap_or(u32::MAX).min(limits.answer_lines).min(total);
+    let (mut bytes, mut chars, mut first) = (0, 0, total);
+    for number in (total - most + 1..=total).rev() {
+        let line = text.line(number);
+        bytes += line.len();
+        chars += if limits.answer_chars.is_some() { line.chars().count() } else { 0 };
+        let fits =
+            bytes <= limits.answer_bytes as usize && limits.answer_chars.is_none_or(|most| chars <= most as usize);
+        if !fits {
+            break;
+        }
+        first = number;
+    }
+    Lines::new(first, total)
 }
 
 /// How far lines that match may lie apart to be shown together.
@@ -79,9 +92,13 @@ mod tests {
     #[test]
     fn the_last_lines() {
         let text = Text::new("a\nb\nc".into());
-        assert_eq!(last(&text, 2), Lines::new(2, 3));
-        assert_eq!(last(&text, u64::MAX), Lines::new(1, 3));
-        assert_eq!(last(&Text::new(String::new()), 2), None);
+        let all = Limits::default();
+        assert_eq!(last(&text, 2, &all), Lines::new(2, 3));
+        assert_eq!(last(&text, u64::MAX, &all), Lines::new(1, 3));
+        assert_eq!(last(&Text::new(String::new()), 2, &all), None);
+        assert_eq!(last(&text, 9, &Limits { answer_bytes: 3, ..all }), Lines::new(2, 3));
+        assert_eq!(last(&text, 9, &Limits { answer_chars: Some(0), ..all }), Lines::new(3, 3));
+        assert_eq!(last(&text, 9, &Limits { answer_lines: 1, ..all }), Lines::new(3, 3));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use crate::{path::printable, scope::Lines};
+use crate::{limits::TRAILER_CHARS, path::printable, scope::Lines};
 
 /// What is to be said.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ impl Trailer<'_> {
     /// The line.
     #[must_use]
     pub fn line(&self) -> String {
-        let (path, total) = (printable(self.path), self.total);
+        let (path, total) = (short(&printable(self.path), PATH_CHARS), self.total);
         let lines = match self.lines {
             Some(lines) if lines.count() == 1 => format!("{path}: line {} of {total}", lines.first()),
             Some(lines) => format!("{path}: lines {}-{} of {total}", lines.first(), lines.last()),
@@ -38,26 +38,31 @@ impl Trailer<'_> {
         let mut parts = Vec::from([lines]);
         parts.extend(self.beyond.map(|line| format!("line {line} is beyond the end")));
         parts.extend(self.next.map(|line| format!("go on with offset={line}")));
-        parts.extend(self.notices.iter().map(|notice| printable(notice)));
         parts.extend(self.handle.map(|handle| format!("known={handle}")));
-        format!("[{}]", parts.join("; "))
+        parts.extend(self.notices.iter().map(|notice| printable(notice)));
+        // Room for the brackets.
+        format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
     }
 }
 
-/// How many tokens a text has, about: one for four bytes.
-#[must_use]
-pub fn tokens(text: &str) -> u64 {
-    (text.len() as u64).div_ceil(4)
+/// The most characters of a name.
+const PATH_CHARS: usize = 400;
+
+/// No more than so many characters; what is left out is at the end.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+        None => String::from(text),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString as _;
 
     #[test]
     fn one_line_says_it_all() {
-        let notices = ["a\nb".to_string()];
+        let notices = [String::from("a\nb")];
         let all = Trailer {
             path: "s\u{1b}[1m\u{202e}.rs",
             lines: Lines::new(1, 300),
@@ -68,9 +73,12 @@ mod tests {
             handle: Some("h2-0f"),
         };
         let line = "[s\\u{1b}[1m\\u{202e}.rs: lines 1-300 of 812; line 900 is beyond the end; go on with offset=301; \
-                    a\\nb; known=h2-0f]";
+                    known=h2-0f; a\\nb]";
         assert_eq!(all.line(), line);
         assert_eq!(Trailer { path: "a", ..Trailer::default() }.line(), "[a: empty file]");
+        let (path, long) = ("x".repeat(5000), [String::from("y").repeat(5000)]);
+        let long = Trailer { path: &path, notices: &long, handle: Some("h"), ..Trailer::default() }.line();
+        assert!(long.chars().count() == TRAILER_CHARS as usize && long.contains("known=h"), "{long}");
         assert_eq!(
             Trailer { path: "a", total: 3, lines: Lines::new(2, 2), ..Trailer::default() }.line(),
             "[a: line 2 of 3]"

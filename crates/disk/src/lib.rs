@@ -1,7 +1,8 @@
 //! The only room that opens files by name. A [`Root`] is a directory one may use, a [`FileRef`] the only name that can be
 //! opened in it, a [`Snapshot`] the one read of a file; [`Store`], [`Objects`] and [`SessionLog`] keep what Readproof
-//! itself remembers. A [`TranscriptFile`] is the one kind of file outside a workspace: a host's, named by a person. It
-//! decides nothing about answers, reads no environment and has no mutable global.
+//! itself remembers. Two kinds of files lie outside a workspace: a [`TranscriptFile`], a host's, named by a person, and a
+//! person's own settings of a host ([`Root::around`]). It decides nothing about answers, reads no environment and has no
+//! mutable global.
 
 mod bytes;
 mod fault;
@@ -20,7 +21,7 @@ mod transcript;
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use replace::{Expected, ReplaceError};
-pub use root::{Root, RootError, find_workspace, is_current_folder};
+pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};

@@ -21,7 +21,7 @@ use crate::{
     root::Root,
     snapshot::{FileKind, HardLinks, MOST_BYTES},
     store::{READ_FLAGS, STORE_NAME},
-    temp::{IN_WORKSPACE, Temp},
+    temp::{IN_WORKSPACE, Placed, Temp},
 };
 
 /// What must be there when a file is replaced.
@@ -29,6 +29,8 @@ use crate::{
 pub enum Expected {
     /// Anything, or nothing.
     Anything,
+    /// Nothing of this name.
+    Nothing,
     /// The text with this hash.
     Text(ContentHash),
 }
@@ -173,9 +175,18 @@ fn named(
     mut at: impl FnMut(Moment),
 ) -> io::Result<Named> {
     at(Moment::Written);
-    let Expected::Text(hash) = expected else {
-        temp.replace(folder, base)?;
-        return Ok(Named::Done);
+    let hash = match expected {
+        Expected::Text(hash) => hash,
+        Expected::Anything => {
+            temp.replace(folder, base)?;
+            return Ok(Named::Done);
+        }
+        Expected::Nothing => {
+            return Ok(match temp.place(folder, base)? {
+                Placed::New => Named::Done,
+                Placed::Taken => Named::Changed,
+            });
+        }
     };
     if !holds(folder, base, hash)? {
         return Ok(Named::Changed);
@@ -257,8 +268,8 @@ pub enum ReplaceError {
     },
     /// Another was faster.
     #[error(
-        "`{name}` was changed or removed by another while it was edited, and nothing was written; read it again and repeat \
-         the edit"
+        "`{name}` was made, changed or removed by another while it was edited, and nothing was written; read it again and \
+         repeat the edit"
     )]
     Changed {
         /// The key.
@@ -392,7 +403,7 @@ mod tests {
                 fs::write(world.at("g"), "mine").unwrap();
                 fs::rename(world.at("g"), world.at("f")).unwrap();
             });
-            assert!(replaced.unwrap_err().to_string().contains("was changed or removed by another"));
+            assert!(replaced.unwrap_err().to_string().contains("changed or removed by another"));
             assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "mine");
 
             let world = World::new();
@@ -409,6 +420,23 @@ mod tests {
             assert!(matches!(linked, Err(ReplaceError::Changed { .. })), "{moment:?}");
             assert_eq!(fs::read_link(world.at("f")).unwrap(), PathBuf::from("g"));
         }
+    }
+
+    /// A file that another made first is kept, and nothing is left behind.
+    #[test]
+    fn a_new_file_replaces_nothing() {
+        let world = World::new();
+        let make = |name: &str, at: &dyn Fn()| {
+            let file = world.root.locate_new(&[format!("{}/{name}", world.root.path().display())]).unwrap();
+            world.root.replace_with(&file, "new\n", Expected::Nothing, HardLinks::Refuse, |_| at())
+        };
+        make("g", &|| {}).unwrap();
+        assert_eq!(fs::read_to_string(world.at("g")).unwrap(), "new\n");
+        let late = make("h", &|| fs::write(world.at("h"), "mine").unwrap());
+        assert!(matches!(late, Err(ReplaceError::Changed { .. })));
+        assert_eq!(fs::read_to_string(world.at("h")).unwrap(), "mine");
+        assert!(matches!(make("f", &|| {}), Err(ReplaceError::Changed { .. })));
+        assert_eq!(world.root.list_names("."), ["f", "g", "h"]);
     }
 
     /// Who still writes into the old file after it was replaced is noticed; who replaced the new one has the last word.

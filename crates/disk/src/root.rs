@@ -42,6 +42,38 @@ impl Root {
         Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0) })
     }
 
+    /// The folder in which a file of the person's own really lies, and the name of the file in it: for settings of hosts,
+    /// outside every workspace. Links are followed wherever they lead, as people keep such files in another folder and
+    /// link to them; but a file that a link leads to must belong to this user. Where there is no such file, it is the
+    /// nearest folder that is there.
+    ///
+    /// # Errors
+    /// [`RootError`] when a link leads nowhere or to a file of another user, or the folder cannot be used.
+    pub fn around(path: &Path) -> Result<(Self, String), RootError> {
+        let fail = |error| RootError::from_io(path, error);
+        let (real, link) = match fs::symlink_metadata(path) {
+            Ok(found) => (fs::canonicalize(path), found.is_symlink()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Ok(path.to_path_buf()), false),
+            Err(error) => return Err(fail(error)),
+        };
+        let real = match real {
+            Err(error) if link && error.kind() == io::ErrorKind::NotFound => {
+                return Err(RootError::NoTarget { path: path.to_path_buf() });
+            }
+            other => other.map_err(fail)?,
+        };
+        if link && fs::metadata(&real).map_err(fail)?.uid() != rustix::process::geteuid().as_raw() {
+            return Err(RootError::NotOurs { path: real });
+        }
+        let folder = real.ancestors().skip(1).find(|folder| fs::metadata(folder).is_ok()).unwrap_or(&real);
+        let root = Self::open(folder)?;
+        let below = real.strip_prefix(folder).unwrap_or(&real);
+        let Some(name) = root.path.join(below).to_str().map(str::to_owned) else {
+            return Err(RootError::NotUtf8 { path: real });
+        };
+        Ok((root, name))
+    }
+
     /// The name it was given by, if that goes through a link, and its own.
     #[must_use]
     pub fn alias(&self) -> Option<(&str, &str)> {
@@ -60,6 +92,12 @@ impl Root {
         self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
     }
 
+    /// Whether it is, or lies in, a work tree of git.
+    #[must_use]
+    pub fn is_in_git(&self) -> bool {
+        self.path.ancestors().any(holds_git)
+    }
+
     /// The directory, absolute and free of links.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -72,6 +110,12 @@ impl Root {
 pub fn is_current_folder(path: &Path) -> bool {
     let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
     clean(path).is_some() && id(path).is_some_and(|found| id(Path::new(".")) == Some(found))
+}
+
+/// Whether there is a file of this name that can be run.
+#[must_use]
+pub fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
 }
 
 /// The same path without doubled or final slashes; `None` when the letters alone cannot say what it means.
@@ -126,6 +170,18 @@ pub enum RootError {
     #[error("the name of the directory `{}` is not UTF-8; rename it", .path.display())]
     NotUtf8 {
         /// Its canonical name.
+        path: PathBuf,
+    },
+    /// A link to what is not there.
+    #[error("`{}` is a link that leads nowhere; make the file it names, or remove the link", .path.display())]
+    NoTarget {
+        /// As given.
+        path: PathBuf,
+    },
+    /// A link to what another user may change at any time.
+    #[error("a link leads to `{}`, which belongs to another user; it is left alone", .path.display())]
+    NotOurs {
+        /// Where the link leads.
         path: PathBuf,
     },
     /// Anything else.
@@ -209,5 +265,50 @@ mod tests {
         let odd = temp.path().join(OsStr::from_bytes(b"odd\xff"));
         fs::create_dir(&odd).unwrap();
         assert!(matches!(Root::open(&odd), Err(RootError::NotUtf8 { .. })));
+    }
+
+    #[test]
+    fn a_file_of_the_person_is_found_where_it_really_is() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("home")).unwrap();
+        fs::create_dir_all(top.join("dotfiles/app")).unwrap();
+        fs::write(top.join("dotfiles/app/s.json"), "{}").unwrap();
+        let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, top.join(name)).unwrap();
+        let around = |name: &str| {
+            let (root, file) = Root::around(&top.join(name))?;
+            Ok((root.path().to_path_buf(), file))
+        };
+        let at = |folder: &str, file: &str| (top.join(folder), top.join(file).to_str().unwrap().to_owned());
+        let is = |found: Result<_, RootError>, expected| assert_eq!(found.unwrap(), expected);
+
+        is(around("dotfiles/app/s.json"), at("dotfiles/app", "dotfiles/app/s.json"));
+        is(around("home/.app/deep/s.json"), at("home", "home/.app/deep/s.json"));
+        link(top.join("dotfiles/app/s.json").to_str().unwrap(), "home/absolute");
+        link("../dotfiles/app", "home/folder");
+        link("../dotfiles/none", "home/nowhere");
+        is(around("home/absolute"), at("dotfiles/app", "dotfiles/app/s.json"));
+        is(around("home/folder/s.json"), at("dotfiles/app", "dotfiles/app/s.json"));
+        is(around("home/folder/new.json"), at("dotfiles/app", "dotfiles/app/new.json"));
+        assert!(matches!(around("home/nowhere"), Err(RootError::NoTarget { .. })));
+        // Another's file counts when a link leads to it; without one, permissions decide.
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(top.join("dotfiles/app/s.json"), Some(12345), None).unwrap();
+            assert!(matches!(around("home/absolute"), Err(RootError::NotOurs { .. })));
+            is(around("dotfiles/app/s.json"), at("dotfiles/app", "dotfiles/app/s.json"));
+        }
+    }
+
+    #[test]
+    fn only_a_file_that_can_be_run_is_a_program() {
+        use std::os::unix::fs::PermissionsExt;
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("file");
+        assert!(!is_program(&file) && !is_program(temp.path()));
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(!is_program(&file));
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(is_program(&file));
     }
 }

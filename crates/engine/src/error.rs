@@ -6,6 +6,7 @@ use readproof_disk::{
     TranscriptError,
 };
 use readproof_hosts::own::SessionError;
+use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
 use std::path::PathBuf;
 
 use crate::SETTINGS_FILE;
@@ -107,6 +108,21 @@ pub enum Error {
     /// A setting.
     #[error(transparent)]
     Pattern(#[from] BadPattern),
+    /// Nothing was asked.
+    #[error("the query is empty; give the words to search for")]
+    EmptyQuery,
+    /// A query that no engine takes.
+    #[error(transparent)]
+    Query(#[from] BadQuery),
+    /// The workspace cannot be walked as asked.
+    #[error(transparent)]
+    Walk(#[from] BadWalk),
+    /// A line without end.
+    #[error("`{path}` has a line of more than {LINE_BYTES} bytes, which is not searched; use a tool for such files")]
+    LongLine {
+        /// Which file.
+        path: String,
+    },
     /// The caller lost interest.
     #[error("the call was aborted; nothing was recorded")]
     Aborted,
@@ -164,6 +180,14 @@ impl Error {
             Self::NoPiEntry { .. } => "NO_ENTRY",
             Self::Root(_) => "BAD_WORKSPACE",
             Self::Pattern(_) => "BAD_SETTING",
+            Self::EmptyQuery => "EMPTY_QUERY",
+            Self::Query(_) => "BAD_QUERY",
+            Self::Walk(error) => match error {
+                BadWalk::Glob { .. } => "BAD_GLOB",
+                BadWalk::IgnoreFile { .. } => "BAD_IGNORE_FILE",
+                BadWalk::Root(_) => "BAD_WORKSPACE",
+            },
+            Self::LongLine { .. } => "TOO_LARGE",
             Self::Aborted => "ABORTED",
         }
     }
@@ -171,6 +195,6 @@ impl Error {
     /// Whether the call itself was malformed, rather than refused by what is there.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::EmptyPath | Self::SessionName(_))
+        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::SessionName(_))
     }
 }

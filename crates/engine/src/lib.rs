@@ -2,9 +2,9 @@
 //! asked between stages.
 
 mod doctor;
-mod echo;
 mod edit;
 mod error;
+mod find;
 mod gc;
 mod pi;
 mod read;
@@ -15,14 +15,16 @@ mod session;
 mod status;
 
 pub use doctor::{Check, Health, Progress};
-pub use echo::Echoed;
 pub use error::Error;
+pub use find::{FileStat, FindIn, Hit, InFile, Search, SearchMode, Searched, Skipped};
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
 pub use pi::{
     PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
     PiView, pi_session,
 };
+pub use read::{Echoed, EchoedStatus, End, Piece};
 pub use readproof_hosts::own::{EntryId, Step};
+pub use readproof_index::{BadQuery, BadWalk, Fit, Line, Query};
 pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
@@ -30,7 +32,7 @@ pub use status::{FileStatus, SessionStatus, Status};
 
 use read::Recent;
 use readproof_core::{
-    limits::{Answers, FILE_BYTES, Limits},
+    limits::{Answers, FILE_BYTES, Limits, WINDOW_CHARS, WINDOW_LINES},
     path::Bearings,
 };
 pub use readproof_disk::SmallTexts;
@@ -58,6 +60,41 @@ pub struct Settings {
     pub small_texts: SmallTexts,
     /// Session files of pi, or folders of them, whose texts are kept.
     pub pi_sessions: Vec<String>,
+    /// What the unified `read` shows of a file when it is not told how much.
+    pub window: Most,
+    /// When handles are given and taken.
+    pub handles: Handles,
+}
+
+/// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
+/// tells of its context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Handles {
+    /// Where the host tells the context window with every call.
+    #[default]
+    Reported,
+    /// Always: it is the model that must know what it still sees.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Handles {
+    /// The word used in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reported => "reported",
+            Self::Always => "always",
+            Self::Never => "never",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Reported, Self::Always, Self::Never].into_iter().find(|handles| handles.as_str() == word)
+    }
 }
 
 impl Default for Settings {
@@ -70,12 +107,18 @@ impl Default for Settings {
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
             small_texts: SmallTexts::default(),
             pi_sessions: Vec::new(),
+            window: Most { lines: WINDOW_LINES, chars: WINDOW_CHARS },
+            handles: Handles::default(),
         }
     }
 }
 
 /// Asked between stages: whether the caller has lost interest.
 pub type Cancelled<'a> = &'a dyn Fn() -> bool;
+
+pub(crate) fn go_on(cancelled: Cancelled<'_>) -> Result<(), Error> {
+    if cancelled() { Err(Error::Aborted) } else { Ok(()) }
+}
 
 /// The time for records, in milliseconds since 1970. Order never depends on it.
 pub type Clock = Box<dyn Fn() -> u64 + Send>;
@@ -119,6 +162,19 @@ impl Engine {
     #[must_use]
     pub fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// What is set.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether a name leads to a regular file.
+    #[must_use]
+    pub fn is_file(&self, name: &str) -> bool {
+        let found = self.root.locate(&[name.to_owned()]).map(|file| self.root.found(&file));
+        matches!(found, Ok(Ok(found)) if found.kind.is_none())
     }
 
     fn snapshot_rules(&self) -> SnapshotRules {

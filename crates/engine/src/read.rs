@@ -3,12 +3,16 @@
 //! ends in plain text with a reason.
 
 mod context;
+mod echo;
+mod piece;
 mod place;
 mod recent;
 mod record;
 mod talk;
 
-pub(crate) use context::{Context, Held, not_stored};
+pub(crate) use context::{Context, Fetched, Held, not_stored};
+pub use echo::{Echoed, EchoedStatus};
+pub use piece::{End, Piece};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
 pub(crate) use record::{Offer, Recorded};
@@ -19,8 +23,7 @@ use readproof_core::{
     render::render,
 };
 
-use self::context::Fetched;
-use crate::{Answer, Cancelled, Engine, Error, Read};
+use crate::{Answer, Cancelled, Engine, Error, Read, go_on};
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
@@ -51,11 +54,10 @@ impl Engine {
         // disk: the only read of the file
         let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
-
-        // core: which lines are meant
-        placed.pick(&snapshot.text, &request.pick)?;
-        let (now, path, limits) = (&snapshot.text, placed.file.key(), talk.limits(self, request));
-        // core: which of them one plain answer shows
+        let limits = talk.limits(self, request);
+        // core: which lines are meant, and which of them one plain answer shows
+        placed.pick(&snapshot.text, &request.pick, &limits)?;
+        let (now, path) = (&snapshot.text, placed.file.key());
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
         let mut context = talk.context(self, request, &placed.file, &snapshot);
@@ -85,8 +87,4 @@ impl Engine {
         }
         Err(Error::Aborted)
     }
-}
-
-fn go_on(cancelled: Cancelled<'_>) -> Result<(), Error> {
-    if cancelled() { Err(Error::Aborted) } else { Ok(()) }
 }

@@ -1,4 +1,5 @@
-//! Lines that match a pattern, by ripgrep's engine: the same lines `rg` prints, each once, in order.
+//! Lines that match a pattern, by ripgrep's engine: the same lines `rg` prints, each once, in order. Holds no more of a
+//! text than a block, the longest line and what is asked for. A first byte-order mark belongs to no line, as in `rg`.
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -25,13 +26,22 @@ pub enum Case {
 
 /// A query that cannot be searched for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{query}` is no regular expression: {why}")]
+#[error("`{query}` cannot be searched for: {why}; correct it, or search for it as plain text")]
 pub struct BadQuery {
     /// As given.
     pub query: String,
     /// In the engine's words.
     pub why: String,
 }
+
+/// The longest line that is searched; on a longer one the search gives up.
+pub const LINE_BYTES: usize = 32 << 20;
+
+/// The most memory that a query may take once it is made ready, and again while it is searched for.
+const QUERY_BYTES: usize = 32 << 20;
+
+/// The most lines kept before or behind a match.
+const MOST_AROUND: usize = 1000;
 
 /// A query made ready; making one costs more than searching a small file.
 #[derive(Debug)]
@@ -40,7 +50,7 @@ pub struct Finder {
 }
 
 /// What is given of a text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The most matching lines that are kept; all are counted.
     pub matches: usize,
@@ -48,6 +58,18 @@ pub struct Extent {
     pub before: usize,
     /// Lines kept behind each.
     pub after: usize,
+    /// The most characters kept of one line.
+    pub line_chars: usize,
+    /// The most characters kept of all lines, each with what is printed before it.
+    pub chars: usize,
+    /// Characters that are printed before each line.
+    pub label: usize,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { matches: usize::MAX, before: 0, after: 0, line_chars: usize::MAX, chars: usize::MAX, label: 0 }
+    }
 }
 
 /// One line.
@@ -55,10 +77,14 @@ pub struct Extent {
 pub struct Line {
     /// Its number, from 1.
     pub number: u64,
-    /// Its bytes without the terminator.
-    pub bytes: Vec<u8>,
+    /// Its text without the terminator.
+    pub text: String,
     /// Whether it matches, or stands beside one that does.
     pub matches: bool,
+    /// Whether more of it exists than is given.
+    pub cut: bool,
+    /// Whether it is no UTF-8: what could not be read stands as U+FFFD.
+    pub lossy: bool,
 }
 
 /// What was found in one text.
@@ -68,8 +94,18 @@ pub struct Found {
     pub lines: Vec<Line>,
     /// Lines that match, kept or not.
     pub total: u64,
-    /// Whether it is no text: a NUL stands in it, and nothing behind that was looked at.
-    pub binary: bool,
+    /// Where the first NUL stands; nothing behind its block was looked at.
+    pub binary: Option<u64>,
+    /// Characters of the lines kept, with what is printed before them.
+    pub chars: usize,
+}
+
+impl Found {
+    /// How many of the lines kept match.
+    #[must_use]
+    pub fn given(&self) -> u64 {
+        self.lines.iter().filter(|line| line.matches).count() as u64
+    }
 }
 
 impl Finder {
@@ -78,34 +114,48 @@ impl Finder {
     /// # Errors
     /// [`BadQuery`] says where it is malformed.
     pub fn new(query: &str, kind: Query, case: Case) -> Result<Self, BadQuery> {
+        Self::any_of(&[query], kind, case)
+    }
+
+    /// Makes several queries ready: a line matches if one of them does.
+    ///
+    /// # Errors
+    /// [`BadQuery`] says where one is malformed.
+    pub fn any_of<Q: AsRef<str>>(queries: &[Q], kind: Query, case: Case) -> Result<Self, BadQuery> {
+        // As ripgrep sets it up, but for less memory.
         let mut builder = RegexMatcherBuilder::new();
-        builder.line_terminator(Some(b'\n')).case_insensitive(case == Case::Folded);
-        builder.fixed_strings(kind == Query::Literal);
-        let made = builder.build(query);
-        made.map(|matcher| Self { matcher })
-            .map_err(|error| BadQuery { query: query.to_owned(), why: error.to_string() })
+        builder.multi_line(true).line_terminator(Some(b'\n')).ban_byte(Some(0));
+        builder.size_limit(QUERY_BYTES).dfa_size_limit(QUERY_BYTES);
+        builder.case_insensitive(case == Case::Folded).fixed_strings(kind == Query::Literal);
+        let made = builder.build_many(queries);
+        made.map(|matcher| Self { matcher }).map_err(|error| BadQuery {
+            query: queries.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
+            why: error.to_string(),
+        })
     }
 
     /// The matching lines of a text.
     ///
     /// # Errors
-    /// When the engine gives up, as it does on a line beyond all bounds.
-    pub fn find(&self, text: &[u8], extent: Extent) -> io::Result<Found> {
+    /// What reading says; an error without a code of the system's is a line longer than [`LINE_BYTES`].
+    pub fn find(&self, text: impl io::Read, extent: Extent) -> io::Result<Found> {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
-            .before_context(extent.before)
-            .after_context(extent.after)
+            .before_context(extent.before.min(MOST_AROUND))
+            .after_context(extent.after.min(MOST_AROUND))
             .binary_detection(BinaryDetection::quit(0))
+            .heap_limit(Some(LINE_BYTES))
             .build();
-        let mut keep = Keep { extent, found: Found::default(), after: 0 };
-        searcher.search_slice(&self.matcher, text, &mut keep)?;
+        let extent = Extent { after: extent.after.min(MOST_AROUND), ..extent };
+        let mut keep = Keep { extent, found: Found::default(), after: 0, before: 0, full: false };
+        searcher.search_reader(&self.matcher, text, &mut keep)?;
         Ok(keep.found)
     }
 
-    /// Whether anything in a line matches.
+    /// Whether anything in a text matches.
     #[must_use]
-    pub fn is_in(&self, line: &str) -> bool {
-        self.matcher.is_match(line.as_bytes()).unwrap_or(false)
+    pub fn is_in(&self, text: &[u8]) -> bool {
+        self.matcher.is_match(text).unwrap_or(false)
     }
 }
 
@@ -115,13 +165,48 @@ struct Keep {
     found: Found,
     /// Lines behind the last kept match that are still to be kept.
     after: usize,
+    /// Lines kept since, that stand before the next match.
+    before: usize,
+    /// A line did not fit any more.
+    full: bool,
 }
 
 impl Keep {
     fn push(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) {
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes).to_vec();
-        self.found.lines.push(Line { number: number.unwrap_or(0), bytes, matches });
+        let line =
+            line(number.unwrap_or(0), bytes.strip_suffix(b"\n").unwrap_or(bytes), matches, self.extent.line_chars);
+        let chars = line.text.chars().count().saturating_add(self.extent.label);
+        let chars = self.found.chars.saturating_add(chars);
+        self.full |= chars > self.extent.chars;
+        if self.full {
+            if matches {
+                self.forget_before();
+            }
+            return;
+        }
+        self.found.chars = chars;
+        self.found.lines.push(line);
     }
+
+    /// Lines before a match that itself is not kept.
+    fn forget_before(&mut self) {
+        let left = self.found.lines.len().saturating_sub(self.before);
+        self.found.lines.truncate(left);
+        self.before = 0;
+    }
+}
+
+/// Only as much of a line is made text as is kept.
+fn line(number: u64, bytes: &[u8], matches: bool, most: usize) -> Line {
+    let lossy = std::str::from_utf8(bytes).is_err();
+    // No character has more than four bytes, so whatever the edge splits is cut off below.
+    let edge = most.saturating_mul(4).saturating_add(4).min(bytes.len());
+    let mut text = String::from_utf8_lossy(&bytes[..edge]).into_owned();
+    let end = text.char_indices().nth(most).map(|(at, _)| at);
+    if let Some(end) = end {
+        text.truncate(end);
+    }
+    Line { number, text, matches, cut: end.is_some(), lossy }
 }
 
 impl Sink for Keep {
@@ -137,6 +222,7 @@ impl Sink for Keep {
             self.after -= 1;
             self.push(found.line_number(), found.bytes(), true);
         }
+        self.before = 0;
         Ok(true)
     }
 
@@ -144,7 +230,10 @@ impl Sink for Keep {
         use grep_searcher::SinkContextKind::{After, Before, Other};
         let room = usize::try_from(self.found.total).is_ok_and(|total| total < self.extent.matches);
         match line.kind() {
-            Before if room => self.push(line.line_number(), line.bytes(), false),
+            Before if room && !self.full => {
+                self.push(line.line_number(), line.bytes(), false);
+                self.before += usize::from(!self.full);
+            }
             After if self.after > 0 => {
                 self.after -= 1;
                 self.push(line.line_number(), line.bytes(), false);
@@ -159,8 +248,8 @@ impl Sink for Keep {
         Ok(true)
     }
 
-    fn binary_data(&mut self, _searcher: &Searcher, _at: u64) -> io::Result<bool> {
-        self.found.binary = true;
+    fn binary_data(&mut self, _searcher: &Searcher, at: u64) -> io::Result<bool> {
+        self.found.binary = Some(at);
         Ok(true)
     }
 }
@@ -171,10 +260,7 @@ mod tests {
 
     fn found(query: &str, kind: Query, text: &str, extent: Extent) -> String {
         let found = Finder::new(query, kind, Case::Exact).unwrap().find(text.as_bytes(), extent).unwrap();
-        let line = |line: &Line| {
-            let mark = if line.matches { ':' } else { '-' };
-            format!("{}{mark}{}", line.number, String::from_utf8_lossy(&line.bytes))
-        };
+        let line = |line: &Line| format!("{}{}{}", line.number, if line.matches { ':' } else { '-' }, line.text);
         let lines: Vec<String> = found.lines.iter().map(line).collect();
         format!("{} of {}", lines.join(" "), found.total)
     }
@@ -182,22 +268,59 @@ mod tests {
     #[test]
     fn lines_in_order_each_once_with_their_neighbours() {
         let text = "a\nb a\nc\nd\ne a a\nf\n";
-        let all = Extent { matches: 9, before: 0, after: 0 };
+        let all = Extent::default();
         assert_eq!(found("a", Query::Literal, text, all), "1:a 2:b a 5:e a a of 3");
         assert_eq!(found("^a|f$", Query::Regex, text, all), "1:a 6:f of 2");
         assert_eq!(found("e a", Query::Literal, text, Extent { before: 1, after: 1, ..all }), "4-d 5:e a a 6-f of 1");
-        let first = Extent { matches: 1, before: 1, after: 2 };
+        let first = Extent { matches: 1, before: 1, after: 2, ..all };
         assert_eq!(found("a", Query::Literal, text, first), "1:a 2:b a 3-c of 3");
         assert_eq!(found("zz", Query::Literal, text, all), " of 0");
         assert_eq!(found("a.c", Query::Literal, "abc\na.c", all), "2:a.c of 1");
+        assert_eq!(found("^$", Query::Regex, "a\n\nb\n", all), "2: of 1");
+    }
+
+    #[test]
+    fn lines_beyond_the_room_are_counted() {
+        let text = "1\na1\n2\na2\n3\na3\n";
+        let room = |chars| Extent { before: 1, chars, label: 1, ..Extent::default() };
+        assert_eq!(found("a", Query::Literal, text, room(5)), "1-1 2:a1 of 3");
+        // The line before a match that does not fit is not given either.
+        assert_eq!(found("a", Query::Literal, text, room(8)), "1-1 2:a1 of 3");
+        assert_eq!(found("a", Query::Literal, text, room(10)), "1-1 2:a1 3-2 4:a2 of 3");
+        assert_eq!(found("a", Query::Literal, text, Extent { matches: 0, ..room(99) }), " of 3");
+    }
+
+    #[test]
+    fn long_lines_are_cut_between_characters() {
+        let short = Extent { line_chars: 3, ..Extent::default() };
+        let of = |text: &[u8]| {
+            let finder = Finder::new("a", Query::Literal, Case::Exact).unwrap();
+            let line = finder.find(text, short).unwrap().lines.remove(0);
+            (line.text, line.cut, line.lossy)
+        };
+        assert_eq!(of("äöa".as_bytes()), ("äöa".to_owned(), false, false));
+        assert_eq!(of("😀😀😀a".as_bytes()), ("😀😀😀".to_owned(), true, false));
+        assert_eq!(of("a😀".repeat(99).as_bytes()), ("a😀a".to_owned(), true, false));
+        assert_eq!(of(b"a\xff\n"), ("a\u{fffd}".to_owned(), false, true));
+        assert_eq!(of(b"a\r\n"), ("a\r".to_owned(), false, false));
     }
 
     #[test]
     fn binaries_and_bad_queries() {
         let finder = Finder::new("a", Query::Literal, Case::Folded).unwrap();
-        let found = finder.find(b"A\n\0a\n", Extent { matches: 9, ..Extent::default() }).unwrap();
-        assert!(found.binary);
-        let error = Finder::new("(", Query::Regex, Case::Exact).unwrap_err();
-        assert!(error.to_string().contains("`(` is no regular expression"), "{error}");
+        let found = finder.find(&b"A\n\0a\n"[..], Extent::default()).unwrap();
+        assert_eq!(found.binary, Some(2));
+        for (query, kind) in [("(", Query::Regex), ("a\nb", Query::Literal), ("\\w{9999}", Query::Regex)] {
+            let error = Finder::new(query, kind, Case::Exact).unwrap_err();
+            assert!(error.to_string().starts_with(&format!("`{query}` cannot be searched for: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_line_beyond_all_bounds_is_an_error() {
+        let finder = Finder::new("b", Query::Literal, Case::Exact).unwrap();
+        let endless = io::Read::take(io::repeat(b'a'), 10 * LINE_BYTES as u64);
+        let error = finder.find(endless, Extent::default()).unwrap_err();
+        assert_eq!(error.raw_os_error(), None);
     }
 }

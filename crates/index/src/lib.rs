@@ -1,7 +1,12 @@
-//! Finding things by name. Works on names that `disk` hands over and opens nothing itself.
+//! Finding things: names by walking and ranking them, lines by ripgrep's engine. Opens no file: `disk` hands over names
+//! and bytes. The walk lists folders, and reads ignore files that `disk` has found harmless.
 
 mod grep;
 mod nearest;
+mod rank;
+mod walk;
 
-pub use grep::{BadQuery, Case, Extent, Finder, Found, Line, Query};
+pub use grep::{BadQuery, Case, Extent, Finder, Found, LINE_BYTES, Line, Query};
 pub use nearest::nearest;
+pub use rank::{Best, Fit, Text, Words, fit};
+pub use walk::{BadWalk, Entry, Walk, walk};

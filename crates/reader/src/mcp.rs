@@ -276,7 +276,11 @@ impl Answer<'_> {
                 let first = offset.unwrap_or(1);
                 (first, limit.map(|limit| (first - 1).saturating_add(limit)))
             }
-            Asks::Last(count) => ((total + 1).saturating_sub(*count).max(1), None),
+            // As many of them as one answer holds.
+            Asks::Last(count) => {
+                let due = (total + 1).saturating_sub(*count).max(1);
+                (shown.map_or(1, |(from, _)| from.max(due)), None)
+            }
             Asks::Around(query) => {
                 let query = query.trim().to_lowercase();
                 let found = lines.iter().any(|line| line.to_lowercase().contains(&query));

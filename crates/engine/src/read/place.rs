@@ -1,6 +1,7 @@
 //! From a path as written to a file that may be opened and the lines that are meant.
 
 use readproof_core::{
+    limits::Limits,
     path::{candidates, meant, split_range},
     pick::{Pick, around, last},
     scope::ScopeError,
@@ -22,10 +23,10 @@ pub(crate) struct Placed {
 
 impl Placed {
     /// Settles lines that are found by looking at the text.
-    pub(crate) fn pick(&mut self, now: &Text, pick: &Pick) -> Result<(), Error> {
+    pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
         let lines = match pick {
             Pick::Given => return Ok(()),
-            Pick::Last(lines) => last(now, *lines),
+            Pick::Last(lines) => last(now, *lines, limits),
             Pick::Around { query, context } => {
                 let path = || self.file.key().to_string();
                 Some(

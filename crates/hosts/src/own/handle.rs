@@ -41,24 +41,22 @@ impl Session {
 
     /// Whether an answer shows this file, and since then no other text of it was shown and none asked for afresh.
     fn is_newest(&self, answer: EntryId, path: &PathKey) -> bool {
-        let shown = |record: &Record| match record {
-            Record::Answer { answer, .. } if answer.path == path.as_str() => answer.hash,
-            _ => None,
-        };
+        let shown =
+            |record: &Record| record.answered().filter(|answer| answer.path == path.as_str()).and_then(|a| a.hash);
         let text = self.transcript.record(answer).and_then(shown);
-        let still = |record: &Record| match record {
-            Record::Refresh { paths, .. } => !paths.iter().any(|other| other == path.as_str()),
-            other => shown(other).is_none_or(|other| Some(other) == text),
+        let still = |record: &Record| {
+            if let Record::Refresh { paths, .. } = record {
+                return !paths.iter().any(|other| other == path.as_str());
+            }
+            shown(record).is_none_or(|other| Some(other) == text)
         };
         text.is_some() && self.transcript.records_after(answer).all(|(_, record)| still(record))
     }
 
     /// The answers with text on the branch that ends at an answer.
     fn texts(&self, answer: EntryId) -> Vec<EntryId> {
-        let has_text = |entry: &EntryId| match self.transcript.record(*entry) {
-            Some(Record::Answer { answer, .. }) => !answer.is_marker(),
-            Some(_) | None => false,
-        };
+        let answered = |entry: &EntryId| self.transcript.record(*entry).and_then(Record::answered);
+        let has_text = |entry: &EntryId| answered(entry).is_some_and(|answer| !answer.is_marker());
         self.transcript.branch(Some(answer)).into_iter().filter(has_text).collect()
     }
 

@@ -176,6 +176,12 @@ impl Record {
         }
     }
 
+    /// The answer, if it is one.
+    #[must_use]
+    pub fn answered(&self) -> Option<&Answered> {
+        if let Self::Answer { answer, .. } = self { Some(answer) } else { None }
+    }
+
     /// Whether it heads a log that a later program wrote.
     #[must_use]
     pub fn is_newer(&self) -> bool {

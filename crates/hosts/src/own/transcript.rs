@@ -411,14 +411,15 @@ impl Transcript {
         self.nodes.get(id.0).map(|node| &node.record)
     }
 
+    /// Every answer, on whatever branch.
+    pub fn answered(&self) -> impl Iterator<Item = &Answered> {
+        self.nodes.iter_from(0).filter_map(|(_, node)| node.record.answered())
+    }
+
     /// Every file that something was answered about.
     #[must_use]
     pub fn files(&self) -> BTreeSet<PathKey> {
-        let file = |record: &Record| match record {
-            Record::Answer { answer, .. } => Some(PathKey::new(&answer.path)),
-            _ => None,
-        };
-        self.nodes.iter_from(0).filter_map(|(_, node)| file(&node.record)).collect()
+        self.answered().map(|answer| PathKey::new(&answer.path)).collect()
     }
 
     /// What was recorded after an entry, on whatever branch.

@@ -46,13 +46,13 @@ pub(super) fn read(trailer: &str, path: &str) -> Result<Trailer, Complaint> {
     if let Some([line]) = words.peek().and_then(|word| fields(word, "go on with offset={}")) {
         read.next = words.next().map(|_| line);
     }
-    let mut rest: Vec<&str> = words.collect();
-    if let Some(known) = rest.last().and_then(|word| word.strip_prefix("known=")) {
+    if let Some(known) = words.peek().and_then(|word| word.strip_prefix("known=")) {
         read.handle = known.split('+').map(str::to_owned).collect();
         let odd = read.handle.iter().find(|part| !is_part(part));
         demand!(odd.is_none(), "{known:?} is no handle");
-        rest.pop();
+        words.next();
     }
+    let rest: Vec<&str> = words.collect();
     for notice in &rest {
         if let Some([line, bytes, shown]) =
             fields(notice, "line {} is {} bytes long and is shown in part: its first {} bytes")
@@ -126,7 +126,8 @@ mod tests {
     #[test]
     fn what_trailers_say() {
         let plain = Trailer { lines: Some((1, 3)), total: 3, ..Trailer::default() };
-        let cut = Trailer { total: 9, next: Some(4), handle: vec![HANDLE.to_owned()], ..plain.clone() };
+        let handle = vec![HANDLE.to_owned()];
+        let cut = Trailer { total: 9, next: Some(4), handle, ..plain.clone() };
         let part = Trailer { total: 9, part: Some(Part { line: 2, shown: 5 }), ..Trailer::default() };
         for (said, expected) in [
             ("lines 1-3 of 3".to_owned(), plain.clone()),
@@ -136,6 +137,7 @@ mod tests {
             (format!("lines 1-3 of 9; go on with offset=4; known={HANDLE}"), cut),
             ("9 lines; line 2 is 6 bytes long and is shown in part: its first 5 bytes".to_owned(), part),
             (format!("lines 1-3 of 3; x; {FILE_TEXT_NOTICE}"), Trailer { origin: Origin::File, ..plain.clone() }),
+            (format!("lines 1-3 of 3; known={HANDLE}; known=x"), Trailer { handle: vec![HANDLE.to_owned()], ..plain }),
         ] {
             assert_eq!(read(&format!("[a; known=h1: {said}]"), "a; known=h1"), Ok(expected), "{said}");
         }

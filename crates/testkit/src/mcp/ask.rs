@@ -290,8 +290,12 @@ impl Run {
         }
         // A diff stands for all lines, however many one answer holds.
         let within = rebuilt.kind == Answered::Diff || (got <= most && fits(&rebuilt.text));
-        let one_more = || all.get(first + got).is_some_and(|next| fits(&format!("{}{next}", rebuilt.text)));
-        within && (rebuilt.next.is_none() || got == most || !one_more())
+        let full = |longer: String| got == most || !fits(&longer);
+        let more = || all.get(first + got).is_some_and(|next| full(format!("{}{next}", rebuilt.text)));
+        let before = || first == 0 || full(format!("{}{}", all[first - 1], rebuilt.text));
+        // Of the last lines, those at the end are shown.
+        let all_last = !matches!(question.asks, Asks::Last(count) if got as u64 != count.min(rebuilt.total));
+        within && (rebuilt.next.is_none() || more()) && (all_last || before())
     }
 }
 

@@ -12,11 +12,10 @@ use readproof_core::{
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
 use readproof_hosts::own::{Call, EntryId, Stands};
+use std::collections::BTreeMap;
 
-use crate::{
-    Answer, Cancelled, Engine, Error, Read, Refreshed,
-    read::{Context, Held, Offer, Own, Recorded, Talk},
-};
+use super::{Context, Held, Offer, Own, Recorded, Talk};
+use crate::{Answer, Cancelled, Engine, Error, Read, Refreshed};
 
 /// An answer and what to return to say that it is still seen.
 #[derive(Debug)]
@@ -83,6 +82,35 @@ impl Engine {
         let paths: Vec<String> = names.iter().map(ToString::to_string).collect();
         let entry = self.session(name, Create::Yes)?.refresh(paths.clone(), scope, at)?;
         Ok(Refreshed { paths, scope, entry })
+    }
+}
+
+/// How the reads of a conversation were answered.
+#[derive(Clone, Debug, Default)]
+pub struct EchoedStatus {
+    /// Answers by decision.
+    pub counts: BTreeMap<Mode, u64>,
+    /// Bytes that plain answers would have had.
+    pub plain_bytes: u64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+}
+
+impl Engine {
+    /// How the reads of a conversation were answered.
+    ///
+    /// # Errors
+    /// When there is no log of it yet, or it cannot be read.
+    pub fn echoed_status(&mut self, name: &SessionName) -> Result<EchoedStatus, Error> {
+        let mut status = EchoedStatus::default();
+        for answer in self.session(name, Create::No)?.transcript().answered().filter(|answer| !answer.for_program) {
+            status.plain_bytes += answer.plain_bytes;
+            status.sent_bytes += answer.sent_bytes;
+            if let Some(mode) = Mode::parse(&answer.mode) {
+                *status.counts.entry(mode).or_default() += 1;
+            }
+        }
+        Ok(status)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The file the scripted agent works on.
-const SAMPLE: &str = include_str!("demo/inventory.py");
+const SAMPLE: &str = include_str!("inventory.py");
 
 /// One line of the table.
 struct Row {

@@ -5,7 +5,7 @@ use readproof_engine::{PiFile, PiSpan, PiView};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-use crate::{json::range, report::printable};
+use super::{json::range, printable};
 
 /// The field names are part of the contract.
 pub(crate) fn json(view: &PiView) -> Value {

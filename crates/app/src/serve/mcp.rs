@@ -1,0 +1,198 @@
+//! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. Calls
+//! run beside each other as far as they do not wait for the same thing; nothing is ever asked of the client.
+
+use readproof_disk::SessionName;
+use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+        MetaObject, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+        ToolAnnotations,
+    },
+    service::RequestContext,
+};
+use serde_json::{Map, Value, json};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    config::Config,
+    output::{self, Failure},
+    tools::{
+        Listed, Tool,
+        args::Refusal,
+        conversation::Conversation,
+        surface::{Said, Surface},
+    },
+};
+
+/// Where a result has what a program may want to know.
+const CONTRACT: &str = "readproof/contract";
+
+/// How often progress is told, at most.
+const TOLD: Duration = Duration::from_millis(250);
+
+/// What the server says of itself.
+const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes first; the last block says which lines it is \
+                            and how to go on.";
+
+/// Serves until standard input ends.
+pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock: fn() -> u64) -> Result<(), Failure> {
+    let listed = Listed::parse(tools).map_err(|why| {
+        Failure::usage(format!(
+            "--tools {tools}: {why}; use unified, bounded, all, or names as in --tools read,stat_file"
+        ))
+    })?;
+    if output::input_is_terminal() {
+        output::notice("this speaks MCP on standard input and is started by an MCP client; Ctrl-D ends it");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let server = Server::new(workspace, set, listed, clock)?;
+    runtime
+        .block_on(async move {
+            let served = server.serve(rmcp::transport::io::stdio_pipes()).await;
+            match served {
+                Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+                // The client went before it said anything.
+                Err(error) => Err(error.to_string()),
+            }
+        })
+        .or_else(|error| if error.contains("closed") { Ok(()) } else { Err(Failure::refused("MCP", error)) })
+}
+
+/// What all calls share.
+#[derive(Clone)]
+struct Server {
+    reading: Arc<Mutex<Surface>>,
+    /// Searching takes long, and reads do not wait for it.
+    searching: Arc<Mutex<Surface>>,
+    listed: Arc<Listed>,
+    /// The log of clients that tell nothing of themselves.
+    connection: SessionName,
+    handles: Handles,
+}
+
+impl Server {
+    fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
+        let surface = |config: Config| -> Result<Surface, Failure> {
+            let settings = Settings { small_texts: SmallTexts::Together, ..config.settings };
+            Ok(Surface::new(Engine::new(config.root, config.bearings, settings, Box::new(clock))?))
+        };
+        let reading = surface(Config::load(workspace.clone(), set)?)?;
+        let searching = surface(Config::load(workspace, set)?)?;
+        let handles = reading.engine.settings().handles;
+        let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
+        Ok(Self {
+            reading: Arc::new(Mutex::new(reading)),
+            searching: Arc::new(Mutex::new(searching)),
+            listed: Arc::new(listed),
+            connection: SessionName::parse(&connection).map_err(Error::from)?,
+            handles,
+        })
+    }
+
+    /// Runs one call where it may block, and tells its progress to those who asked.
+    async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
+        let talk = Conversation::of(&context.meta.0.0, &self.connection, self.handles);
+        let searches = matches!(&*request.name, "search" | "search_in_file" | "stat_file");
+        let surface = Arc::clone(if searches { &self.searching } else { &self.reading });
+        let (done, cancelled) = (Arc::new(AtomicU64::new(0)), context.ct.clone());
+        let told = Arc::clone(&done);
+        let mut work = tokio::task::spawn_blocking(move || {
+            let given = request.arguments.unwrap_or_default();
+            let mut surface = surface.lock().unwrap_or_else(PoisonError::into_inner);
+            let progress = |files| told.store(files, Ordering::Relaxed);
+            surface.call(&request.name, &given, &talk, &|| cancelled.is_cancelled(), &progress)
+        });
+        let token = context.meta.get_progress_token();
+        let mut last = 0;
+        loop {
+            match tokio::time::timeout(TOLD, &mut work).await {
+                Ok(Ok(said)) => return result(said),
+                Ok(Err(error)) => {
+                    let message = format!("the call failed: {error}");
+                    return result(Err(Refusal { code: "INTERNAL", message }));
+                }
+                Err(_) => {
+                    let now = done.load(Ordering::Relaxed);
+                    if let Some(token) = token.clone().filter(|_| now > last) {
+                        last = now;
+                        // Who no longer listens misses nothing.
+                        let progress = ProgressNotificationParam::new(token, as_float(now));
+                        let _ = context.peer.notify_progress(progress).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Files are never so many that this loses one.
+fn as_float(files: u64) -> f64 {
+    u32::try_from(files).unwrap_or(u32::MAX).into()
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("readproof", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.listed.tools().into_iter().map(listing).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(self.answer(request, context).await.into())
+    }
+}
+
+/// A tool as clients list it.
+fn listing(tool: &Tool) -> rmcp::model::Tool {
+    let mut listing = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.schema()));
+    listing.annotations = Some(ToolAnnotations::with_title(tool.title).read_only(true).open_world(false));
+    listing.meta = Some(meta([
+        // One answer is no larger, and must not be put away by the host.
+        ("anthropic/alwaysLoad", json!(true)),
+        ("anthropic/maxResultSizeChars", json!(MOST_CHARS)),
+    ]));
+    listing
+}
+
+/// More than an answer and its trailer ever have.
+const MOST_CHARS: u32 = 60_000;
+
+fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
+    MetaObject(fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect::<Map<_, _>>())
+}
+
+/// Text first, our words in a block of their own, the contract where no model looks.
+fn result(said: Result<Said, Refusal>) -> CallToolResult {
+    let (mut result, contract) = match said {
+        Ok(Said { text, trailer, contract, .. }) => {
+            (CallToolResult::success(text.into_iter().chain(trailer).map(ContentBlock::text).collect()), contract)
+        }
+        Err(refusal) => {
+            let text = format!("{}: {}", refusal.code, refusal.message);
+            (CallToolResult::error(vec![ContentBlock::text(text)]), refusal.contract())
+        }
+    };
+    result.meta = Some(meta([(CONTRACT, contract)]));
+    result
+}

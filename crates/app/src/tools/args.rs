@@ -1,0 +1,219 @@
+//! The arguments of one call, checked against the table: guessed names are taken where they are unambiguous, numbers may
+//! come as text. What cannot be meant is refused with what was expected, what came, and a call that works.
+
+use readproof_core::path::printable;
+use serde_json::{Map, Value, json};
+
+use super::{Kind, Param, Tool};
+
+/// How much of what came is told back.
+const RECEIVED_CHARS: usize = 300;
+
+/// Arguments that were understood.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Args(Map<String, Value>);
+
+/// Why a call was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+impl Args {
+    /// Checks the arguments of a call. `file` is one that is there, for examples.
+    pub(crate) fn parse(tool: &Tool, given: &Map<String, Value>, file: &str) -> Result<Self, Refusal> {
+        let mut args = Map::new();
+        for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+            let Some(param) = named(tool, name) else {
+                let message = format!("{} has no parameter `{}`.", tool.name, printable(name));
+                return Err(invalid(tool, given, file, &message, &without(given, name)));
+            };
+            let Some(value) = meant(param, value) else {
+                let message = format!("{} must be {}.", param.name, param.expects());
+                return Err(invalid(tool, given, file, &message, &without(given, name)));
+            };
+            match args.insert(param.name.to_owned(), value.clone()) {
+                Some(other) if other != value => {
+                    let message = format!("{} is given twice, under another name too.", param.name);
+                    return Err(invalid(tool, given, file, &message, &without(given, name)));
+                }
+                Some(_) | None => {}
+            }
+        }
+        // A file is meant where nothing else can be.
+        if tool.name == "read"
+            && !args.contains_key("target")
+            && args.get("mode").and_then(Value::as_str) != Some("symbol")
+            && let Some(path) = args.remove("path")
+        {
+            args.insert("target".to_owned(), path);
+        }
+        if let Some(param) = tool.params.iter().find(|param| param.required && !args.contains_key(param.name)) {
+            let message = format!("{} is required.", param.name);
+            return Err(invalid(tool, given, file, &message, &Value::Object(args)));
+        }
+        Ok(Self(args))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The same call, as another tool has it.
+    pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
+        if let Some(value) = self.0.remove(from) {
+            self.0.insert(to.to_owned(), value);
+        }
+        self
+    }
+
+    /// With one argument more.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.insert(name.to_owned(), json!(value));
+        self
+    }
+
+    /// The call as it was understood, but for some arguments.
+    pub(crate) fn but_for(&self, names: &[&str]) -> Value {
+        Value::Object(
+            self.0
+                .iter()
+                .filter(|(name, _)| !names.contains(&name.as_str()))
+                .map(|(n, v)| (n.clone(), v.clone()))
+                .collect(),
+        )
+    }
+
+    pub(crate) fn all(&self) -> &Map<String, Value> {
+        &self.0
+    }
+}
+
+/// A call that cannot be meant. `better` is the part of it that can be kept.
+pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, message: &str, better: &Value) -> Refusal {
+    let mut example = tool.example(file);
+    if let (Some(fields), Some(kept)) = (example.as_object_mut(), better.as_object()) {
+        for (name, value) in kept {
+            if let Some((param, value)) = named(tool, name).and_then(|param| Some((param, meant(param, value)?)))
+                && !(tool.name == "read" && param.name == "path")
+            {
+                fields.insert(param.name.to_owned(), value);
+            }
+        }
+    }
+    let received: String = Value::Object(given.clone()).to_string().chars().take(RECEIVED_CHARS).collect();
+    let message = format!(
+        "{message}\nexpected: {}\nreceived: {}\nexample: {} {example}",
+        tool.usage(),
+        printable(&received),
+        tool.name
+    );
+    Refusal { code: "INVALID_ARGS", message }
+}
+
+fn without(given: &Map<String, Value>, name: &str) -> Value {
+    Value::Object(given.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.clone(), v.clone())).collect())
+}
+
+/// The parameter a caller means, `startLine` and `start-line` being `start_line`.
+fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
+    let mut plain = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !plain.is_empty() && !plain.ends_with('_') {
+            plain.push('_');
+        }
+        plain.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
+    }
+    let exact = tool.params.iter().find(|param| param.name == plain);
+    exact.or_else(|| tool.params.iter().find(|param| param.aliases.contains(&plain.as_str())))
+}
+
+/// The value a caller means; `None` when it is none.
+fn meant(param: &Param, value: &Value) -> Option<Value> {
+    match param.kind {
+        Kind::Text => value.as_str().map(|text| json!(text)),
+        Kind::Flag => match value {
+            Value::Bool(flag) => Some(json!(flag)),
+            Value::String(word) => word.trim().parse::<bool>().ok().map(|flag| json!(flag)),
+            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+        },
+        Kind::Number(least) => {
+            let number = match value {
+                Value::String(digits) => digits.trim().parse().ok(),
+                Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+            };
+            number.filter(|number| *number >= least).map(|number| json!(number))
+        }
+        Kind::Word(words) => {
+            let word = value.as_str()?.trim();
+            words.iter().find(|known| known.eq_ignore_ascii_case(word)).map(|word| json!(word))
+        }
+    }
+}
+
+/// A number that some clients write with a fraction of nothing.
+fn whole(number: f64) -> Option<u64> {
+    let fits = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+    fits.then(|| format!("{number:.0}").parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::tool;
+
+    fn parsed(name: &str, given: &Value) -> Result<Args, Refusal> {
+        Args::parse(tool(name).unwrap(), given.as_object().unwrap(), "a.rs")
+    }
+
+    #[test]
+    fn what_is_meant_is_taken() {
+        let args = parsed(
+            "read_file_range",
+            &json!({"filePath": "a", "startLine": "3", "end": 5.0, "fresh": "true", "known": null}),
+        )
+        .unwrap();
+        assert_eq!(
+            (args.text("path"), args.number("start_line"), args.number("end_line")),
+            (Some("a"), Some(3), Some(5))
+        );
+        assert!(args.flag("fresh") && !args.has("known"));
+        assert_eq!(parsed("read", &json!({"mode": "FILE", "path": "a"})).unwrap().text("target"), Some("a"));
+        let symbol = parsed("read", &json!({"mode": "symbol", "target": "f", "path": "a"})).unwrap();
+        assert_eq!((symbol.text("target"), symbol.text("path")), (Some("f"), Some("a")));
+        assert_eq!(parsed("search", &json!({"pattern": "x"})).unwrap().text("query"), Some("x"));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_with_a_call_that_works() {
+        let message = |name: &str, given: Value| parsed(name, &given).unwrap_err().message;
+        let said = message("read", json!({"target": "b.rs"}));
+        assert_eq!(said.lines().next(), Some("mode is required."));
+        assert!(said.ends_with(r#"example: read {"mode":"file","target":"b.rs"}"#), "{said}");
+        assert!(message("read_file", json!({})).ends_with(r#"example: read_file {"path":"a.rs"}"#));
+        let said = message("read_file_head", json!({"path": "a", "max_lines": 0}));
+        assert!(said.starts_with("max_lines must be a whole number from 1 on."), "{said}");
+        assert!(
+            message("stat_file", json!({"path": "a", "x\u{1b}": 1}))
+                .starts_with("stat_file has no parameter `x\\u{1b}`.")
+        );
+        assert!(message("stat_file", json!({"path": "a", "file": "b"})).starts_with("path is given twice"));
+        assert!(message("read_file_head", json!({"path": "a", "max_lines": -1})).contains("max_lines must be"));
+        assert!(message("read_file_head", json!({"path": "a", "max_lines": 1.5})).contains("max_lines must be"));
+        assert!(message("read_file_head", json!({"path": 3, "max_lines": 1})).contains("path must be text"));
+    }
+}

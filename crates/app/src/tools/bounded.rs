@@ -1,0 +1,282 @@
+//! The bounded surface: `head`, `tail`, `grep`, `stat` and `search`, as JSON by the seed's field names and as text for
+//! people. Decides nothing. Lines of a file go out as they are; names are escaped, as a name may hold anything.
+
+use readproof_core::limits::ANSWER_CHARS;
+use readproof_engine::{End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, Query, Search, SearchMode, Searched};
+use serde_json::{Value, json};
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    cli::{GrepArgs, PieceArgs, SearchArgs},
+    commands::line_number,
+    output::{self, Failure},
+    report::printable,
+};
+
+type Outcome = Result<(), Failure>;
+
+/// A search that takes longer says how far it has come, this often.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The first or last lines of a file.
+pub(crate) fn piece(engine: &Engine, args: &PieceArgs, end: End, json: bool) -> Outcome {
+    let lines = line_number("lines", Some(args.lines.clone()))?.unwrap_or_default();
+    let piece = engine.piece(&args.path, end, lines, ANSWER_CHARS)?;
+    if json {
+        return Ok(output::line(&piece_json(&piece).to_string())?);
+    }
+    output::text(&piece.text)?;
+    if let Some(notice) = cut_notice(&piece) {
+        output::notice(&notice);
+    }
+    Ok(())
+}
+
+/// The lines of one file that match.
+pub(crate) fn grep(engine: &Engine, args: GrepArgs, json: bool) -> Outcome {
+    let standard = FindIn::default();
+    let found = engine.find_in(
+        &FindIn {
+            path: args.path,
+            query: args.query,
+            kind: if args.regex { Query::Regex } else { Query::Literal },
+            max_matches: args.max_matches.unwrap_or(standard.max_matches),
+            before: args.before,
+            after: args.after,
+            ..standard
+        },
+        &|| false,
+    )?;
+    if json {
+        return Ok(output::line(&in_file_json(&found).to_string())?);
+    }
+    let context = args.before + args.after > 0;
+    output::text(&lines_text(&found.path, &found.lines, context))?;
+    if found.truncated {
+        output::notice(&format!("{} of {} matching lines are shown", found.given, found.matches));
+    }
+    Ok(())
+}
+
+/// What a path leads to.
+pub(crate) fn stat(engine: &Engine, path: &str, json: bool) -> Outcome {
+    let stat = engine.stat(path)?;
+    Ok(output::line(&if json { stat_json(&stat).to_string() } else { stat_text(&stat) })?)
+}
+
+/// Files, lines or names of the whole workspace.
+pub(crate) fn search(engine: &Engine, args: SearchArgs, json: bool) -> Outcome {
+    let asked = Search {
+        query: args.query,
+        mode: SearchMode::parse(&args.mode).unwrap_or_default(),
+        glob: args.glob,
+        limit: args.limit,
+        context_lines: args.context,
+        ..Search::default()
+    };
+    let said = Cell::new(Instant::now());
+    let progress = |done: u64| {
+        if said.get().elapsed() > PATIENCE {
+            output::progress(&format!("{done} files searched"));
+            said.set(Instant::now());
+        }
+    };
+    let found = engine.search(&asked, &|| false, &progress);
+    output::progress("");
+    let found = found?;
+    if json {
+        return Ok(output::line(&search_json(&found).to_string())?);
+    }
+    output::text(&search_text(&found, asked.context_lines > 0))?;
+    if let Some(notice) = search_notice(&found) {
+        output::notice(&notice);
+    }
+    Ok(())
+}
+
+/// The seed's object for the first or last lines.
+pub(crate) fn piece_json(piece: &Piece) -> Value {
+    let operation = match piece.end {
+        End::Head => "read_file_head",
+        End::Tail => "read_file_tail",
+    };
+    json!({
+        "success": true,
+        "operation": operation,
+        "path": piece.path,
+        "start_line": piece.first,
+        "end_line": piece.first.map(|first| first + piece.count.saturating_sub(1)),
+        "line_count": piece.count,
+        "total_lines": piece.total,
+        "truncated": piece.truncated,
+        "cut": piece.cut,
+        "partial_line": piece.partial,
+        "size_bytes": piece.bytes,
+        "content": piece.text,
+    })
+}
+
+/// The seed's object for the lines of one file that match.
+pub(crate) fn in_file_json(found: &InFile) -> Value {
+    json!({
+        "success": true,
+        "operation": "search_in_file",
+        "path": found.path,
+        "query": found.query,
+        "is_regex": found.kind == Query::Regex,
+        "count": found.given,
+        "total_matches": found.matches,
+        "truncated": found.truncated,
+        "lossy": found.lossy,
+        "size_bytes": found.bytes,
+        "lines": found.lines.iter().map(line_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The seed's object for what a path leads to.
+pub(crate) fn stat_json(stat: &FileStat) -> Value {
+    json!({
+        "success": true,
+        "operation": "stat_file",
+        "path": stat.path,
+        "exists": stat.exists,
+        "kind": stat.kind,
+        "size_bytes": stat.size_bytes,
+        "modified_unix_ms": stat.modified_unix_ms,
+    })
+}
+
+/// A search of the workspace.
+pub(crate) fn search_json(found: &Searched) -> Value {
+    let hit = |hit: &Hit| {
+        json!({
+            "path": hit.path,
+            "score": hit.score,
+            "fit": hit.fit.map(readproof_engine::Fit::as_str),
+            "matches": hit.matches,
+            "lines": hit.lines.iter().map(line_json).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "ok": true,
+        "mode": found.mode.as_str(),
+        "query": found.query,
+        "results": found.hits.iter().map(hit).collect::<Vec<_>>(),
+        "meta": {
+            "total_matches": found.matches,
+            "files_with_matches": found.files,
+            "files_searched": found.looked_at,
+            "truncated": found.truncated,
+            "skipped": {
+                "large": found.skipped.large,
+                "binary": found.skipped.binary,
+                "unreadable": found.skipped.unreadable,
+                "odd_names": found.skipped.odd_names,
+                "folders": found.skipped.folders,
+            },
+            "top_paths": found.top,
+        },
+    })
+}
+
+fn line_json(line: &Line) -> Value {
+    let mut object = json!({"line": line.number, "match": line.matches, "text": line.text});
+    for (name, on) in [("cut", line.cut), ("lossy", line.lossy)] {
+        if on {
+            object[name] = Value::Bool(true);
+        }
+    }
+    object
+}
+
+/// What must be said beside lines that do not all fit.
+pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
+    let which = match piece.end {
+        End::Head => "first",
+        End::Tail => "last",
+    };
+    let path = &piece.path;
+    let said = if piece.partial {
+        format!("only the {which} part of one line of {path} fits one answer")
+    } else {
+        format!("only the {which} {} lines of {path} fit one answer", piece.count)
+    };
+    piece.cut.then_some(said)
+}
+
+fn stat_text(stat: &FileStat) -> String {
+    let path = printable(&stat.path);
+    match (stat.kind, stat.size_bytes, stat.modified_unix_ms) {
+        (Some(kind), Some(bytes), Some(ms)) => {
+            format!("{path}: {kind}, {bytes} bytes, changed {ms} ms after 1970")
+        }
+        (Some(_) | None, _, _) => format!("{path}: does not exist"),
+    }
+}
+
+/// Lines as ripgrep prints them: `:` around the number of one that matches, `-` of one beside it, `--` between groups.
+pub(crate) fn lines_text(path: &str, lines: &[Line], context: bool) -> String {
+    printed(Some(&printable(path)), lines, context)
+}
+
+/// The same of one file that need not be named in every line.
+pub(crate) fn numbered_text(lines: &[Line], context: bool) -> String {
+    printed(None, lines, context)
+}
+
+fn printed(path: Option<&str>, lines: &[Line], context: bool) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for line in lines {
+        if context && last.is_some_and(|last: u64| last + 1 < line.number) {
+            out.push_str("--\n");
+        }
+        last = Some(line.number);
+        let mark = if line.matches { ':' } else { '-' };
+        let more = if line.cut { "…" } else { "" };
+        if let Some(path) = path {
+            out.push_str(path);
+            out.push(mark);
+        }
+        out.push_str(&format!("{}{mark}{}{more}\n", line.number, line.text));
+    }
+    out
+}
+
+/// Hits in their order; one without lines is its path alone.
+pub(crate) fn search_text(found: &Searched, context: bool) -> String {
+    let hit = |hit: &Hit| match &hit.lines[..] {
+        [] => format!("{}\n", printable(&hit.path)),
+        lines => lines_text(&hit.path, lines, context),
+    };
+    let hits: Vec<String> = found.hits.iter().map(hit).collect();
+    hits.join(if context { "--\n" } else { "" })
+}
+
+/// What must be said beside the hits of a search.
+pub(crate) fn search_notice(found: &Searched) -> Option<String> {
+    let skipped = &found.skipped;
+    let left_out = [
+        (skipped.large, "too large"),
+        (skipped.unreadable, "not readable"),
+        (skipped.odd_names, "with names that are not UTF-8"),
+        (skipped.folders, "folders whose ignore file is no small regular file"),
+    ];
+    let left_out = left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let mut said: Vec<String> = Vec::new();
+    if found.truncated {
+        let shown: u64 = found.hits.iter().flat_map(|hit| &hit.lines).filter(|line| line.matches).count() as u64;
+        said.push(match found.mode {
+            SearchMode::Regex => format!("{shown} of {} matching lines are shown", found.matches),
+            SearchMode::Text | SearchMode::Path => format!("{} of {} files are shown", found.hits.len(), found.files),
+        });
+    }
+    let left_out: Vec<String> = left_out.collect();
+    if !left_out.is_empty() {
+        said.push(format!("left out: {}", left_out.join(", ")));
+    }
+    (!said.is_empty()).then(|| said.join("; "))
+}

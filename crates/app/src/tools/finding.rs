@@ -1,0 +1,81 @@
+//! Finding: files by words, lines by pattern, what a name leads to. Text for the model as `grep` prints it; names are
+//! escaped, as a name may hold anything.
+
+use readproof_core::limits::TEXT_CHARS;
+use readproof_engine::{FindIn, Query, Search, SearchMode};
+use serde_json::{Value, json};
+
+use super::bounded;
+use super::{
+    args::Refusal,
+    surface::{Call, Said, Surface},
+};
+use crate::report::printable;
+
+/// The whole workspace.
+pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let context = size(call, "context_lines").unwrap_or(0);
+    let asked = Search {
+        query: call.args.text("query").unwrap_or_default().to_owned(),
+        mode: call.args.text("mode").and_then(SearchMode::parse).unwrap_or_default(),
+        glob: call.args.text("glob").map(str::to_owned),
+        limit: size(call, "limit"),
+        context_lines: context,
+        max_chars: TEXT_CHARS as usize,
+    };
+    let found = surface.engine.search(&asked, call.cancelled, call.progress)?;
+    let text = bounded::search_text(&found, context > 0);
+    let mut trailer = format!("{} matches in {} files", found.matches, found.files);
+    if let Some(notice) = bounded::search_notice(&found) {
+        trailer = format!("{trailer}; {notice}");
+    }
+    if found.hits.is_empty() {
+        trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
+    }
+    let contract = bounded::search_json(&found);
+    surface.found(call.talk, found.top);
+    Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
+}
+
+/// One file.
+pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let standard = FindIn::default();
+    let (before, after) = (size(call, "before_lines").unwrap_or(0), size(call, "after_lines").unwrap_or(0));
+    let asked = FindIn {
+        path: call.args.text("path").unwrap_or_default().to_owned(),
+        query: call.args.text("query").unwrap_or_default().to_owned(),
+        kind: if call.args.flag("is_regex") { Query::Regex } else { Query::Literal },
+        max_matches: size(call, "max_matches").unwrap_or(standard.max_matches),
+        before,
+        after,
+        max_chars: TEXT_CHARS as usize,
+    };
+    let found = surface.engine.find_in(&asked, call.cancelled)?;
+    let text = bounded::numbered_text(&found.lines, before + after > 0);
+    let mut trailer = format!("{}: {} of {} matching lines", printable(&found.path), found.given, found.matches);
+    if found.lossy {
+        trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
+    }
+    let contract = bounded::in_file_json(&found);
+    Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "content" })
+}
+
+/// What a name leads to.
+pub(super) fn stat(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let contract = bounded::stat_json(&surface.engine.stat(call.args.text("path").unwrap_or_default())?);
+    let text = plain(&contract);
+    Ok(Said { text: Some(text), trailer: None, contract, text_key: "content" })
+}
+
+fn size(call: &Call<'_>, name: &str) -> Option<usize> {
+    call.args.number(name).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// A record as text, its name escaped.
+fn plain(record: &Value) -> String {
+    let mut record = record.clone();
+    if let Some(path) = record.get_mut("path") {
+        *path = json!(printable(path.as_str().unwrap_or_default()));
+    }
+    record.to_string()
+}

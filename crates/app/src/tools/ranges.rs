@@ -1,0 +1,124 @@
+//! The bounded reads: exactly the lines that are named, from the start, or from the end.
+
+use readproof_core::{limits::TEXT_CHARS, pick::Pick};
+use readproof_engine::{Echoed, End, Error, Read};
+use serde_json::{Value, json};
+
+use super::bounded;
+use super::{
+    args::{Refusal, invalid},
+    surface::{Call, Said, Surface, facts, whole_answer},
+};
+use crate::report::printable;
+
+/// The whole file, as far as one answer holds it.
+pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let echoed = surface.lines(call, Read { path: path(call), most: Some(whole_answer()), ..Read::default() })?;
+    let cut = is_cut(&echoed);
+    Ok(said(call, echoed, None, cut))
+}
+
+/// The lines from one to another.
+pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let start = call.args.number("start_line").unwrap_or(1);
+    let end = call.args.number("end_line").unwrap_or(start);
+    if end < start {
+        let message = format!("end_line {end} stands before start_line {start}.");
+        return Err(invalid(
+            call.tool,
+            call.args.all(),
+            &path(call),
+            &message,
+            &call.args.but_for(&["start_line", "end_line"]),
+        ));
+    }
+    let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
+    let echoed = surface.lines(call, Read { most: Some(whole_answer()), ..lines })?;
+    let cut = is_cut(&echoed);
+    Ok(said(call, echoed, Some(end), cut))
+}
+
+/// The first lines.
+pub(super) fn head(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let lines = call.args.number("max_lines").unwrap_or(1);
+    let request = Read { path: path(call), limit: Some(lines), most: Some(whole_answer()), ..Read::default() };
+    match surface.lines(call, request) {
+        Ok(echoed) => {
+            let last = echoed.answer.lines.map_or(0, |lines| lines.last());
+            let more = last < echoed.answer.total_lines;
+            Ok(said(call, echoed, None, more))
+        }
+        Err(error) => piece(surface, call, End::Head, lines, error),
+    }
+}
+
+/// The last lines: where they do not all fit, the last of them.
+pub(super) fn tail(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let lines = call.args.number("max_lines").unwrap_or(1);
+    let request = Read { path: path(call), pick: Pick::Last(lines), most: Some(whole_answer()), ..Read::default() };
+    match surface.lines(call, request) {
+        Ok(echoed) => {
+            let first = echoed.answer.lines.map_or(1, |lines| lines.first());
+            let more = first > 1 || is_cut(&echoed);
+            Ok(said(call, echoed, None, more))
+        }
+        Err(error) => piece(surface, call, End::Tail, lines, error),
+    }
+}
+
+/// A file that is too large to be read at once is read from its end only; nothing is known of it.
+fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error) -> Result<Said, Refusal> {
+    if error.code() != "TOO_LARGE" {
+        return Err(error.into());
+    }
+    let piece = surface.engine.piece(&path(call), end, lines, TEXT_CHARS)?;
+    let mut contract = bounded::piece_json(&piece);
+    if let Some(fields) = contract.as_object_mut() {
+        fields.remove("content");
+        fields.extend(
+            [("decision", "full"), ("reason", "too_large"), ("proof", "none")].map(|(k, v)| (k.to_owned(), json!(v))),
+        );
+    }
+    let which = match end {
+        End::Head => format!("the first {} lines", piece.count),
+        End::Tail => format!("the last {} lines", piece.count),
+    };
+    let mut said = vec![format!("{}: {which} of {} bytes", printable(&piece.path), piece.bytes)];
+    said.extend(bounded::cut_notice(&piece).map(|notice| printable(&notice)));
+    said.push("too large for anything to be known of it".to_owned());
+    let trailer = Some(format!("[{}]", said.join("; ")));
+    Ok(Said { text: Some(piece.text), trailer, contract, text_key: "content" })
+}
+
+fn path(call: &Call<'_>) -> String {
+    call.args.text("path").unwrap_or_default().to_owned()
+}
+
+/// Whether less is shown than was asked for and is there.
+fn is_cut(echoed: &Echoed) -> bool {
+    let answer = &echoed.answer;
+    answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived())
+}
+
+fn said(call: &Call<'_>, echoed: Echoed, asked_to: Option<u64>, truncated: bool) -> Said {
+    let answer = &echoed.answer;
+    let mut contract = facts(&echoed, call.talk);
+    let fields: [(&str, Value); 8] = [
+        ("success", json!(true)),
+        ("operation", json!(call.tool.name)),
+        ("path", json!(answer.path)),
+        ("start_line", json!(answer.lines.map(|lines| lines.first()))),
+        ("end_line", json!(answer.lines.map(|lines| lines.last()))),
+        ("line_count", json!(answer.lines.map_or(0, |lines| lines.count()))),
+        ("truncated", json!(truncated)),
+        ("next_line", json!(answer.next)),
+    ];
+    contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
+    let trailer = echoed.trailer(asked_to, &[], call.talk.handles);
+    Said {
+        text: Some(echoed.answer.text),
+        trailer: Some(trailer),
+        contract: Value::Object(contract),
+        text_key: "content",
+    }
+}

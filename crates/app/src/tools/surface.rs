@@ -1,0 +1,232 @@
+//! One call of a tool, from its arguments to what the model sees and what the host may keep. The same for MCP and for the
+//! command line.
+
+use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable};
+use readproof_disk::SessionName;
+use readproof_engine::{Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use super::{
+    Tool,
+    args::{Args, Refusal},
+    conversation::Conversation,
+    finding, ranges, tool, unified,
+};
+
+/// What a call gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    /// The text block; none where only the place was asked for.
+    pub(crate) text: Option<String>,
+    /// The block behind it.
+    pub(crate) trailer: Option<String>,
+    /// What a program may want to know, without the text.
+    pub(crate) contract: Value,
+    /// The key under which the whole object has the text.
+    pub(crate) text_key: &'static str,
+}
+
+impl Said {
+    /// The whole object, as the command line prints it.
+    pub(crate) fn object(self) -> Value {
+        let mut object = self.contract;
+        if let (Some(fields), Some(text)) = (object.as_object_mut(), self.text) {
+            fields.insert(self.text_key.to_owned(), Value::String(text));
+        }
+        object
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self { code: error.code(), message: error.to_string().lines().map(printable).collect::<Vec<_>>().join("\n") }
+    }
+}
+
+impl Refusal {
+    /// What a program may want to know.
+    pub(crate) fn contract(&self) -> Value {
+        json!({"ok": false, "success": false, "error": {"code": self.code, "message": self.message}})
+    }
+}
+
+/// How far a call has come.
+pub(crate) type Progress<'a> = &'a dyn Fn(u64);
+
+/// One call.
+pub(crate) struct Call<'a> {
+    pub(crate) tool: &'static Tool,
+    pub(crate) args: Args,
+    pub(crate) talk: &'a Conversation,
+    pub(crate) cancelled: Cancelled<'a>,
+    pub(crate) progress: Progress<'a>,
+}
+
+/// A workspace and what was found in it last.
+pub(crate) struct Surface {
+    pub(crate) engine: Engine,
+    pub(crate) window: Most,
+    /// The best paths of each conversation's latest search.
+    found: BTreeMap<SessionName, Vec<String>>,
+}
+
+/// So many conversations are remembered with what they found.
+const FOUND: usize = 64;
+
+impl Surface {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { window: engine.settings().window, engine, found: BTreeMap::new() }
+    }
+
+    /// Runs one call.
+    pub(crate) fn call(
+        &mut self,
+        name: &str,
+        given: &Map<String, Value>,
+        talk: &Conversation,
+        cancelled: Cancelled<'_>,
+        progress: Progress<'_>,
+    ) -> Result<Said, Refusal> {
+        let Some(tool) = tool(name) else {
+            let message = format!("there is no tool `{}`; use read or search", printable(name));
+            return Err(Refusal { code: "UNKNOWN_TOOL", message });
+        };
+        let args = Args::parse(tool, given, &self.some_file())?;
+        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
+        let call = Call { tool, args, talk, cancelled, progress };
+        self.run(call).map_err(|refusal| self.inside(refusal, &asked))
+    }
+
+    /// Where the workspace lies is nobody's business who is inside.
+    fn inside(&self, refusal: Refusal, asked: &str) -> Refusal {
+        let root = self.engine.root().path().display().to_string();
+        let message = if refusal.code == "OUTSIDE_WORKSPACE" && refusal.message.contains(&root) {
+            format!("`{}` lies outside the workspace; only names inside it can be used", printable(asked))
+        } else {
+            refusal.message.replace(&format!("{root}/"), "").replace(&root, ".")
+        };
+        Refusal { message, ..refusal }
+    }
+
+    fn run(&mut self, call: Call<'_>) -> Result<Said, Refusal> {
+        match call.tool.name {
+            "read" => unified::read(self, &call),
+            "get_snippet" => unified::read(self, &legacy(call, "snippet", "path")),
+            "read_symbol" => unified::read(self, &legacy(call, "symbol", "symbol")),
+            "dry_run_diff" => unified::read(self, &legacy(call, "diff_preview", "path")),
+            "search" => finding::search(self, &call),
+            "search_in_file" => finding::in_file(self, &call),
+            "stat_file" => finding::stat(self, &call),
+            "read_file" => ranges::file(self, &call),
+            "read_file_range" => ranges::range(self, &call),
+            "read_file_head" => ranges::head(self, &call),
+            "read_file_tail" => ranges::tail(self, &call),
+            "readcache_refresh" => self.refresh(&call),
+            "readcache_status" => self.status(&call),
+            other => Err(Refusal { code: "UNKNOWN_TOOL", message: format!("{other} is not built yet") }),
+        }
+    }
+
+    /// Reads lines of a file for the model, or only looks where they are.
+    pub(crate) fn lines(&mut self, call: &Call<'_>, request: Read) -> Result<Echoed, Error> {
+        let request = Read {
+            session: call.talk.session.clone(),
+            freshness: if call.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known },
+            ..request
+        };
+        let known = call.args.text("known").filter(|_| call.talk.handles);
+        self.engine.read_echoed(&request, known, call.cancelled)
+    }
+
+    /// Remembers the best paths of a search.
+    pub(crate) fn found(&mut self, talk: &Conversation, paths: Vec<String>) {
+        let Some(session) = &talk.session else { return };
+        if self.found.len() >= FOUND && !self.found.contains_key(session) {
+            self.found.pop_first();
+        }
+        self.found.insert(session.clone(), paths);
+    }
+
+    /// A file that is there, for examples.
+    fn some_file(&self) -> String {
+        let names = self.engine.root().list_names(".");
+        let is_file = |name: &&String| self.engine.is_file(name);
+        let readme = names.iter().find(|name| name.to_ascii_lowercase().starts_with("readme"));
+        let found = readme.filter(is_file).or_else(|| names.iter().filter(|name| !name.starts_with('.')).find(is_file));
+        found.map_or_else(|| "src/main.rs".to_owned(), |name| printable(name))
+    }
+
+    fn refresh(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
+        let (path, lines) =
+            (call.args.text("path").unwrap_or_default(), (call.args.number("offset"), call.args.number("limit")));
+        let Some(session) = &call.talk.session else {
+            return Err(Refusal { code: "NO_SESSION", message: "nothing is known without a session".to_owned() });
+        };
+        let done = self.engine.refresh_echoed(path, lines, session)?;
+        let names: Vec<String> = done.paths.iter().map(|path| printable(path)).collect();
+        let contract =
+            json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
+        let text = format!("the next read of {} is sent as text ({})", names.join(", "), done.scope);
+        Ok(Said { text: Some(text), trailer: None, contract, text_key: "content" })
+    }
+
+    fn status(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
+        let store = self.engine.status(None)?.store;
+        // Nothing was read yet where there is no log.
+        let reads = call.talk.session.as_ref().and_then(|session| self.engine.echoed_status(session).ok());
+        let reads = reads.unwrap_or_default();
+        let counts: Map<String, Value> = Mode::ALL
+            .iter()
+            .map(|mode| (mode.as_str().to_owned(), json!(reads.counts.get(mode).unwrap_or(&0))))
+            .collect();
+        let contract = json!({
+            "success": true,
+            "operation": call.tool.name,
+            "handles": call.talk.handles,
+            "answers": counts,
+            "plain_bytes": reads.plain_bytes,
+            "sent_bytes": reads.sent_bytes,
+            "tokens_saved": crate::report::saved(reads.plain_bytes, reads.sent_bytes),
+            "store": store.map(|usage| json!({
+                "objects": usage.objects,
+                "object_bytes": usage.object_bytes,
+                "logs": usage.logs,
+                "log_bytes": usage.log_bytes,
+            })),
+        });
+        Ok(Said { text: Some(contract.to_string()), trailer: None, contract, text_key: "content" })
+    }
+}
+
+/// A tool of old, as the one that took its place has it.
+fn legacy<'a>(call: Call<'a>, mode: &str, target: &str) -> Call<'a> {
+    let tool = tool("read").unwrap_or(call.tool);
+    Call { tool, args: call.args.renamed(target, "target").with("mode", mode), ..call }
+}
+
+/// The most that one answer shows where nothing else bounds it.
+pub(crate) fn whole_answer() -> Most {
+    Most { lines: u32::MAX, chars: TEXT_CHARS }
+}
+
+/// What is known of an answer beside its text.
+pub(crate) fn facts(echoed: &Echoed, talk: &Conversation) -> Map<String, Value> {
+    let answer = &echoed.answer;
+    let mut facts = Map::new();
+    facts.insert("decision".to_owned(), json!(answer.mode.as_str()));
+    facts.insert("reason".to_owned(), json!(answer.reason.as_str()));
+    facts.insert("proof".to_owned(), json!(if answer.mode.is_derived() { "echo" } else { "none" }));
+    facts.insert("total_lines".to_owned(), json!(answer.total_lines));
+    facts.insert("token_estimate".to_owned(), json!(crate::report::tokens(answer.text.len() as u64)));
+    if let Some(meta) = &answer.meta {
+        facts.insert("sha256".to_owned(), json!(meta.served.to_string()));
+    }
+    if let Some(handle) = echoed.handle.as_ref().filter(|_| talk.handles) {
+        facts.insert("handle".to_owned(), json!(handle));
+    }
+    if !answer.notices.is_empty() {
+        facts.insert("notices".to_owned(), json!(answer.notices));
+    }
+    facts
+}

@@ -1,0 +1,161 @@
+//! The unified `read`: one tool, four modes.
+
+use readproof_core::{
+    limits::{TEXT_CHARS, WINDOW_LINES},
+    pick::Pick,
+};
+use readproof_engine::{Audience, Echoed, Most, Read};
+use serde_json::{Value, json};
+
+use super::{
+    args::{Refusal, invalid},
+    surface::{Call, Said, Surface, facts},
+};
+
+/// Parameters that mean something in one mode only.
+const ONLY: [(&str, &str); 8] = [
+    ("against", "diff_preview"),
+    ("content", "diff_preview"),
+    ("start_line", "snippet"),
+    ("end_line", "snippet"),
+    ("context_lines", "snippet"),
+    ("query", "snippet"),
+    ("path", "symbol"),
+    ("include_context", "symbol"),
+];
+
+/// Lines on either side of what a query finds, where none are asked for.
+const AROUND: u64 = 10;
+
+pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let mode = call.args.text("mode").unwrap_or_default();
+    if let Some((param, only)) = ONLY.iter().find(|(param, only)| call.args.has(param) && *only != mode) {
+        let message = format!("{param} is only valid for mode='{only}'. Remove it or switch mode.");
+        let wrong: Vec<&str> = ONLY.iter().filter(|(_, only)| *only != mode).map(|(param, _)| *param).collect();
+        return Err(refuse(call, &message, &wrong));
+    }
+    match mode {
+        "file" => file(surface, call),
+        "snippet" => snippet(surface, call),
+        _ => {
+            let message = format!("mode='{mode}' is not available in this version. Use mode='file' or mode='snippet'.");
+            Err(Refusal { code: "NOT_AVAILABLE", message })
+        }
+    }
+}
+
+fn refuse(call: &Call<'_>, message: &str, wrong: &[&str]) -> Refusal {
+    let file = call.args.text("target").unwrap_or_default();
+    invalid(call.tool, call.args.all(), file, message, &call.args.but_for(wrong))
+}
+
+fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
+    let window = surface.window;
+    let most = match limit {
+        // As far as one answer holds it.
+        Some(limit) => Most { lines: u32::try_from(limit).unwrap_or(u32::MAX), chars: TEXT_CHARS },
+        None => window,
+    };
+    let request = Read { path: target(call), offset, limit, most: Some(bounded(call, most)), ..Read::default() };
+    let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
+    answer(surface, call, request, asked_to)
+}
+
+fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    let (start, end) = (call.args.number("start_line"), call.args.number("end_line"));
+    let (query, context) = (call.args.text("query"), call.args.number("context_lines"));
+    if call.args.has("offset") {
+        return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));
+    }
+    let limit = call.args.number("limit");
+    let most = Most {
+        lines: limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(u32::MAX),
+        chars: surface.window.chars,
+    };
+    let most = Some(bounded(call, Most { lines: most.lines.min(WINDOW_LINES.max(surface.window.lines)), ..most }));
+    let path = target(call);
+    match (start, end, query) {
+        (None, None, Some(query)) => {
+            let pick = Pick::Around { query: query.to_owned(), context: context.unwrap_or(AROUND) };
+            answer(surface, call, Read { path, pick, most, ..Read::default() }, None)
+        }
+        (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+            Err(refuse(call, "query and start_line/end_line exclude each other. Give one of them.", &["query"]))
+        }
+        (None, None, None) => {
+            let kept = call.args.clone().with("query", "words to find");
+            let message = "mode='snippet' needs start_line and end_line, or query.";
+            Err(invalid(call.tool, call.args.all(), &path, message, &kept.but_for(&[])))
+        }
+        (start, end, None) => {
+            let (start, end) = (start.or(end).unwrap_or(1), end.or(start).unwrap_or(1));
+            if end < start {
+                return Err(refuse(call, &format!("end_line {end} stands before start_line {start}."), &["end_line"]));
+            }
+            let context = context.unwrap_or(0);
+            let first = start.saturating_sub(context).max(1);
+            // A start behind the end is an error, whatever stands around it.
+            let total_needed = start;
+            let last = end.saturating_add(context);
+            let request = Read { path, offset: Some(first), limit: Some(last - first + 1), most, ..Read::default() };
+            beyond(surface, call, &request, total_needed)?;
+            answer(surface, call, request, Some(end))
+        }
+    }
+}
+
+/// Lines around a start that is not there are not what was asked for.
+fn beyond(surface: &mut Surface, call: &Call<'_>, request: &Read, start: u64) -> Result<(), Refusal> {
+    if request.offset == Some(start) {
+        return Ok(());
+    }
+    let request = Read { offset: Some(start), limit: Some(1), audience: Audience::Program, ..request.clone() };
+    surface.lines(call, request).map(drop).map_err(Refusal::from)
+}
+
+fn target(call: &Call<'_>) -> String {
+    call.args.text("target").unwrap_or_default().to_owned()
+}
+
+fn bounded(call: &Call<'_>, most: Most) -> Most {
+    let asked = call.args.number("max_preview_chars").and_then(|chars| u32::try_from(chars).ok());
+    Most { chars: asked.unwrap_or(most.chars).min(TEXT_CHARS), ..most }
+}
+
+fn answer(surface: &mut Surface, call: &Call<'_>, request: Read, asked_to: Option<u64>) -> Result<Said, Refusal> {
+    let shows = call.args.text("preview_mode") != Some("none");
+    let audience = if shows { Audience::Model } else { Audience::Program };
+    let (limit, most) = (request.limit, request.most);
+    let echoed = surface.lines(call, Read { audience, ..request })?;
+    let contract = contract(call, &echoed, limit, most);
+    let trailer = echoed.trailer(asked_to, &[], call.talk.handles && shows);
+    Ok(Said { text: shows.then_some(echoed.answer.text), trailer: Some(trailer), contract, text_key: "text" })
+}
+
+fn contract(call: &Call<'_>, echoed: &Echoed, limit: Option<u64>, most: Option<Most>) -> Value {
+    let answer = &echoed.answer;
+    let truncated =
+        answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived());
+    let shown = answer.lines.map_or(0, |lines| u64::from(lines.count()));
+    // Fewer lines than asked for, or than a window has.
+    let wanted = limit.or(most.map(|most| most.lines.into())).unwrap_or(u64::MAX);
+    let mut meta = facts(echoed, call.talk);
+    meta.insert("truncated".to_owned(), json!(truncated));
+    meta.insert("preview_degraded".to_owned(), json!(truncated && shown < wanted));
+    if let Some(next) = answer.next {
+        meta.insert("next_offset".to_owned(), json!(next));
+    }
+    let location = json!({
+        "file": answer.path,
+        "line": answer.lines.map(|lines| lines.first()),
+        "end_line": answer.lines.map(|lines| lines.last()),
+    });
+    json!({
+        "ok": true,
+        "mode": call.args.text("mode"),
+        "target": call.args.text("target"),
+        "meta": meta,
+        "location": location,
+    })
+}

@@ -1,0 +1,562 @@
+//! Finding: what a name leads to, lines in one file, lines, files and names in the whole workspace. Reads in blocks or up
+//! to the largest file that is read at once; nothing is recorded and nothing is known of what was found. Bounds are by
+//! size, never by clock.
+
+use readproof_core::{
+    limits::ANSWER_CHARS,
+    path::{candidates, meant},
+    text::NotText,
+};
+use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SnapshotError, Stream};
+use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, Line, Query, Words, fit, walk};
+use std::{cell::Cell, io};
+
+use crate::{Cancelled, Engine, Error, go_on};
+
+/// The most characters given of one line in a file.
+const LINE_CHARS: usize = 2000;
+/// The most characters given of one line of a search.
+const PREVIEW_CHARS: usize = 300;
+/// The most matching lines shown of a ranked file.
+const PREVIEWS: usize = 3;
+/// The most files that are ranked, whatever is asked.
+const MOST_RANKED: usize = 1000;
+/// Characters beside path and text in one printed line: a number and what stands around it.
+const NUMBER_CHARS: usize = 12;
+
+/// What a name leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStat {
+    /// By its name in the workspace.
+    pub path: String,
+    /// Whether it leads anywhere.
+    pub exists: bool,
+    /// `file`, `directory`, `fifo`, `socket`, `char_device`, `block_device` or `unknown`.
+    pub kind: Option<&'static str>,
+    /// Its bytes.
+    pub size_bytes: Option<u64>,
+    /// When its bytes last changed.
+    pub modified_unix_ms: Option<i64>,
+}
+
+/// Lines wanted of one file.
+#[derive(Clone, Debug)]
+pub struct FindIn {
+    /// The path as written.
+    pub path: String,
+    /// What to find; large and small letters differ.
+    pub query: String,
+    /// How it is meant.
+    pub kind: Query,
+    /// The most matching lines that are given; all are counted.
+    pub max_matches: usize,
+    /// Lines given before each, at most 1,000.
+    pub before: usize,
+    /// Lines given behind each, at most 1,000.
+    pub after: usize,
+    /// The most characters that are given.
+    pub max_chars: usize,
+}
+
+impl Default for FindIn {
+    fn default() -> Self {
+        let (path, query) = (String::new(), String::new());
+        Self {
+            path,
+            query,
+            kind: Query::Literal,
+            max_matches: 100,
+            before: 0,
+            after: 0,
+            max_chars: ANSWER_CHARS as usize,
+        }
+    }
+}
+
+/// What was found in one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InFile {
+    /// By its name in the workspace.
+    pub path: String,
+    /// As asked.
+    pub query: String,
+    /// As asked.
+    pub kind: Query,
+    /// Matching lines and those around them, in order, none twice.
+    pub lines: Vec<Line>,
+    /// Lines that match.
+    pub matches: u64,
+    /// How many of them are given.
+    pub given: u64,
+    /// Whether lines that match are not given.
+    pub truncated: bool,
+    /// Whether a line given is no UTF-8: what could not be read stands as U+FFFD.
+    pub lossy: bool,
+    /// Bytes in the file.
+    pub bytes: u64,
+}
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Files that hold all words, the best first.
+    #[default]
+    Text,
+    /// Every line that matches a regular expression, in the order of `rg --sort path`.
+    Regex,
+    /// Files by their names, the best first.
+    Path,
+}
+
+impl SearchMode {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Regex => "regex",
+            Self::Path => "path",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Text, Self::Regex, Self::Path].into_iter().find(|mode| mode.as_str() == word)
+    }
+
+    /// How much is given unless the caller says otherwise: matching lines, else files.
+    #[must_use]
+    pub fn limit(self) -> usize {
+        match self {
+            Self::Regex => 100,
+            Self::Text | Self::Path => 20,
+        }
+    }
+}
+
+/// One search of the workspace.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// What to find.
+    pub query: String,
+    /// How it is meant.
+    pub mode: SearchMode,
+    /// Only files that this lets through, as ripgrep's `-g` does.
+    pub glob: Option<String>,
+    /// The most that is given: matching lines, else files. All are counted.
+    pub limit: Option<usize>,
+    /// Lines given before and behind each that matches, at most 1,000.
+    pub context_lines: usize,
+    /// The most characters that are given.
+    pub max_chars: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        let mode = SearchMode::default();
+        Self { query: String::new(), mode, glob: None, limit: None, context_lines: 0, max_chars: ANSWER_CHARS as usize }
+    }
+}
+
+/// What was found in one file of many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// By its name in the workspace. Any character may stand in it: escape it where a person reads it.
+    pub path: String,
+    /// What it is ranked by, where files are ranked; more is better.
+    pub score: Option<u64>,
+    /// How its name fits, where names are searched.
+    pub fit: Option<Fit>,
+    /// Lines that match.
+    pub matches: u64,
+    /// Some of them, with those around them, in order.
+    pub lines: Vec<Line>,
+}
+
+/// What was left out of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Files larger than those that are read at once.
+    pub large: u64,
+    /// Files that are no text.
+    pub binary: u64,
+    /// Files and folders that cannot be read.
+    pub unreadable: u64,
+    /// Files whose names are no UTF-8.
+    pub odd_names: u64,
+    /// Folders whose ignore file is no small regular file.
+    pub folders: u64,
+}
+
+/// What a search gives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Searched {
+    /// As asked.
+    pub query: String,
+    /// As asked.
+    pub mode: SearchMode,
+    /// In the order of the walk, or the best first.
+    pub hits: Vec<Hit>,
+    /// Lines that match, or names.
+    pub matches: u64,
+    /// Files that match.
+    pub files: u64,
+    /// Files that were looked at.
+    pub looked_at: u64,
+    /// Whether something that matches is not given: a line, or where files are ranked a file.
+    pub truncated: bool,
+    /// What was left out.
+    pub skipped: Skipped,
+    /// The paths of the hits, in their order.
+    pub top: Vec<String>,
+}
+
+impl Engine {
+    /// What a name leads to. Nothing is opened and no line is counted.
+    ///
+    /// # Errors
+    /// For a name outside the workspace or one that cannot be meant; that it leads nowhere is an answer.
+    pub fn stat(&self, path: &str) -> Result<FileStat, Error> {
+        if path.is_empty() {
+            return Err(Error::EmptyPath);
+        }
+        let names = candidates(path, &self.bearings);
+        let located = self.root.locate(&[meant(path, &self.bearings)]).or_else(|_| self.root.locate(&names));
+        let file = match located {
+            Ok(file) => file,
+            Err(LocateError::Missing { .. }) => return self.missing(&names),
+            Err(
+                error @ (LocateError::Outside { .. }
+                | LocateError::NulInName
+                | LocateError::NameTooLong { .. }
+                | LocateError::LinkLoop { .. }
+                | LocateError::LinkOut { .. }
+                | LocateError::Denied { .. }
+                | LocateError::Io { .. }),
+            ) => return Err(Error::Locate(error)),
+        };
+        match self.root.found(&file) {
+            Ok(found) => Ok(FileStat {
+                path: file.key().to_string(),
+                exists: true,
+                kind: Some(kind(found.kind)),
+                size_bytes: Some(found.len),
+                modified_unix_ms: Some(found.mtime_ms),
+            }),
+            Err(SnapshotError::Missing { .. }) => self.missing(&names),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn missing(&self, names: &[String]) -> Result<FileStat, Error> {
+        let path = self.root.locate_new(names).map_err(Error::Locate)?.key().to_string();
+        Ok(FileStat { path, exists: false, kind: None, size_bytes: None, modified_unix_ms: None })
+    }
+
+    /// The lines of one file that match, however large it is.
+    ///
+    /// # Errors
+    /// As [`Engine::read`], but for the file's size; also for a query that cannot be searched for.
+    pub fn find_in(&self, asked: &FindIn, cancelled: Cancelled<'_>) -> Result<InFile, Error> {
+        if asked.query.is_empty() {
+            return Err(Error::EmptyQuery);
+        }
+        let finder = Finder::new(&asked.query, asked.kind, Case::Exact)?;
+        // A number for the offset, so that `:10-20` is no range here but part of the name.
+        let placed = self.place(&asked.path, Some(1), None)?;
+        let path = placed.file.key().to_string();
+        let stream = self.root.stream(&placed.file, placed.opened, self.settings.hard_links)?;
+        let extent = Extent {
+            matches: asked.max_matches,
+            before: asked.before,
+            after: asked.after,
+            line_chars: LINE_CHARS,
+            chars: asked.max_chars,
+            label: NUMBER_CHARS,
+        };
+        let found = match in_stream(&finder, &stream, extent, cancelled) {
+            Ok(found) => found,
+            Err(Trouble::Cancelled) => return Err(Error::Aborted),
+            Err(Trouble::LongLine) => return Err(Error::LongLine { path }),
+            Err(Trouble::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
+            Err(Trouble::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
+        };
+        let given = found.given();
+        Ok(InFile {
+            path,
+            query: asked.query.clone(),
+            kind: asked.kind,
+            given,
+            truncated: found.total > given,
+            lossy: found.lines.iter().any(|line| line.lossy),
+            matches: found.total,
+            lines: found.lines,
+            bytes: stream.stat().len,
+        })
+    }
+
+    /// Searches the workspace by ripgrep's rules for what is ignored. `progress` is told how many files are done.
+    ///
+    /// # Errors
+    /// For a query or a glob that is malformed. What cannot be read is counted instead.
+    pub fn search(&self, asked: &Search, cancelled: Cancelled<'_>, progress: &dyn Fn(u64)) -> Result<Searched, Error> {
+        let empty = match asked.mode {
+            SearchMode::Regex => asked.query.is_empty(),
+            SearchMode::Text | SearchMode::Path => asked.query.trim().is_empty(),
+        };
+        if empty {
+            return Err(Error::EmptyQuery);
+        }
+        let mut out = Searched { query: asked.query.clone(), mode: asked.mode, ..Searched::default() };
+        let tree = Tree { engine: self, asked, cancelled, progress };
+        match asked.mode {
+            SearchMode::Regex => tree.lines(&mut out)?,
+            SearchMode::Text => tree.texts(&mut out)?,
+            SearchMode::Path => tree.names(&mut out)?,
+        }
+        out.top = out.hits.iter().map(|hit| hit.path.clone()).collect();
+        Ok(out)
+    }
+
+    /// A file that the walk has met, if it is still one and not too large.
+    fn met(&self, name: &str, skipped: &mut Skipped) -> Option<Stream> {
+        let root = self.root.path().to_str().unwrap_or_default().trim_end_matches('/');
+        let opened = self.root.locate_open(&[format!("{root}/{name}")]).ok();
+        // Without a handle a link has taken its place since.
+        let opened = opened.and_then(|(file, opened): (FileRef, _)| Some((file, Some(opened?))));
+        let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.settings.hard_links).ok());
+        let Some(stream) = stream else {
+            skipped.unreadable += 1;
+            return None;
+        };
+        if stream.stat().len > self.settings.file_bytes.min(MOST_BYTES) {
+            skipped.large += 1;
+            return None;
+        }
+        Some(stream)
+    }
+}
+
+/// One search under way.
+struct Tree<'a> {
+    engine: &'a Engine,
+    asked: &'a Search,
+    cancelled: Cancelled<'a>,
+    progress: &'a dyn Fn(u64),
+}
+
+impl Tree<'_> {
+    /// Every file in the order of the walk.
+    fn each(
+        &self,
+        out: &mut Searched,
+        mut look: impl FnMut(&mut Searched, String) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut walk = walk(&self.engine.root, self.asked.glob.as_deref())?;
+        for entry in &mut walk {
+            go_on(self.cancelled)?;
+            match entry {
+                Entry::File(name) => {
+                    look(out, name)?;
+                    out.looked_at += 1;
+                    (self.progress)(out.looked_at);
+                }
+                Entry::Other => {}
+                Entry::OddName => out.skipped.odd_names += 1,
+                Entry::Unreadable => out.skipped.unreadable += 1,
+            }
+        }
+        out.skipped.folders = walk.closed();
+        Ok(())
+    }
+
+    fn limit(&self) -> usize {
+        self.asked.limit.unwrap_or_else(|| self.asked.mode.limit())
+    }
+
+    fn lines(&self, out: &mut Searched) -> Result<(), Error> {
+        let finder = Finder::new(&self.asked.query, Query::Regex, Case::Exact)?;
+        let (mut left, mut chars) = (self.limit(), self.asked.max_chars);
+        self.each(out, |out, path| {
+            let Some(stream) = self.engine.met(&path, &mut out.skipped) else { return Ok(()) };
+            let extent = self.preview(left, chars, &path);
+            let Some(found) = self.found(&finder, &stream, extent, &mut out.skipped)? else { return Ok(()) };
+            if found.total == 0 {
+                return Ok(());
+            }
+            (out.matches, out.files) = (out.matches + found.total, out.files + 1);
+            if found.given() < found.total {
+                // Nothing that stands behind a line left out is given, so what is given is the beginning.
+                (out.truncated, left) = (true, 0);
+            }
+            left = left.saturating_sub(usize::try_from(found.given()).unwrap_or(usize::MAX));
+            chars = chars.saturating_sub(found.chars);
+            if !found.lines.is_empty() {
+                out.hits.push(Hit { path, score: None, fit: None, matches: found.total, lines: found.lines });
+            }
+            Ok(())
+        })
+    }
+
+    fn texts(&self, out: &mut Searched) -> Result<(), Error> {
+        let words = Words::new(&self.asked.query)?;
+        let mut best = Best::new(self.limit().min(MOST_RANKED));
+        self.each(out, |out, path| {
+            let Some(stream) = self.engine.met(&path, &mut out.skipped) else { return Ok(()) };
+            let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
+            let Ok(bytes) = stream.at(0, len) else {
+                out.skipped.unreadable += 1;
+                return Ok(());
+            };
+            if bytes.contains(&0) || is_utf16(&bytes) {
+                out.skipped.binary += 1;
+                return Ok(());
+            }
+            let Some(text) = words.of(&bytes) else { return Ok(()) };
+            let extent = self.preview(PREVIEWS, usize::MAX, &path);
+            let Ok(found) = text.finder.find(&*bytes, extent) else {
+                out.skipped.large += 1;
+                return Ok(());
+            };
+            let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+            (out.matches, out.files) = (out.matches + found.total, out.files + 1);
+            let score = words.score(&path, text.phrase, found.total, lines);
+            best.offer(score, || {
+                let (matches, lines) = (found.total, found.lines);
+                Hit { path, score: Some(score), fit: None, matches, lines }
+            });
+            Ok(())
+        })?;
+        self.ranked(out, best);
+        Ok(())
+    }
+
+    fn names(&self, out: &mut Searched) -> Result<(), Error> {
+        let mut best = Best::new(self.limit().min(MOST_RANKED));
+        self.each(out, |out, path| {
+            let Some(fit) = fit(&path, self.asked.query.trim()) else { return Ok(()) };
+            (out.matches, out.files) = (out.matches + 1, out.files + 1);
+            let score = fit.score(&path);
+            best.offer(score, || Hit { path, score: Some(score), fit: Some(fit), matches: 1, lines: Vec::new() });
+            Ok(())
+        })?;
+        self.ranked(out, best);
+        Ok(())
+    }
+
+    /// The best that an answer holds: of a file that is given, as many lines as still fit.
+    fn ranked(&self, out: &mut Searched, best: Best<Hit>) {
+        let mut left = self.asked.max_chars;
+        for mut hit in best.into_values() {
+            let label = label(&hit.path);
+            let Some(rest) = left.checked_sub(label) else { break };
+            left = rest;
+            let mut full = false;
+            hit.lines.retain(|line| {
+                let rest = left.checked_sub(line.text.chars().count().saturating_add(label)).filter(|_| !full);
+                (full, left) = (rest.is_none(), rest.unwrap_or(left));
+                !full
+            });
+            out.hits.push(hit);
+        }
+        out.truncated = out.files > out.hits.len() as u64;
+    }
+
+    fn preview(&self, matches: usize, chars: usize, path: &str) -> Extent {
+        let around = self.asked.context_lines;
+        Extent { matches, before: around, after: around, line_chars: PREVIEW_CHARS, chars, label: label(path) }
+    }
+
+    /// What cannot be searched is counted.
+    fn found(
+        &self,
+        finder: &Finder,
+        stream: &Stream,
+        extent: Extent,
+        skipped: &mut Skipped,
+    ) -> Result<Option<Found>, Error> {
+        let count = match in_stream(finder, stream, extent, self.cancelled) {
+            Ok(found) => return Ok(Some(found)),
+            Err(Trouble::Cancelled) => return Err(Error::Aborted),
+            Err(Trouble::Binary(_)) => &mut skipped.binary,
+            Err(Trouble::LongLine) => &mut skipped.large,
+            Err(Trouble::Io(_)) => &mut skipped.unreadable,
+        };
+        *count += 1;
+        Ok(None)
+    }
+}
+
+/// What a path takes of each line that is printed with it.
+fn label(path: &str) -> usize {
+    path.chars().count() + NUMBER_CHARS
+}
+
+fn kind(kind: Option<FileKind>) -> &'static str {
+    match kind {
+        None => "file",
+        Some(FileKind::Directory) => "directory",
+        Some(FileKind::Fifo) => "fifo",
+        Some(FileKind::Socket) => "socket",
+        Some(FileKind::CharDevice) => "char_device",
+        Some(FileKind::BlockDevice) => "block_device",
+        Some(FileKind::Link | FileKind::Unknown) => "unknown",
+    }
+}
+
+/// The engine would read it by its byte-order mark; nothing else here does, so its lines could not be read afterwards.
+fn is_utf16(start: &[u8]) -> bool {
+    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
+}
+
+/// Why a file was not searched.
+enum Trouble {
+    Cancelled,
+    LongLine,
+    Binary(NotText),
+    Io(io::Error),
+}
+
+fn in_stream(finder: &Finder, stream: &Stream, extent: Extent, cancelled: Cancelled<'_>) -> Result<Found, Trouble> {
+    if is_utf16(&stream.at(0, 2).map_err(Trouble::Io)?) {
+        return Err(Trouble::Binary(NotText::Encoding(0)));
+    }
+    let stopped = Cell::new(false);
+    let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped };
+    match finder.find(blocks, extent) {
+        Ok(found) => match found.binary {
+            Some(at) => Err(Trouble::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
+            None => Ok(found),
+        },
+        Err(_) if stopped.get() => Err(Trouble::Cancelled),
+        Err(error) if error.raw_os_error().is_none() => Err(Trouble::LongLine),
+        Err(error) => Err(Trouble::Io(error)),
+    }
+}
+
+/// A file in blocks, up to the length it had when it was opened: one that grows is not followed.
+struct Blocks<'a> {
+    stream: &'a Stream,
+    at: u64,
+    end: u64,
+    cancelled: Cancelled<'a>,
+    stopped: &'a Cell<bool>,
+}
+
+impl io::Read for Blocks<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if (self.cancelled)() {
+            self.stopped.set(true);
+            return Err(io::ErrorKind::Other.into());
+        }
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        if left == 0 {
+            return Ok(0);
+        }
+        let bytes = self.stream.at(self.at, into.len().min(left))?;
+        into[..bytes.len()].copy_from_slice(&bytes);
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}

@@ -1,0 +1,196 @@
+//! Searches against the published ripgrep, over this very repository: every line of 200 random patterns, in the tree and
+//! in single files. `cargo xtask test` puts ripgrep beside what was built.
+#![allow(clippy::disallowed_methods, reason = "tests look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
+
+use readproof_core::path::Bearings;
+use readproof_disk::Root;
+use readproof_engine::{Engine, FindIn, Line, Query, Search, SearchMode, Settings};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Path, number of the line, and its bytes made text.
+type Match = (String, u64, String);
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn engine(root: &Path) -> Engine {
+    let bearings = Bearings { cwd: root.to_str().unwrap().to_owned(), home: None };
+    Engine::new(Root::open(root).unwrap(), bearings, Settings::default(), Box::new(|| 0)).unwrap()
+}
+
+/// What ripgrep prints, files by path, lines by number.
+fn ripgrep(root: &Path, flags: &[&str], pattern: &str) -> Vec<Match> {
+    let rg = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tools/bin/rg");
+    assert!(rg.exists(), "{} is missing: `cargo xtask test` fetches it", rg.display());
+    let mut command = Command::new(rg);
+    command.args(["--no-config", "--sort", "path", "--null", "-n", "--no-heading"]).args(flags);
+    // What lies outside the workspace is not ours to read.
+    command.args(["--no-ignore-parent", "--no-ignore-global"]);
+    let done = command.args(["-e", pattern, "./"]).current_dir(root).stdin(Stdio::null()).output().unwrap();
+    assert!(matches!(done.status.code(), Some(0 | 1)), "{pattern}: {}", String::from_utf8_lossy(&done.stderr));
+    let lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(|line| split(line).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(line)))).collect()
+}
+
+fn split(line: &[u8]) -> Option<Match> {
+    let nul = line.iter().position(|byte| *byte == 0)?;
+    let path = std::str::from_utf8(&line[..nul]).ok()?.strip_prefix("./")?;
+    let rest = &line[nul + 1..];
+    let colon = rest.iter().position(|byte| *byte == b':')?;
+    let number = std::str::from_utf8(&rest[..colon]).ok()?.parse().ok()?;
+    Some((path.to_owned(), number, String::from_utf8_lossy(&rest[colon + 1..]).into_owned()))
+}
+
+/// Lines are given as far as fits; what is given must be the same.
+#[track_caller]
+fn same(ours: &[(&str, &Line)], theirs: &[&Match], pattern: &str) {
+    let number = |(path, line): &(&str, &Line)| (path.to_string(), line.number);
+    let ours_by_number: Vec<_> = ours.iter().map(number).collect();
+    let theirs_by_number: Vec<_> = theirs.iter().map(|(path, number, _)| (path.clone(), *number)).collect();
+    assert_eq!(ours_by_number, theirs_by_number, "{pattern}");
+    for ((path, line), (_, _, text)) in ours.iter().zip(theirs) {
+        let fits = if line.cut { text.starts_with(&line.text) } else { *text == line.text };
+        assert!(fits, "{pattern}: {path}:{}: {:?} is not {text:?}", line.number, line.text);
+    }
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most.max(1) as u64).unwrap()
+    }
+
+    fn one<'t, T>(&mut self, of: &'t [T]) -> &'t T {
+        &of[self.below(of.len())]
+    }
+}
+
+/// A literal or a small regular expression made of what stands in the tree.
+fn pattern(dice: &mut Dice, lines: &[String]) -> (Query, String) {
+    let line = dice.one(lines).trim().to_owned();
+    let chars: Vec<char> = line.chars().collect();
+    let words: Vec<&str> = line.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() > 2).collect();
+    let (word, other) = if words.is_empty() { ("let", "mut") } else { (*dice.one(&words), *dice.one(&words)) };
+    let from = dice.below(chars.len());
+    let piece: String = chars[from..].iter().take(1 + dice.below(12)).collect();
+    match dice.below(14) {
+        0..=3 if !piece.is_empty() => (Query::Literal, piece),
+        0..=4 => (Query::Literal, word.to_owned()),
+        5 => (Query::Regex, format!(r"\b{word}\b")),
+        6 => (Query::Regex, format!("{word}|{other}")),
+        7 => (Query::Regex, format!("(?i){word}")),
+        8 => (Query::Regex, format!("^\\s*{word}")),
+        9 => (Query::Regex, format!("{word}.*{other}")),
+        10 => (Query::Regex, format!("{word}\\W*$")),
+        11 => (Query::Regex, format!("[{}]{}[a-z]*", &word[..1], &word[1..2])),
+        12 => (Query::Regex, format!("^.{{{},}}$", 90 + dice.below(60))),
+        _ => {
+            (Query::Regex, (*dice.one(&["^$", r"\d{4,}", r"[^\x00-\x7f]", r"\p{Lu}{6}", r"^\}$", "é|ä|…"])).to_owned())
+        }
+    }
+}
+
+/// Every line of the tree that is text, the files in order.
+fn all_lines(root: &Path) -> (Vec<String>, Vec<String>) {
+    let mut names: Vec<String> = ripgrep(root, &[], "^").into_iter().map(|(path, _, _)| path).collect();
+    names.dedup();
+    let texts = names.iter().filter_map(|name| fs::read_to_string(root.join(name)).ok());
+    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    (names, lines)
+}
+
+fn escape(literal: &str) -> String {
+    // Not every sign: `\<` is the beginning of a word.
+    let is_special = |c: char| r"\.+*?()|[]{}^$#&-~".contains(c);
+    literal.chars().map(|c| if is_special(c) { format!("\\{c}") } else { c.to_string() }).collect()
+}
+
+/// A quarter of the patterns, so that tests run beside each other.
+fn quarter(seed: u64) {
+    let root = repository();
+    let engine = engine(&root);
+    let (names, lines) = all_lines(&root);
+    let mut dice = Dice(seed);
+    let (mut compared, mut in_files) = (0, 0);
+    for _ in 0..50 {
+        let (kind, query) = pattern(&mut dice, &lines);
+        let flags: &[&str] = if kind == Query::Literal { &["-F"] } else { &[] };
+        let theirs = ripgrep(&root, flags, &query);
+        let regex = if kind == Query::Literal { escape(&query) } else { query.clone() };
+        let asked = Search {
+            query: regex,
+            mode: SearchMode::Regex,
+            limit: Some(usize::MAX),
+            max_chars: usize::MAX,
+            ..Search::default()
+        };
+        let found = engine.search(&asked, &|| false, &|_| {}).unwrap();
+        let ours: Vec<(&str, &Line)> =
+            found.hits.iter().flat_map(|hit| hit.lines.iter().map(|line| (&*hit.path, line))).collect();
+        same(&ours, &theirs.iter().collect::<Vec<_>>(), &query);
+        assert_eq!((found.matches, found.truncated), (theirs.len() as u64, false), "{query}");
+        compared += theirs.len();
+
+        // With the usual bounds: the same lines from the beginning, all counted.
+        let few = engine.search(&Search { limit: None, max_chars: 40_000, ..asked }, &|| false, &|_| {}).unwrap();
+        let given: Vec<(&str, &Line)> =
+            few.hits.iter().flat_map(|hit| hit.lines.iter().map(|line| (&*hit.path, line))).collect();
+        assert!(given.len() <= 100 && given[..] == ours[..given.len()], "{query}");
+        assert_eq!((few.matches, few.files), (found.matches, found.files), "{query}");
+        assert_eq!(few.truncated, given.len() < ours.len(), "{query}");
+
+        let mut by_file: BTreeMap<&str, Vec<&Match>> = BTreeMap::new();
+        for found in &theirs {
+            by_file.entry(&found.0).or_default().push(found);
+        }
+        let mut chosen: Vec<&str> = by_file.keys().copied().take(5).collect();
+        chosen.extend((0..3).map(|_| dice.one(&names).as_str()));
+        for path in chosen {
+            let asked = FindIn {
+                path: path.to_owned(),
+                query: query.clone(),
+                kind,
+                max_matches: usize::MAX,
+                max_chars: usize::MAX,
+                ..FindIn::default()
+            };
+            let found = engine.find_in(&asked, &|| false).unwrap();
+            let ours: Vec<(&str, &Line)> = found.lines.iter().map(|line| (path, line)).collect();
+            same(&ours, by_file.get(path).map_or(&[][..], Vec::as_slice), &query);
+            in_files += 1;
+        }
+    }
+    assert!(compared > 500 && in_files > 200, "{compared} lines and {in_files} files compared");
+}
+
+#[test]
+fn patterns_1_to_50() {
+    quarter(0x9e37_79b9_7f4a_7c15);
+}
+
+#[test]
+fn patterns_51_to_100() {
+    quarter(0xbf58_476d_1ce4_e5b9);
+}
+
+#[test]
+fn patterns_101_to_150() {
+    quarter(0x94d0_49bb_1331_11eb);
+}
+
+#[test]
+fn patterns_151_to_200() {
+    quarter(0x2545_f491_4f6c_dd1d);
+}
