@@ -324,3 +324,132 @@ impl Answer<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "h2-aaaaaaaaaaaaaaaa";
+    const B: &str = "h4-bbbbbbbbbbbbbbbb";
+    const TEN: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+    const DIFF: &str = "[readcache: 1 lines changed of 10]\n--- a/f\n+++ b/f\n@@ -10 +10 @@\n-10\n+ten\n";
+
+    fn whole(known: Option<&str>) -> Call {
+        page(None, None, known)
+    }
+
+    fn page(offset: Option<u64>, limit: Option<u64>, known: Option<&str>) -> Call {
+        Call { path: "f".to_owned(), asks: Asks::Lines { offset, limit }, known: known.map(str::to_owned) }
+    }
+
+    fn blocks(text: &str, trailer: &str) -> Blocks {
+        Blocks { text: text.to_owned(), trailer: format!("[f: {trailer}]") }
+    }
+
+    fn saw(messages: &[(Call, Blocks)]) -> Agent {
+        let mut agent = Agent::default();
+        for message in messages {
+            agent.answer(&message.0, &message.1).unwrap();
+            agent.see(std::slice::from_ref(message));
+        }
+        agent
+    }
+
+    fn all(handle: &str) -> (Call, Blocks) {
+        (whole(None), blocks(TEN, &format!("lines 1-10 of 10; known={handle}")))
+    }
+
+    fn unchanged(handle: &str) -> Blocks {
+        blocks("[readcache: unchanged, 10 lines]", &format!("lines 1-10 of 10; known={handle}"))
+    }
+
+    fn check(agent: &Agent, call: &Call, blocks: &Blocks, expected: Result<(Kind, &str), &str>) {
+        match (agent.answer(call, blocks), expected) {
+            (Ok(rebuilt), Ok(expected)) => assert_eq!((rebuilt.kind, rebuilt.text.as_str()), expected),
+            (Err(complaint), Err(why)) => assert!(complaint.0.contains(why), "{complaint} is not about {why}"),
+            (got, expected) => panic!("{got:?}, but {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_handle_counts_while_its_answer_is_visible() {
+        let mut agent = saw(&[all(A)]);
+        check(&agent, &whole(Some(A)), &unchanged(A), Ok((Kind::Unchanged, TEN)));
+        check(&agent, &whole(Some(&format!(" {A} "))), &unchanged(A), Ok((Kind::Unchanged, TEN)));
+        check(&agent, &whole(None), &unchanged(A), Err("names no handle"));
+        check(&agent, &whole(Some(B)), &unchanged(B), Err("is not visible"));
+        check(&agent, &Call { path: "g".to_owned(), ..whole(Some(A)) }, &unchanged(A), Err("no trailer of g"));
+        let of_g = Blocks { trailer: unchanged(A).trailer.replace("[f", "[g"), ..unchanged(A) };
+        check(&agent, &Call { path: "g".to_owned(), ..whole(Some(A)) }, &of_g, Err("is of f"));
+        check(&Agent::default(), &whole(Some(A)), &unchanged(A), Err("is not visible"));
+        agent.compact();
+        check(&agent, &whole(Some(A)), &unchanged(A), Err("is not visible"));
+    }
+
+    #[test]
+    fn a_diff_needs_its_base() {
+        let both = format!("{A}+{B}");
+        let diff = blocks(DIFF, &format!("lines 1-10 of 10; known={both}"));
+        let ten = TEN.replace("10", "ten");
+        check(&saw(&[all(A)]), &whole(Some(A)), &diff, Ok((Kind::Diff, &ten)));
+        let agent = saw(&[all(A), (whole(Some(A)), diff.clone())]);
+        check(&agent, &whole(Some(&both)), &unchanged(&both), Ok((Kind::Unchanged, &ten)));
+        check(&agent, &whole(Some(B)), &unchanged(B), Err("where its base ends"));
+        check(&agent, &whole(Some(A)), &unchanged(A), Err("line 10 was shown otherwise since"));
+        check(&agent, &whole(Some(&both)), &unchanged(A), Err("the call names"));
+        let part = (page(None, Some(5), None), blocks("1\n2\n3\n4\n5\n", &format!("lines 1-5 of 10; known={A}")));
+        check(&saw(&[part]), &whole(Some(A)), &diff, Err("line 6 of 1-10"));
+    }
+
+    #[test]
+    fn pages_add_up_if_they_are_of_one_text() {
+        let both = format!("{A}+{B}");
+        let first = (page(None, Some(5), None), blocks("1\n2\n3\n4\n5\n", &format!("lines 1-5 of 10; known={A}")));
+        let rest = |text: &str, trailer: &str| (page(Some(5), None, Some(A)), blocks(text, trailer));
+        let same = rest("5\n6\n7\n8\n9\n10\n", &format!("lines 5-10 of 10; known={both}"));
+        let agent = saw(&[first.clone(), same]);
+        check(&agent, &whole(Some(&both)), &unchanged(&both), Ok((Kind::Unchanged, TEN)));
+        check(&agent, &whole(Some(A)), &unchanged(A), Err("line 6 of 1-10"));
+        let agent = saw(&[first]);
+        let (call, other) = rest("five\n6\n", &format!("lines 5-6 of 6; known={both}"));
+        check(&agent, &call, &other, Err("a text of Some(10) lines and one of 6"));
+        let (call, other) = rest("five\n6\n7\n8\n9\n10\n", &format!("lines 5-10 of 10; known={both}"));
+        check(&agent, &call, &other, Err("two texts that differ in line 5"));
+    }
+
+    #[test]
+    fn what_was_asked_for_afresh_is_not_vouched_for() {
+        let mut agent = saw(&[all(A)]);
+        agent.refresh(vec!["g".to_owned()], None);
+        check(&agent, &whole(Some(A)), &unchanged(A), Ok((Kind::Unchanged, TEN)));
+        agent.refresh(vec!["f".to_owned()], Some((9, 9)));
+        check(&agent, &whole(Some(A)), &unchanged(A), Err("line Some(9) was asked for afresh"));
+        let two = blocks("[readcache: unchanged in lines 1-2 of 10]", &format!("lines 1-2 of 10; known={A}"));
+        check(&agent, &page(None, Some(2), Some(A)), &two, Ok((Kind::UnchangedRange, "1\n2\n")));
+    }
+
+    #[test]
+    fn lines_are_those_asked_for() {
+        let nobody = Agent::default();
+        let two = |trailer: &str| blocks("1\n2\n", trailer);
+        check(&nobody, &whole(None), &two("lines 1-2 of 9; go on with offset=3"), Ok((Kind::Plain, "1\n2\n")));
+        check(&nobody, &whole(None), &two("lines 1-2 of 9"), Err("stops at line 2"));
+        check(&nobody, &whole(None), &two("lines 2-3 of 3"), Err("line 1 was asked for"));
+        check(&nobody, &whole(None), &two("line 1 of 1"), Err("2 lines are shown"));
+        check(&nobody, &page(None, Some(2), None), &two("lines 1-2 of 9; go on with offset=3"), Err("stops at line 2"));
+        let beyond = two("lines 1-2 of 2; line 5 is beyond the end");
+        check(&nobody, &page(None, Some(5), None), &beyond, Ok((Kind::Plain, "1\n2\n")));
+        check(&nobody, &page(None, Some(4), None), &beyond, Err("beyond the end"));
+        let last = Call { asks: Asks::Last(2), ..whole(None) };
+        check(&nobody, &last, &two("lines 8-9 of 9"), Ok((Kind::Plain, "1\n2\n")));
+        check(&nobody, &last, &two("lines 7-8 of 9"), Err("line 8 was asked for"));
+        let around = Call { asks: Asks::Around("2".to_owned()), ..whole(None) };
+        check(&nobody, &around, &two("lines 8-9 of 9"), Ok((Kind::Plain, "1\n2\n")));
+        check(
+            &nobody,
+            &Call { asks: Asks::Around("x".to_owned()), ..around },
+            &two("lines 8-9 of 9"),
+            Err("does not stand"),
+        );
+    }
+}

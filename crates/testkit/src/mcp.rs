@@ -9,6 +9,7 @@ mod step;
 pub use op::{Kind, script};
 
 use readproof_disk::SessionName;
+use readproof_engine::Replayed;
 use readproof_reader::mcp::{Agent, Asks};
 
 use crate::{
@@ -71,8 +72,24 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, as on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    let (run, broke) = play(seed, ops)?;
+    let last = ops.len().saturating_sub(1);
+    let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
+    Ok(Outcome { report: run.report, violation, trace: run.trace })
+}
+
+/// Does these operations, then replays every log they left.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
+    let (run, _) = play(seed, ops)?;
+    Ok(run.world.open()?.replay(None)?)
+}
+
+/// A run up to its end, or to the first operation that broke a promise.
+fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run::new(seed)?;
-    let mut violation = None;
     for (at, op) in ops.iter().enumerate() {
         run.report.steps += 1;
         run.recent.push(op.kind);
@@ -80,16 +97,11 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
         run.recent.drain(..from);
         match run.step(op) {
             Ok(()) => {}
-            Err(Stop::Violation(what)) => {
-                violation = Some((at, what));
-                break;
-            }
+            Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
             Err(Stop::Broken(error)) => return Err(error),
         }
     }
-    let last = ops.len().saturating_sub(1);
-    let violation = violation.or_else(|| run.world.stored_secret().map(|what| (last, what)));
-    Ok(Outcome { report: run.report, violation, trace: run.trace })
+    Ok((run, None))
 }
 
 impl Run {

@@ -1,8 +1,9 @@
 //! Random runs of agents that return handles, short and always the same: `cargo xtask soundness --mcp` plays longer ones.
 #![allow(clippy::expect_used, reason = "tests and their helpers")]
 
+use readproof_engine::{Unverifiable, Wrong};
 use readproof_testkit::{
-    mcp::{Kind, run, script},
+    mcp::{Kind, replayed, run, script},
     op::Random,
     report::Report,
     run::shrink::shrink,
@@ -35,4 +36,34 @@ fn what_agents_are_told_can_be_rebuilt_from_what_they_see() {
     }
     let table = report.table();
     assert!(report.empty_cells().len() < 8, "short answers are missing after {:?}\n{table}", report.empty_cells());
+}
+
+/// Every answer recorded comes out again, but for texts that the run itself removed or altered.
+#[test]
+fn what_agents_were_told_comes_out_again() {
+    let mut seeds = Random::new(11);
+    let (mut verified, mut gone) = (0, 0);
+    for _ in 0..25 {
+        let (world, ops) = (seeds.bits(), script(seeds.bits(), RUN));
+        for session in replayed(world, &ops).expect("the harness works") {
+            verified += session.verified;
+            let altered = |what: &Wrong| matches!(what, Wrong::DamagedObject(_));
+            let wrong: Vec<String> = session
+                .wrong
+                .iter()
+                .filter(|f| !altered(&f.what))
+                .map(|f| format!("{:?} {}", f.entry, f.what))
+                .collect();
+            assert!(wrong.is_empty(), "world {world}: {}: {wrong:?}", session.session);
+            for finding in &session.unverifiable {
+                let expected = matches!(
+                    finding.what,
+                    Unverifiable::Sensitive | Unverifiable::TextMissing(_) | Unverifiable::BaseMissing(_)
+                );
+                assert!(expected, "world {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                gone += 1;
+            }
+        }
+    }
+    assert!(verified > 400 && gone > 0, "{verified} verified, {gone} gone");
 }
