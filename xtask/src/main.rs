@@ -4,9 +4,11 @@
 mod bench;
 mod fuzz;
 mod load;
+mod mcp;
 mod mutants;
 mod pi;
 mod process;
+mod shop;
 mod soundness;
 mod test;
 mod tidy;
@@ -47,7 +49,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         arguments: "",
-        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches, the extension in the real pi",
+        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches, the real pi, real MCP clients",
         run: test::run,
     },
     Command { name: "tidy", arguments: "", about: "only the repository's own rules", run: tidy::run },
@@ -116,6 +118,18 @@ const COMMANDS: &[Command] = &[
         arguments: "[--json] [--check]",
         about: "reads through the pi extension against pi's own, in pi's bundle; all arguments are passed on",
         run: pi::bench,
+    },
+    Command {
+        name: "mcp",
+        arguments: "[--only NAME…]",
+        about: "the MCP server under the published clients, in both eras of the protocol: every tool listed and called",
+        run: mcp::run,
+    },
+    Command {
+        name: "mcp-bench",
+        arguments: "[--json] [--check]",
+        about: "the MCP server against two others over stdio: start, first read, unchanged re-read, memory",
+        run: mcp::bench,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, mutants, no_arguments, pi, process};
+use crate::{Failure, mcp, mutants, no_arguments, pi, process};
 
 /// Seeds and length of the soundness runs: fixed, so that a red run is the change's fault.
 const SEEDS: [u32; 3] = [1, 2, 3];
@@ -31,6 +31,7 @@ enum Action {
     Ripgrep,
     MutantPatches,
     RealPi,
+    RealClients,
 }
 
 impl Step {
@@ -104,6 +105,7 @@ fn steps(runner: Runner) -> Vec<Step> {
     steps.push(Step::cargo("soundness mcp", &line));
     steps.push(Step { name: "mutant patches".to_owned(), action: Action::MutantPatches });
     steps.push(Step { name: "real pi".to_owned(), action: Action::RealPi });
+    steps.push(Step { name: "real MCP clients".to_owned(), action: Action::RealClients });
     steps
 }
 
@@ -127,6 +129,7 @@ impl Action {
             Self::Ripgrep => format!("cargo {} (once)", install_line()),
             Self::MutantPatches => "git apply --check mutants/*.patch".to_owned(),
             Self::RealPi => "cargo xtask pi".to_owned(),
+            Self::RealClients => "cargo xtask mcp".to_owned(),
         }
     }
 
@@ -136,6 +139,7 @@ impl Action {
             Self::Ripgrep => ripgrep(root),
             Self::MutantPatches => mutants::check_patches(root),
             Self::RealPi => pi::run(root, &[]),
+            Self::RealClients => mcp::run(root, &[]),
         }
     }
 }

@@ -109,7 +109,7 @@ impl Samples {
 }
 
 impl Spread {
-    fn of(mut samples: Vec<u64>) -> Self {
+    pub(crate) fn of(mut samples: Vec<u64>) -> Self {
         samples.sort_unstable();
         let at = |percent: usize| samples.get((samples.len().saturating_sub(1)) * percent / 100).copied().unwrap_or(0);
         Self { p10: at(10), median: at(50), p90: at(90) }

@@ -1,10 +1,11 @@
 //! `bench [--json] [--check] [--rounds N] [CASE…]`: how long a read takes against the floor, which is to open, stat, read
 //! and hash the same file, and what a pi transcript costs against floors of its own. Floor and case take turns in one process, so that a busy machine slows both alike; what counts
-//! is the ratio of the medians. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
+//! is the ratio of the medians. `bench mcp …` measures the MCP server against others. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
 mod harness;
+mod mcp;
 mod pi;
 mod programs;
 mod report;
@@ -35,6 +36,13 @@ fn main() -> ExitCode {
         println!("{held}");
         return ExitCode::SUCCESS;
     }
+    if std::env::args().nth(1).as_deref() == Some(mcp::WORD) {
+        return match mcp::run(std::env::args().skip(2)) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::from(1),
+            Err(error) => not_measured(&error),
+        };
+    }
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
@@ -45,11 +53,13 @@ fn main() -> ExitCode {
     match run(&args) {
         Ok(rows) if args.check && rows.iter().any(|row| !row.holds()) => ExitCode::from(1),
         Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("cannot be measured: {error}");
-            ExitCode::from(2)
-        }
+        Err(error) => not_measured(&error),
     }
+}
+
+fn not_measured(error: &Broken) -> ExitCode {
+    eprintln!("cannot be measured: {error}");
+    ExitCode::from(2)
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {

@@ -21,7 +21,7 @@ pub(crate) fn stripped_size() -> Option<u64> {
     Some(std::fs::metadata(beside_us()?).ok()?.len())
 }
 
-fn beside_us() -> Option<PathBuf> {
+pub(crate) fn beside_us() -> Option<PathBuf> {
     Some(std::env::current_exe().ok()?.parent()?.join("readproof"))
 }
 

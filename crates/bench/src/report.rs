@@ -51,7 +51,7 @@ fn figure(value: u64, unit: Unit) -> String {
     }
 }
 
-fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     let parts = |unit: u64| format!("{}.{:02}", ns / unit, ns % unit * 100 / unit);
     if ns < 1_000_000 { format!("{} µs", parts(1_000)) } else { format!("{} ms", parts(1_000_000)) }
 }

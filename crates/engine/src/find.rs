@@ -22,7 +22,7 @@ const PREVIEWS: usize = 3;
 /// The most files that are ranked, whatever is asked.
 const MOST_RANKED: usize = 1000;
 /// Characters beside path and text in one printed line: a number and what stands around it.
-const NUMBER_CHARS: usize = 12;
+const NUMBER_CHARS: usize = 16;
 
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,7 +273,7 @@ impl Engine {
             after: asked.after,
             line_chars: LINE_CHARS,
             chars: asked.max_chars,
-            label: NUMBER_CHARS,
+            label: label(&path),
         };
         let found = match in_stream(&finder, &stream, extent, cancelled) {
             Ok(found) => found,
@@ -488,9 +488,9 @@ impl Tree<'_> {
     }
 }
 
-/// What a path takes of each line that is printed with it.
+/// What a path takes of each line that is printed with it, escaped if need be.
 fn label(path: &str) -> usize {
-    path.chars().count() + NUMBER_CHARS
+    path.escape_default().count() + NUMBER_CHARS
 }
 
 fn kind(kind: Option<FileKind>) -> &'static str {
@@ -558,5 +558,34 @@ impl io::Read for Blocks<'_> {
         into[..bytes.len()].copy_from_slice(&bytes);
         self.at += bytes.len() as u64;
         Ok(bytes.len())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use super::*;
+    use crate::Settings;
+    use readproof_core::path::Bearings;
+    use readproof_disk::Root;
+    use std::fs;
+
+    #[test]
+    fn a_search_is_given_up_when_nobody_waits() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("a"), "text\n").unwrap();
+        let bearings = Bearings { cwd: temp.path().to_str().unwrap().to_owned(), home: None };
+        let root = Root::open(temp.path()).unwrap();
+        let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+        for mode in [SearchMode::Text, SearchMode::Regex, SearchMode::Path] {
+            let asked = Search { query: "a".to_owned(), mode, ..Search::default() };
+            assert!(matches!(engine.search(&asked, &|| true, &|_| {}), Err(Error::Aborted)), "{mode:?}");
+            let done = Cell::new(0);
+            assert_eq!(engine.search(&asked, &|| false, &|files| done.set(files)).unwrap().looked_at, 1);
+            assert_eq!(done.get(), 1);
+        }
+        let asked = FindIn { path: "a".to_owned(), query: "t".to_owned(), ..FindIn::default() };
+        assert!(matches!(engine.find_in(&asked, &|| true), Err(Error::Aborted)));
+        assert_eq!(engine.find_in(&asked, &|| false).unwrap().matches, 1);
     }
 }

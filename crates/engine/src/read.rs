@@ -54,14 +54,14 @@ impl Engine {
         // disk: the only read of the file
         let snapshot = self.look(&mut placed)?;
         go_on(cancelled)?;
+
         let limits = talk.limits(self, request);
         // core: which lines are meant, and which of them one plain answer shows
         placed.pick(&snapshot.text, &request.pick, &limits)?;
         let (now, path) = (&snapshot.text, placed.file.key());
         let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
         // hosts: what may be relied on at all
-        let mut context = talk.context(self, request, &placed.file, &snapshot);
-        let key = talk.key(&placed.file);
+        let (mut context, key) = (talk.context(self, request, &placed.file, &snapshot), talk.key(&placed.file));
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier

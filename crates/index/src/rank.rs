@@ -20,7 +20,7 @@ const DENSITY: u64 = 1 << 16;
 /// How many of the words a file name is credited with.
 const MOST_NAMED: usize = 15;
 
-/// The most words that are told apart; those behind only count as part of the phrase.
+/// The most words that are told apart; those behind only count as part of the phrase. White space is one space in it.
 const MOST_WORDS: usize = 32;
 
 /// A text query, made ready. Without a capital letter in it, large and small letters are the same.
@@ -51,7 +51,8 @@ impl Words {
         let words: Vec<String> = query.split_whitespace().take(MOST_WORDS).map(|word| folded(word, case)).collect();
         let each: Result<_, _> = words.iter().map(|word| Finder::new(word, Query::Literal, case)).collect();
         let any = Finder::any_of(&words, Query::Literal, case)?;
-        let phrase = Finder::new(query.trim(), Query::Literal, case)?;
+        let phrase = query.split_whitespace().collect::<Vec<_>>().join(" ");
+        let phrase = Finder::new(&phrase, Query::Literal, case)?;
         Ok(Self { case, each: each?, any, phrase, words })
     }
 
@@ -244,6 +245,7 @@ mod tests {
         assert_eq!(of("Two Words"), Some(true));
         assert_eq!(of("words\nand two"), Some(false));
         assert_eq!(of("two"), None);
+        assert!(Words::new(" two\n words").unwrap().of(b"two words").is_some_and(|text| text.phrase));
         let exact = Words::new("Two").unwrap();
         assert!(exact.of(b"two").is_none() && exact.of(b"Two").is_some());
     }

@@ -162,6 +162,9 @@ fn a_secret_has_no_handle() {
     f.put(".env", "KEY=1\n");
     let first = f.read(".env", None);
     assert_eq!((first.answer.reason, first.handle), (Reason::Sensitive, None));
+    let unseen = Read { path: "f".to_owned(), audience: Audience::Program, ..Read::default() };
+    let unseen = f.ask(unseen, None);
+    assert_eq!((unseen.answer.reason, unseen.handle), (Reason::ForProgram, None));
 }
 
 #[test]

@@ -21,6 +21,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::task::JoinError;
 
 use crate::{
     config::Config,
@@ -98,11 +99,31 @@ impl Server {
         })
     }
 
-    /// Runs one call where it may block, and tells its progress to those who asked.
+    /// Runs one call. What takes long runs beside, so that others go on and it can be cancelled; a read does not, as to
+    /// hand it over would take longer than the read.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
         let talk = Conversation::of(&context.meta.0.0, &self.connection, self.handles);
-        let searches = matches!(&*request.name, "search" | "search_in_file" | "stat_file");
-        let surface = Arc::clone(if searches { &self.searching } else { &self.reading });
+        if matches!(&*request.name, "search" | "search_in_file") {
+            return self.search(request, talk, context).await;
+        }
+        let (surface, cancelled) = (Arc::clone(&self.reading), context.ct);
+        // A task of its own, so that whatever happens there is an answer.
+        let work = tokio::spawn(async move {
+            let given = request.arguments.unwrap_or_default();
+            let mut surface = surface.lock().unwrap_or_else(PoisonError::into_inner);
+            surface.call(&request.name, &given, &talk, &|| cancelled.is_cancelled(), &|_| ())
+        });
+        result(work.await.unwrap_or_else(failed))
+    }
+
+    /// Searches, and tells the progress to those who asked.
+    async fn search(
+        &self,
+        request: CallToolRequestParams,
+        talk: Conversation,
+        context: RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let surface = Arc::clone(&self.searching);
         let (done, cancelled) = (Arc::new(AtomicU64::new(0)), context.ct.clone());
         let told = Arc::clone(&done);
         let mut work = tokio::task::spawn_blocking(move || {
@@ -115,11 +136,7 @@ impl Server {
         let mut last = 0;
         loop {
             match tokio::time::timeout(TOLD, &mut work).await {
-                Ok(Ok(said)) => return result(said),
-                Ok(Err(error)) => {
-                    let message = format!("the call failed: {error}");
-                    return result(Err(Refusal { code: "INTERNAL", message }));
-                }
+                Ok(done) => return result(done.unwrap_or_else(failed)),
                 Err(_) => {
                     let now = done.load(Ordering::Relaxed);
                     if let Some(token) = token.clone().filter(|_| now > last) {
@@ -132,6 +149,10 @@ impl Server {
             }
         }
     }
+}
+
+fn failed(error: JoinError) -> Result<Said, Refusal> {
+    Err(Refusal { code: "INTERNAL", message: format!("the call failed: {error}") })
 }
 
 /// Files are never so many that this loses one.

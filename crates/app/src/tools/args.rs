@@ -21,22 +21,22 @@ pub(crate) struct Refusal {
 }
 
 impl Args {
-    /// Checks the arguments of a call. `file` is one that is there, for examples.
-    pub(crate) fn parse(tool: &Tool, given: &Map<String, Value>, file: &str) -> Result<Self, Refusal> {
+    /// Checks the arguments of a call. `file` finds one that is there, for examples; what is understood needs none.
+    pub(crate) fn parse(tool: &Tool, given: &Map<String, Value>, file: &dyn Fn() -> String) -> Result<Self, Refusal> {
         let mut args = Map::new();
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             let Some(param) = named(tool, name) else {
                 let message = format!("{} has no parameter `{}`.", tool.name, printable(name));
-                return Err(invalid(tool, given, file, &message, &without(given, name)));
+                return Err(invalid(tool, given, &file(), &message, &without(given, name)));
             };
             let Some(value) = meant(param, value) else {
                 let message = format!("{} must be {}.", param.name, param.expects());
-                return Err(invalid(tool, given, file, &message, &without(given, name)));
+                return Err(invalid(tool, given, &file(), &message, &without(given, name)));
             };
             match args.insert(param.name.to_owned(), value.clone()) {
                 Some(other) if other != value => {
                     let message = format!("{} is given twice, under another name too.", param.name);
-                    return Err(invalid(tool, given, file, &message, &without(given, name)));
+                    return Err(invalid(tool, given, &file(), &message, &without(given, name)));
                 }
                 Some(_) | None => {}
             }
@@ -51,7 +51,7 @@ impl Args {
         }
         if let Some(param) = tool.params.iter().find(|param| param.required && !args.contains_key(param.name)) {
             let message = format!("{} is required.", param.name);
-            return Err(invalid(tool, given, file, &message, &Value::Object(args)));
+            return Err(invalid(tool, given, &file(), &message, &Value::Object(args)));
         }
         Ok(Self(args))
     }
@@ -177,7 +177,7 @@ mod tests {
     use crate::tools::tool;
 
     fn parsed(name: &str, given: &Value) -> Result<Args, Refusal> {
-        Args::parse(tool(name).unwrap(), given.as_object().unwrap(), "a.rs")
+        Args::parse(tool(name).unwrap(), given.as_object().unwrap(), &|| "a.rs".to_owned())
     }
 
     #[test]

@@ -198,7 +198,7 @@ pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
         End::Head => "first",
         End::Tail => "last",
     };
-    let path = &piece.path;
+    let path = printable(&piece.path);
     let said = if piece.partial {
         format!("only the {which} part of one line of {path} fits one answer")
     } else {

@@ -92,7 +92,7 @@ impl Surface {
             let message = format!("there is no tool `{}`; use read or search", printable(name));
             return Err(Refusal { code: "UNKNOWN_TOOL", message });
         };
-        let args = Args::parse(tool, given, &self.some_file())?;
+        let args = Args::parse(tool, given, &|| self.some_file())?;
         let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
         let call = Call { tool, args, talk, cancelled, progress };
         self.run(call).map_err(|refusal| self.inside(refusal, &asked))

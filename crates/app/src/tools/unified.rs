@@ -1,15 +1,12 @@
 //! The unified `read`: one tool, four modes.
 
-use readproof_core::{
-    limits::{TEXT_CHARS, WINDOW_LINES},
-    pick::Pick,
-};
+use readproof_core::{limits::TEXT_CHARS, pick::Pick};
 use readproof_engine::{Audience, Echoed, Most, Read};
 use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid},
-    surface::{Call, Said, Surface, facts},
+    surface::{Call, Said, Surface, facts, whole_answer},
 };
 
 /// Parameters that mean something in one mode only.
@@ -68,12 +65,10 @@ fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     if call.args.has("offset") {
         return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));
     }
-    let limit = call.args.number("limit");
-    let most = Most {
-        lines: limit.and_then(|limit| u32::try_from(limit).ok()).unwrap_or(u32::MAX),
-        chars: surface.window.chars,
-    };
-    let most = Some(bounded(call, Most { lines: most.lines.min(WINDOW_LINES.max(surface.window.lines)), ..most }));
+    let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
+    // Lines that are named are given as far as one answer holds them.
+    let window = if query.is_some() { surface.window } else { whole_answer() };
+    let most = Some(bounded(call, Most { lines: limit.unwrap_or(window.lines), ..window }));
     let path = target(call);
     match (start, end, query) {
         (None, None, Some(query)) => {

@@ -124,6 +124,21 @@ fn an_answer_holds_forty_thousand_characters() {
 }
 
 #[test]
+fn a_search_is_no_longer_than_an_answer() {
+    let ws = Workspace::new();
+    for name in ["a", "\u{202e}\u{1b}", "b"] {
+        ws.put(&name.repeat(50), format!("{}\n", "x".repeat(400)).repeat(200));
+    }
+    for words in ["grep x", "search x --mode regex", "search x --context 9", "search x --mode path"] {
+        let name = if words.starts_with("grep") { "a".repeat(50) } else { "--limit=9999".to_owned() };
+        let done = ws.run(&format!("{words} {name}"));
+        assert!(done.code == Some(0) && done.out.chars().count() <= 40_000, "{words}: {}", done.out.len());
+    }
+    let found = ws.run("search x --mode regex --limit 9999 --json").json();
+    assert_eq!((&found["meta"]["total_matches"], &found["meta"]["truncated"]), (&json!(600), &json!(true)));
+}
+
+#[test]
 fn what_head_says() {
     let ws = Workspace::with(&[("a.txt", "1\n2\n3\n")]);
     let whole = json!({

@@ -47,7 +47,10 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("answer_bytes"), (json!(40_000), json!("default")));
     assert_eq!(of("diff_bytes"), (json!(2_097_152), json!("default")));
     assert_eq!(of("hard_links"), (json!("allow"), json!("default")));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 9);
+    assert_eq!(of("window_lines"), (json!(300), json!("default")));
+    assert_eq!(of("window_chars"), (json!(12_000), json!("default")));
+    assert_eq!(of("handles"), (json!("reported"), json!("default")));
+    assert_eq!(config["settings"].as_object().unwrap().len(), 12);
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 

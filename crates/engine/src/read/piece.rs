@@ -1,7 +1,7 @@
 //! The first or the last lines of a file, however large it is. Memory is bounded by the answer and a block; nothing is
 //! hashed, recorded or known of it. Only what is given is looked at: bytes elsewhere need not be text.
 
-use readproof_core::text::{NotText, Text};
+use readproof_core::text::NotText;
 use readproof_disk::{SnapshotError, Stream};
 use std::io;
 
@@ -65,20 +65,10 @@ impl Engine {
             Trouble::Io(source) => SnapshotError::Io { name: name.clone(), source },
             Trouble::Shrank => SnapshotError::Changing { name: name.clone() },
         })?;
-        let count = found.lines();
+        let Found { first, total, truncated, cut, partial, .. } = found;
+        let count = lines_of(&found.bytes).count() as u64;
         let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
-        Ok(Piece {
-            path: name,
-            end,
-            text,
-            first: found.first,
-            count,
-            total: found.total,
-            truncated: found.truncated,
-            cut: found.cut,
-            partial: found.partial,
-            bytes,
-        })
+        Ok(Piece { path: name, end, text, first, count, total, truncated, cut, partial, bytes })
     }
 }
 
@@ -124,18 +114,13 @@ struct Found {
 }
 
 impl Found {
-    fn lines(&self) -> u64 {
-        lines_of(&self.bytes).count() as u64
-    }
-
     /// Strictly, as a snapshot's; the place of what is no text counts from the start of the file.
-    fn text(&self) -> Result<String, NotText> {
+    fn text(self) -> Result<String, NotText> {
         let place = |at: usize| usize::try_from(self.at).unwrap_or(usize::MAX).saturating_add(at);
-        let text = Text::from_bytes(self.bytes.clone()).map_err(|why| match why {
-            NotText::Nul(at) => NotText::Nul(place(at)),
-            NotText::Encoding(at) => NotText::Encoding(place(at)),
-        })?;
-        Ok(text.into_string())
+        if let Some(at) = self.bytes.iter().position(|byte| *byte == 0) {
+            return Err(NotText::Nul(place(at)));
+        }
+        String::from_utf8(self.bytes).map_err(|error| NotText::Encoding(place(error.utf8_error().valid_up_to())))
     }
 }
 

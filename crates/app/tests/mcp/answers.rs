@@ -1,0 +1,211 @@
+//! What each tool answers: text to the byte, lines by number, limits, ranges at the edge.
+
+use crate::client::{Server, numbered};
+use serde_json::json;
+
+#[test]
+fn a_file_is_shown_by_windows() {
+    let text = numbered(700);
+    let mut server = Server::start(&[("a.txt", &text)], &[]);
+    let first = server.call("read", json!({"mode": "file", "target": "a.txt"}));
+    assert_eq!(first.text(), numbered(300));
+    assert_eq!(first.trailer(), "[a.txt: lines 1-300 of 700; go on with offset=301]");
+    let meta = &first.contract["meta"];
+    assert_eq!(
+        (&meta["truncated"], &meta["preview_degraded"], &meta["next_offset"]),
+        (&json!(true), &json!(false), &json!(301))
+    );
+    assert_eq!(first.contract["location"], json!({"file": "a.txt", "line": 1, "end_line": 300}));
+    let all = server.call("read", json!({"mode": "file", "target": "a.txt", "limit": 5000}));
+    assert_eq!(
+        (all.text(), all.trailer()),
+        (text.as_str(), "[a.txt: lines 1-700 of 700; line 5000 is beyond the end]")
+    );
+    let few = server.call("read", json!({"mode": "file", "target": "a.txt", "offset": 699, "max_preview_chars": 25}));
+    assert_eq!((few.text(), &few.contract["meta"]["preview_degraded"]), ("line 699 of this file\n", &json!(true)));
+    let none = server.call("read", json!({"mode": "file", "target": "a.txt", "preview_mode": "none"}));
+    assert_eq!((none.blocks.len(), &none.contract["location"]["end_line"]), (1, &json!(300)));
+    let over = server.call("read", json!({"mode": "file", "target": "a.txt", "offset": 701}));
+    assert!(over.code() == "BAD_RANGE" && over.blocks[0].contains("700 lines total"), "{over:?}");
+}
+
+#[test]
+fn no_answer_is_longer_than_it_may_be() {
+    let long = "äöü\n".repeat(60_000);
+    let mut server = Server::start(&[("a.txt", &long), ("one.txt", &"x".repeat(90_000))], &[]);
+    for (tool, arguments) in [
+        ("read", json!({"mode": "file", "target": "a.txt", "limit": 60_000})),
+        ("read", json!({"mode": "file", "target": "a.txt", "limit": 60_000, "max_preview_chars": 999_999})),
+        ("read", json!({"mode": "snippet", "target": "a.txt", "start_line": 1, "end_line": 60_000})),
+        ("read_file", json!({"path": "a.txt"})),
+        ("read_file_range", json!({"path": "a.txt", "start_line": 2, "end_line": 60_000})),
+        ("read_file_head", json!({"path": "a.txt", "max_lines": 60_000})),
+        ("read_file_tail", json!({"path": "a.txt", "max_lines": 60_000})),
+        ("read_file", json!({"path": "one.txt"})),
+        ("search", json!({"query": "ö", "mode": "regex", "limit": 60_000})),
+        ("search_in_file", json!({"path": "a.txt", "query": "ö", "max_matches": 60_000})),
+    ] {
+        let given = server.call(tool, arguments.clone());
+        let chars: usize = given.blocks.iter().map(|block| block.chars().count()).sum();
+        assert!(chars <= 40_000 && chars > 10_000, "{tool} {arguments}: {chars}");
+        let truncated = given.contract["truncated"].as_bool().or(given.contract["meta"]["truncated"].as_bool());
+        assert_eq!(truncated, Some(true), "{tool} {arguments}: {}", given.contract);
+    }
+}
+
+#[test]
+fn bounded_reads_are_exact() {
+    let mut server = Server::start(&[("a.txt", "1\r\n2\n3\n\n5"), ("empty", "")], &[]);
+    let call = |server: &mut Server, tool: &str, arguments| {
+        let given = server.call(tool, arguments);
+        let c = &given.contract;
+        (given.text().to_owned(), json!([c["start_line"], c["end_line"], c["line_count"], c["truncated"]]))
+    };
+    let range = |from: u64, to: u64| json!({"path": "a.txt", "start_line": from, "end_line": to});
+    assert_eq!(call(&mut server, "read_file_range", range(1, 2)), ("1\r\n2\n".into(), json!([1, 2, 2, false])));
+    assert_eq!(call(&mut server, "read_file_range", range(4, 9)), ("\n5".into(), json!([4, 5, 2, false])));
+    let head = json!({"path": "a.txt", "max_lines": 2});
+    assert_eq!(call(&mut server, "read_file_head", head.clone()), ("1\r\n2\n".into(), json!([1, 2, 2, true])));
+    assert_eq!(call(&mut server, "read_file_tail", head), ("\n5".into(), json!([4, 5, 2, true])));
+    let all = json!({"path": "a.txt", "max_lines": 5});
+    assert_eq!(call(&mut server, "read_file_head", all.clone()), ("1\r\n2\n3\n\n5".into(), json!([1, 5, 5, false])));
+    assert_eq!(call(&mut server, "read_file_tail", all), ("1\r\n2\n3\n\n5".into(), json!([1, 5, 5, false])));
+    for tool in ["read_file_head", "read_file_tail"] {
+        let empty = call(&mut server, tool, json!({"path": "empty", "max_lines": 5}));
+        assert_eq!(empty, (String::new(), json!([null, null, 0, false])));
+    }
+    assert_eq!(server.call("read_file_range", range(6, 7)).code(), "BAD_RANGE");
+    assert_eq!(server.call("read_file_range", range(3, 2)).code(), "INVALID_ARGS");
+}
+
+#[test]
+fn a_file_beyond_the_cap_has_two_ends_and_nothing_is_known_of_it() {
+    let mut server = Server::start(&[("big", "x")], &["--set", "file_bytes=100"]);
+    server.put("big", numbered(50));
+    let head = server.call("read_file_head", json!({"path": "big", "max_lines": 2}));
+    assert_eq!((head.text(), head.contract["sha256"].is_null()), ("line 1 of this file\nline 2 of this file\n", true));
+    assert!(head.contract["reason"] == "too_large" && head.handle().is_none(), "{}", head.contract);
+    let tail = server.call("read_file_tail", json!({"path": "big", "max_lines": 1}));
+    assert_eq!((tail.text(), &tail.contract["truncated"]), ("line 50 of this file\n", &json!(true)));
+    assert_eq!(server.call("read_file", json!({"path": "big"})).code(), "TOO_LARGE");
+    assert_eq!(
+        server.call("search_in_file", json!({"path": "big", "query": "line 50"})).text(),
+        "50:line 50 of this file\n"
+    );
+}
+
+#[test]
+fn snippets() {
+    let mut server = Server::start(&[("a.txt", &numbered(50))], &[]);
+    let lines = |given: &crate::client::Given| {
+        (given.contract["location"]["line"].clone(), given.contract["location"]["end_line"].clone())
+    };
+    let around = server.call(
+        "read",
+        json!({"mode": "snippet", "target": "a.txt", "start_line": 10, "end_line": 12, "context_lines": 2}),
+    );
+    assert_eq!(lines(&around), (json!(8), json!(14)));
+    let found =
+        server.call("read", json!({"mode": "snippet", "target": "a.txt", "query": "LINE 40", "context_lines": 1}));
+    assert_eq!(lines(&found), (json!(39), json!(41)));
+    let old = server.call("get_snippet", json!({"path": "a.txt", "start_line": 49, "end_line": 60}));
+    assert_eq!(
+        (old.text(), old.trailer()),
+        ("line 49 of this file\nline 50 of this file\n", "[a.txt: lines 49-50 of 50; line 60 is beyond the end]")
+    );
+    assert_eq!(server.call("read", json!({"mode": "snippet", "target": "a.txt", "query": "zzz"})).code(), "NO_MATCH");
+    let beyond = server.call(
+        "read",
+        json!({"mode": "snippet", "target": "a.txt", "start_line": 51, "end_line": 52, "context_lines": 9}),
+    );
+    assert_eq!(beyond.code(), "BAD_RANGE");
+    assert_eq!(server.call("read", json!({"mode": "snippet", "target": "a.txt"})).code(), "INVALID_ARGS");
+}
+
+#[test]
+fn arguments_that_cannot_be_meant_are_refused_by_the_letter() {
+    let mut server = Server::start(&[("a.txt", "1\n")], &[]);
+    for (param, mode, value) in [
+        ("against", "diff_preview", json!("HEAD")),
+        ("content", "diff_preview", json!("x")),
+        ("start_line", "snippet", json!(1)),
+        ("end_line", "snippet", json!(1)),
+        ("context_lines", "snippet", json!(1)),
+        ("query", "snippet", json!("x")),
+        ("path", "symbol", json!("a.txt")),
+        ("include_context", "symbol", json!(true)),
+    ] {
+        let mut arguments = json!({"mode": "file", "target": "a.txt"});
+        arguments[param] = value;
+        let refused = server.call("read", arguments);
+        let first = format!("INVALID_ARGS: {param} is only valid for mode='{mode}'. Remove it or switch mode.");
+        let lines: Vec<&str> = refused.blocks[0].lines().collect();
+        assert_eq!((refused.code(), lines[0]), ("INVALID_ARGS", first.as_str()));
+        assert!(lines[1].starts_with("expected: read {") && lines[2].starts_with("received: {"), "{lines:?}");
+        // The call that is given as an example works.
+        let (tool, example) = lines[3].strip_prefix("example: ").unwrap().split_once(' ').unwrap();
+        let example = server.call(tool, serde_json::from_str(example).unwrap());
+        assert_eq!(example.text(), "1\n");
+    }
+    for mode in ["symbol", "diff_preview"] {
+        assert_eq!(server.call("read", json!({"mode": mode, "target": "a.txt"})).code(), "NOT_AVAILABLE");
+    }
+    assert_eq!(server.call("read_symbol", json!({"symbol": "main"})).code(), "NOT_AVAILABLE");
+    assert_eq!(server.call("dry_run_diff", json!({"path": "a.txt"})).code(), "NOT_AVAILABLE");
+    assert_eq!(server.call("no_such_tool", json!({})).code(), "UNKNOWN_TOOL");
+}
+
+#[test]
+fn every_example_works() {
+    let mut server = Server::start(&[("README.md", "the fn main\n"), ("b.rs", "x")], &["--tools", "all"]);
+    for (tool, wrong) in [
+        ("read", json!({"mode": "file"})),
+        ("search", json!({})),
+        ("stat_file", json!({})),
+        ("search_in_file", json!({"path": "README.md"})),
+        ("read_file_range", json!({"path": "README.md", "start_line": 1})),
+        ("read_file_head", json!({"max_lines": "many"})),
+        ("read_file_tail", json!({"path": "README.md", "max_lines": 0})),
+        ("read_file", json!({"pth": "README.md"})),
+        ("readcache_refresh", json!({"offset": 1})),
+        ("readcache_status", json!({"x": 1})),
+        ("get_snippet", json!({})),
+    ] {
+        let refused = server.call(tool, wrong);
+        let (name, example) =
+            refused.blocks[0].lines().last().unwrap().strip_prefix("example: ").unwrap().split_once(' ').unwrap();
+        let given = server.call(name, serde_json::from_str(example).unwrap());
+        assert!(refused.is_error && !given.is_error, "{tool}: {refused:?} {given:?}");
+    }
+}
+
+#[test]
+fn names_that_models_guess() {
+    let mut server = Server::start(&[("a.txt", "one\ntwo\n")], &[]);
+    for name in ["path", "file_path", "filePath", "file", "filename"] {
+        assert_eq!(server.call("read", json!({"mode": "file", name: "a.txt"})).text(), "one\ntwo\n", "{name}");
+        assert_eq!(server.call("read_file", json!({name: "a.txt"})).text(), "one\ntwo\n", "{name}");
+    }
+    for name in ["query", "q", "pattern"] {
+        assert_eq!(server.call("search", json!({name: "two", "mode": "regex"})).text(), "a.txt:2:two\n", "{name}");
+    }
+    assert_eq!(server.call("read", json!({"mode": "file", "target": "a.txt:2-2"})).text(), "two\n");
+}
+
+#[test]
+fn records() {
+    let mut server = Server::start(&[("d/a.txt", "one\n")], &[]);
+    let stat = server.call("stat_file", json!({"path": "d/a.txt"}));
+    assert_eq!(
+        (&stat.contract["exists"], &stat.contract["kind"], &stat.contract["size_bytes"]),
+        (&json!(true), &json!("file"), &json!(4))
+    );
+    assert_eq!(server.call("stat_file", json!({"path": "d"})).contract["kind"], "directory");
+    let gone = server.call("stat_file", json!({"path": "gone"}));
+    assert_eq!((gone.is_error, &gone.contract["exists"]), (false, &json!(false)));
+    server.call("read_file", json!({"path": "d/a.txt"}));
+    let status = server.call("readcache_status", json!({}));
+    assert_eq!((&status.contract["answers"]["full"], &status.contract["handles"]), (&json!(1), &json!(false)));
+    let refreshed = server.call("readcache_refresh", json!({"path": "d/a.txt"}));
+    assert_eq!(refreshed.contract["paths"], json!(["d/a.txt"]));
+}

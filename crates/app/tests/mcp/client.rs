@@ -1,0 +1,193 @@
+//! A client that knows no more of MCP than it must, so that nothing is mended on the way.
+
+use serde_json::{Map, Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+use tempfile::TempDir;
+
+/// Long enough for any machine; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A workspace and the server in it.
+pub(crate) struct Server {
+    pub(crate) dir: TempDir,
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    next: u64,
+    /// What every request carries in its `_meta`.
+    pub(crate) meta: Map<String, Value>,
+}
+
+/// What a call gave.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) blocks: Vec<String>,
+    pub(crate) contract: Value,
+    pub(crate) is_error: bool,
+    pub(crate) raw: Value,
+}
+
+impl Given {
+    pub(crate) fn text(&self) -> &str {
+        assert!(!self.is_error, "{:?}", self.blocks);
+        &self.blocks[0]
+    }
+
+    pub(crate) fn trailer(&self) -> &str {
+        self.blocks.last().unwrap()
+    }
+
+    /// The code of an error.
+    pub(crate) fn code(&self) -> &str {
+        assert!(self.is_error, "{:?}", self.blocks);
+        self.contract["error"]["code"].as_str().unwrap()
+    }
+
+    pub(crate) fn handle(&self) -> Option<String> {
+        let handle = self.contract["handle"].as_str().or(self.contract["meta"]["handle"].as_str());
+        handle.map(str::to_owned)
+    }
+
+    pub(crate) fn decision(&self) -> &str {
+        self.contract["decision"].as_str().or(self.contract["meta"]["decision"].as_str()).unwrap_or("none")
+    }
+}
+
+impl Server {
+    /// A server in a workspace with these files, after the handshake of the first era.
+    pub(crate) fn start(files: &[(&str, &str)], words: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let mut server = Self::spawn(dir, words);
+        server.initialize("2025-06-18");
+        server
+    }
+
+    /// A server that was told nothing yet.
+    pub(crate) fn spawn(dir: TempDir, words: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_readproof"))
+            .arg("mcp")
+            .args(words)
+            .current_dir(dir.path())
+            .env_clear()
+            .env("HOME", dir.path())
+            .env("SECRET_OF_THE_HOST", "do-not-tell-4711")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (sender, lines) = channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let input = child.stdin.take();
+        Self { dir, child, input, lines, next: 0, meta: Map::new() }
+    }
+
+    pub(crate) fn initialize(&mut self, version: &str) -> Value {
+        let client = json!({"name": "test", "version": "1"});
+        let given =
+            self.request("initialize", json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client}));
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        given
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub(crate) fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.send_raw(&message.to_string());
+    }
+
+    pub(crate) fn send_raw(&mut self, line: &str) {
+        let input = self.input.as_mut().unwrap();
+        writeln!(input, "{line}").unwrap();
+        input.flush().unwrap();
+    }
+
+    /// Sends a request and gives its number.
+    pub(crate) fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+        self.next += 1;
+        if !self.meta.is_empty() {
+            params["_meta"] = Value::Object(self.meta.clone());
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}));
+        self.next
+    }
+
+    /// The next message of the server.
+    pub(crate) fn message(&mut self) -> Value {
+        let line = self.lines.recv_timeout(PATIENCE).expect("the server hangs or is gone");
+        serde_json::from_str(&line).expect("stdout is the protocol's")
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params);
+        loop {
+            let message = self.message();
+            assert!(
+                message.get("method").is_none_or(|_| message.get("id").is_none()),
+                "asked of the client: {message}"
+            );
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Given {
+        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        assert!(result.is_object(), "{answer}");
+        assert!(result.get("structuredContent").is_none(), "{answer}");
+        let blocks = result["content"].as_array().unwrap();
+        Given {
+            blocks: blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect(),
+            contract: result["_meta"]["readproof/contract"].clone(),
+            is_error: result["isError"] == true,
+            raw: answer,
+        }
+    }
+
+    /// The host tells this context window from here on.
+    pub(crate) fn window(&mut self, thread: &str, window: &str) {
+        self.meta.insert("threadId".to_owned(), json!(thread));
+        self.meta.insert("windowId".to_owned(), json!(window));
+    }
+
+    /// Ends standard input and waits for the server to go.
+    pub(crate) fn end(mut self) -> Option<i32> {
+        self.input = None;
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// So many lines, each with its number.
+pub(crate) fn numbered(count: usize) -> String {
+    (1..=count).map(|n| format!("line {n} of this file\n")).collect()
+}

@@ -1,0 +1,12 @@
+//! `readproof mcp` from outside, by JSON-RPC over pipes: the real binary in a workspace of its own, in both eras of the
+//! protocol.
+#![allow(clippy::disallowed_methods, reason = "tests make and look at files")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
+
+mod answers;
+mod attacks;
+mod client;
+mod handles;
+mod listing;
+mod papers;
+mod wire;

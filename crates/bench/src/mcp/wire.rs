@@ -1,0 +1,87 @@
+//! One connection: JSON lines over a child's pipes. Knows nothing about what the servers do.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{rss, servers::Server};
+use crate::Broken;
+
+/// The newest version that all the servers speak.
+const VERSION: &str = "2025-06-18";
+
+/// A running server; it is ended when this goes.
+pub(super) struct Connection {
+    child: Child,
+    into: ChildStdin,
+    from: BufReader<ChildStdout>,
+    last: u64,
+}
+
+impl Connection {
+    /// Starts a server and lets it answer `initialize`: how long that took.
+    pub(super) fn open(server: &Server, folder: &Path) -> Result<(Self, Duration), Broken> {
+        let hello = json!({
+            "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "readproof-bench", "version": "0" },
+        });
+        let line = request(1, "initialize", &hello);
+        let mut command = server.command(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let begin = Instant::now();
+        let mut child = command.spawn()?;
+        let (into, from) = (child.stdin.take(), child.stdout.take());
+        let (into, from) = (into.ok_or("no pipe")?, BufReader::new(from.ok_or("no pipe")?));
+        let mut connection = Self { child, into, from, last: 1 };
+        let (_, took) = connection.ask(&line, begin)?;
+        connection.into.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        Ok((connection, took))
+    }
+
+    /// Calls a tool: its result, and how long it took from the first byte sent to the last one received.
+    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Value, Duration), Broken> {
+        self.last += 1;
+        let line = request(self.last, "tools/call", &json!({ "name": tool, "arguments": arguments }));
+        self.ask(&line, Instant::now())
+    }
+
+    pub(super) fn rss(&self) -> Result<u64, Broken> {
+        rss(self.child.id())
+    }
+
+    /// What is not the answer, a notification or a question of the server's, is passed over.
+    fn ask(&mut self, request: &[u8], begin: Instant) -> Result<(Value, Duration), Broken> {
+        self.into.write_all(request)?;
+        loop {
+            let mut line = Vec::with_capacity(1 << 16);
+            self.from.read_until(b'\n', &mut line)?;
+            let took = begin.elapsed();
+            if line.is_empty() {
+                return Err("the server has ended the conversation".into());
+            }
+            let mut message: Value = serde_json::from_slice(&line)?;
+            if message["id"] == self.last && message.get("method").is_none() {
+                let result = message["result"].take();
+                return if result.is_null() { Err(message.to_string().into()) } else { Ok((result, took)) };
+            }
+        }
+    }
+}
+
+fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
+    let mut line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into_bytes();
+    line.push(b'\n');
+    line
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        // A server that has ended by itself is as good.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
