@@ -175,10 +175,7 @@ impl Bench {
     fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
         let mut command = self.cargo("run");
         command.arg("--quiet").arg("--");
-        if runs == Runs::Pi {
-            command.arg("--pi");
-        }
-        command.args(["--steps", &self.steps.to_string(), "--seed", &self.seed.to_string()]);
+        command.args(runs.option()).args(["--steps", &self.steps.to_string(), "--seed", &self.seed.to_string()]);
         let ended = runs::run_logged(&mut command, &self.log(name), limit)?;
         Ok(runs::judge(ended, &runs::read_log(&self.log(name))?))
     }

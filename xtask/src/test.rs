@@ -14,6 +14,9 @@ use crate::{Failure, mcp, mutants, no_arguments, pi, process};
 const SEEDS: [u32; 3] = [1, 2, 3];
 const STEPS: u32 = 4000;
 
+/// The same for agents that return handles.
+const MCP: &str = "--mcp --steps 20000 --seed 301";
+
 /// Which ripgrep searches are compared with.
 const RIPGREP: &str = "15.2.0";
 
@@ -98,6 +101,8 @@ fn steps(runner: Runner) -> Vec<Step> {
         let line = format!("run --locked -p readproof-testkit --bin soundness -- --steps {STEPS} --seed {seed}");
         steps.push(Step::cargo(&format!("soundness {seed}"), &line));
     }
+    let line = format!("run --locked -p readproof-testkit --bin soundness -- {MCP}");
+    steps.push(Step::cargo("soundness mcp", &line));
     steps.push(Step { name: "mutant patches".to_owned(), action: Action::MutantPatches });
     steps.push(Step { name: "real pi".to_owned(), action: Action::RealPi });
     steps.push(Step { name: "real MCP clients".to_owned(), action: Action::RealClients });

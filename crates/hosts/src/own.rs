@@ -61,6 +61,16 @@ pub struct Mark(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call(Option<u64>);
 
+/// Where in the tree an answer stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stands {
+    /// Behind everything that came in since the call, as in one conversation.
+    #[default]
+    AtLeaf,
+    /// Right behind the call, whatever came in since: that belongs to other calls.
+    BehindCall,
+}
+
 /// One conversation.
 pub struct Session {
     name: SessionName,
@@ -142,7 +152,12 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Moved`] when the answer relies on knowledge and the tree is no longer as it was at `mark`.
-    pub fn offer(&mut self, call: Call, mark: Mark, answer: Answered) -> Result<EntryId, SessionError> {
+    pub fn offer(
+        &mut self,
+        (call, stands): (Call, Stands),
+        mark: Mark,
+        answer: Answered,
+    ) -> Result<EntryId, SessionError> {
         let derived = answer.is_derived();
         self.append(|transcript| {
             let in_sight = transcript.reaches(call.0);
@@ -150,7 +165,7 @@ impl Session {
                 return Err(SessionError::Moved);
             }
             // Where the conversation went elsewhere meanwhile, the answer stands where it was asked for.
-            let parent = if in_sight { transcript.leaf() } else { call.0 };
+            let parent = if in_sight && stands == Stands::AtLeaf { transcript.leaf() } else { call.0 };
             Ok(Record::Answer { parent, answer: Box::new(answer) })
         })
     }

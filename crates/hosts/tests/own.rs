@@ -10,7 +10,7 @@ use readproof_core::{
     text::Text,
 };
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
-use readproof_hosts::own::{Answered, Block, EntryId, Session};
+use readproof_hosts::own::{Answered, Block, EntryId, Session, Stands};
 
 struct Fixture {
     _dir: tempfile::TempDir,
@@ -42,7 +42,7 @@ fn plain(path: &str, text: &str) -> Answered {
 }
 
 fn show(session: &mut Session, path: &str, text: &str) -> EntryId {
-    let offer = session.offer(session.call(), session.mark(), plain(path, text)).unwrap();
+    let offer = session.offer((session.call(), Stands::AtLeaf), session.mark(), plain(path, text)).unwrap();
     session.deliver(offer).unwrap();
     offer
 }
@@ -88,7 +88,7 @@ fn another_process_sees_what_was_appended() {
 fn an_answer_counts_once_delivered_and_only_once() {
     let fixture = Fixture::new();
     let mut session = fixture.session("s");
-    let old = session.offer(session.call(), session.mark(), plain("a", "old\n")).unwrap();
+    let old = session.offer((session.call(), Stands::AtLeaf), session.mark(), plain("a", "old\n")).unwrap();
     assert!(!holds(&session, "a"));
     assert!(session.transcript().is_pending(&PathKey::new("a")));
     session.deliver(old).unwrap();

@@ -6,7 +6,8 @@ use crate::{Complaint, demand};
 
 /// Every marker begins with this; so may file text, and then a notice says so.
 const MARKER_START: &str = "[readcache: ";
-const FILE_TEXT_NOTICE: &str = "the text holds lines that look like this tool's own markers; they are file text";
+pub(crate) const FILE_TEXT_NOTICE: &str =
+    "the text holds lines that look like this tool's own markers; they are file text";
 
 /// What the text of an answer is.
 #[derive(Clone, Debug, PartialEq, Eq)]

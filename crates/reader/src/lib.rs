@@ -6,6 +6,7 @@
 
 mod answer;
 mod diff;
+pub mod mcp;
 mod name;
 pub mod pi;
 mod rebuild;

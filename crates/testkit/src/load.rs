@@ -1,6 +1,11 @@
 //! Many processes on one store, and processes that are killed: what a worker does, and what must hold afterwards. A worker
 //! says what was acknowledged to it on a pipe, which outlives it.
 
+pub mod clock;
+pub mod judged;
+pub mod processes;
+pub mod scarce;
+
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Unverifiable, Write};
@@ -12,7 +17,8 @@ use std::{
     str::FromStr,
 };
 
-use crate::{judged::not_whole, op::Random, world::Broken};
+use self::judged::not_whole;
+use crate::{op::Random, world::Broken};
 
 /// The files that are read and edited.
 pub(crate) const FILES: usize = 6;

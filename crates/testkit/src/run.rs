@@ -114,7 +114,7 @@ pub(crate) struct Run {
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
     let (run, broke) = play(seed, ops)?;
     let last = ops.len().saturating_sub(1);
-    let violation = broke.or_else(|| run.secrets().map(|what| (last, what)));
+    let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
 }
 
@@ -194,13 +194,6 @@ impl Run {
             }
         }
         Ok(())
-    }
-
-    /// No secret may lie in the store.
-    fn secrets(&self) -> Option<String> {
-        let holds = |path: &std::path::PathBuf| fs::read(path).is_ok_and(|b| b.windows(7).any(|w| w == b"SECRET="));
-        let found = self.world.objects().into_iter().find(|path| holds(path))?;
-        Some(format!("a sensitive text was stored as {}", found.display()))
     }
 
     pub(crate) fn some_call(&self, random: &mut Random) -> Call {

@@ -9,7 +9,7 @@ use readproof_engine::{Engine, Settings, SmallTexts};
 use std::{
     collections::BTreeMap,
     fs, io,
-    os::unix::fs::symlink,
+    os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
@@ -41,6 +41,15 @@ pub enum Shape {
     Ample,
     /// A handful of lines that are mostly alike: whatever can be confused will be.
     Tiny,
+}
+
+/// What is done to a stored object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    /// It goes.
+    Remove,
+    /// One byte is another.
+    Alter,
 }
 
 /// Lines of a tiny text, at most; a diff of one can still be shorter than the text.
@@ -224,6 +233,43 @@ impl World {
             Some(text) => self.put(name, text),
             None => Ok(()),
         }
+    }
+
+    /// Names among these that lead to the same file as one of them does.
+    #[must_use]
+    pub fn names_of(&self, name: &str, among: &[&'static str]) -> Vec<&'static str> {
+        let id = |name: &str| fs::metadata(self.root.join(name)).ok().map(|meta| (meta.dev(), meta.ino()));
+        let wanted = id(name);
+        among.iter().copied().filter(|other| id(other) == wanted).collect()
+    }
+
+    /// What a secret is stored as, if one is.
+    #[must_use]
+    pub fn stored_secret(&self) -> Option<String> {
+        let holds = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| bytes.windows(7).any(|part| part == b"SECRET="));
+        let found = self.objects().into_iter().find(holds)?;
+        Some(format!("a sensitive text was stored as {}", found.display()))
+    }
+
+    /// Some stored object is removed or altered; false when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn harm_object(&self, harm: Harm, random: &mut Random) -> Result<bool, Broken> {
+        let objects = self.objects();
+        let Some(path) = random.pick(&objects) else { return Ok(false) };
+        if harm == Harm::Remove {
+            fs::remove_file(path)?;
+            return Ok(true);
+        }
+        let mut bytes = fs::read(path)?;
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        let at = random.below(bytes.len());
+        bytes[at] = if bytes[at] == b'#' { b'+' } else { b'#' };
+        fs::write(path, bytes)?;
+        Ok(true)
     }
 
     /// Some stored objects.

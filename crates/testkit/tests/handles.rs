@@ -8,7 +8,11 @@ use readproof_core::{
 };
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{Audience, Echoed, Engine, Freshness, Most, Read, Settings};
-use std::{fmt::Write as _, fs};
+use std::{
+    cell::{Cell, RefCell},
+    fmt::Write as _,
+    fs,
+};
 use tempfile::TempDir;
 
 struct Fixture {
@@ -180,4 +184,73 @@ fn windows_are_cut_by_characters_and_lines_are_picked() {
         Read { path: "f".to_owned(), pick: Pick::Around { query: "zz".to_owned(), context: 1 }, ..Read::default() };
     assert_eq!(f.engine.read_echoed(&none, None, &|| false).unwrap_err().code(), "NO_MATCH");
     f.end();
+}
+
+#[test]
+fn a_handle_comes_back_in_its_one_spelling() {
+    let mut f = Fixture::new();
+    let one = f.page(1, 30, None).handle.unwrap();
+    let two = f.page(31, 90, Some(&one)).handle.unwrap();
+    let again = f.read("f", Some(&format!(" {} ", two.replace('+', " +\n"))));
+    assert_eq!((told(&again).0, again.handle), (Mode::Unchanged, Some(two)));
+    f.end();
+}
+
+#[test]
+fn what_goes_to_a_program_has_no_handle() {
+    let mut f = Fixture::new();
+    let handle = f.read("f", None).handle.unwrap();
+    let program = Read { path: "f".to_owned(), audience: Audience::Program, ..Read::default() };
+    for known in [None, Some(handle.as_str())] {
+        let answer = f.ask(program.clone(), known);
+        assert_eq!((told(&answer), answer.handle), ((Mode::Full, Reason::ForProgram), None));
+    }
+    assert_eq!(told(&f.read("f", Some(&handle))).0, Mode::Unchanged);
+    f.end();
+}
+
+#[test]
+fn a_diff_speaks_of_the_whole_file() {
+    let mut f = Fixture::new();
+    let handle = f.read("f", None).handle.unwrap();
+    f.put("f", &numbered(60, Some(30)));
+    let most = Some(Most { lines: 40, chars: 10_000 });
+    let diff = f.ask(Read { path: "f".to_owned(), most, ..Read::default() }, Some(&handle));
+    assert_eq!(told(&diff).0, Mode::Diff);
+    assert_eq!(diff.trailer(None, &[], false), "[f: lines 1-60 of 60]");
+    f.end();
+}
+
+/// The file is read in two parts by two processes at once: neither names the other's answer.
+#[test]
+fn an_answer_stands_behind_its_own_call() {
+    for known in [false, true] {
+        for at in 0..4 {
+            let mut f = Fixture::new();
+            let first = f.page(1, 10, None).handle.filter(|_| known);
+            let session = SessionName::parse("s").ok();
+            let (other, count, came) = (RefCell::new(engine(&f.dir)), Cell::new(0), RefCell::new(None));
+            let half = |offset| Read {
+                path: "f".to_owned(),
+                offset: Some(offset),
+                limit: Some(20),
+                session: session.clone(),
+                ..Read::default()
+            };
+            let hook = || {
+                if count.replace(count.get() + 1) == at {
+                    let answer = other.borrow_mut().read_echoed(&half(11), first.as_deref(), &|| false).unwrap();
+                    *came.borrow_mut() = answer.handle;
+                }
+                false
+            };
+            let handle = f.engine.read_echoed(&half(31), first.as_deref(), &hook).unwrap().handle.unwrap();
+            let theirs = came.into_inner().unwrap();
+            let (_, own) = theirs.rsplit_once('+').unwrap_or(("", &theirs));
+            assert!(!handle.contains(own), "{handle} {theirs}");
+            let held = f.ask(half(31), Some(&handle));
+            assert_eq!(told(&held).0, Mode::UnchangedRange);
+            f.end();
+        }
+    }
 }

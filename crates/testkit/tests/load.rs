@@ -1,7 +1,7 @@
 //! The short versions of `cargo xtask crash`, `processes`, `fulldisk`, `readonly` and `clock`.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use readproof_testkit::{
+use readproof_testkit::load::{
     clock::jumps,
     processes::{Beside, crash, processes},
     scarce::{Disk, Plan, full_disk, read_only},

@@ -24,6 +24,8 @@ pub(crate) enum Runs {
     Own,
     /// Those of pi sessions: the description has a line `Runs: pi`.
     Pi,
+    /// Those of agents that return handles: `Runs: mcp`.
+    Mcp,
 }
 
 impl Runs {
@@ -32,6 +34,16 @@ impl Runs {
         match self {
             Self::Own => "own",
             Self::Pi => "pi",
+            Self::Mcp => "mcp",
+        }
+    }
+
+    /// What tells the soundness runs so.
+    pub(crate) fn option(self) -> Option<&'static str> {
+        match self {
+            Self::Own => None,
+            Self::Pi => Some("--pi"),
+            Self::Mcp => Some("--mcp"),
         }
     }
 }
@@ -58,7 +70,12 @@ impl Patch {
     pub(crate) fn from_text(name: &str, file: PathBuf, text: &str) -> Self {
         let head = || text.lines().take_while(|line| !line.starts_with("diff ") && !line.starts_with("---"));
         let description = head().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no description)");
-        let runs = if head().any(|line| line == "Runs: pi") { Runs::Pi } else { Runs::Own };
+        let said = |line: &str| match line {
+            "Runs: pi" => Some(Runs::Pi),
+            "Runs: mcp" => Some(Runs::Mcp),
+            _ => None,
+        };
+        let runs = head().find_map(said).unwrap_or_default();
         Self { name: name.to_owned(), runs, file, description: description.to_owned() }
     }
 
@@ -119,6 +136,7 @@ mod tests {
     fn the_description_says_which_runs() {
         let runs = |text: &str| Patch::from_text("x", PathBuf::new(), text).runs;
         assert_eq!(runs("A hole.\n\nRuns: pi\n\ndiff --git a/x b/x\n"), Runs::Pi);
+        assert_eq!(runs("A hole.\n\nRuns: mcp\n\ndiff --git a/x b/x\n"), Runs::Mcp);
         assert_eq!(runs("A hole.\n\ndiff --git a/x b/x\nRuns: pi\n"), Runs::Own);
     }
 }

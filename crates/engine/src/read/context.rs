@@ -8,7 +8,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store, StoreError};
-use readproof_hosts::own::{Call, EntryId, Mark, Session};
+use readproof_hosts::own::{Call, EntryId, Mark, Session, Stands};
 
 use crate::{Audience, Engine, Error, Freshness, Read};
 
@@ -18,6 +18,8 @@ pub(crate) struct Context {
     pub(crate) session: Option<SessionName>,
     /// Where the call was made.
     pub(crate) call: Call,
+    /// Where the answer stands.
+    pub(crate) stands: Stands,
     /// Said beside the answer.
     pub(crate) notices: Vec<String>,
     /// Whether the text may be stored.
@@ -36,7 +38,8 @@ impl Context {
             (_, _, Freshness::Fresh) => Some(Reason::Fresh),
             (false, Audience::Model, Freshness::Known) => None,
         };
-        Self { session: None, call: Call::default(), notices: Vec::new(), store_text: !sensitive, plain }
+        let (call, stands) = (Call::default(), Stands::default());
+        Self { session: None, call, stands, notices: Vec::new(), store_text: !sensitive, plain }
     }
 
     /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.

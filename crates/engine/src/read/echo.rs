@@ -6,11 +6,12 @@ use readproof_core::{
     decide::{Mode, Reason},
     path::PathKey,
     render::Notice,
+    scope::Lines,
     text::ContentHash,
     trailer::Trailer,
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::own::EntryId;
+use readproof_hosts::own::{Call, EntryId, Stands};
 use std::collections::BTreeMap;
 
 use super::{Context, Held, Offer, Own, Recorded, Talk};
@@ -33,7 +34,8 @@ impl Echoed {
         let notices: Vec<String> = said.iter().chain(&answer.notices).cloned().collect();
         let trailer = Trailer {
             path: &answer.path,
-            lines: answer.lines,
+            // A diff is of the whole file, whatever a plain answer would have shown of it.
+            lines: if answer.mode == Mode::Diff { Lines::new(1, answer.total_lines) } else { answer.lines },
             total: answer.total_lines,
             beyond: asked_to.filter(|line| *line > u64::from(answer.total_lines)),
             next: answer.next,
@@ -124,17 +126,23 @@ struct Echo<'k> {
 }
 
 impl Echo<'_> {
-    /// Stands behind what is known, or at the root; why nothing is known, if so.
-    fn stand(&mut self, engine: &mut Engine, name: &SessionName, key: &PathKey) -> Result<Option<Reason>, Error> {
+    /// Stands behind what is known, or at the root; tells where that is, and why nothing is known, if so.
+    fn stand(
+        &mut self,
+        engine: &mut Engine,
+        name: &SessionName,
+        key: &PathKey,
+    ) -> Result<(Call, Option<Reason>), Error> {
         let at = engine.now();
         let session = engine.session(name, Create::Yes)?;
         self.answer = self.known.and_then(|known| session.named_by(known, key));
         session.stand_at(self.answer, at)?;
-        Ok(match (self.known, self.answer) {
+        let reason = match (self.known, self.answer) {
             (None, _) => Some(Reason::NoHandle),
             (Some(_), None) => Some(Reason::UnknownHandle),
             (Some(_), Some(_)) => None,
-        })
+        };
+        Ok((session.call(), reason))
     }
 
     /// Plain text stands alone, unless what is known is of the same text: then both add up.
@@ -142,9 +150,10 @@ impl Echo<'_> {
         let (Some(name), Some(answer)) = (&context.session, self.answer) else { return Ok(()) };
         let at = engine.now();
         let session = engine.session(name, Create::Yes)?;
-        let now = offer.snapshot.text.hash();
-        let held = session.knowledge();
-        let adds_up = held.of(offer.placed.file.key()).iter().any(|held| held.version().hash == now);
+        let (path, now) = (offer.placed.file.key(), offer.snapshot.text.hash());
+        // What another process asks meanwhile moves the session, and this call is no longer in sight of it.
+        let held = session.knowledge_at(context.call);
+        let adds_up = held.is_some_and(|held| held.of(path).iter().any(|held| held.version().hash == now));
         if !adds_up || !session.has_room_behind(answer) {
             session.stand_at(None, at)?;
             context.call = session.call();
@@ -152,6 +161,11 @@ impl Echo<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the model may later say that it sees an answer: what goes to a program it does not.
+fn may_be_relied_on(reason: Reason) -> bool {
+    !matches!(reason, Reason::Sensitive | Reason::ForProgram)
 }
 
 impl Talk for Echo<'_> {
@@ -165,9 +179,9 @@ impl Talk for Echo<'_> {
         let mut context = self.own.context(engine, request, file, read);
         let Some(name) = context.session.clone() else { return context };
         match self.stand(engine, &name, file.key()) {
-            Ok(reason) => {
+            Ok((call, reason)) => {
                 context.plain = context.plain.or(reason);
-                context.call = engine.call(request).unwrap_or_default();
+                (context.call, context.stands) = (call, Stands::BehindCall);
             }
             Err(error) => engine.forget(&mut context, &name, &error),
         }
@@ -194,13 +208,12 @@ impl Talk for Echo<'_> {
         }
         let recorded = self.own.record(engine, context, &offer);
         self.handle = match &recorded {
-            // Neither a secret nor what the model does not see can be known.
-            Recorded::Done { receipt: Some(receipt) }
-                if !matches!(offer.shown.reason(), Reason::Sensitive | Reason::ForProgram) =>
-            {
+            Recorded::Done { receipt: Some(receipt) } if may_be_relied_on(offer.shown.reason()) => {
                 match offer.shown.mode() {
                     // What it says is as it was shown before.
-                    Mode::Unchanged | Mode::UnchangedRange => self.known.map(str::to_owned),
+                    Mode::Unchanged | Mode::UnchangedRange => {
+                        self.answer.and_then(|answer| engine.handle(&receipt.session, answer))
+                    }
                     Mode::Full | Mode::Diff | Mode::BaselineFallback => engine.handle(&receipt.session, receipt.entry),
                 }
             }

@@ -67,7 +67,7 @@ impl Engine {
         let answer = Answered::new(offer.placed.file.key(), offer.shown, asked, rules, self.now());
         let offered = match (self.sessions.get_mut(&name), offer.mark) {
             (Some(session), Some(mark)) => {
-                let entry = session.offer(context.call, mark, answer);
+                let entry = session.offer((context.call, context.stands), mark, answer);
                 entry.map(|entry| (entry, session.log_id())).map_err(Error::from)
             }
             (_, _) => Err(Error::NoSession(name.clone())),

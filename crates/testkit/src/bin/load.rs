@@ -5,10 +5,12 @@
 
 use readproof_disk::SessionName;
 use readproof_testkit::{
-    clock::jumps,
-    load::{InOrder, Worker},
-    processes::{Beside, crash, processes},
-    scarce::{self, Disk, Plan, Scarce},
+    load::{
+        InOrder, Worker,
+        clock::jumps,
+        processes::{Beside, crash, processes},
+        scarce::{self, Disk, Plan, Scarce},
+    },
     world::Broken,
 };
 use std::{

@@ -1,8 +1,9 @@
-//! `soundness [--pi] --steps N --seed S`: random runs of our own sessions, or of pi's, the table of short answers, and on a broken promise the shortest run that
-//! breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
+//! `soundness [--pi|--mcp] --steps N --seed S`: random runs of our own sessions, of pi's, or of agents that return handles, the
+//! table of short answers, and on a broken promise the shortest run that breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
+    mcp,
     op::{self, Op, Random},
     pi,
     report::{Event, Report},
@@ -17,8 +18,16 @@ const RUN: usize = 80;
 /// From this length on, every cell of the table must be filled.
 const FILLED_FROM: u64 = 20_000;
 
+/// Whose conversations are played.
+#[derive(Clone, Copy)]
+enum Whose {
+    Own,
+    Pi,
+    Mcp,
+}
+
 struct Args {
-    pi: bool,
+    whose: Whose,
     steps: u64,
     seed: u64,
 }
@@ -36,14 +45,14 @@ fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: soundness [--pi] [--steps N] [--seed S]");
+            eprintln!("{message}\nusage: soundness [--pi|--mcp] [--steps N] [--seed S]");
             return ExitCode::from(2);
         }
     };
-    let done = if args.pi {
-        soundness(&args, &Runs { script: pi::script, run: pi::run })
-    } else {
-        soundness(&args, &Runs { script: op::script, run: run::run })
+    let done = match args.whose {
+        Whose::Own => soundness(&args, &Runs { script: op::script, run: run::run }),
+        Whose::Pi => soundness(&args, &Runs { script: pi::script, run: pi::run }),
+        Whose::Mcp => soundness(&args, &Runs { script: mcp::script, run: mcp::run }),
     };
     match done {
         Ok(code) => code,
@@ -55,10 +64,15 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args = Args { pi: false, steps: 20_000, seed: 1 };
+    let mut args = Args { whose: Whose::Own, steps: 20_000, seed: 1 };
     while let Some(word) = words.next() {
-        if word == "--pi" {
-            args.pi = true;
+        let whose = match word.as_str() {
+            "--pi" => Some(Whose::Pi),
+            "--mcp" => Some(Whose::Mcp),
+            _ => None,
+        };
+        if let Some(whose) = whose {
+            args.whose = whose;
             continue;
         }
         let value = words.next().ok_or(format!("{word} needs a number"))?;

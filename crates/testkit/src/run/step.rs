@@ -2,10 +2,7 @@
 
 use readproof_engine::{Change, Error, Receipt, Write};
 use readproof_reader::Seen;
-use std::{
-    cell::{Cell, RefCell},
-    fs,
-};
+use std::cell::{Cell, RefCell};
 
 use super::{
     Call, Run, Step, Talk,
@@ -14,7 +11,7 @@ use super::{
 };
 use crate::{
     op::{Kind, Op, Random},
-    world::{NAMES, session, some_edit, some_text},
+    world::{Harm, NAMES, session, some_edit, some_text},
 };
 
 /// The most conversations in one run.
@@ -66,7 +63,8 @@ impl Run {
                 self.note("restart".to_owned());
                 Ok(self.world.restart(random.below(2))?)
             }
-            Kind::DropObject | Kind::AlterObject => self.harm_object(random, op.kind),
+            Kind::DropObject => self.harm_object(random, Harm::Remove),
+            Kind::AlterObject => self.harm_object(random, Harm::Alter),
             Kind::OtherSession => self.other_session(random),
             Kind::Prune => self.prune(random),
         }
@@ -402,7 +400,7 @@ impl Run {
             }
             _ => {}
         }
-        let same = self.names_of_the_same_file(name);
+        let same = self.world.names_of(name, &NAMES.map(|(name, _)| name));
         let other = random.pick(&same).copied().unwrap_or(name);
         let before = self.trace.len();
         self.read(&Call { name: other, ..call }, random)?;
@@ -415,29 +413,11 @@ impl Run {
         }
     }
 
-    fn names_of_the_same_file(&self, name: &str) -> Vec<&'static str> {
-        use std::os::unix::fs::MetadataExt;
-        let id = |name: &str| fs::metadata(self.world.path().join(name)).ok().map(|meta| (meta.dev(), meta.ino()));
-        let wanted = id(name);
-        NAMES.iter().map(|(name, _)| *name).filter(|other| id(other) == wanted).collect()
-    }
-
-    fn harm_object(&mut self, random: &mut Random, kind: Kind) -> Step {
-        let objects = self.world.objects();
-        let Some(path) = random.pick(&objects) else { return self.idle() };
-        if kind == Kind::DropObject {
-            self.note("an object is gone".to_owned());
-            fs::remove_file(path)?;
-            return Ok(());
-        }
-        let mut bytes = fs::read(path)?;
-        if bytes.is_empty() {
+    fn harm_object(&mut self, random: &mut Random, harm: Harm) -> Step {
+        if !self.world.harm_object(harm, random)? {
             return self.idle();
         }
-        self.note("an object is altered".to_owned());
-        let at = random.below(bytes.len());
-        bytes[at] = if bytes[at] == b'#' { b'+' } else { b'#' };
-        fs::write(path, bytes)?;
+        self.note(format!("an object is harmed: {harm:?}"));
         Ok(())
     }
 

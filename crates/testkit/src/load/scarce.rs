@@ -14,10 +14,13 @@ use std::{
 };
 
 use crate::{
-    judged::{Judged, Told, Whose, shared},
-    load::{Ack, InOrder, check, open, prepare},
+    load::{
+        Ack, InOrder, check,
+        judged::{Judged, Told, Whose, shared},
+        open, prepare,
+        processes::Running,
+    },
     op::Random,
-    processes::Running,
     world::Broken,
 };
 
@@ -429,7 +432,7 @@ impl Round<'_> {
 ///
 /// # Errors
 /// On the first thing that is not as it should be.
-pub fn worker(words: &[String], tell: crate::judged::Tell<'_>) -> Result<(), Broken> {
+pub fn worker(words: &[String], tell: super::judged::Tell<'_>) -> Result<(), Broken> {
     let [root, session, seed, steps] = words else { return Err("judged ROOT SESSION SEED STEPS".into()) };
     let session = SessionName::parse(session)?;
     Judged { root: PathBuf::from(root), session, seed: seed.parse()?, steps: steps.parse()? }.work(tell)

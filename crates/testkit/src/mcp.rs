@@ -1,0 +1,166 @@
+//! Random runs of agents that read over MCP and return handles: the real engine on a real disk, every answer judged at once
+//! by what the agent itself can see. Histories are kept here; nothing is taken from the product's own knowledge.
+
+mod ask;
+mod known;
+mod op;
+mod step;
+
+pub use op::{Kind, script};
+
+use readproof_disk::SessionName;
+use readproof_engine::Replayed;
+use readproof_reader::mcp::{Agent, Asks};
+
+use crate::{
+    op::{Op, Random},
+    report::Report,
+    run::{Outcome, Stop},
+    world::{Broken, World},
+};
+
+/// How many operations count as "shortly before".
+const RECENT: usize = 8;
+
+/// Names that every run has besides those of its world: one that is hard to tell from a trailer, and two odd ends.
+const MORE: [(&str, &str); 3] = [
+    ("notes; go on with offset=9; known=h2-0123456789abcdef", "one\ntwo\nthree\nfour\n"),
+    ("open.txt", "first\nsecond\nwithout an end"),
+    ("empty.txt", ""),
+];
+
+/// What the host tells of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host {
+    /// Whose it is and which context window: both name the session.
+    TellsWindows,
+    /// Nothing, so that handles are off.
+    TellsNothing,
+}
+
+/// One agent and what it sees.
+#[derive(Clone)]
+struct Talker {
+    thread: usize,
+    window: usize,
+    sight: Agent,
+    /// Handles that only its summary quotes, with their files.
+    quoted: Vec<(String, String)>,
+    /// Handles that programs were given which it started.
+    heard: Vec<(String, String)>,
+}
+
+/// The state of a run.
+struct Run {
+    world: World,
+    names: Vec<&'static str>,
+    host: Host,
+    agents: Vec<Talker>,
+    current: usize,
+    /// Which process answers.
+    process: usize,
+    /// Conversations so far.
+    threads: usize,
+    last: Option<(&'static str, Asks)>,
+    recent: Vec<Kind>,
+    report: Report<Kind>,
+    trace: Vec<String>,
+}
+
+/// Does these operations in a workspace made from `seed`.
+///
+/// # Errors
+/// When the harness itself cannot work, as on a full disk.
+pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    let (run, broke) = play(seed, ops)?;
+    let last = ops.len().saturating_sub(1);
+    let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
+    Ok(Outcome { report: run.report, violation, trace: run.trace })
+}
+
+/// Does these operations, then replays every log they left.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
+    let (run, _) = play(seed, ops)?;
+    Ok(run.world.open()?.replay(None)?)
+}
+
+/// A run up to its end, or to the first operation that broke a promise.
+fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), Broken> {
+    let mut run = Run::new(seed)?;
+    for (at, op) in ops.iter().enumerate() {
+        run.report.steps += 1;
+        run.recent.push(op.kind);
+        let from = run.recent.len().saturating_sub(RECENT);
+        run.recent.drain(..from);
+        match run.step(op) {
+            Ok(()) => {}
+            Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
+            Err(Stop::Broken(error)) => return Err(error),
+        }
+    }
+    Ok((run, None))
+}
+
+impl Run {
+    fn new(seed: u64) -> Result<Self, Broken> {
+        let mut random = Random::new(seed ^ 0x006d_6370);
+        let mut world = World::new(seed)?;
+        let mut names = world.names().to_vec();
+        for (name, text) in MORE {
+            world.put(name, text)?;
+            if random.below(3) == 0 {
+                names.push(name);
+            }
+        }
+        let host = if random.below(2) == 0 { Host::TellsWindows } else { Host::TellsNothing };
+        let mut run = Self {
+            world,
+            names,
+            host,
+            agents: Vec::new(),
+            current: 0,
+            process: 0,
+            threads: 0,
+            last: None,
+            recent: Vec::new(),
+            report: Report::default(),
+            trace: vec![format!("{host:?}")],
+        };
+        run.join(Agent::default());
+        Ok(run)
+    }
+
+    /// One more agent, which goes on.
+    fn join(&mut self, sight: Agent) {
+        let (quoted, heard) = (Vec::new(), Vec::new());
+        self.agents.push(Talker { thread: self.threads, window: 0, sight, quoted, heard });
+        self.threads += 1;
+        self.current = self.agents.len() - 1;
+    }
+
+    fn agent(&mut self) -> &mut Talker {
+        &mut self.agents[self.current]
+    }
+
+    /// The session that the server takes the agent's calls to be of: one for each window, where the host tells it.
+    fn session(&self) -> Result<SessionName, Broken> {
+        let Talker { thread, window, .. } = &self.agents[self.current];
+        let name = match self.host {
+            Host::TellsWindows => format!("t{thread}w{window}"),
+            Host::TellsNothing => "connection".to_owned(),
+        };
+        Ok(SessionName::parse(&name)?)
+    }
+
+    /// Something to do that cannot be done here and now.
+    fn idle(&mut self) {
+        self.report.idle += 1;
+    }
+
+    fn note(&mut self, what: String) {
+        self.trace.push(what);
+    }
+}

@@ -1,0 +1,320 @@
+//! One call: made through the engine, judged by what its agent sees, compared with the file.
+
+use readproof_core::{pick::Pick, scope::ScopeError};
+use readproof_engine::{Audience, Echoed, Error, Freshness, Most, Read};
+use readproof_reader::{
+    Kind as Answered,
+    mcp::{Agent, Asks, Blocks, Call, Rebuilt},
+};
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+};
+
+use super::{Host, Kind, Run};
+use crate::{
+    op::Random,
+    run::{Step, violation},
+    world::{Broken, MIDDLING},
+};
+
+/// A call before it is made.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    pub(super) name: &'static str,
+    pub(super) asks: Asks,
+    pub(super) most: Option<Most>,
+    pub(super) known: Option<String>,
+    pub(super) freshness: Freshness,
+}
+
+impl Question {
+    fn call(&self) -> Call {
+        Call { path: self.name.to_owned(), asks: self.asks.clone(), known: self.known.clone() }
+    }
+
+    /// The last line that it names.
+    fn asked_to(&self) -> Option<u64> {
+        match self.asks {
+            Asks::Lines { offset, limit } => limit.map(|limit| offset.unwrap_or(1) - 1 + limit),
+            Asks::Last(_) | Asks::Around(_) => None,
+        }
+    }
+}
+
+impl Run {
+    /// Some file, often the one read last or one of middling length.
+    pub(super) fn some_name(&self, random: &mut Random) -> &'static str {
+        if let Some((name, _)) = self.last.as_ref().filter(|_| random.below(2) == 0) {
+            return name;
+        }
+        let middling: Vec<&str> = self.names.iter().copied().filter(|name| MIDDLING.contains(name)).collect();
+        let names = if random.below(2) == 0 && !middling.is_empty() { &middling } else { &self.names };
+        random.pick(names).copied().unwrap_or("small.txt")
+    }
+
+    /// All of a file, or some of its lines.
+    pub(super) fn some_asks(&self, name: &str, random: &mut Random) -> Asks {
+        let truth = self.world.truth(name).unwrap_or_default();
+        let total = truth.lines().count() as u64;
+        let some = |random: &mut Random, most: u64| 1 + random.bits() % most.max(1);
+        let half = total / 2;
+        let (offset, limit) = match random.below(16) {
+            0..=6 => (None, None),
+            7 => (None, Some(half.max(1))),
+            8 => (Some(half + 1), Some((total - half).max(1))),
+            9 => (Some(half + 1), None),
+            10 => return Asks::Last(some(random, total + 2)),
+            11 => return Asks::Around(some_words(&truth, random)),
+            12 => (Some(1), Some(total.max(1))),
+            _ => {
+                let beyond = if random.below(12) == 0 { 3 } else { 0 };
+                let offset = some(random, total + beyond);
+                (Some(offset), (random.below(5) > 0).then(|| some(random, total + 2)))
+            }
+        };
+        Asks::Lines { offset, limit }
+    }
+
+    pub(super) fn question(
+        &self,
+        name: &'static str,
+        asks: Asks,
+        known: Option<String>,
+        random: &mut Random,
+    ) -> Question {
+        let most = match random.below(4) {
+            0 => Some(Most { lines: 300, chars: 12_000 }),
+            1 => Some(Most { lines: 1 + some_u32(random, 50), chars: 100 + some_u32(random, 3000) }),
+            _ => None,
+        };
+        Question { name, asks, most, known, freshness: Freshness::Known }
+    }
+
+    /// What the server makes of a call.
+    fn request(&self, question: &Question, audience: Audience) -> Result<Read, Broken> {
+        let (offset, limit, pick) = match question.asks.clone() {
+            Asks::Lines { offset, limit } => (offset, limit, Pick::Given),
+            Asks::Last(count) => (None, None, Pick::Last(count)),
+            Asks::Around(query) => (None, None, Pick::Around { query, context: 2 }),
+        };
+        Ok(Read {
+            path: question.name.to_owned(),
+            offset,
+            limit,
+            pick,
+            most: question.most,
+            session: Some(self.session()?),
+            freshness: question.freshness,
+            audience,
+        })
+    }
+
+    /// The handle as the server passes it on: where the host tells nothing, never.
+    fn passed<'k>(&self, question: &'k Question) -> Option<&'k str> {
+        question.known.as_deref().filter(|_| self.host == Host::TellsWindows)
+    }
+
+    /// Asks and judges. `None`: refused, as it had to be.
+    pub(super) fn ask(&mut self, question: &Question) -> Step<Option<(Call, Blocks)>> {
+        let truth = self.world.truth(question.name);
+        let request = self.request(question, Audience::Model)?;
+        let known = self.passed(question);
+        let result = self.world.engine(self.process).read_echoed(&request, known, &|| false);
+        self.judge(question, &[truth], result)
+    }
+
+    /// The file changes between two stages.
+    pub(super) fn ask_in_a_race(&mut self, question: &Question, random: &mut Random) -> Step<Option<(Call, Blocks)>> {
+        let Some(before) = self.world.truth(question.name) else { return self.ask(question) };
+        let (path, at, count) = (self.world.path().join(question.name), random.below(6), Cell::new(0));
+        let after = format!("{before}raced {}\n", random.below(100));
+        let hook = || {
+            if count.replace(count.get() + 1) == at {
+                // Should this fail, the text stays as it was, which is one of those expected.
+                let _ = fs::write(&path, &after);
+            }
+            false
+        };
+        let request = self.request(question, Audience::Model)?;
+        let known = self.passed(question);
+        let result = self.world.engine(self.process).read_echoed(&request, known, &hook);
+        self.world.remember(question.name);
+        self.judge(question, &[Some(before), Some(after)], result)
+    }
+
+    /// Another process answers another call of the same message between two stages.
+    pub(super) fn ask_both(
+        &mut self,
+        question: &Question,
+        other: &Question,
+        random: &mut Random,
+    ) -> Step<Vec<(Call, Blocks)>> {
+        let (truth, beside) = (self.world.truth(question.name), self.world.truth(other.name));
+        let (request, second) = (self.request(question, Audience::Model)?, self.request(other, Audience::Model)?);
+        let engine = RefCell::new(self.world.open()?);
+        let (at, count, came) = (random.below(4), Cell::new(0), RefCell::new(None));
+        let known = self.passed(other);
+        let hook = || {
+            if count.replace(count.get() + 1) == at {
+                *came.borrow_mut() = Some(engine.borrow_mut().read_echoed(&second, known, &|| false));
+            }
+            false
+        };
+        let known = self.passed(question);
+        let result = self.world.engine(self.process).read_echoed(&request, known, &hook);
+        let mut both: Vec<_> = self.judge(question, &[truth], result)?.into_iter().collect();
+        if let Some(result) = came.into_inner() {
+            both.extend(self.judge(other, &[beside], result)?);
+        }
+        Ok(both)
+    }
+
+    pub(super) fn give_up(&mut self, question: &Question, random: &mut Random) -> Step {
+        let (at, count) = (random.below(4), Cell::new(0));
+        let hook = || count.replace(count.get() + 1) == at;
+        let request = self.request(question, Audience::Model)?;
+        let known = self.passed(question);
+        let result = self.world.engine(self.process).read_echoed(&request, known, &hook);
+        self.note(format!("{question:?} is given up: {}", result.is_err()));
+        Ok(())
+    }
+
+    /// A program gets the plain text, whatever the agent sees; the agent sees nothing of it but, perhaps, the handle.
+    pub(super) fn ask_for_program(&mut self, question: &Question) -> Step {
+        let truth = self.world.truth(question.name);
+        let request = self.request(question, Audience::Program)?;
+        let known = self.passed(question);
+        let echoed = match self.world.engine(self.process).read_echoed(&request, known, &|| false) {
+            Ok(echoed) => echoed,
+            Err(error) => return self.refused(question, &[truth], &error),
+        };
+        let (call, blocks) = (Call { known: None, ..question.call() }, self.blocks(question, &echoed));
+        let what = format!("{question:?} for a program: {:?}, {}", echoed.answer.mode, blocks.trailer);
+        self.note(what.clone());
+        let rebuilt = match Agent::default().answer(&call, &blocks) {
+            Ok(rebuilt) => rebuilt,
+            Err(complaint) => return violation(format!("{what}: {complaint}")),
+        };
+        if !truth.is_some_and(|truth| self.is_true(question, &rebuilt, &truth)) {
+            return violation(format!("{what}: {rebuilt:?} is not the file"));
+        }
+        let heard = rebuilt.handle.map(|handle| (question.name.to_owned(), handle));
+        self.agent().heard.extend(heard);
+        Ok(())
+    }
+
+    fn blocks(&self, question: &Question, echoed: &Echoed) -> Blocks {
+        let trailer = echoed.trailer(question.asked_to(), &[], self.host == Host::TellsWindows);
+        Blocks { text: echoed.answer.text.clone(), trailer }
+    }
+
+    /// The promise: from what this agent can see and this answer, the lines asked for can be rebuilt to the byte.
+    fn judge(
+        &mut self,
+        question: &Question,
+        truths: &[Option<String>],
+        result: Result<Echoed, Error>,
+    ) -> Step<Option<(Call, Blocks)>> {
+        let echoed = match result {
+            Ok(echoed) => echoed,
+            Err(error) => return self.refused(question, truths, &error).map(|()| None),
+        };
+        let (call, blocks, answer) = (question.call(), self.blocks(question, &echoed), &echoed.answer);
+        let said = format!("{} ({}), {}", answer.mode.as_str(), answer.reason.as_str(), blocks.trailer);
+        let what = format!("{question:?} was answered {said}");
+        self.note(what.clone());
+        let rebuilt = match self.agent().sight.answer(&call, &blocks) {
+            Ok(rebuilt) => rebuilt,
+            Err(complaint) => return violation(format!("{what}: {complaint}")),
+        };
+        let fits = truths.iter().flatten().any(|truth| self.is_true(question, &rebuilt, truth));
+        if !fits {
+            return violation(format!("{what}: rebuilt {rebuilt:?}, but the file says {truths:?}"));
+        }
+        let secret = question.name == ".env";
+        let asked_plain = question.freshness == Freshness::Fresh || self.host == Host::TellsNothing;
+        if rebuilt.kind != Answered::Plain && (secret || asked_plain) {
+            return violation(format!("{what}, where only plain text may be sent"));
+        }
+        if rebuilt.handle.is_some() && (secret || self.host == Host::TellsNothing) {
+            return violation(format!("{what}, where no handle may be given"));
+        }
+        if (rebuilt.kind == Answered::Plain) == answer.mode.is_derived() {
+            return violation(format!("{what}, and it is {:?}", rebuilt.kind));
+        }
+        if answer.receipt.is_none() {
+            return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
+        }
+        let recent: Vec<Kind> = self.recent.clone();
+        self.report.answer(answer.mode, answer.reason.as_str(), &recent);
+        self.last = Some((question.name, question.asks.clone()));
+        Ok(Some((call, blocks)))
+    }
+
+    /// A refusal must have its reason in the file.
+    fn refused(&mut self, question: &Question, truths: &[Option<String>], error: &Error) -> Step {
+        let justified = truths.iter().any(|truth| match (truth, error, &question.asks) {
+            (None, Error::Missing { .. }, _) => true,
+            (Some(text), Error::Range { source: ScopeError::BeyondEnd { .. }, .. }, Asks::Lines { offset, .. }) => {
+                offset.unwrap_or(1) > (lines(text).len() as u64).max(1)
+            }
+            (Some(text), Error::NoMatch { .. }, Asks::Around(query)) => {
+                let query = query.trim().to_lowercase();
+                query.is_empty() || !lines(text).iter().any(|line| line.to_lowercase().contains(&query))
+            }
+            _ => false,
+        });
+        self.report.refused += 1;
+        let what = format!("{question:?} was refused: {error}");
+        self.note(what.clone());
+        if justified { Ok(()) } else { violation(what) }
+    }
+
+    /// Whether what was rebuilt is what the file says, and no less of it than one answer holds.
+    fn is_true(&self, question: &Question, rebuilt: &Rebuilt, truth: &str) -> bool {
+        let all = lines(truth);
+        let first = usize::try_from(rebuilt.first - 1).unwrap_or(usize::MAX).min(all.len());
+        let got = lines(&rebuilt.text).len();
+        let Some(same) = all.get(first..first + got) else { return false };
+        if rebuilt.total != all.len() as u64 || same.concat() != rebuilt.text {
+            return false;
+        }
+        let limits = self.world.limits();
+        let (most, fits): (usize, &dyn Fn(&str) -> bool) = match question.most {
+            Some(Most { lines, chars }) => (lines as usize, &move |text| text.chars().count() <= chars as usize),
+            None => (limits.answer_lines as usize, &move |text| text.len() <= limits.answer_bytes as usize),
+        };
+        if let Some(part) = &rebuilt.part {
+            return got == 0 && all[first].starts_with(part.as_str()) && fits(part) && !fits(all[first]);
+        }
+        // A diff stands for all lines, however many one answer holds.
+        let within = rebuilt.kind == Answered::Diff || (got <= most && fits(&rebuilt.text));
+        let full = |longer: String| got == most || !fits(&longer);
+        let more = || all.get(first + got).is_some_and(|next| full(format!("{}{next}", rebuilt.text)));
+        let before = || first == 0 || full(format!("{}{}", all[first - 1], rebuilt.text));
+        // Of the last lines, those at the end are shown.
+        let all_last = !matches!(question.asks, Asks::Last(count) if got as u64 != count.min(rebuilt.total));
+        within && (rebuilt.next.is_none() || more()) && (all_last || before())
+    }
+}
+
+/// Words of the text, or none of it.
+fn some_words(text: &str, random: &mut Random) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match random.pick(&words) {
+        Some(word) if random.below(10) > 0 => {
+            let word: String = word.chars().take(12).collect();
+            if random.below(3) == 0 { word.to_uppercase() } else { word }
+        }
+        _ => "no such words".to_owned(),
+    }
+}
+
+fn some_u32(random: &mut Random, below: usize) -> u32 {
+    u32::try_from(random.below(below)).unwrap_or_default()
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}

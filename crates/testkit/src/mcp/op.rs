@@ -1,0 +1,114 @@
+//! What can happen in a run of agents that read over MCP.
+
+use crate::{
+    op::{Op, Random, drawn},
+    report::Event,
+};
+
+/// The kinds of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A read, mostly with the newest handle of its file that is in sight.
+    Read,
+    /// The file just read, once more.
+    ReadAgain,
+    /// A file is read, changes, and is read on with the handle.
+    Walk,
+    /// A read that asks for plain text.
+    ReadFresh,
+    /// A read whose answer goes to a program.
+    ReadForProgram,
+    /// With a handle that is in sight and not the newest of its file.
+    Older,
+    /// With the handle of another file.
+    OtherFile,
+    /// With a handle of which a part is left out.
+    CutPart,
+    /// With something that is no handle, or nearly one.
+    Guess,
+    /// With a handle that only a summary quotes.
+    Quoted,
+    /// With a handle that another agent, or a program, was given.
+    HandedOver,
+    /// Several calls in one message.
+    Batch,
+    /// Another process answers in the same conversation between two stages of a read.
+    Between,
+    /// A file that changes between two stages of a read.
+    Race,
+    /// A read that is given up between two stages.
+    Aborted,
+    /// An answer that never reaches the agent.
+    Lost,
+    /// Someone else changes a file.
+    Outside,
+    /// A file goes back to an earlier text.
+    Revert,
+    /// Fresh text is asked for.
+    Refresh,
+    /// A summary takes the place of all answers.
+    Compact,
+    /// Another agent with the same history.
+    Fork,
+    /// Another agent goes on.
+    OtherAgent,
+    /// The process ends and another begins.
+    Restart,
+    /// An object goes.
+    DropObject,
+    /// An object is altered.
+    AlterObject,
+    /// Stored texts are cleared away.
+    Gc,
+}
+
+/// Kinds and how often each comes.
+const WEIGHTS: [(Kind, usize); 26] = [
+    (Kind::Read, 20),
+    (Kind::ReadAgain, 20),
+    (Kind::Walk, 7),
+    (Kind::ReadFresh, 2),
+    (Kind::ReadForProgram, 3),
+    (Kind::Older, 4),
+    (Kind::OtherFile, 3),
+    (Kind::CutPart, 4),
+    (Kind::Guess, 4),
+    (Kind::Quoted, 4),
+    (Kind::HandedOver, 4),
+    (Kind::Batch, 5),
+    (Kind::Between, 3),
+    (Kind::Race, 2),
+    (Kind::Aborted, 2),
+    (Kind::Lost, 3),
+    (Kind::Outside, 12),
+    (Kind::Revert, 7),
+    (Kind::Refresh, 3),
+    (Kind::Compact, 2),
+    (Kind::Fork, 2),
+    (Kind::OtherAgent, 3),
+    (Kind::Restart, 2),
+    (Kind::DropObject, 2),
+    (Kind::AlterObject, 2),
+    (Kind::Gc, 2),
+];
+
+const EVENTS: [Kind; 26] = {
+    let mut events = [Kind::Read; 26];
+    let mut at = 0;
+    while at < events.len() {
+        events[at] = WEIGHTS[at].0;
+        at += 1;
+    }
+    events
+};
+
+impl Event for Kind {
+    const ALL: &'static [Self] = &EVENTS;
+}
+
+/// The operations of one run.
+#[must_use]
+pub fn script(seed: u64, length: usize) -> Vec<Op<Kind>> {
+    let stays = |kind| matches!(kind, Kind::Read | Kind::ReadAgain);
+    drawn(&WEIGHTS, stays, length, &mut Random::new(seed))
+}

@@ -1,0 +1,238 @@
+//! What each operation does: to the files, to what agents see, and to the product.
+
+use readproof_engine::{Freshness, GcRules, Needed};
+use readproof_reader::mcp::{Agent, Asks};
+use std::time::Duration;
+
+use super::{Host, Kind, Run, ask::Question};
+use crate::{
+    op::{Op, Random},
+    run::Step,
+    world::Harm,
+};
+
+/// The most agents in one run.
+const AGENTS: usize = 4;
+
+impl Run {
+    pub(super) fn step(&mut self, op: &Op<Kind>) -> Step {
+        let random = &mut Random::new(op.seed);
+        self.process = random.below(2);
+        match op.kind {
+            Kind::Read => {
+                let question = self.some_question(Kind::Read, random);
+                self.read(&question)?;
+            }
+            Kind::ReadAgain => self.again(random)?,
+            Kind::Walk => self.walk(random)?,
+            Kind::Older | Kind::OtherFile | Kind::CutPart | Kind::Guess | Kind::Quoted | Kind::HandedOver => {
+                let question = self.some_question(op.kind, random);
+                match question.known {
+                    Some(_) => self.read(&question)?,
+                    None => self.idle(),
+                }
+            }
+            Kind::ReadFresh => {
+                let question = self.some_question(op.kind, random);
+                self.read(&Question { freshness: Freshness::Fresh, ..question })?;
+            }
+            Kind::ReadForProgram => {
+                let question = self.some_question(op.kind, random);
+                self.ask_for_program(&question)?;
+            }
+            Kind::Batch => self.batch(random)?,
+            Kind::Between => {
+                let question = self.some_question(op.kind, random);
+                let (asks, known) = (self.some_asks(question.name, random), self.newest(question.name));
+                let other = self.question(question.name, asks, known.filter(|_| random.below(2) == 0), random);
+                let both = self.ask_both(&question, &other, random)?;
+                self.agent().sight.see(&both);
+            }
+            Kind::Race => {
+                let question = self.some_question(op.kind, random);
+                let came = self.ask_in_a_race(&question, random)?;
+                self.agent().sight.see(came.as_slice());
+            }
+            Kind::Aborted => {
+                let question = self.some_question(op.kind, random);
+                self.give_up(&question, random)?;
+            }
+            Kind::Lost => {
+                let question = self.some_question(op.kind, random);
+                self.ask(&question)?;
+                self.note("that answer never comes".to_owned());
+            }
+            Kind::Outside => {
+                let name = self.some_name(random);
+                self.world.change(name, random)?;
+                self.note(format!("someone changes {name}"));
+            }
+            Kind::Revert => {
+                let name = self.some_name(random);
+                self.world.revert(name, random)?;
+                self.note(format!("{name} goes back to an earlier text"));
+            }
+            Kind::Refresh => self.refresh(random)?,
+            Kind::Compact => self.compact(random),
+            Kind::Fork => self.fork(),
+            Kind::OtherAgent => self.other_agent(random),
+            Kind::Restart => {
+                self.note("restart".to_owned());
+                self.world.restart(self.process)?;
+            }
+            Kind::DropObject => self.harm(Harm::Remove, random)?,
+            Kind::AlterObject => self.harm(Harm::Alter, random)?,
+            Kind::Gc => self.gc(random)?,
+        }
+        Ok(())
+    }
+
+    fn some_question(&self, kind: Kind, random: &mut Random) -> Question {
+        let name = self.some_name(random);
+        self.question_of(kind, name, random)
+    }
+
+    fn question_of(&self, kind: Kind, name: &'static str, random: &mut Random) -> Question {
+        let (asks, known) = (self.some_asks(name, random), self.handle_of(kind, name, random));
+        self.question(name, asks, known, random)
+    }
+
+    /// Asks, and the agent sees the answer.
+    fn read(&mut self, question: &Question) -> Step {
+        let came = self.ask(question)?;
+        self.agent().sight.see(came.as_slice());
+        Ok(())
+    }
+
+    /// All of the file just read, or the same lines.
+    fn again(&mut self, random: &mut Random) -> Step {
+        let Some((name, asks)) = self.last.clone() else {
+            self.idle();
+            return Ok(());
+        };
+        let whole = Asks::Lines { offset: None, limit: None };
+        let asks = if random.below(2) == 0 { whole } else { asks };
+        let known = self.handle_of(Kind::ReadAgain, name, random);
+        let question = self.question(name, asks, known, random);
+        self.read(&question)
+    }
+
+    /// Read whole and in parts, with changes and ways back between.
+    fn walk(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        for _ in 0..3 + random.below(4) {
+            match random.below(6) {
+                0 | 1 => {
+                    self.world.change(name, random)?;
+                    self.note(format!("someone changes {name}"));
+                }
+                2 => {
+                    self.world.revert(name, random)?;
+                    self.note(format!("{name} goes back to an earlier text"));
+                }
+                3 => {
+                    let question = self.question_of(Kind::Walk, name, random);
+                    self.read(&question)?;
+                }
+                _ => {
+                    let (asks, known) = (Asks::Lines { offset: None, limit: None }, self.newest(name));
+                    self.read(&Question { name, asks, most: None, known, freshness: Freshness::Known })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Several calls in one message, none of whose answers is in sight of the others; sometimes a file changes between.
+    fn batch(&mut self, random: &mut Random) -> Step {
+        let first = self.some_question(Kind::Batch, random);
+        let mut questions = vec![first.clone()];
+        for _ in 0..1 + random.below(3) {
+            let name = if random.below(3) > 0 { first.name } else { self.some_name(random) };
+            questions.push(self.question_of(Kind::Batch, name, random));
+        }
+        let mut came = Vec::new();
+        for question in &questions {
+            self.process = random.below(2);
+            came.extend(self.ask(question)?);
+            if random.below(4) == 0 {
+                self.world.change(question.name, random)?;
+                self.note(format!("someone changes {}", question.name));
+            }
+        }
+        // Some results may never come.
+        came.retain(|_| random.below(8) > 0);
+        self.agent().sight.see(&came);
+        Ok(())
+    }
+
+    /// The next read of these lines is plain, under every name of the file.
+    fn refresh(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let Some(truth) = self.world.truth(name) else {
+            self.idle();
+            return Ok(());
+        };
+        let total = truth.lines().count() as u64;
+        let lines = (random.below(2) == 0 && total > 0).then(|| {
+            let first = 1 + random.bits() % total;
+            (first, first + random.bits() % (total + 1 - first))
+        });
+        let session = self.session()?;
+        let range = (lines.map(|(first, _)| first), lines.map(|(first, last)| last + 1 - first));
+        self.world.engine(self.process).refresh_echoed(name, range, &session)?;
+        let paths = self.world.names_of(name, &self.names);
+        self.note(format!("fresh text is asked for: {paths:?} {lines:?}"));
+        self.agent().sight.refresh(paths.into_iter().map(str::to_owned).collect(), lines);
+        Ok(())
+    }
+
+    /// A summary takes the place of everything; it may quote trailers, and so handles.
+    fn compact(&mut self, random: &mut Random) {
+        let tells = self.host == Host::TellsWindows;
+        let agent = self.agent();
+        let in_sight = agent.sight.handles().map(|(path, handle)| (path.to_owned(), handle.to_owned()));
+        let quoted: Vec<(String, String)> = in_sight.filter(|_| random.below(4) > 0).collect();
+        agent.quoted.extend(quoted);
+        agent.sight.compact();
+        agent.window += usize::from(tells);
+        let what = format!("compaction; the summary quotes {:?}", agent.quoted);
+        self.note(what);
+    }
+
+    fn fork(&mut self) {
+        if self.agents.len() >= AGENTS {
+            return self.idle();
+        }
+        let sight = self.agent().sight.clone();
+        self.join(sight);
+        self.note(format!("agent {} with the same history", self.current));
+    }
+
+    fn other_agent(&mut self, random: &mut Random) {
+        if self.agents.len() < 2 || (self.agents.len() < AGENTS && random.below(4) == 0) {
+            self.join(Agent::default());
+        }
+        self.current = random.below(self.agents.len());
+        self.note(format!("now agent {}", self.current));
+    }
+
+    fn harm(&mut self, harm: Harm, random: &mut Random) -> Step {
+        if !self.world.harm_object(harm, random)? {
+            self.idle();
+        }
+        self.note(format!("an object is harmed: {harm:?}"));
+        Ok(())
+    }
+
+    fn gc(&mut self, random: &mut Random) -> Step {
+        let needed = if random.below(2) == 0 { Needed::Keep } else { Needed::Remove };
+        let older_than = (random.below(2) == 0).then_some(Duration::ZERO);
+        let rules = GcRules { older_than, max_bytes: Some(500), needed, ..GcRules::default() };
+        let engine = self.world.engine(self.process);
+        let plan = engine.gc_plan(&rules)?;
+        let done = engine.gc(&plan)?;
+        self.note(format!("{} texts are cleared away", done.objects));
+        Ok(())
+    }
+}

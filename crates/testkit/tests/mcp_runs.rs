@@ -1,0 +1,69 @@
+//! Random runs of agents that return handles, short and always the same: `cargo xtask soundness --mcp` plays longer ones.
+#![allow(clippy::expect_used, reason = "tests and their helpers")]
+
+use readproof_engine::{Unverifiable, Wrong};
+use readproof_testkit::{
+    mcp::{Kind, replayed, run, script},
+    op::Random,
+    report::Report,
+    run::shrink::shrink,
+};
+
+/// Operations in one workspace.
+const RUN: usize = 80;
+
+fn plays(seed: u64, steps: u64) -> Report<Kind> {
+    let (mut seeds, mut report) = (Random::new(seed), Report::default());
+    while report.steps < steps {
+        let (world, ops) = (seeds.bits(), script(seeds.bits(), RUN));
+        let outcome = run(world, &ops).expect("the harness works");
+        report.add(&outcome.report);
+        if let Some((at, what)) = outcome.violation {
+            let breaks = |ops: &[_]| Ok(run(world, ops)?.violation.is_some());
+            let shortest = shrink(&ops[..=at], breaks).expect("the harness works");
+            let trace = run(world, &shortest).expect("the harness works").trace.join("\n  ");
+            panic!("seed {seed}, step {}: {what}\n  {trace}", report.steps);
+        }
+    }
+    report
+}
+
+#[test]
+fn what_agents_are_told_can_be_rebuilt_from_what_they_see() {
+    let mut report = Report::default();
+    for seed in [1, 2, 3] {
+        report.add(&plays(seed, 2000));
+    }
+    let table = report.table();
+    assert!(report.empty_cells().len() < 8, "short answers are missing after {:?}\n{table}", report.empty_cells());
+}
+
+/// Every answer recorded comes out again, but for texts that the run itself removed or altered.
+#[test]
+fn what_agents_were_told_comes_out_again() {
+    let mut seeds = Random::new(11);
+    let (mut verified, mut gone) = (0, 0);
+    for _ in 0..25 {
+        let (world, ops) = (seeds.bits(), script(seeds.bits(), RUN));
+        for session in replayed(world, &ops).expect("the harness works") {
+            verified += session.verified;
+            let altered = |what: &Wrong| matches!(what, Wrong::DamagedObject(_));
+            let wrong: Vec<String> = session
+                .wrong
+                .iter()
+                .filter(|f| !altered(&f.what))
+                .map(|f| format!("{:?} {}", f.entry, f.what))
+                .collect();
+            assert!(wrong.is_empty(), "world {world}: {}: {wrong:?}", session.session);
+            for finding in &session.unverifiable {
+                let expected = matches!(
+                    finding.what,
+                    Unverifiable::Sensitive | Unverifiable::TextMissing(_) | Unverifiable::BaseMissing(_)
+                );
+                assert!(expected, "world {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                gone += 1;
+            }
+        }
+    }
+    assert!(verified > 400 && gone > 0, "{verified} verified, {gone} gone");
+}
