@@ -32,7 +32,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
     if found.hits.is_empty() {
         trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
     }
-    let contract = bounded::search_json(&found);
+    let contract = numbers(bounded::search_json(&found));
     surface.found(call.talk, found.top);
     Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
 }
@@ -56,7 +56,7 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
     if found.lossy {
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
     }
-    let contract = bounded::in_file_json(&found);
+    let contract = numbers(bounded::in_file_json(&found));
     Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "content" })
 }
 
@@ -69,6 +69,26 @@ pub(super) fn stat(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> 
 
 fn size(call: &Call<'_>, name: &str) -> Option<usize> {
     call.args.number(name).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// Lines by their numbers: their text stands in the answer, once.
+fn numbers(mut contract: Value) -> Value {
+    match &mut contract {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                let inner = value.take();
+                *value = match inner {
+                    Value::Array(lines) if name == "lines" => {
+                        lines.iter().filter(|line| line["match"] == true).map(|line| line["line"].clone()).collect()
+                    }
+                    other => numbers(other),
+                };
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| *value = numbers(value.take())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    contract
 }
 
 /// A record as text, its name escaped.
