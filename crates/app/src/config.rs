@@ -68,7 +68,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 12] = [
+pub(crate) const SETTINGS: [Setting; 13] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -96,6 +96,12 @@ pub(crate) const SETTINGS: [Setting; 12] = [
         },
         expects: "\"reported\", \"always\" or \"never\"",
     },
+    number!(
+        "handle_bytes",
+        "answers of more bytes have no handle, as a host may cut them (Codex cuts some at 10,000)",
+        handle_bytes,
+        u32
+    ),
     Setting {
         key: "hard_links",
         help: "whether files with several hard links are read: \"allow\" or \"refuse\"",

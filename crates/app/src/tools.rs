@@ -14,7 +14,10 @@ use serde_json::{Map, Value, json};
 /// What a parameter holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// A name, some words, a pattern.
     Text,
+    /// The text of a file.
+    Content,
     /// A whole number, at least this.
     Number(u64),
     Flag,
@@ -32,14 +35,21 @@ pub(crate) struct Param {
     pub(crate) about: &'static str,
     /// Other names that callers guess.
     pub(crate) aliases: &'static [&'static str],
+    /// Whether it is told; what is not is taken all the same.
+    pub(crate) told: bool,
 }
 
 const fn required(name: &'static str, kind: Kind, about: &'static str, aliases: &'static [&'static str]) -> Param {
-    Param { name, kind, required: true, about, aliases }
+    Param { name, kind, required: true, about, aliases, told: true }
 }
 
 const fn optional(name: &'static str, kind: Kind, about: &'static str, aliases: &'static [&'static str]) -> Param {
-    Param { name, kind, required: false, about, aliases }
+    Param { name, kind, required: false, about, aliases, told: true }
+}
+
+/// As a tool of that name has it elsewhere.
+const fn untold(name: &'static str, kind: Kind) -> Param {
+    Param { name, kind, required: false, about: "", aliases: &[], told: false }
 }
 
 /// Which tools are listed together.
@@ -102,7 +112,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             optional("context_lines", Kind::Number(0), "mode=snippet: lines around", &["context"]),
             optional("query", Kind::Text, "mode=snippet: words to find", QUERY_NAMES),
             optional("against", Kind::Word(&["HEAD", "INDEX", "WORKTREE"]), "mode=diff_preview", &[]),
-            optional("content", Kind::Text, "mode=diff_preview: text to compare", &[]),
+            optional("content", Kind::Content, "mode=diff_preview: text to compare", &[]),
             KNOWN,
             FRESH,
         ],
@@ -186,7 +196,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Read file",
         surface: Surface::Bounded,
         about: "Last resort: the whole file, as far as one answer holds it. Prefer the tools above.",
-        params: &[PATH, KNOWN, FRESH],
+        params: &[PATH, KNOWN, FRESH, untold("offset", Kind::Number(1)), untold("limit", Kind::Number(1))],
         example: r#"{"path":"FILE"}"#,
     },
     Tool {
@@ -245,7 +255,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         params: &[
             PATH,
             optional("against", Kind::Word(&["HEAD", "INDEX", "WORKTREE"]), "", &[]),
-            optional("content", Kind::Text, "", &[]),
+            optional("content", Kind::Content, "", &[]),
         ],
         example: r#"{"path":"FILE","against":"HEAD"}"#,
     },
@@ -299,8 +309,12 @@ impl Listed {
 impl Tool {
     /// The JSON schema of the arguments.
     pub(crate) fn schema(&self) -> Map<String, Value> {
-        let properties: Map<String, Value> =
-            self.params.iter().map(|param| (param.name.to_owned(), param.schema())).collect();
+        let properties: Map<String, Value> = self
+            .params
+            .iter()
+            .filter(|param| param.told)
+            .map(|param| (param.name.to_owned(), param.schema()))
+            .collect();
         let needed: Vec<&str> = self.params.iter().filter(|param| param.required).map(|param| param.name).collect();
         let mut schema = Map::new();
         schema.insert("type".to_owned(), json!("object"));
@@ -314,7 +328,7 @@ impl Tool {
     /// The arguments in one line, as a person would write them.
     pub(crate) fn usage(&self) -> String {
         let param = |param: &Param| format!("{}{}", param.name, if param.required { "" } else { "?" });
-        let params: Vec<String> = self.params.iter().map(param).collect();
+        let params: Vec<String> = self.params.iter().filter(|param| param.told).map(param).collect();
         format!("{} {{{}}}", self.name, params.join(", "))
     }
 
@@ -333,7 +347,7 @@ impl Tool {
 impl Param {
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Text => json!({"type": "string"}),
+            Kind::Text | Kind::Content => json!({"type": "string"}),
             Kind::Number(least) => json!({"type": "integer", "minimum": least}),
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Word(words) => json!({"type": "string", "enum": words}),
@@ -347,7 +361,8 @@ impl Param {
     /// What it takes, for a person.
     pub(crate) fn expects(&self) -> String {
         match self.kind {
-            Kind::Text => "text".to_owned(),
+            Kind::Text => "text of no more than 8,000 bytes".to_owned(),
+            Kind::Content => "text".to_owned(),
             Kind::Number(least) => format!("a whole number from {least} on"),
             Kind::Flag => "true or false".to_owned(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),

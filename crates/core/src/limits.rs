@@ -49,6 +49,10 @@ pub const TRAILER_CHARS: u32 = 1_500;
 /// The most of them that are text.
 pub const TEXT_CHARS: u32 = ANSWER_CHARS - TRAILER_CHARS;
 
+/// An answer of more bytes, what stands behind it included, has no handle: some hosts cut the middle out of longer results and
+/// leave the end, so that the model could return the handle of a text it never saw whole.
+pub const HANDLE_BYTES: u32 = 10_000;
+
 /// What the unified `read` shows of a file when it is not told how much.
 pub const WINDOW_LINES: u32 = 300;
 /// The same in characters.

@@ -1,5 +1,7 @@
 //! Which lines are meant where a request names none by number: the last ones, or those around some words.
 
+use alloc::vec::Vec;
+
 use crate::{limits::Limits, scope::Lines, text::Text};
 
 /// Lines that are found by looking at the text.
@@ -10,13 +12,73 @@ pub enum Pick {
     Given,
     /// The last so many.
     Last(u64),
-    /// Those where these words stand closest together, with so many lines on either side.
+    /// Those from one line to another, with so many on either side.
+    Span {
+        /// The first.
+        first: u64,
+        /// The last.
+        last: u64,
+        /// Lines before and behind.
+        context: u64,
+    },
+    /// Those where these words stand closest together, with so many on either side.
     Around {
         /// As asked.
         query: alloc::string::String,
         /// Lines before and behind.
         context: u64,
     },
+}
+
+/// Lines that were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picked {
+    /// Which.
+    pub lines: Lines,
+    /// Whether there are fewer around them than were asked for, as one answer holds no more.
+    pub reduced: bool,
+}
+
+/// Lines and what stands around them, as much as one answer holds: what stands farthest away is left out first.
+#[must_use]
+pub fn span(text: &Text, core: Lines, context: u64, limits: &Limits) -> Picked {
+    let context = u32::try_from(context).unwrap_or(u32::MAX);
+    let (least, most) =
+        (core.first().saturating_sub(context).max(1), core.last().saturating_add(context).min(text.total()));
+    let size = |number: u32| (text.line(number).len(), text.line(number).chars().count());
+    let (mut first, mut last, mut bytes, mut chars) = (core.first(), core.last().min(text.total()), 0, 0);
+    for number in first..=last {
+        let (more_bytes, more_chars) = size(number);
+        (bytes, chars) = (bytes + more_bytes, chars + more_chars);
+        if bytes > limits.answer_bytes as usize {
+            break;
+        }
+    }
+    let mut fits = |number: u32, lines: u32| {
+        let (more_bytes, more_chars) = size(number);
+        let fit = lines <= limits.answer_lines
+            && bytes + more_bytes <= limits.answer_bytes as usize
+            && limits.answer_chars.is_none_or(|most| chars + more_chars <= most as usize);
+        if fit {
+            (bytes, chars) = (bytes + more_bytes, chars + more_chars);
+        }
+        fit
+    };
+    let (mut up, mut down) = (first > least, last < most);
+    while up || down {
+        if up {
+            up = fits(first - 1, last - first + 2);
+            first -= u32::from(up);
+            up &= first > least;
+        }
+        if down {
+            down = fits(last + 1, last - first + 2);
+            last += u32::from(down);
+            down &= last < most;
+        }
+    }
+    let lines = Lines::new(first, last).unwrap_or(core);
+    Picked { lines, reduced: (first, last) != (least, most) }
 }
 
 /// The last lines of a text, as many as one answer holds, but at least one; `None` for an empty text.
@@ -42,38 +104,49 @@ pub fn last(text: &Text, lines: u64, limits: &Limits) -> Option<Lines> {
 /// How far lines that match may lie apart to be shown together.
 const APART: u32 = 20;
 
-/// The lines around a query: of all runs of lines that match it and lie close together, the one with the most of them,
-/// the first of several. Letters are taken as they are; where nothing matches so, large and small ones are alike. `None`:
-/// nothing matches.
+/// The lines that fit a query best: of all runs of lines that hold it and lie close together, the one with the most of them,
+/// the first of several. Letters are taken as they are; where nothing matches so, large and small ones are alike; where
+/// nothing holds all of it, the run counts that holds most of its words. `None`: nothing matches.
 #[must_use]
-pub fn around(text: &Text, query: &str, context: u64) -> Option<Lines> {
+pub fn around(text: &Text, query: &str) -> Option<Lines> {
     let query = query.trim();
     if query.is_empty() {
         return None;
     }
     let folded = query.to_lowercase();
-    let exact = best(text, |line| line.contains(query));
-    let (first, last) = exact.or_else(|| best(text, |line| line.to_lowercase().contains(&folded)))?;
-    let context = u32::try_from(context).unwrap_or(u32::MAX);
-    Lines::new(first.saturating_sub(context).max(1), last.saturating_add(context).min(text.total()))
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    let exact = best(text, |line| u64::from(line.contains(query)));
+    let (first, last) = exact
+        .or_else(|| best(text, |line| u64::from(line.to_lowercase().contains(&folded))))
+        .or_else(|| best(text, |line| held(&line.to_lowercase(), &words)))?;
+    Lines::new(first, last)
 }
 
-fn best(text: &Text, matches: impl Fn(&str) -> bool) -> Option<(u32, u32)> {
-    let mut best: Option<(u32, (u32, u32))> = None;
-    let mut run: Option<(u32, (u32, u32))> = None;
+/// Which of some words a line holds, one bit each.
+fn held(line: &str, words: &[&str]) -> u64 {
+    let bit = |(at, word): (usize, &&str)| if line.contains(*word) { 1 << (at % 64) } else { 0 };
+    words.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
+}
+
+/// The run of lines that holds most, by bits and then by lines.
+fn best(text: &Text, holds: impl Fn(&str) -> u64) -> Option<(u32, u32)> {
+    let mut best: Option<((u32, u32), (u32, u32))> = None;
+    let mut run: Option<(u64, u32, (u32, u32))> = None;
     for (number, line) in (1..).zip(text.as_str().split_inclusive('\n')) {
-        if !matches(line) {
+        let bits = holds(line);
+        if bits == 0 {
             continue;
         }
-        let next = match run {
-            Some((count, (first, last))) if number - last <= APART && number - first < 2 * APART => {
-                (count + 1, (first, number))
+        let (all, count, lines) = match run {
+            Some((all, count, (first, last))) if number - last <= APART && number - first < 2 * APART => {
+                (all | bits, count + 1, (first, number))
             }
-            Some(_) | None => (1, (number, number)),
+            Some(_) | None => (bits, 1, (number, number)),
         };
-        run = Some(next);
-        if best.is_none_or(|(count, _)| next.0 > count) {
-            best = run;
+        run = Some((all, count, lines));
+        let worth = (all.count_ones(), count);
+        if best.is_none_or(|(least, _)| worth > least) {
+            best = Some((worth, lines));
         }
     }
     best.map(|(_, lines)| lines)
@@ -108,12 +181,34 @@ mod tests {
             50 | 53 => Some("x needle y"),
             _ => None,
         });
-        assert_eq!(around(&text, "needle", 2), Lines::new(48, 55));
-        assert_eq!(around(&text, "Needle", 10), Lines::new(1, 15));
-        assert_eq!(around(&text, " NEEDLE ", 0), Lines::new(50, 53));
-        assert_eq!(around(&text, "nothing", 3), None);
-        assert_eq!(around(&text, " ", 3), None);
+        assert_eq!(around(&text, "needle"), Lines::new(50, 53));
+        assert_eq!(around(&text, "Needle"), Lines::new(5, 5));
+        assert_eq!(around(&text, " NEEDLE "), Lines::new(50, 53));
+        assert_eq!(around(&text, "nothing"), None);
+        assert_eq!(around(&text, " "), None);
         let all = numbered(|_| Some("x"));
-        assert_eq!(around(&all, "x", 0).unwrap().count(), 2 * APART);
+        assert_eq!(around(&all, "x").unwrap().count(), 2 * APART);
+        let words = numbered(|n| match n {
+            3 => Some("alpha alpha"),
+            40 => Some("Beta two"),
+            42 => Some("one ALPHA"),
+            _ => None,
+        });
+        assert_eq!(around(&words, "alpha beta"), Lines::new(40, 42));
+    }
+
+    #[test]
+    fn what_stands_farthest_is_left_out_first() {
+        let (text, all) = (numbered(|_| None), Limits::default());
+        let lines = |first, last, context, limits: &Limits| {
+            let picked = span(&text, Lines::new(first, last).unwrap(), context, limits);
+            (picked.lines.first(), picked.lines.last(), picked.reduced)
+        };
+        assert_eq!(lines(50, 51, 3, &all), (47, 54, false));
+        assert_eq!(lines(2, 99, 3, &all), (1, 100, false));
+        assert_eq!(lines(50, 50, u64::MAX, &Limits { answer_lines: 5, ..all }), (48, 52, true));
+        assert_eq!(lines(50, 50, 20, &Limits { answer_bytes: 7, ..all }), (49, 51, true));
+        assert_eq!(lines(50, 50, 20, &Limits { answer_chars: Some(1), ..all }), (50, 50, true));
+        assert_eq!(lines(1, 1, 9, &Limits { answer_lines: 4, ..all }), (1, 4, true));
     }
 }

@@ -16,8 +16,8 @@ pub struct Trailer<'a> {
     pub total: u32,
     /// The last line asked for, where the file ends before.
     pub beyond: Option<u64>,
-    /// The line to go on with.
-    pub next: Option<u32>,
+    /// The line to go on with, and the argument that says so.
+    pub next: Option<(&'a str, u32)>,
     /// Whatever else there is to say.
     pub notices: &'a [String],
     /// What to return to say that this is still seen.
@@ -37,7 +37,7 @@ impl Trailer<'_> {
         };
         let mut parts = Vec::from([lines]);
         parts.extend(self.beyond.map(|line| format!("line {line} is beyond the end")));
-        parts.extend(self.next.map(|line| format!("go on with offset={line}")));
+        parts.extend(self.next.map(|(word, line)| format!("go on with {word}={line}")));
         parts.extend(self.handle.map(|handle| format!("known={handle}")));
         parts.extend(self.notices.iter().map(|notice| printable(notice)));
         // Room for the brackets.
@@ -68,7 +68,7 @@ mod tests {
             lines: Lines::new(1, 300),
             total: 812,
             beyond: Some(900),
-            next: Some(301),
+            next: Some(("offset", 301)),
             notices: &notices,
             handle: Some("h2-0f"),
         };

@@ -56,6 +56,8 @@ pub struct FindIn {
     pub after: usize,
     /// The most characters that are given.
     pub max_chars: usize,
+    /// Whether each line is printed with the path, which then counts too.
+    pub with_path: bool,
 }
 
 impl Default for FindIn {
@@ -69,6 +71,7 @@ impl Default for FindIn {
             before: 0,
             after: 0,
             max_chars: ANSWER_CHARS as usize,
+            with_path: true,
         }
     }
 }
@@ -273,7 +276,7 @@ impl Engine {
             after: asked.after,
             line_chars: LINE_CHARS,
             chars: asked.max_chars,
-            label: label(&path),
+            label: if asked.with_path { label(&path) } else { NUMBER_CHARS },
         };
         let found = match in_stream(&finder, &stream, extent, cancelled) {
             Ok(found) => found,
@@ -353,6 +356,7 @@ impl Tree<'_> {
         out: &mut Searched,
         mut look: impl FnMut(&mut Searched, String) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        go_on(self.cancelled)?;
         let mut walk = walk(&self.engine.root, self.asked.glob.as_deref())?;
         for entry in &mut walk {
             go_on(self.cancelled)?;
@@ -414,7 +418,7 @@ impl Tree<'_> {
                 return Ok(());
             }
             let Some(text) = words.of(&bytes) else { return Ok(()) };
-            let extent = self.preview(PREVIEWS, usize::MAX, &path);
+            let extent = self.preview(PREVIEWS, self.asked.max_chars, &path);
             let Ok(found) = text.finder.find(&*bytes, extent) else {
                 out.skipped.large += 1;
                 return Ok(());
@@ -452,15 +456,20 @@ impl Tree<'_> {
             let label = label(&hit.path);
             let Some(rest) = left.checked_sub(label) else { break };
             left = rest;
-            let mut full = false;
+            let cost = |line: &Line| line.text.chars().count().saturating_add(label);
+            if hit.lines.iter().map(cost).sum::<usize>() > left {
+                // Matches before what stands around them.
+                hit.lines.retain(|line| line.matches);
+                out.truncated = true;
+            }
             hit.lines.retain(|line| {
-                let rest = left.checked_sub(line.text.chars().count().saturating_add(label)).filter(|_| !full);
-                (full, left) = (rest.is_none(), rest.unwrap_or(left));
-                !full
+                let rest = left.checked_sub(cost(line));
+                left = rest.unwrap_or(left);
+                rest.is_some()
             });
             out.hits.push(hit);
         }
-        out.truncated = out.files > out.hits.len() as u64;
+        out.truncated |= out.files > out.hits.len() as u64;
     }
 
     fn preview(&self, matches: usize, chars: usize, path: &str) -> Extent {

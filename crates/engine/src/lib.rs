@@ -32,7 +32,7 @@ pub use status::{FileStatus, SessionStatus, Status};
 
 use read::Recent;
 use readproof_core::{
-    limits::{Answers, FILE_BYTES, Limits, WINDOW_CHARS, WINDOW_LINES},
+    limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits, WINDOW_CHARS, WINDOW_LINES},
     path::Bearings,
 };
 pub use readproof_disk::SmallTexts;
@@ -64,6 +64,8 @@ pub struct Settings {
     pub window: Most,
     /// When handles are given and taken.
     pub handles: Handles,
+    /// Answers of more bytes have none.
+    pub handle_bytes: u32,
 }
 
 /// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
@@ -109,6 +111,7 @@ impl Default for Settings {
             pi_sessions: Vec::new(),
             window: Most { lines: WINDOW_LINES, chars: WINDOW_CHARS },
             handles: Handles::default(),
+            handle_bytes: HANDLE_BYTES,
         }
     }
 }

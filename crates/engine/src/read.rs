@@ -49,7 +49,7 @@ impl Engine {
         // hosts: where in the conversation this is asked
         talk.begin(self, request);
         // core: names worth trying → disk: the file inside the workspace
-        let mut placed = self.place(&request.path, request.offset, request.limit)?;
+        let mut placed = self.place(&request.path, request.first(), request.limit)?;
         go_on(cancelled)?;
         // disk: the only read of the file
         let snapshot = self.look(&mut placed)?;

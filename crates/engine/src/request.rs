@@ -59,6 +59,13 @@ pub struct Read {
     pub audience: Audience,
 }
 
+impl Read {
+    /// The first line; where lines are picked a `:10-20` is no range but part of the name.
+    pub(crate) fn first(&self) -> Option<u64> {
+        if self.pick == Pick::Given { self.offset } else { Some(1) }
+    }
+}
+
 /// What a read gives.
 #[derive(Clone, Debug)]
 pub struct Answer {
@@ -80,6 +87,8 @@ pub struct Answer {
     pub end: bool,
     /// The line to go on with, where more was asked for than one answer holds.
     pub next: Option<u32>,
+    /// Whether fewer lines were picked than were asked for.
+    pub reduced: bool,
     /// Lines in the file.
     pub total_lines: u32,
     /// Bytes that a plain answer would have had.

@@ -172,26 +172,39 @@ struct Keep {
 }
 
 impl Keep {
-    fn push(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) {
+    /// Keeps a line that fits. For a match, what stands farthest before it makes room.
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) -> bool {
+        if self.full {
+            return false;
+        }
         let line =
             line(number.unwrap_or(0), bytes.strip_suffix(b"\n").unwrap_or(bytes), matches, self.extent.line_chars);
-        let chars = line.text.chars().count().saturating_add(self.extent.label);
-        let chars = self.found.chars.saturating_add(chars);
-        self.full |= chars > self.extent.chars;
-        if self.full {
-            if matches {
-                self.forget_before();
-            }
-            return;
+        let chars = self.cost(&line);
+        while self.found.chars.saturating_add(chars) > self.extent.chars && self.before > 0 {
+            let farthest = self.found.lines.len().saturating_sub(self.before);
+            let gone = self.found.lines.remove(farthest);
+            self.found.chars = self.found.chars.saturating_sub(self.cost(&gone));
+            self.before -= 1;
         }
-        self.found.chars = chars;
-        self.found.lines.push(line);
+        let fits = self.found.chars.saturating_add(chars) <= self.extent.chars;
+        if fits {
+            self.found.chars += chars;
+            self.found.lines.push(line);
+        }
+        fits
     }
 
-    /// Lines before a match that itself is not kept.
-    fn forget_before(&mut self) {
-        let left = self.found.lines.len().saturating_sub(self.before);
-        self.found.lines.truncate(left);
+    fn cost(&self, line: &Line) -> usize {
+        line.text.chars().count().saturating_add(self.extent.label)
+    }
+
+    /// A match that does not fit is the end, and what stands before it goes with it.
+    fn matched(&mut self, number: Option<u64>, bytes: &[u8]) {
+        if !self.push(number, bytes, true) && !self.full {
+            self.full = true;
+            let left = self.found.lines.len().saturating_sub(self.before);
+            self.found.lines.truncate(left);
+        }
         self.before = 0;
     }
 }
@@ -215,14 +228,13 @@ impl Sink for Keep {
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.found.total += 1;
         if usize::try_from(self.found.total).is_ok_and(|total| total <= self.extent.matches) {
-            self.push(found.line_number(), found.bytes(), true);
+            self.matched(found.line_number(), found.bytes());
             self.after = self.extent.after;
         } else if self.after > 0 {
             // It stands right behind the last one that was kept.
             self.after -= 1;
-            self.push(found.line_number(), found.bytes(), true);
+            self.matched(found.line_number(), found.bytes());
         }
-        self.before = 0;
         Ok(true)
     }
 
@@ -230,13 +242,14 @@ impl Sink for Keep {
         use grep_searcher::SinkContextKind::{After, Before, Other};
         let room = usize::try_from(self.found.total).is_ok_and(|total| total < self.extent.matches);
         match line.kind() {
-            Before if room && !self.full => {
-                self.push(line.line_number(), line.bytes(), false);
-                self.before += usize::from(!self.full);
+            Before if room => {
+                let kept = self.push(line.line_number(), line.bytes(), false);
+                self.before += usize::from(kept);
             }
             After if self.after > 0 => {
-                self.after -= 1;
-                self.push(line.line_number(), line.bytes(), false);
+                let kept = self.push(line.line_number(), line.bytes(), false);
+                // None behind one that is missing.
+                self.after = if kept { self.after - 1 } else { 0 };
             }
             Before | After | Other => {}
         }
@@ -284,8 +297,9 @@ mod tests {
         let text = "1\na1\n2\na2\n3\na3\n";
         let room = |chars| Extent { before: 1, chars, label: 1, ..Extent::default() };
         assert_eq!(found("a", Query::Literal, text, room(5)), "1-1 2:a1 of 3");
-        // The line before a match that does not fit is not given either.
-        assert_eq!(found("a", Query::Literal, text, room(8)), "1-1 2:a1 of 3");
+        // The line before a match goes where both do not fit, and with a match that does not fit.
+        assert_eq!(found("a", Query::Literal, text, room(8)), "1-1 2:a1 4:a2 of 3");
+        assert_eq!(found("a", Query::Literal, text, room(7)), "1-1 2:a1 of 3");
         assert_eq!(found("a", Query::Literal, text, room(10)), "1-1 2:a1 3-2 4:a2 of 3");
         assert_eq!(found("a", Query::Literal, text, Extent { matches: 0, ..room(99) }), " of 3");
     }

@@ -217,7 +217,7 @@ fn a_diff_speaks_of_the_whole_file() {
     let most = Some(Most { lines: 40, chars: 10_000 });
     let diff = f.ask(Read { path: "f".to_owned(), most, ..Read::default() }, Some(&handle));
     assert_eq!(told(&diff).0, Mode::Diff);
-    assert_eq!(diff.trailer(None, &[], false), "[f: lines 1-60 of 60]");
+    assert_eq!(diff.trailer(None, "offset", &[], false), "[f: lines 1-60 of 60]");
     f.end();
 }
 

@@ -172,7 +172,10 @@ impl Server {
 }
 
 fn failed(error: JoinError) -> Result<Said, Refusal> {
-    Err(Refusal { code: "INTERNAL", message: format!("the call failed: {error}") })
+    Err(Refusal {
+        code: "INTERNAL",
+        message: format!("the call failed{}", if error.is_panic() { ", which is a fault of this program" } else { "" }),
+    })
 }
 
 /// Files are never so many that this loses one.
@@ -216,6 +219,9 @@ fn listing(tool: &Tool) -> rmcp::model::Tool {
     listing
 }
 
+/// The most that is said of what went wrong.
+const REFUSAL_CHARS: usize = 4_000;
+
 /// More than an answer and its trailer ever have.
 const MOST_CHARS: u32 = 60_000;
 
@@ -227,9 +233,15 @@ fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
 fn result(said: Result<Said, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
         Ok(Said { text, trailer, contract, .. }) => {
+            // Some hosts pass on no message that has an empty block in it.
+            let text = text.filter(|text| !text.is_empty() || trailer.is_none());
             (CallToolResult::success(text.into_iter().chain(trailer).map(ContentBlock::text).collect()), contract)
         }
-        Err(refusal) => {
+        Err(mut refusal) => {
+            if let Some((at, _)) = refusal.message.char_indices().nth(REFUSAL_CHARS) {
+                refusal.message.truncate(at);
+                refusal.message.push('…');
+            }
             let text = format!("{}: {}", refusal.code, refusal.message);
             (CallToolResult::error(vec![ContentBlock::text(text)]), refusal.contract())
         }

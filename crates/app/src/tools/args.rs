@@ -26,7 +26,7 @@ impl Args {
         let mut args = Map::new();
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             let Some(param) = named(tool, name) else {
-                let message = format!("{} has no parameter `{}`.", tool.name, printable(name));
+                let message = format!("{} has no parameter `{}`.", tool.name, short(&printable(name)));
                 return Err(invalid(tool, given, &file(), &message, &without(given, name)));
             };
             let Some(value) = meant(param, value) else {
@@ -81,8 +81,8 @@ impl Args {
     }
 
     /// With one argument more.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        self.0.insert(name.to_owned(), json!(value));
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(name.to_owned(), value.into());
         self
     }
 
@@ -108,10 +108,15 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
     if let (Some(fields), Some(kept)) = (example.as_object_mut(), better.as_object()) {
         for (name, value) in kept {
             if let Some((param, value)) = named(tool, name).and_then(|param| Some((param, meant(param, value)?)))
-                && !(tool.name == "read" && param.name == "path")
+                && value.as_str().is_none_or(|text| short(text) == text)
+                && !(tool.name == "read" && is_elsewhere(param.name, &value))
             {
                 fields.insert(param.name.to_owned(), value);
             }
+        }
+        // The words of a snippet mean nothing in a file.
+        if fields.get("mode").is_some_and(|mode| mode == "file") {
+            fields.retain(|name, _| !matches!(name.as_str(), "start_line" | "end_line" | "context_lines" | "query"));
         }
     }
     let received: String = Value::Object(given.clone()).to_string().chars().take(RECEIVED_CHARS).collect();
@@ -119,10 +124,34 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         "{message}\nexpected: {}\nreceived: {}\nexample: {} {example}",
         tool.usage(),
         printable(&received),
-        tool.name
+        tool.name,
+        example = printable(&example.to_string())
     );
     Refusal { code: "INVALID_ARGS", message }
 }
+
+/// Whether an argument of `read` belongs to a mode that is not built yet, or only names it.
+fn is_elsewhere(name: &str, value: &Value) -> bool {
+    match name {
+        "path" | "include_context" | "against" | "content" => true,
+        "mode" => !matches!(value.as_str(), Some("file" | "snippet")),
+        _ => false,
+    }
+}
+
+/// What a caller wrote, as much of it as is told back.
+pub(crate) fn short(text: &str) -> String {
+    match text.char_indices().nth(QUOTED_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// So much of one argument is told back.
+const QUOTED_CHARS: usize = 300;
+
+/// No name, word or pattern is longer.
+const TEXT_BYTES: usize = 8_000;
 
 fn without(given: &Map<String, Value>, name: &str) -> Value {
     Value::Object(given.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.clone(), v.clone())).collect())
@@ -144,7 +173,8 @@ fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
 /// The value a caller means; `None` when it is none.
 fn meant(param: &Param, value: &Value) -> Option<Value> {
     match param.kind {
-        Kind::Text => value.as_str().map(|text| json!(text)),
+        Kind::Text => value.as_str().filter(|text| text.len() <= TEXT_BYTES).map(|text| json!(text)),
+        Kind::Content => value.as_str().map(|text| json!(text)),
         Kind::Flag => match value {
             Value::Bool(flag) => Some(json!(flag)),
             Value::String(word) => word.trim().parse::<bool>().ok().map(|flag| json!(flag)),

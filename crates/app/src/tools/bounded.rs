@@ -53,7 +53,7 @@ pub(crate) fn grep(engine: &Engine, args: GrepArgs, json: bool) -> Outcome {
     if json {
         return Ok(output::line(&in_file_json(&found).to_string())?);
     }
-    let context = args.before + args.after > 0;
+    let context = args.before > 0 || args.after > 0;
     output::text(&lines_text(&found.path, &found.lines, context))?;
     if found.truncated {
         output::notice(&format!("{} of {} matching lines are shown", found.given, found.matches));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::bounded;
 use super::{
-    args::Refusal,
+    args::{Refusal, short},
     surface::{Call, Said, Surface},
 };
 use crate::report::printable;
@@ -29,7 +29,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
     if let Some(notice) = bounded::search_notice(&found) {
         trailer = format!("{trailer}; {notice}");
     }
-    if found.hits.is_empty() {
+    if found.matches == 0 {
         trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
     }
     let contract = numbers(bounded::search_json(&found));
@@ -49,10 +49,12 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         before,
         after,
         max_chars: TEXT_CHARS as usize,
+        with_path: false,
     };
     let found = surface.engine.find_in(&asked, call.cancelled)?;
-    let text = bounded::numbered_text(&found.lines, before + after > 0);
-    let mut trailer = format!("{}: {} of {} matching lines", printable(&found.path), found.given, found.matches);
+    let text = bounded::numbered_text(&found.lines, before > 0 || after > 0);
+    let mut trailer =
+        format!("{}: {} of {} matching lines", short(&printable(&found.path)), found.given, found.matches);
     if found.lossy {
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
     }
@@ -73,20 +75,19 @@ fn size(call: &Call<'_>, name: &str) -> Option<usize> {
 
 /// Lines by their numbers: their text stands in the answer, once.
 fn numbers(mut contract: Value) -> Value {
-    match &mut contract {
-        Value::Object(fields) => {
-            for (name, value) in fields.iter_mut() {
-                let inner = value.take();
-                *value = match inner {
-                    Value::Array(lines) if name == "lines" => {
-                        lines.iter().filter(|line| line["match"] == true).map(|line| line["line"].clone()).collect()
-                    }
-                    other => numbers(other),
-                };
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| *value = numbers(value.take())),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    fn in_place(lines: &mut Value) {
+        let matching = |line: &&Value| line["match"] == true;
+        let found = lines.as_array().map(|all| all.iter().filter(matching).map(|line| line["line"].clone()).collect());
+        *lines = found.unwrap_or_default();
+    }
+    if let Some(query) = contract.get_mut("query") {
+        *query = json!(short(query.as_str().unwrap_or_default()));
+    }
+    if let Some(lines) = contract.get_mut("lines") {
+        in_place(lines);
+    }
+    for hit in contract.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
+        in_place(&mut hit["lines"]);
     }
     contract
 }

@@ -6,16 +6,19 @@ use serde_json::{Value, json};
 
 use super::bounded;
 use super::{
-    args::{Refusal, invalid},
-    surface::{Call, Said, Surface, facts, whole_answer},
+    args::{Refusal, invalid, short},
+    surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
 };
 use crate::report::printable;
 
 /// The whole file, as far as one answer holds it.
 pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
-    let echoed = surface.lines(call, Read { path: path(call), most: Some(whole_answer()), ..Read::default() })?;
-    let cut = is_cut(&echoed);
-    Ok(said(call, echoed, None, cut))
+    let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
+    let request = Read { path: path(call), offset, limit, most: Some(whole_answer()), ..Read::default() };
+    let echoed = surface.lines(call, request)?;
+    let cut = is_cut(&echoed.answer);
+    let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
+    Ok(said(call, echoed, asked_to, cut))
 }
 
 /// The lines from one to another.
@@ -34,7 +37,7 @@ pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refu
     }
     let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
     let echoed = surface.lines(call, Read { most: Some(whole_answer()), ..lines })?;
-    let cut = is_cut(&echoed);
+    let cut = is_cut(&echoed.answer);
     Ok(said(call, echoed, Some(end), cut))
 }
 
@@ -59,7 +62,7 @@ pub(super) fn tail(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
     match surface.lines(call, request) {
         Ok(echoed) => {
             let first = echoed.answer.lines.map_or(1, |lines| lines.first());
-            let more = first > 1 || is_cut(&echoed);
+            let more = first > 1 || is_cut(&echoed.answer);
             Ok(said(call, echoed, None, more))
         }
         Err(error) => piece(surface, call, End::Tail, lines, error),
@@ -83,8 +86,8 @@ fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error)
         End::Head => format!("the first {} lines", piece.count),
         End::Tail => format!("the last {} lines", piece.count),
     };
-    let mut said = vec![format!("{}: {which} of {} bytes", printable(&piece.path), piece.bytes)];
-    said.extend(bounded::cut_notice(&piece).map(|notice| printable(&notice)));
+    let mut said = vec![format!("{}: {which} of {} bytes", short(&printable(&piece.path)), piece.bytes)];
+    said.extend(bounded::cut_notice(&piece).map(|notice| short(&printable(&notice))));
     said.push("too large for anything to be known of it".to_owned());
     let trailer = Some(format!("[{}]", said.join("; ")));
     Ok(Said { text: Some(piece.text), trailer, contract, text_key: "content" })
@@ -94,27 +97,24 @@ fn path(call: &Call<'_>) -> String {
     call.args.text("path").unwrap_or_default().to_owned()
 }
 
-/// Whether less is shown than was asked for and is there.
-fn is_cut(echoed: &Echoed) -> bool {
-    let answer = &echoed.answer;
-    answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived())
-}
-
 fn said(call: &Call<'_>, echoed: Echoed, asked_to: Option<u64>, truncated: bool) -> Said {
     let answer = &echoed.answer;
+    let lines = covered(answer);
     let mut contract = facts(&echoed, call.talk);
     let fields: [(&str, Value); 8] = [
         ("success", json!(true)),
         ("operation", json!(call.tool.name)),
         ("path", json!(answer.path)),
-        ("start_line", json!(answer.lines.map(|lines| lines.first()))),
-        ("end_line", json!(answer.lines.map(|lines| lines.last()))),
-        ("line_count", json!(answer.lines.map_or(0, |lines| lines.count()))),
+        ("start_line", json!(lines.map(|lines| lines.first()))),
+        ("end_line", json!(lines.map(|lines| lines.last()))),
+        ("line_count", json!(lines.map_or(0, |lines| lines.count()))),
         ("truncated", json!(truncated)),
         ("next_line", json!(answer.next)),
     ];
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
-    let trailer = echoed.trailer(asked_to, &[], call.talk.handles);
+    let go_on = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
+    let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
+    let trailer = echoed.trailer(asked_to, go_on, &said, call.talk.handles);
     Said {
         text: Some(echoed.answer.text),
         trailer: Some(trailer),

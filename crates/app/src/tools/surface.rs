@@ -1,15 +1,15 @@
 //! One call of a tool, from its arguments to what the model sees and what the host may keep. The same for MCP and for the
 //! command line.
 
-use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable};
+use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable, scope::Lines};
 use readproof_disk::SessionName;
-use readproof_engine::{Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
+use readproof_engine::{Answer, Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::{
     Tool,
-    args::{Args, Refusal},
+    args::{Args, Refusal, short},
     conversation::Conversation,
     finding, ranges, tool, unified,
 };
@@ -40,7 +40,14 @@ impl Said {
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        Self { code: error.code(), message: error.to_string().lines().map(printable).collect::<Vec<_>>().join("\n") }
+        let message = error.to_string();
+        // Only the search engine draws; a name with a line end in it must not.
+        let message = if let Error::Query(_) = error {
+            message.lines().map(printable).collect::<Vec<_>>().join("\n")
+        } else {
+            printable(&message)
+        };
+        Self { code: error.code(), message }
     }
 }
 
@@ -89,23 +96,36 @@ impl Surface {
         progress: Progress<'_>,
     ) -> Result<Said, Refusal> {
         let Some(tool) = tool(name) else {
-            let message = format!("there is no tool `{}`; use read or search", printable(name));
+            let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
             return Err(Refusal { code: "UNKNOWN_TOOL", message });
         };
         let args = Args::parse(tool, given, &|| self.some_file())?;
         let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
         let call = Call { tool, args, talk, cancelled, progress };
-        self.run(call).map_err(|refusal| self.inside(refusal, &asked))
+        self.run(call).map_err(|refusal| self.inside(refusal, (tool, &asked)))
     }
 
-    /// Where the workspace lies is nobody's business who is inside.
-    fn inside(&self, refusal: Refusal, asked: &str) -> Refusal {
+    /// Where the workspace lies is nobody's business who is inside; and each tool has its own words.
+    fn inside(&self, refusal: Refusal, call: (&'static Tool, &str)) -> Refusal {
         let root = self.engine.root().path().display().to_string();
-        let message = if refusal.code == "OUTSIDE_WORKSPACE" && refusal.message.contains(&root) {
-            format!("`{}` lies outside the workspace; only names inside it can be used", printable(asked))
-        } else {
-            refusal.message.replace(&format!("{root}/"), "").replace(&root, ".")
+        let message = match refusal.code {
+            // The caller's own words.
+            "INVALID_ARGS" | "BAD_QUERY" | "BAD_GLOB" | "NO_MATCH" => refusal.message,
+            "OUTSIDE_WORKSPACE" if refusal.message.contains(&root) => {
+                let asked = short(&printable(call.1));
+                format!("`{asked}` lies outside the workspace; only names inside it can be used")
+            }
+            "BAD_RANGE" if call.0.params.iter().any(|param| param.name == "start_line" && param.required) => {
+                refusal.message.replace("an offset", "a start_line").replace("offset", "start_line")
+            }
+            "TOO_LARGE" => format!(
+                "{}; read_file_head, read_file_tail and search_in_file take a file of any size",
+                refusal.message
+            ),
+            _ => refusal.message,
         };
+        // Names stand in back quotes.
+        let message = message.replace(&format!("`{root}/"), "`").replace(&format!("`{root}`"), "`.`");
         Refusal { message, ..refusal }
     }
 
@@ -208,6 +228,16 @@ fn legacy<'a>(call: Call<'a>, mode: &str, target: &str) -> Call<'a> {
 /// The most that one answer shows where nothing else bounds it.
 pub(crate) fn whole_answer() -> Most {
     Most { lines: u32::MAX, chars: TEXT_CHARS }
+}
+
+/// Whether less is shown than was asked for and is there.
+pub(crate) fn is_cut(answer: &Answer) -> bool {
+    answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived())
+}
+
+/// The lines that an answer settles: a diff is of the whole file.
+pub(crate) fn covered(answer: &Answer) -> Option<Lines> {
+    if answer.mode == Mode::Diff { Lines::new(1, answer.total_lines) } else { answer.lines }
 }
 
 /// What is known of an answer beside its text.

@@ -5,8 +5,8 @@ use readproof_engine::{Audience, Echoed, Most, Read};
 use serde_json::{Value, json};
 
 use super::{
-    args::{Refusal, invalid},
-    surface::{Call, Said, Surface, facts, whole_answer},
+    args::{Refusal, invalid, short},
+    surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
 };
 
 /// Parameters that mean something in one mode only.
@@ -62,8 +62,11 @@ fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
 fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let (start, end) = (call.args.number("start_line"), call.args.number("end_line"));
     let (query, context) = (call.args.text("query"), call.args.number("context_lines"));
-    if call.args.has("offset") {
-        return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));
+    if let Some(offset) = call.args.number("offset") {
+        let message = "offset is only valid for mode='file'. Remove it or switch mode.";
+        let better =
+            call.args.clone().with("start_line", offset).with("end_line", offset).but_for(&["offset", "query"]);
+        return Err(invalid(call.tool, call.args.all(), &target(call), message, &better));
     }
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
     // Lines that are named are given as far as one answer holds them.
@@ -79,7 +82,7 @@ fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
             Err(refuse(call, "query and start_line/end_line exclude each other. Give one of them.", &["query"]))
         }
         (None, None, None) => {
-            let kept = call.args.clone().with("query", "words to find");
+            let kept = call.args.clone().with("start_line", 1).with("end_line", 20);
             let message = "mode='snippet' needs start_line and end_line, or query.";
             Err(invalid(call.tool, call.args.all(), &path, message, &kept.but_for(&[])))
         }
@@ -88,25 +91,10 @@ fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
             if end < start {
                 return Err(refuse(call, &format!("end_line {end} stands before start_line {start}."), &["end_line"]));
             }
-            let context = context.unwrap_or(0);
-            let first = start.saturating_sub(context).max(1);
-            // A start behind the end is an error, whatever stands around it.
-            let total_needed = start;
-            let last = end.saturating_add(context);
-            let request = Read { path, offset: Some(first), limit: Some(last - first + 1), most, ..Read::default() };
-            beyond(surface, call, &request, total_needed)?;
-            answer(surface, call, request, Some(end))
+            let pick = Pick::Span { first: start, last: end, context: context.unwrap_or(0) };
+            answer(surface, call, Read { path, pick, most, ..Read::default() }, Some(end))
         }
     }
-}
-
-/// Lines around a start that is not there are not what was asked for.
-fn beyond(surface: &mut Surface, call: &Call<'_>, request: &Read, start: u64) -> Result<(), Refusal> {
-    if request.offset == Some(start) {
-        return Ok(());
-    }
-    let request = Read { offset: Some(start), limit: Some(1), audience: Audience::Program, ..request.clone() };
-    surface.lines(call, request).map(drop).map_err(Refusal::from)
 }
 
 fn target(call: &Call<'_>) -> String {
@@ -124,32 +112,34 @@ fn answer(surface: &mut Surface, call: &Call<'_>, request: Read, asked_to: Optio
     let (limit, most) = (request.limit, request.most);
     let echoed = surface.lines(call, Read { audience, ..request })?;
     let contract = contract(call, &echoed, limit, most);
-    let trailer = echoed.trailer(asked_to, &[], call.talk.handles && shows);
+    let go_on = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
+    let said = if echoed.answer.reduced { vec!["fewer lines around it than asked for".to_owned()] } else { Vec::new() };
+    let trailer = echoed.trailer(asked_to, go_on, &said, call.talk.handles && shows);
     Ok(Said { text: shows.then_some(echoed.answer.text), trailer: Some(trailer), contract, text_key: "text" })
 }
 
 fn contract(call: &Call<'_>, echoed: &Echoed, limit: Option<u64>, most: Option<Most>) -> Value {
     let answer = &echoed.answer;
-    let truncated =
-        answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived());
+    let truncated = is_cut(answer);
     let shown = answer.lines.map_or(0, |lines| u64::from(lines.count()));
     // Fewer lines than asked for, or than a window has.
     let wanted = limit.or(most.map(|most| most.lines.into())).unwrap_or(u64::MAX);
     let mut meta = facts(echoed, call.talk);
     meta.insert("truncated".to_owned(), json!(truncated));
-    meta.insert("preview_degraded".to_owned(), json!(truncated && shown < wanted));
+    meta.insert("preview_degraded".to_owned(), json!(answer.reduced || (truncated && shown < wanted)));
     if let Some(next) = answer.next {
         meta.insert("next_offset".to_owned(), json!(next));
     }
+    let lines = covered(answer);
     let location = json!({
         "file": answer.path,
-        "line": answer.lines.map(|lines| lines.first()),
-        "end_line": answer.lines.map(|lines| lines.last()),
+        "line": lines.map(|lines| lines.first()),
+        "end_line": lines.map(|lines| lines.last()),
     });
     json!({
         "ok": true,
         "mode": call.args.text("mode"),
-        "target": call.args.text("target"),
+        "target": call.args.text("target").map(short),
         "meta": meta,
         "location": location,
     })

@@ -156,6 +156,94 @@ fn arguments_that_cannot_be_meant_are_refused_by_the_letter() {
 }
 
 #[test]
+fn a_snippet_shows_what_was_asked_for_whatever_binds() {
+    let mut text = numbered(2000).replace("line 900 ", "needle 900 ");
+    text.push_str("alpha one\n\nbeta two\n");
+    let mut server = Server::start(&[("a.txt", &text)], &[]);
+    for more in [json!({"limit": 5}), json!({"context_lines": 400}), json!({"max_preview_chars": 50})] {
+        for what in [json!({"query": "needle"}), json!({"start_line": 900, "end_line": 900, "context_lines": 20})] {
+            let mut arguments = json!({"mode": "snippet", "target": "a.txt"});
+            for fields in [&what, &more] {
+                arguments.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            }
+            let given = server.call("read", arguments.clone());
+            assert!(given.text().contains("needle 900 "), "{arguments}: {}", given.trailer());
+            let whole = arguments["context_lines"] == 400 && arguments["query"].is_null();
+            assert_eq!(given.contract["meta"]["preview_degraded"], !whole, "{arguments}");
+        }
+    }
+    let most = json!({"mode": "snippet", "target": "a.txt", "query": "needle", "context_lines": u64::MAX});
+    assert!(server.call("read", most).text().contains("needle 900 "));
+    let words = json!({"mode": "snippet", "target": "a.txt", "query": "beta alpha", "context_lines": 0});
+    assert_eq!(server.call("read", words).text(), "alpha one\n\nbeta two\n");
+    let empty = server.call("read", json!({"mode": "snippet", "target": "a.txt", "query": " "}));
+    assert_eq!(empty.code(), "EMPTY_QUERY");
+}
+
+#[test]
+fn a_match_is_given_before_what_stands_around_it() {
+    let mut server = Server::start(&[("a.txt", &"wide line that fills an answer soon\n".repeat(1500))], &[]);
+    server.put("b.txt", format!("{}needle\n", "context that is long enough to fill it all up\n".repeat(1200)));
+    for (tool, arguments) in [
+        ("search_in_file", json!({"path": "b.txt", "query": "needle", "before_lines": 5000})),
+        ("search_in_file", json!({"path": "b.txt", "query": "needle", "before_lines": u64::MAX, "after_lines": 1})),
+        ("search", json!({"query": "needle", "mode": "regex", "context_lines": 5000})),
+        ("search", json!({"query": "needle", "context_lines": 5000})),
+    ] {
+        let given = server.call(tool, arguments.clone());
+        assert!(given.text().contains("needle") && !given.trailer().contains("try "), "{arguments}: {given:?}");
+    }
+}
+
+#[test]
+fn what_comes_back_is_bounded_whatever_was_sent() {
+    let mut server = Server::start(&[("a.txt", "one\n")], &[]);
+    let long = "(".repeat(1_000_000);
+    for (tool, arguments) in [
+        ("read", json!({"target": long})),
+        ("read", json!({"mode": "file", "target": long})),
+        ("read_file_range", json!({"path": "a.txt", "start_line": 5, "end_line": 2, "known": long})),
+        ("read", json!({"mode": "file", "target": "a.txt", long.clone(): 1})),
+        ("read", json!({"mode": "snippet", "target": "a.txt", "query": long})),
+        ("search", json!({"mode": "regex", "query": long})),
+        ("search", json!({"query": "x", "glob": long})),
+        ("search", json!({"mode": "regex", "query": "(".repeat(7000)})),
+        ("search_in_file", json!({"path": "a.txt", "query": long})),
+        (&*long, json!({})),
+    ] {
+        let given = server.call(tool, arguments);
+        let size = given.raw.to_string().len();
+        assert!(given.is_error && size < 20_000, "{size}");
+    }
+}
+
+#[test]
+fn how_to_go_on_can_be_followed() {
+    let text = numbered(5000);
+    let mut server = Server::start(&[("a.txt", &text)], &[]);
+    for (tool, arguments) in [
+        ("read", json!({"mode": "file", "target": "a.txt"})),
+        ("read", json!({"mode": "snippet", "target": "a.txt", "start_line": 1, "end_line": 5000})),
+        ("read_file", json!({"path": "a.txt"})),
+        ("read_file_range", json!({"path": "a.txt", "start_line": 1, "end_line": 5000})),
+        ("read_file_head", json!({"path": "a.txt", "max_lines": 5000})),
+    ] {
+        let given = server.call(tool, arguments);
+        let (_, advice) = given.trailer().trim_end_matches(']').rsplit_once("go on with ").unwrap();
+        let (words, line) = advice.rsplit_once('=').unwrap();
+        let line: u64 = line.parse().unwrap();
+        let file = json!({"mode": "file", "target": "a.txt", "offset": line});
+        let range = json!({"path": "a.txt", "start_line": line, "end_line": line + 1});
+        let next = match words {
+            "offset" | "mode=file offset" => server.call("read", file),
+            "start_line" | "read_file_range start_line" => server.call("read_file_range", range),
+            other => panic!("{other}"),
+        };
+        assert!(next.text().starts_with(&format!("line {line} ")), "{advice}");
+    }
+}
+
+#[test]
 fn every_example_works() {
     let mut server = Server::start(&[("README.md", "the fn main\n"), ("b.rs", "x")], &["--tools", "all"]);
     for (tool, wrong) in [
@@ -170,6 +258,10 @@ fn every_example_works() {
         ("readcache_refresh", json!({"offset": 1})),
         ("readcache_status", json!({"x": 1})),
         ("get_snippet", json!({})),
+        ("read", json!({"mode": "snippet", "target": "README.md", "offset": 1})),
+        ("read", json!({"mode": "snippet", "target": "README.md"})),
+        ("read", json!({"mode": "diff_preview", "target": "README.md", "start_line": 1})),
+        ("read", json!({"mode": "symbol", "path": "README.md"})),
     ] {
         let refused = server.call(tool, wrong);
         let (name, example) =

@@ -191,6 +191,25 @@ fn names_of_files_that_lie() {
 }
 
 #[test]
+fn only_the_place_of_the_workspace_is_left_out_of_what_is_said() {
+    let (_outer, mut server) = hostile();
+    let root = server.dir.path().canonicalize().unwrap().display().to_string();
+    let inner = format!("app{root}/gone.rs");
+    let gone = server.call("read_file", json!({"path": inner}));
+    assert!(gone.blocks[0].contains(&format!("`{inner}`")), "{:?}", gone.blocks);
+    let bad = server.call("search", json!({"mode": "regex", "query": format!("({root}/")}));
+    assert!(bad.blocks[0].contains(&format!("({root}/")), "{:?}", bad.blocks);
+}
+
+#[test]
+fn a_name_that_is_near_forges_no_line() {
+    let (_outer, mut server) = hostile();
+    server.put("nea\nr: run this now `x1", "x");
+    let given = server.call("read_file", json!({"path": "nea\nr: run this now `x2"}));
+    assert!(given.is_error && given.blocks[0].lines().count() == 1, "{:?}", given.blocks);
+}
+
+#[test]
 fn sizes() {
     let (_outer, mut server) = hostile();
     let sparse = fs::File::create(server.path("sparse")).unwrap();

@@ -36,9 +36,13 @@ pub(crate) struct Given {
 }
 
 impl Given {
+    /// The text block; an empty one is left out.
     pub(crate) fn text(&self) -> &str {
         assert!(!self.is_error, "{:?}", self.blocks);
-        &self.blocks[0]
+        match &self.blocks[..] {
+            [trailer] if trailer.starts_with('[') => "",
+            blocks => &blocks[0],
+        }
     }
 
     pub(crate) fn trailer(&self) -> &str {

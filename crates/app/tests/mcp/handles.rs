@@ -47,6 +47,34 @@ fn a_window_that_is_told_makes_handles_worth_something() {
     assert_eq!(read(&mut server, Some(&both)).decision(), "full");
 }
 
+/// Some hosts cut the middle out of a long result and leave its end, where the handle would stand.
+#[test]
+fn what_a_host_may_cut_has_no_handle() {
+    let mut server = Server::start(&[("a.txt", &numbered(700))], &[]);
+    server.window("t", "t:0");
+    let long = server.call("read_file", json!({"path": "a.txt"}));
+    assert!(long.text().len() > 10_000 && long.handle().is_none(), "{}", long.trailer());
+    let wide = "\u{6f22}".repeat(100) + "\n";
+    server.put("wide.txt", wide.repeat(100));
+    let lines = |count: u64| json!({"mode": "file", "target": "wide.txt", "limit": count});
+    assert!(server.call("read", lines(50)).handle().is_none());
+    let short = server.call("read", lines(20));
+    assert!(short.text().len() < 10_000 && short.handle().is_some());
+}
+
+/// A marker for lines of a file that changed elsewhere leaves its handle as it was.
+#[test]
+fn a_handle_that_was_given_back_is_taken_again() {
+    let mut server = Server::start(&[("a.txt", &numbered(50))], &[]);
+    server.window("t", "t:0");
+    let handle = read(&mut server, None).handle().unwrap();
+    server.put("a.txt", numbered(60));
+    for _ in 0..2 {
+        let head = server.call("read_file_head", json!({"path": "a.txt", "max_lines": 20, "known": handle}));
+        assert_eq!((head.decision(), head.handle().as_deref()), ("unchanged_range", Some(handle.as_str())));
+    }
+}
+
 #[test]
 fn settings_say_otherwise() {
     let mut server = Server::start(&[("a.txt", &numbered(50))], &["--set", "handles=always"]);

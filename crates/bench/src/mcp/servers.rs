@@ -30,7 +30,9 @@ pub(super) fn ours() -> Result<Server, Broken> {
     Ok(Server {
         name: "readproof",
         program,
-        words: ["mcp", "--set", "handles=always", "--workspace"].map(OsString::from).into(),
+        words: ["mcp", "--set", "handles=always", "--set", "handle_bytes=40000", "--workspace"]
+            .map(OsString::from)
+            .into(),
         tool: "read",
         read: |_, name| json!({ "mode": "file", "target": name }),
         handles: true,

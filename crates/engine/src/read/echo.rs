@@ -27,9 +27,10 @@ pub struct Echoed {
 }
 
 impl Echoed {
-    /// What stands behind the text. `asked_to` is the last line asked for; `said` whatever the surface adds.
+    /// What stands behind the text. `asked_to` is the last line asked for, `go_on` the argument that a next call takes, `said`
+    /// whatever the surface adds.
     #[must_use]
-    pub fn trailer(&self, asked_to: Option<u64>, said: &[String], handle: bool) -> String {
+    pub fn trailer(&self, asked_to: Option<u64>, go_on: &str, said: &[String], handle: bool) -> String {
         let answer = &self.answer;
         let notices: Vec<String> = said.iter().chain(&answer.notices).cloned().collect();
         let trailer = Trailer {
@@ -38,7 +39,7 @@ impl Echoed {
             lines: if answer.mode == Mode::Diff { Lines::new(1, answer.total_lines) } else { answer.lines },
             total: answer.total_lines,
             beyond: asked_to.filter(|line| *line > u64::from(answer.total_lines)),
-            next: answer.next,
+            next: answer.next.map(|line| (go_on, line)),
             notices: &notices,
             handle: self.handle.as_deref().filter(|_| handle),
         };
@@ -163,6 +164,9 @@ impl Echo<'_> {
     }
 }
 
+/// What a trailer takes, about; a handle of many parts is the longest of it.
+const TRAILER: usize = 500;
+
 /// Whether the model may later say that it sees an answer: what goes to a program it does not.
 fn may_be_relied_on(reason: Reason) -> bool {
     !matches!(reason, Reason::Sensitive | Reason::ForProgram)
@@ -213,6 +217,12 @@ impl Talk for Echo<'_> {
                     // What it says is as it was shown before.
                     Mode::Unchanged | Mode::UnchangedRange => {
                         self.answer.and_then(|answer| engine.handle(&receipt.session, answer))
+                    }
+                    // The host may cut a longer one, and the model would not know.
+                    Mode::Full | Mode::Diff | Mode::BaselineFallback
+                        if offer.shown.text().len() + TRAILER > engine.settings.handle_bytes as usize =>
+                    {
+                        None
                     }
                     Mode::Full | Mode::Diff | Mode::BaselineFallback => engine.handle(&receipt.session, receipt.entry),
                 }

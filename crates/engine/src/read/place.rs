@@ -3,8 +3,8 @@
 use readproof_core::{
     limits::Limits,
     path::{candidates, meant, split_range},
-    pick::{Pick, around, last},
-    scope::ScopeError,
+    pick::{Pick, Picked, around, last, span},
+    scope::{Scope, ScopeError},
     text::Text,
 };
 use readproof_disk::{FileRef, LocateError, Opened, Snapshot};
@@ -19,25 +19,35 @@ pub(crate) struct Placed {
     pub(crate) opened: Option<Opened>,
     pub(crate) offset: Option<u64>,
     pub(crate) limit: Option<u64>,
+    /// Whether fewer lines were picked than were asked for, as one answer holds no more.
+    pub(crate) reduced: bool,
 }
 
 impl Placed {
     /// Settles lines that are found by looking at the text.
     pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
-        let lines = match pick {
+        let picked = match pick {
             Pick::Given => return Ok(()),
-            Pick::Last(lines) => last(now, *lines, limits),
+            Pick::Last(lines) => last(now, *lines, limits).map(|found| Picked {
+                lines: found,
+                reduced: u64::from(found.count()) < (*lines).min(now.total().into()),
+            }),
+            Pick::Span { first, last, context } => {
+                let scope = Scope::of(Some(*first), Some(last.saturating_sub(*first) + 1), now.total());
+                let lines = scope.map_err(|source| self.bad_range(source))?.lines(now.total());
+                lines.map(|lines| span(now, lines, *context, limits))
+            }
+            Pick::Around { query, .. } if query.trim().is_empty() => return Err(Error::EmptyQuery),
             Pick::Around { query, context } => {
                 let path = || self.file.key().to_string();
-                Some(
-                    around(now, query, *context)
-                        .ok_or_else(|| Error::NoMatch { path: path(), query: query.clone() })?,
-                )
+                let found = around(now, query).ok_or_else(|| Error::NoMatch { path: path(), query: query.clone() })?;
+                Some(span(now, found, *context, limits))
             }
         };
         // An empty file has none, and all of it is meant.
-        self.offset = lines.map(|lines| lines.first().into());
-        self.limit = lines.map(|lines| lines.count().into());
+        self.offset = picked.map(|picked| picked.lines.first().into());
+        self.limit = picked.map(|picked| picked.lines.count().into());
+        self.reduced = picked.is_some_and(|picked| picked.reduced);
         Ok(())
     }
 
@@ -53,7 +63,7 @@ impl Engine {
             return Err(Error::EmptyPath);
         }
         let missing = match self.find(path) {
-            Ok((file, opened)) => return Ok(Placed { file, opened, offset, limit }),
+            Ok((file, opened)) => return Ok(Placed { file, opened, offset, limit, reduced: false }),
             Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
             Err(error) => return Err(Error::Locate(error)),
         };
@@ -65,7 +75,7 @@ impl Engine {
             let text = range.to_owned();
             let range = split_range(path).map_err(fail)?.ok_or_else(|| fail(ScopeError::NotANumber { text }))?;
             let limit = range.last.map(|last| last - range.first + 1);
-            return Ok(Placed { file, opened, offset: Some(range.first), limit });
+            return Ok(Placed { file, opened, offset: Some(range.first), limit, reduced: false });
         }
         match missing {
             LocateError::Missing { .. } => Err(Error::Missing { near: self.near(path), source: missing }),

@@ -45,6 +45,7 @@ impl Offer<'_> {
             lines: shown.window().lines(),
             end: shown.shows_end(),
             next: shown.window().next().filter(|_| shown.mode() != Mode::Diff),
+            reduced: self.placed.reduced,
             total_lines: shown.version().total,
             plain_bytes: shown.window().bytes() as u64,
             meta: MetaV1::of(shown, &self.placed.file.absolute(), self.snapshot.text.as_str().len() as u64),

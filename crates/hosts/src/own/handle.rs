@@ -5,7 +5,7 @@
 
 use readproof_core::path::PathKey;
 
-use super::{EntryId, Record, Session, SessionError};
+use super::{Answered, EntryId, Record, Session, SessionError};
 
 /// Digits of each part.
 const DIGITS: usize = 16;
@@ -18,7 +18,8 @@ impl Session {
     #[must_use]
     pub fn handle(&self, answer: EntryId) -> Option<String> {
         let parts: Option<Vec<String>> = self.texts(answer).into_iter().map(|entry| self.part(entry)).collect();
-        parts.map(|parts| parts.join("+"))
+        // One that would not be taken is not given.
+        parts.filter(|parts| parts.len() <= MOST_PARTS).map(|parts| parts.join("+"))
     }
 
     /// The answer about a file that a handle stands for, if it can be relied on: it is of this log and names every answer
@@ -43,12 +44,14 @@ impl Session {
     fn is_newest(&self, answer: EntryId, path: &PathKey) -> bool {
         let shown =
             |record: &Record| record.answered().filter(|answer| answer.path == path.as_str()).and_then(|a| a.hash);
+        // A marker shows none.
+        let newer = |record: &Record| shown(record).filter(|_| !record.answered().is_some_and(Answered::is_marker));
         let text = self.transcript.record(answer).and_then(shown);
         let still = |record: &Record| {
             if let Record::Refresh { paths, .. } = record {
                 return !paths.iter().any(|other| other == path.as_str());
             }
-            shown(record).is_none_or(|other| Some(other) == text)
+            newer(record).is_none_or(|other| Some(other) == text)
         };
         text.is_some() && self.transcript.records_after(answer).all(|(_, record)| still(record))
     }

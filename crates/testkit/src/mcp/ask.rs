@@ -205,7 +205,7 @@ impl Run {
     }
 
     fn blocks(&self, question: &Question, echoed: &Echoed) -> Blocks {
-        let trailer = echoed.trailer(question.asked_to(), &[], self.host == Host::TellsWindows);
+        let trailer = echoed.trailer(question.asked_to(), "offset", &[], self.host == Host::TellsWindows);
         Blocks { text: echoed.answer.text.clone(), trailer }
     }
 
