@@ -38,6 +38,9 @@ enum Host {
     TellsNothing,
 }
 
+/// Where a host cuts that does.
+const CUT_BYTES: usize = 1200;
+
 /// One agent and what it sees.
 #[derive(Clone)]
 struct Talker {
@@ -46,7 +49,7 @@ struct Talker {
     sight: Agent,
     /// Handles that only its summary quotes, with their files.
     quoted: Vec<(String, String)>,
-    /// Handles that programs were given which it started.
+    /// Handles of answers it did not see: of programs which it started, or cut by the host.
     heard: Vec<(String, String)>,
 }
 
@@ -55,6 +58,8 @@ struct Run {
     world: World,
     names: Vec<&'static str>,
     host: Host,
+    /// The host cuts longer results in the middle: the agent sees their end, and in it the handle.
+    cuts: Option<usize>,
     agents: Vec<Talker>,
     current: usize,
     /// Which process answers.
@@ -116,10 +121,15 @@ impl Run {
             }
         }
         let host = if random.below(2) == 0 { Host::TellsWindows } else { Host::TellsNothing };
+        let cuts = (random.below(3) == 0).then_some(CUT_BYTES);
+        if cuts.is_some() {
+            world.limit_handles(u32::try_from(CUT_BYTES)?)?;
+        }
         let mut run = Self {
             world,
             names,
             host,
+            cuts,
             agents: Vec::new(),
             current: 0,
             process: 0,

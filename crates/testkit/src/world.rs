@@ -72,6 +72,16 @@ pub struct World {
 }
 
 impl World {
+    /// From here on answers of more bytes have no handle.
+    ///
+    /// # Errors
+    /// When the engines cannot be opened anew.
+    pub fn limit_handles(&mut self, bytes: u32) -> Result<(), Broken> {
+        self.settings.handle_bytes = bytes;
+        self.engines = vec![self.open()?, self.open()?];
+        Ok(())
+    }
+
     /// A new workspace.
     ///
     /// # Errors

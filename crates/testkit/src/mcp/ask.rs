@@ -249,6 +249,11 @@ impl Run {
         let recent: Vec<Kind> = self.recent.clone();
         self.report.answer(answer.mode, answer.reason.as_str(), &recent);
         self.last = Some((question.name, question.asks.clone()));
+        if self.cuts.is_some_and(|most| blocks.text.len() + blocks.trailer.len() > most) {
+            let heard = rebuilt.handle.map(|handle| (question.name.to_owned(), handle));
+            self.agent().heard.extend(heard);
+            return Ok(None);
+        }
         Ok(Some((call, blocks)))
     }
 
