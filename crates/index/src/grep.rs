@@ -147,7 +147,8 @@ impl Finder {
             .heap_limit(Some(LINE_BYTES))
             .build();
         let extent = Extent { after: extent.after.min(MOST_AROUND), ..extent };
-        let mut keep = Keep { extent, found: Found::default(), after: 0, before: 0, full: false };
+        let mut keep =
+            Keep { matcher: &self.matcher, extent, found: Found::default(), after: 0, before: 0, full: false };
         searcher.search_reader(&self.matcher, text, &mut keep)?;
         Ok(keep.found)
     }
@@ -160,7 +161,8 @@ impl Finder {
 }
 
 /// Keeps what is asked for and counts the rest.
-struct Keep {
+struct Keep<'m> {
+    matcher: &'m RegexMatcher,
     extent: Extent,
     found: Found,
     /// Lines behind the last kept match that are still to be kept.
@@ -171,14 +173,15 @@ struct Keep {
     full: bool,
 }
 
-impl Keep {
+impl Keep<'_> {
     /// Keeps a line that fits. For a match, what stands farthest before it makes room.
     fn push(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) -> bool {
         if self.full {
             return false;
         }
-        let line =
-            line(number.unwrap_or(0), bytes.strip_suffix(b"\n").unwrap_or(bytes), matches, self.extent.line_chars);
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let found = || self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start());
+        let line = line(number.unwrap_or(0), bytes, matches.then(found), self.extent.line_chars);
         let chars = self.cost(&line);
         while self.found.chars.saturating_add(chars) > self.extent.chars && self.before > 0 {
             let farthest = self.found.lines.len().saturating_sub(self.before);
@@ -209,20 +212,30 @@ impl Keep {
     }
 }
 
-/// Only as much of a line is made text as is kept.
-fn line(number: u64, bytes: &[u8], matches: bool, most: usize) -> Line {
+/// Only as much of a line is made text as is kept: its beginning or, where what was found stands behind that, what is around
+/// it, with `…` for what was left out before.
+fn line(number: u64, bytes: &[u8], found: Option<usize>, most: usize) -> Line {
     let lossy = std::str::from_utf8(bytes).is_err();
+    let starts = |byte: &u8| *byte & 0xc0 != 0x80;
+    let behind = found.filter(|at| *at >= most && bytes[..*at].iter().filter(|byte| starts(byte)).count() >= most);
+    let from = behind.map_or(0, |at| {
+        let near = at - at.min(most / 4);
+        near + bytes[near..].iter().position(starts).unwrap_or(0)
+    });
+    let (mark, most) = if from > 0 { ("…", most.saturating_sub(1)) } else { ("", most) };
+    let rest = &bytes[from..];
     // No character has more than four bytes, so whatever the edge splits is cut off below.
-    let edge = most.saturating_mul(4).saturating_add(4).min(bytes.len());
-    let mut text = String::from_utf8_lossy(&bytes[..edge]).into_owned();
+    let edge = most.saturating_mul(4).saturating_add(4).min(rest.len());
+    let mut text = String::from_utf8_lossy(&rest[..edge]).into_owned();
     let end = text.char_indices().nth(most).map(|(at, _)| at);
     if let Some(end) = end {
         text.truncate(end);
     }
-    Line { number, text, matches, cut: end.is_some(), lossy }
+    text.insert_str(0, mark);
+    Line { number, text, matches: found.is_some(), cut: end.is_some() || from > 0, lossy }
 }
 
-impl Sink for Keep {
+impl Sink for Keep<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
@@ -313,7 +326,8 @@ mod tests {
             (line.text, line.cut, line.lossy)
         };
         assert_eq!(of("äöa".as_bytes()), ("äöa".to_owned(), false, false));
-        assert_eq!(of("😀😀😀a".as_bytes()), ("😀😀😀".to_owned(), true, false));
+        assert_eq!(of("😀😀😀a".as_bytes()), ("…a".to_owned(), true, false));
+        assert_eq!(of("😀😀a😀😀".as_bytes()), ("😀😀a".to_owned(), true, false));
         assert_eq!(of("a😀".repeat(99).as_bytes()), ("a😀a".to_owned(), true, false));
         assert_eq!(of(b"a\xff\n"), ("a\u{fffd}".to_owned(), false, true));
         assert_eq!(of(b"a\r\n"), ("a\r".to_owned(), false, false));
