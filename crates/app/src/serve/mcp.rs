@@ -233,8 +233,6 @@ fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
 fn result(said: Result<Said, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
         Ok(Said { text, trailer, contract, .. }) => {
-            // Some hosts pass on no message that has an empty block in it.
-            let text = text.filter(|text| !text.is_empty() || trailer.is_none());
             (CallToolResult::success(text.into_iter().chain(trailer).map(ContentBlock::text).collect()), contract)
         }
         Err(mut refusal) => {

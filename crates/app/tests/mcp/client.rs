@@ -36,13 +36,9 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// The text block; an empty one is left out.
     pub(crate) fn text(&self) -> &str {
         assert!(!self.is_error, "{:?}", self.blocks);
-        match &self.blocks[..] {
-            [trailer] if trailer.starts_with('[') => "",
-            blocks => &blocks[0],
-        }
+        &self.blocks[0]
     }
 
     pub(crate) fn trailer(&self) -> &str {
