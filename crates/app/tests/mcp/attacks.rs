@@ -242,6 +242,44 @@ fn sizes() {
     assert!(server.call("search", json!({"query": "deep down"})).text().contains("f.txt"));
 }
 
+#[test]
+fn other_spellings_and_other_names_of_a_file() {
+    let (outer, mut server) = hostile();
+    server.put("caf\u{e9}.txt", "composed\n");
+    let apart = server.call("read_file", json!({"path": "cafe\u{301}.txt"}));
+    told(&server, &apart, "decomposed");
+    assert!(apart.is_error || apart.text() == "composed\n", "{apart:?}");
+    // A hard link cannot be told from a file; whoever does not want them says so.
+    fs::hard_link(outer.path().join("secret.txt"), server.path("hard")).unwrap();
+    drop(server.call("read_file", json!({"path": "hard"})));
+    let mut strict = Server::start(&[("a.txt", "inside\n")], &["--set", "hard_links=refuse"]);
+    fs::hard_link(outer.path().join("secret.txt"), strict.path("hard")).unwrap();
+    for (tool, arguments) in calls("hard") {
+        let given = strict.call(tool, arguments);
+        assert!(!given.raw.to_string().contains(SECRET), "{tool}");
+    }
+    assert_eq!(strict.call("search", json!({"query": "secret", "mode": "regex"})).text(), "");
+}
+
+#[test]
+fn a_folder_of_very_many_files() {
+    let (_outer, mut server) = hostile();
+    fs::create_dir(server.path("many")).unwrap();
+    for n in 0..20_000 {
+        fs::write(server.path(&format!("many/f{n}.txt")), "").unwrap();
+    }
+    server.put("many/f19999.txt", "here it is\n");
+    assert_eq!(
+        server.call("search", json!({"query": "here it is", "mode": "regex"})).text(),
+        "many/f19999.txt:1:here it is\n"
+    );
+    let near = server.call("read_file", json!({"path": "many/f2000x.txt"}));
+    assert!(near.code() == "NOT_FOUND" && near.raw.to_string().len() < 5_000, "{near:?}");
+    let paths = server.call("search", json!({"query": "f1", "mode": "path", "limit": 100_000}));
+    let chars: usize = paths.blocks.iter().map(|block| block.chars().count()).sum();
+    assert!(chars <= 40_000, "{chars}");
+}
+
 /// A file that another process exchanges for a link all the time is either read or refused.
 #[test]
 fn a_swap_while_reading() {
