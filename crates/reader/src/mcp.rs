@@ -40,6 +40,15 @@ pub enum Asks {
     },
     /// The last so many.
     Last(u64),
+    /// Those from one to another, with so many on either side.
+    Span {
+        /// The first.
+        first: u64,
+        /// The last.
+        last: u64,
+        /// Lines before and behind.
+        context: u64,
+    },
     /// Those around some words.
     Around(String),
 }
@@ -281,6 +290,7 @@ impl Answer<'_> {
                 let due = (total + 1).saturating_sub(*count).max(1);
                 (shown.map_or(1, |(from, _)| from.max(due)), None)
             }
+            Asks::Span { first, last, context } => return self.spanned(*first, *last, *context),
             Asks::Around(query) => {
                 let query = query.trim().to_lowercase();
                 let found = lines.iter().any(|line| line.to_lowercase().contains(&query));
@@ -298,6 +308,29 @@ impl Answer<'_> {
         demand!(from == first, "line {first} was asked for, {from} came");
         let stops = if next.is_some() { last < due } else { last == due };
         demand!(stops, "the answer stops at line {last}, asked for are the lines up to {due}, go on: {next:?}");
+        Ok(())
+    }
+
+    /// All lines that are named, or the first of them and a word on how to go on; beside them no more than was asked for.
+    fn spanned(&self, first: u64, last: u64, context: u64) -> Result<(), Complaint> {
+        let Trailer { total, beyond, next, .. } = *self.trailer;
+        let past = Some(last).filter(|last| *last > total);
+        demand!(beyond == past, "{beyond:?} is said to be beyond the end, {past:?} is");
+        let part = self.trailer.part.map(|part| (part.line, part.line));
+        let Some((from, to)) = self.trailer.lines.or(part) else {
+            demand!(total == 0 && first == 1, "line {first} was asked for");
+            return Ok(());
+        };
+        // A diff is of the whole file.
+        if (from, to) == (1, total) {
+            return Ok(());
+        }
+        let due = last.min(total);
+        demand!(from <= first && first <= to, "line {first} was asked for, {from}-{to} came");
+        let stops = if next.is_some() { to < due } else { to >= due };
+        demand!(stops, "the answer stops at line {to}, asked for are the lines up to {due}, go on: {next:?}");
+        let within = first - from <= context && to.saturating_sub(due) <= context;
+        demand!(within, "{from}-{to} came with {context} lines around {first}-{due}");
         Ok(())
     }
 
@@ -443,6 +476,14 @@ mod tests {
         let last = Call { asks: Asks::Last(2), ..whole(None) };
         check(&nobody, &last, &two("lines 8-9 of 9"), Ok((Kind::Plain, "1\n2\n")));
         check(&nobody, &last, &two("lines 7-8 of 9"), Err("line 8 was asked for"));
+        let span = |first, last, context| Call { asks: Asks::Span { first, last, context }, ..whole(None) };
+        check(&nobody, &span(8, 9, 0), &two("lines 8-9 of 9"), Ok((Kind::Plain, "1\n2\n")));
+        check(&nobody, &span(9, 9, 1), &two("lines 8-9 of 9"), Ok((Kind::Plain, "1\n2\n")));
+        check(&nobody, &span(9, 9, 0), &two("lines 8-9 of 9"), Err("with 0 lines around 9-9"));
+        check(&nobody, &span(6, 8, 0), &two("lines 8-9 of 9"), Err("line 6 was asked for"));
+        check(&nobody, &span(8, 12, 0), &two("lines 8-9 of 9"), Err("beyond the end"));
+        check(&nobody, &span(5, 7, 0), &two("lines 5-6 of 9"), Err("stops at line 6"));
+        check(&nobody, &span(5, 7, 0), &two("lines 5-6 of 9; go on with offset=7"), Ok((Kind::Plain, "1\n2\n")));
         let around = Call { asks: Asks::Around("2".to_owned()), ..whole(None) };
         check(&nobody, &around, &two("lines 8-9 of 9"), Ok((Kind::Plain, "1\n2\n")));
         check(

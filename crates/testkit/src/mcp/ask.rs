@@ -37,6 +37,7 @@ impl Question {
     fn asked_to(&self) -> Option<u64> {
         match self.asks {
             Asks::Lines { offset, limit } => limit.map(|limit| offset.unwrap_or(1) - 1 + limit),
+            Asks::Span { last, .. } => Some(last),
             Asks::Last(_) | Asks::Around(_) => None,
         }
     }
@@ -67,6 +68,11 @@ impl Run {
             10 => return Asks::Last(some(random, total + 2)),
             11 => return Asks::Around(some_words(&truth, random)),
             12 => (Some(1), Some(total.max(1))),
+            13 => {
+                let beyond = u64::from(random.below(12) == 0);
+                let first = some(random, total + beyond);
+                return Asks::Span { first, last: first - 1 + some(random, 6), context: random.bits() % 5 };
+            }
             _ => {
                 let beyond = if random.below(12) == 0 { 3 } else { 0 };
                 let offset = some(random, total + beyond);
@@ -96,6 +102,7 @@ impl Run {
         let (offset, limit, pick) = match question.asks.clone() {
             Asks::Lines { offset, limit } => (offset, limit, Pick::Given),
             Asks::Last(count) => (None, None, Pick::Last(count)),
+            Asks::Span { first, last, context } => (None, None, Pick::Span { first, last, context }),
             Asks::Around(query) => (None, None, Pick::Around { query, context: 2 }),
         };
         Ok(Read {
@@ -263,6 +270,9 @@ impl Run {
             (None, Error::Missing { .. }, _) => true,
             (Some(text), Error::Range { source: ScopeError::BeyondEnd { .. }, .. }, Asks::Lines { offset, .. }) => {
                 offset.unwrap_or(1) > (lines(text).len() as u64).max(1)
+            }
+            (Some(text), Error::Range { source: ScopeError::BeyondEnd { .. }, .. }, Asks::Span { first, .. }) => {
+                *first > (lines(text).len() as u64).max(1)
             }
             (Some(text), Error::NoMatch { .. }, Asks::Around(query)) => {
                 let query = query.trim().to_lowercase();
