@@ -32,6 +32,17 @@ impl Random {
     }
 }
 
+/// The first kinds of a table of weights: those that a report is about.
+pub(crate) const fn kinds<K: Copy, const ALL: usize, const FIRST: usize>(weights: &[(K, usize); ALL]) -> [K; FIRST] {
+    let mut kinds = [weights[0].0; FIRST];
+    let mut at = 0;
+    while at < FIRST {
+        kinds[at] = weights[at].0;
+        at += 1;
+    }
+    kinds
+}
+
 /// The kinds of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {

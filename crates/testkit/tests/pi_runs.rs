@@ -1,37 +1,16 @@
 //! Random runs of pi sessions, short and always the same: `cargo xtask soundness --pi` plays longer ones.
-#![allow(clippy::expect_used, reason = "tests and their helpers")]
 
 use readproof_testkit::{
-    op::Random,
-    pi::{Kind, run, script},
+    pi::{run, script},
     report::Report,
-    run::shrink::shrink,
+    run::shrink::plays,
 };
-
-/// Operations in one workspace.
-const RUN: usize = 80;
-
-fn plays(seed: u64, steps: u64) -> Report<Kind> {
-    let (mut seeds, mut report) = (Random::new(seed), Report::default());
-    while report.steps < steps {
-        let (world, ops) = (seeds.bits(), script(seeds.bits(), RUN));
-        let outcome = run(world, &ops).expect("the harness works");
-        report.add(&outcome.report);
-        if let Some((at, what)) = outcome.violation {
-            let breaks = |ops: &[_]| Ok(run(world, ops)?.violation.is_some());
-            let shortest = shrink(&ops[..=at], breaks).expect("the harness works");
-            let trace = run(world, &shortest).expect("the harness works").trace.join("\n  ");
-            panic!("seed {seed}, step {}: {what}\n  {trace}", report.steps);
-        }
-    }
-    report
-}
 
 #[test]
 fn what_pi_sessions_are_told_can_be_rebuilt() {
     let mut report = Report::default();
     for seed in [1, 2, 3] {
-        report.add(&plays(seed, 4000));
+        report.add(&plays(script, run, seed, 4000).unwrap_or_else(|broken| panic!("{broken}")));
     }
     let table = report.table();
     assert!(report.empty_cells().len() < 5, "short answers are missing after {:?}\n{table}", report.empty_cells());

@@ -7,7 +7,10 @@ use readproof_testkit::{
     op::{self, Op, Random},
     pi,
     report::{Event, Report},
-    run::{self, Outcome, shrink::shrink},
+    run::{
+        self,
+        shrink::{Run, shrink},
+    },
     world::Broken,
 };
 use std::{io::IsTerminal, process::ExitCode};
@@ -31,9 +34,6 @@ struct Args {
     steps: u64,
     seed: u64,
 }
-
-/// Plays steps from a seed.
-type Run<K> = fn(u64, &[Op<K>]) -> Result<Outcome<K>, Broken>;
 
 /// Where the runs come from and how one is done.
 struct Runs<K> {

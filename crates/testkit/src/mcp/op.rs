@@ -1,7 +1,7 @@
 //! What can happen in a run of agents that read over MCP.
 
 use crate::{
-    op::{Op, Random, drawn},
+    op::{Op, Random, drawn, kinds},
     report::Event,
 };
 
@@ -92,15 +92,7 @@ const WEIGHTS: [(Kind, usize); 26] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 26] = {
-    let mut events = [Kind::Read; 26];
-    let mut at = 0;
-    while at < events.len() {
-        events[at] = WEIGHTS[at].0;
-        at += 1;
-    }
-    events
-};
+const EVENTS: [Kind; 26] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

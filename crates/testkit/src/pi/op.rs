@@ -1,7 +1,7 @@
 //! What can happen in a run of pi sessions.
 
 use crate::{
-    op::{Op, Random, drawn},
+    op::{Op, Random, drawn, kinds},
     report::Event,
 };
 
@@ -123,15 +123,7 @@ const WEIGHTS: [(Kind, usize); 36] = [
 ];
 
 /// After a host was seen to prune, everything is plain until the process ends.
-const EVENTS: [Kind; 35] = {
-    let mut events = [Kind::Read; 35];
-    let mut at = 0;
-    while at < events.len() {
-        events[at] = WEIGHTS[at].0;
-        at += 1;
-    }
-    events
-};
+const EVENTS: [Kind; 35] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;
