@@ -1,23 +1,18 @@
 //! One file per thing a caller can ask. Synchronous; prints nothing, reads no environment; cancellation is a question
 //! asked between stages.
 
-mod doctor;
 mod edit;
 mod error;
 mod find;
-mod gc;
 mod pi;
 mod read;
 mod refresh;
-mod replay;
 mod request;
 mod session;
-mod status;
+mod upkeep;
 
-pub use doctor::{Check, Health, Progress};
 pub use error::Error;
 pub use find::{FileStat, FindIn, Hit, InFile, Search, SearchMode, Searched, Skipped};
-pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
 pub use pi::{
     PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
     PiView, pi_session,
@@ -25,10 +20,12 @@ pub use pi::{
 pub use read::{Echoed, EchoedStatus, End, Piece};
 pub use readproof_hosts::own::{EntryId, Step};
 pub use readproof_index::{BadQuery, BadWalk, Fit, Line, Query};
-pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
-pub use status::{FileStatus, SessionStatus, Status};
+pub use upkeep::{
+    About, Check, Collected, FileStatus, Finding, GcPlan, GcRules, Health, Needed, Needer, Progress, Replayed,
+    SessionStatus, Status, Unverifiable, Wrong,
+};
 
 use read::Recent;
 use readproof_core::{

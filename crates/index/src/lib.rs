@@ -4,9 +4,11 @@
 mod grep;
 mod nearest;
 mod rank;
+mod symbols;
 mod walk;
 
 pub use grep::{BadQuery, Case, Extent, Finder, Found, LINE_BYTES, Line, Query};
 pub use nearest::nearest;
 pub use rank::{Best, Fit, Text, Words, fit};
+pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
 pub use walk::{BadWalk, Entry, Walk, walk};

@@ -6,7 +6,8 @@ use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
 use readproof_hosts::own::Past;
 use std::path::Path;
 
-use crate::{Engine, PiFound, gc};
+use super::gc;
+use crate::{Engine, PiFound};
 
 /// With less room than this, something is about to fail.
 const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
