@@ -31,6 +31,12 @@ impl ContentHash {
         Self(hasher.finalize().into())
     }
 
+    /// A digest that was kept.
+    #[must_use]
+    pub fn from_digest(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
     /// The raw digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {

@@ -17,6 +17,7 @@ mod store;
 mod stream;
 mod temp;
 mod transcript;
+mod watch;
 
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
@@ -27,8 +28,9 @@ pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
 pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
-    is_folder,
+    database_in_memory, is_folder,
 };
 pub use stream::{Found, Stream};
 pub use temp::Leftover;
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};
+pub use watch::Watch;

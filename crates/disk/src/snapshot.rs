@@ -1,7 +1,7 @@
 //! The one read of a file: its bytes, read once, with their stat. Never blocks on what is no regular file, never reads more
 //! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
 
-use std::{fmt, fs::File, io};
+use std::{fmt, fs::File, io, time::SystemTime};
 
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use readproof_core::text::{NotText, Text};
@@ -19,6 +19,9 @@ use crate::{
 
 /// No file beyond this is read, whatever the rules say: line offsets are 32 bits wide.
 pub const MOST_BYTES: u64 = 1 << 30;
+
+/// No file system has a coarser clock.
+const TICK_NS: i128 = 2_000_000_000;
 
 /// How a file of the workspace is opened: non-blocking, or opening a FIFO would wait for a writer.
 pub(crate) const TO_READ: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
@@ -58,11 +61,24 @@ pub struct Stat {
 
 impl Stat {
     /// By a plain `fstat`, which costs half of the `statx` behind [`File::metadata`].
-    #[allow(clippy::useless_conversion, reason = "the widths differ between systems")]
     pub(crate) fn of(open: &File) -> io::Result<Self> {
-        let found = rustix::fs::fstat(open)?;
+        Ok(Self::from(rustix::fs::fstat(open)?))
+    }
+
+    /// Whether a file of the same stat has the same bytes: not where it may have changed again within one tick of the
+    /// clock of the file system since it was read.
+    #[must_use]
+    pub fn tells(&self) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        i128::from(self.ctime_ns.max(self.mtime_ns)) + TICK_NS < i128::try_from(now).unwrap_or(0)
+    }
+}
+
+impl From<rustix::fs::Stat> for Stat {
+    #[allow(clippy::useless_conversion, reason = "the widths differ between systems")]
+    fn from(found: rustix::fs::Stat) -> Self {
         let ns = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Ok(Self {
+        Self {
             len: u64::try_from(found.st_size).unwrap_or(u64::MAX),
             mtime_ns: ns(found.st_mtime, i64::try_from(found.st_mtime_nsec).unwrap_or(0)),
             ctime_ns: ns(found.st_ctime, i64::try_from(found.st_ctime_nsec).unwrap_or(0)),
@@ -70,7 +86,7 @@ impl Stat {
             ino: found.st_ino.into(),
             nlink: found.st_nlink.into(),
             mode: found.st_mode.into(),
-        })
+        }
     }
 }
 
@@ -180,6 +196,12 @@ impl Root {
     /// [`SnapshotError`] when it is no file, no text, too large, gone, or changes under every attempt.
     pub fn snapshot(&self, file: &FileRef, rules: &SnapshotRules) -> Result<Snapshot, SnapshotError> {
         self.snapshot_opened(file, None, None, rules)
+    }
+
+    /// What the file system says of a name that a walk has met; nothing is opened and no link at its end followed.
+    #[must_use]
+    pub fn glance(&self, name: &str) -> Option<Stat> {
+        rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)
     }
 
     /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already, and that may still have the

@@ -1,10 +1,12 @@
 //! The `.readproof` directory of a workspace: made private, and refused when it is not. Opened beneath the root and never
 //! through a link, because a cloned repository could bring one. Knows the layout; never what is in an object or a log.
 
+mod database;
 mod objects;
 mod packs;
 mod upkeep;
 
+pub use database::database_in_memory;
 pub use objects::{Loaded, Objects, Put, StoredTexts};
 pub use upkeep::{Removed, RetiredLog, Stored, is_folder};
 
@@ -237,7 +239,10 @@ fn not_a_folder(parent: BorrowedFd<'_>, name: &str, shown: &str) -> StoreError {
 
 /// A store that others can write could vouch for what they like; one that others can read gives away what was read.
 fn check_private(open: BorrowedFd<'_>, shown: &str) -> Result<(), StoreError> {
-    let found = rustix::fs::fstat(open).map_err(|errno| StoreError::from_io(shown, errno.into()))?;
+    is_private(&rustix::fs::fstat(open).map_err(|errno| StoreError::from_io(shown, errno.into()))?, shown)
+}
+
+fn is_private(found: &rustix::fs::Stat, shown: &str) -> Result<(), StoreError> {
     match Privacy::of(found.st_mode, found.st_uid) {
         Privacy::Private => Ok(()),
         Privacy::Open { mode } => Err(StoreError::NotPrivate { name: shown.to_owned(), mode }),

@@ -135,6 +135,9 @@ pub enum Language {
 }
 
 impl Language {
+    /// All that can be parsed.
+    pub const ALL: &[Self] = &[Self::Rust];
+
     /// The language of a file by its name and first line; `None` where it is none that can be parsed here.
     #[must_use]
     pub fn of(path: &str, _first_line: &str) -> Option<Self> {

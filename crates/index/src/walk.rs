@@ -23,6 +23,7 @@ const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".rgignore"];
 
 /// Git's own list of what to leave out, beside the history.
 const EXCLUDE: &str = ".git/info/exclude";
+const EXCLUDE_FOLDER: &str = ".git/info";
 
 /// The largest ignore file that is read.
 const IGNORE_BYTES: u64 = 1 << 20;
@@ -76,9 +77,18 @@ pub struct Walk {
 /// # Errors
 /// [`BadWalk`] says what is malformed.
 pub fn walk(root: &Root, glob: Option<&str>) -> Result<Walk, BadWalk> {
+    walk_watched(root, glob, &Arc::new(|_| ()))
+}
+
+/// Called with every folder before it is listed.
+pub(crate) type Folders = Arc<dyn Fn(&Path) + Send + Sync>;
+
+/// The same, telling every folder, and the one that holds git's own list of what is ignored.
+pub(crate) fn walk_watched(root: &Root, glob: Option<&str>, folders: &Folders) -> Result<Walk, BadWalk> {
     // A handle of its own: the walk below asks for one that outlives this call.
     let root = Arc::new(Root::open(root.path())?);
     let top = root.path();
+    folders(top);
     if let Some(name) = IGNORE_FILES.into_iter().find(|name| !is_harmless(&root, top, name)) {
         return Err(BadWalk::IgnoreFile { name: name.to_owned() });
     }
@@ -88,27 +98,36 @@ pub fn walk(root: &Root, glob: Option<&str>) -> Result<Walk, BadWalk> {
     // The walker itself would follow a `.git` file to wherever it says.
     builder.git_exclude(false);
     if is_there(&root, top, EXCLUDE) {
+        folders(&top.join(EXCLUDE_FOLDER));
         // A malformed line is left out, as everywhere.
         let _ = builder.add_ignore(top.join(EXCLUDE));
     }
     if let Some(glob) = glob {
-        let bad = |error: ignore::Error| BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() };
+        let bad = |error: ignore::Error| bad_glob(glob, &error);
         let mut overrides = OverrideBuilder::new(top);
         overrides.add(glob).map_err(bad)?;
         builder.overrides(overrides.build().map_err(bad)?);
     }
     let closed = Arc::new(AtomicU64::new(0));
-    let (filter_root, counter) = (root.clone(), closed.clone());
+    let (filter_root, counter, folders) = (root.clone(), closed.clone(), folders.clone());
     builder.filter_entry(move |entry| {
         if NEVER.iter().any(|name| entry.file_name() == *name) {
             return false;
         }
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if is_folder {
+            folders(entry.path());
+        }
         let open = !is_folder || IGNORE_FILES.iter().all(|name| is_harmless(&filter_root, entry.path(), name));
         counter.fetch_add(u64::from(!open), Ordering::Relaxed);
         open
     });
     Ok(Walk { inner: builder.build(), root, closed })
+}
+
+/// What is wrong with a glob.
+pub(crate) fn bad_glob(glob: &str, error: &ignore::Error) -> BadWalk {
+    BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() }
 }
 
 impl Walk {

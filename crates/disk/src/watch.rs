@@ -1,0 +1,105 @@
+//! Whether anything happened in some folders. Never says "quiet" when it cannot tell. Sees what is done by name on this
+//! machine; a file changed through another of its hard links or from another machine is not seen.
+
+use std::path::Path;
+
+#[cfg(target_os = "linux")]
+use rustix::{fd::OwnedFd, fs::inotify};
+
+/// Folders under watch.
+#[derive(Debug)]
+pub struct Watch {
+    #[cfg(target_os = "linux")]
+    queue: OwnedFd,
+}
+
+#[cfg(target_os = "linux")]
+impl Watch {
+    /// `None` where the system has no more room for one.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
+        Some(Self { queue: inotify::init(flags).ok()? })
+    }
+
+    /// Watches what happens directly in a folder from now on; `false` where that cannot be done.
+    #[must_use]
+    pub fn add(&self, folder: &Path) -> bool {
+        use inotify::WatchFlags as On;
+        let changes = On::CREATE | On::DELETE | On::MOVE | On::MODIFY | On::CLOSE_WRITE | On::ATTRIB;
+        let own = On::DELETE_SELF | On::MOVE_SELF | On::ONLYDIR | On::DONT_FOLLOW | On::EXCL_UNLINK;
+        inotify::add_watch(&self.queue, folder, changes | own).is_ok()
+    }
+
+    /// Whether nothing happened since this was last asked.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(&self.queue, &mut buffer);
+        let mut quiet = true;
+        loop {
+            match events.next() {
+                Ok(_) => quiet = false,
+                Err(rustix::io::Errno::AGAIN) => return quiet,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+/// Elsewhere nobody tells, so everything may have changed.
+#[cfg(not(target_os = "linux"))]
+impl Watch {
+    /// `None`: there is none here.
+    #[must_use]
+    pub fn new() -> Option<Self> {
+        None
+    }
+
+    /// Never.
+    #[must_use]
+    pub fn add(&self, _folder: &Path) -> bool {
+        false
+    }
+
+    /// Never.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::{fs, io::Write};
+
+    #[test]
+    fn whatever_happens_in_a_folder_is_told_once() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        fs::write(at("a"), "1").unwrap();
+        fs::create_dir(at("d")).unwrap();
+        let watch = Watch::new().unwrap();
+        assert!(watch.add(temp.path()) && watch.is_quiet());
+        assert!(!watch.add(&at("a")) && !watch.add(&at("none")));
+        let mut open = fs::OpenOptions::new().append(true).open(at("a")).unwrap();
+        let happens = |what: &str, happen: &mut dyn FnMut()| {
+            happen();
+            assert!(!watch.is_quiet(), "{what}");
+            assert!(watch.is_quiet(), "{what}");
+        };
+        happens("a write", &mut || open.write_all(b"2").unwrap());
+        happens("another file", &mut || fs::write(at("b"), "").unwrap());
+        happens("a rename over it", &mut || fs::rename(at("b"), at("a")).unwrap());
+        happens("a folder", &mut || fs::create_dir(at("e")).unwrap());
+        happens("a removal", &mut || fs::remove_file(at("a")).unwrap());
+        // Only the folder itself is watched.
+        fs::write(at("d/x"), "").unwrap();
+        assert!(watch.is_quiet());
+        fs::read(at("d/x")).unwrap();
+        assert!(watch.add(&at("d")) && watch.is_quiet());
+        happens("a file below", &mut || fs::write(at("d/x"), "y").unwrap());
+    }
+}

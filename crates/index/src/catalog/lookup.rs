@@ -1,0 +1,261 @@
+//! Asking the catalog: by exact name, by a name that is only remembered in part, by text.
+
+use ignore::overrides::{Override, OverrideBuilder};
+use readproof_core::text::ContentHash;
+use readproof_disk::Root;
+use rusqlite::{Row, params};
+use std::cmp::Reverse;
+
+use super::{Catalog, rows};
+use crate::{BadWalk, Language, NoOutline, Outline, Symbol, Target, nearest, rank, walk::bad_glob};
+
+/// The most definitions of one name that are looked at.
+const MOST: i64 = 2000;
+
+/// One definition and the text it stands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined {
+    /// The file, by its name in the workspace.
+    pub path: String,
+    /// The text that was parsed.
+    pub hash: ContentHash,
+    /// What is defined, and where in that text.
+    pub symbol: Symbol,
+}
+
+/// How well a name fits what is searched for; more is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fitting {
+    /// Its letters stand in it in this order.
+    Letters,
+    /// It stands somewhere in it.
+    Inside,
+    /// A word of it begins so.
+    Word,
+    /// It begins so.
+    Start,
+    /// It is it, but for large and small letters.
+    Name,
+    /// It is it.
+    Exact,
+}
+
+impl Fitting {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Letters => "letters",
+            Self::Inside => "inside",
+            Self::Word => "word",
+            Self::Start => "start",
+            Self::Name => "name",
+            Self::Exact => "exact",
+        }
+    }
+
+    /// `None`: not at all. Letters that are scattered count only where there are a few of them.
+    fn of(name: &str, wanted: &str) -> Option<Self> {
+        if name == wanted {
+            return Some(Self::Exact);
+        }
+        let (lower, wanted_lower) = (name.to_lowercase(), wanted.to_lowercase());
+        if lower == wanted_lower {
+            return Some(Self::Name);
+        }
+        if lower.starts_with(&wanted_lower) {
+            return Some(Self::Start);
+        }
+        let starts_word = |at: usize| {
+            let before = lower[..at].chars().next_back();
+            let here = name.get(at..).and_then(|rest| rest.chars().next());
+            before.is_some_and(|c| !c.is_alphanumeric()) || here.is_some_and(char::is_uppercase)
+        };
+        let mut inside = lower.match_indices(&wanted_lower).map(|(at, _)| at).peekable();
+        if inside.peek().is_some() {
+            return Some(if inside.any(starts_word) { Self::Word } else { Self::Inside });
+        }
+        let mut letters = lower.chars();
+        let scattered = wanted_lower.chars().all(|c| letters.any(|other| other == c));
+        (scattered && wanted_lower.chars().count() >= 3).then_some(Self::Letters)
+    }
+}
+
+impl Catalog {
+    /// The definitions that can be meant, in the order of paths and lines.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn find(&self, target: &Target) -> Result<Vec<Defined>, rusqlite::Error> {
+        let mut found = Vec::new();
+        for name in target.names() {
+            found.extend(self.named(name)?.into_iter().filter(|defined| target.fits(&defined.path, &defined.symbol)));
+        }
+        found.sort_by(|a, b| (&a.path, a.symbol.lines, &a.symbol.name).cmp(&(&b.path, b.symbol.lines, &b.symbol.name)));
+        found.dedup();
+        Ok(found)
+    }
+
+    fn named(&self, name: &str) -> Result<Vec<Defined>, rusqlite::Error> {
+        let sql = format!(
+            "SELECT f.path, t.hash, {} FROM symbols s JOIN texts t ON t.id = s.text JOIN files f ON f.text = s.text \
+             WHERE s.name = ?1 ORDER BY s.rank LIMIT {MOST}",
+            rows::COLUMNS
+        );
+        let mut rows = self.db.prepare_cached(&sql)?;
+        let rows = rows.query_map(params![name], defined)?;
+        rows.filter_map(Result::transpose).collect()
+    }
+
+    /// Names that resemble one that is not defined.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn near(&self, target: &Target) -> Result<Vec<String>, rusqlite::Error> {
+        let names: Vec<String> = self.names()?.into_iter().map(|(name, _)| name).collect();
+        let wanted = target.names()[0];
+        let mut near = nearest(wanted, &names);
+        if near.is_empty() {
+            let mut fits: Vec<_> =
+                names.into_iter().filter_map(|name| Some((Fitting::of(&name, wanted)?, name))).collect();
+            fits.sort_by(|a, b| (Reverse(a.0), a.1.len(), &a.1).cmp(&(Reverse(b.0), b.1.len(), &b.1)));
+            near = fits.into_iter().take(3).map(|(_, name)| name).collect();
+        }
+        Ok(near)
+    }
+
+    /// All names that some file has, with the best rank of each.
+    fn names(&self) -> Result<Vec<(String, u8)>, rusqlite::Error> {
+        let sql = "SELECT s.name, min(s.rank) FROM symbols s WHERE s.text IN (SELECT text FROM files) GROUP BY s.name";
+        let mut rows = self.db.prepare_cached(sql)?;
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    }
+
+    /// Definitions whose names fit, the best first, and how many there are. What qualifies a name must be right.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or the glob is malformed.
+    pub fn search(
+        &self,
+        root: &Root,
+        query: &Target,
+        glob: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<(Fitting, Defined)>, u64), SearchUpset> {
+        let only = glob.map(|glob| only(root, glob)).transpose()?;
+        let mut fits: Vec<(Fitting, u8, String)> = Vec::new();
+        for (name, rank) in self.names()? {
+            let best = query.names().into_iter().filter_map(|wanted| Fitting::of(&name, wanted)).max();
+            fits.extend(best.map(|fitting| (fitting, rank, name)));
+        }
+        // By how a name fits, what it is, how short it is; then by place.
+        fits.sort_by(|a, b| (Reverse(a.0), a.1, a.2.len(), &a.2).cmp(&(Reverse(b.0), b.1, b.2.len(), &b.2)));
+        let (mut found, mut total) = (Vec::new(), 0);
+        for (fitting, _, name) in fits {
+            let mut all = self.named(&name)?;
+            all.retain(|defined| {
+                query.is_within(&defined.path, &defined.symbol)
+                    && only.as_ref().is_none_or(|only| only.matched(&defined.path, false).is_whitelist())
+            });
+            all.sort_by(|a, b| {
+                let key = |d: &Defined| (rank(d.symbol.kind), d.path.clone(), d.symbol.line);
+                key(a).cmp(&key(b))
+            });
+            total += all.len() as u64;
+            let room = limit.saturating_sub(found.len());
+            found.extend(all.into_iter().take(room).map(|defined| (fitting, defined)));
+        }
+        Ok((found, total))
+    }
+
+    /// Every definition, file by file; `each` says whether to go on.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or the glob is malformed.
+    pub fn all(
+        &self,
+        root: &Root,
+        glob: Option<&str>,
+        each: &mut dyn FnMut(Defined) -> bool,
+    ) -> Result<(), SearchUpset> {
+        let only = glob.map(|glob| only(root, glob)).transpose()?;
+        let sql = format!(
+            "SELECT f.path, t.hash, {} FROM files f JOIN texts t ON t.id = f.text JOIN symbols s ON s.text = f.text \
+             ORDER BY f.path, s.at",
+            rows::COLUMNS
+        );
+        let mut rows = self.db.prepare_cached(&sql)?;
+        for row in rows.query_map([], defined)? {
+            let Some(found) = row? else { continue };
+            let counts = only.as_ref().is_none_or(|only| only.matched(&found.path, false).is_whitelist());
+            if counts && !each(found) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a text defines: as it is known, or by parsing it, of which nothing is kept.
+    ///
+    /// # Errors
+    /// [`NoOutline`] says why that cannot be told.
+    pub fn outline(
+        &mut self,
+        text: &str,
+        language: Language,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Outline, NoOutline> {
+        self.parsers.outline(language, text, cancelled)
+    }
+}
+
+/// Why there is no list.
+#[derive(Debug)]
+pub enum SearchUpset {
+    /// The pattern for names.
+    Glob(BadWalk),
+    /// The database cannot be used.
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for SearchUpset {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// A glob as the walk takes it.
+fn only(root: &Root, glob: &str) -> Result<Override, SearchUpset> {
+    let bad = |error: ignore::Error| SearchUpset::Glob(bad_glob(glob, &error));
+    let mut overrides = OverrideBuilder::new(root.path());
+    overrides.add(glob).map_err(bad)?;
+    overrides.build().map_err(bad)
+}
+
+fn defined(row: &Row<'_>) -> Result<Option<Defined>, rusqlite::Error> {
+    let (path, bytes): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+    let symbol = rows::symbol(row, 2)?;
+    Ok(rows::hash(&bytes).zip(symbol).map(|(hash, symbol)| Defined { path, hash, symbol }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_name_fits() {
+        let check = |name: &str, wanted: &str, expected: Option<Fitting>| {
+            assert_eq!(Fitting::of(name, wanted), expected, "{wanted} in {name}");
+        };
+        check("read", "read", Some(Fitting::Exact));
+        check("Read", "read", Some(Fitting::Name));
+        check("read_echoed", "read", Some(Fitting::Start));
+        check("do_read", "read", Some(Fitting::Word));
+        check("doRead", "read", Some(Fitting::Word));
+        check("thread", "read", Some(Fitting::Inside));
+        check("resolve_all_dirs", "rad", Some(Fitting::Letters));
+        check("resolve", "rx", None);
+        check("İx", "x", Some(Fitting::Inside));
+    }
+}

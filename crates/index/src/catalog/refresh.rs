@@ -1,0 +1,345 @@
+//! Bringing the catalog up to date: what the walk meets is compared with what is known by the stat of each file, what may
+//! have changed is read and hashed, and only a text that was not met before is parsed.
+
+use readproof_core::text::{ContentHash, Text};
+use readproof_disk::{Root, Sensitive, SnapshotError, SnapshotRules, Stat, Watch};
+use rusqlite::{Connection, params};
+use std::{
+    collections::{HashMap, HashSet},
+    num::NonZeroUsize,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use super::{Catalog, rows};
+use crate::{
+    BadWalk, Entry, Language, NoOutline, Outline, Parsers,
+    walk::{Folders, walk_watched},
+};
+
+/// No larger file is parsed.
+const MOST_BYTES: u64 = 2 << 20;
+
+/// So many files are written down together: what is done survives when the rest is given up.
+const TOGETHER: usize = 256;
+
+/// What may be looked at.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    /// Which files are read.
+    pub snapshot: SnapshotRules,
+    /// Names of which nothing is kept.
+    pub sensitive: &'a Sensitive,
+}
+
+/// What a refresh did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refreshed {
+    /// Files in a language that is known.
+    pub files: u64,
+    /// Those that were read, as they may have changed.
+    pub read: u64,
+    /// Texts that were parsed.
+    pub parsed: u64,
+    /// Files that are gone.
+    pub gone: u64,
+}
+
+/// Why the catalog is not up to date.
+#[derive(Debug)]
+pub enum Upset {
+    /// The caller lost interest.
+    Cancelled,
+    /// The workspace cannot be walked.
+    Walk(BadWalk),
+    /// The database cannot be used.
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Upset {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// What was found out about one file.
+struct Read {
+    name: String,
+    /// None where a later change could go unnoticed.
+    stamp: Option<Vec<u8>>,
+    what: What,
+}
+
+enum What {
+    /// Nothing is kept of it.
+    Nothing,
+    /// Nobody need look at it again until it changes.
+    NoSymbols,
+    Text(ContentHash, Language, Parsed),
+}
+
+enum Parsed {
+    /// It was met before.
+    Known,
+    New(Outline),
+    TooHard,
+}
+
+impl Catalog {
+    /// Brings it up to date. `progress` is told how many files of how many are done.
+    ///
+    /// # Errors
+    /// [`Upset`]; what was done is kept.
+    pub fn refresh(
+        &mut self,
+        root: &Root,
+        rules: Rules<'_>,
+        cancelled: &dyn Fn() -> bool,
+        progress: &dyn Fn(u64, u64),
+    ) -> Result<Refreshed, Upset> {
+        // What others change from here on will be noticed, whether or not this refresh still sees it.
+        let version = rows::changes(&self.db)?;
+        let (watch, all_watched) = (self.watch.take().map(Arc::new), Arc::new(AtomicBool::new(true)));
+        let _ = watch.as_ref().map(|watch| watch.is_quiet());
+        let met = self.meet(root, watch.as_ref(), &all_watched, cancelled);
+        // The walk is over, and nobody else has it.
+        self.watch = watch.and_then(Arc::into_inner);
+        let (mut done, changed, gone) = met?;
+        done.read = changed.len() as u64;
+        done.gone = gone.len() as u64;
+        self.forget(&gone)?;
+        done.parsed = self.take_in(root, rules, changed, cancelled, progress)?;
+        if done.read > 0 || done.gone > 0 {
+            rows::sweep(&self.db)?;
+        }
+        self.fresh = all_watched.load(Ordering::Relaxed).then_some(version);
+        Ok(done)
+    }
+
+    /// Walks: counts files, and finds those that may have changed and those that are gone.
+    fn meet(
+        &self,
+        root: &Root,
+        watch: Option<&Arc<Watch>>,
+        all_watched: &Arc<AtomicBool>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<(Refreshed, Vec<String>, Vec<String>), Upset> {
+        let mut known = known(&self.db)?;
+        let (watch, all) = (watch.cloned(), Arc::clone(all_watched));
+        let folders: Folders = Arc::new(move |folder| {
+            if !watch.as_ref().is_some_and(|watch| watch.add(folder)) {
+                all.store(false, Ordering::Relaxed);
+            }
+        });
+        let (mut done, mut changed) = (Refreshed::default(), Vec::new());
+        let walk = walk_watched(root, None, &folders).map_err(Upset::Walk)?;
+        for entry in walk {
+            if cancelled() {
+                return Err(Upset::Cancelled);
+            }
+            let name = match entry {
+                Entry::File(name) if may_be_known(&name) => name,
+                // What is in a folder that cannot be listed is not there; when that changes, its folder changes.
+                Entry::File(_) | Entry::Other | Entry::OddName | Entry::Unreadable => continue,
+            };
+            done.files += 1;
+            let before = known.remove(&name);
+            let same = matches!((before.flatten(), root.glance(&name)), (Some(kept), Some(now)) if kept == stamp(&now));
+            if !same {
+                changed.push(name);
+            }
+        }
+        let mut gone: Vec<String> = known.into_keys().collect();
+        gone.sort_unstable();
+        Ok((done, changed, gone))
+    }
+
+    fn forget(&mut self, gone: &[String]) -> Result<(), Upset> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let work = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        for name in gone {
+            work.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![name])?;
+        }
+        Ok(work.commit()?)
+    }
+
+    /// Reads what may have changed, on all cores, and writes down what it defines.
+    fn take_in(
+        &mut self,
+        root: &Root,
+        rules: Rules<'_>,
+        changed: Vec<String>,
+        cancelled: &dyn Fn() -> bool,
+        progress: &dyn Fn(u64, u64),
+    ) -> Result<u64, Upset> {
+        let total = changed.len();
+        if total == 0 {
+            return Ok(0);
+        }
+        let known = known_texts(&self.db)?;
+        let reader = Reader { root, rules, known: &known };
+        if total == 1 {
+            let read: Vec<Option<Read>> =
+                changed.into_iter().map(|name| reader.read(name, &mut self.parsers, cancelled)).collect();
+            return keep(&mut self.db, &mut read.into_iter(), 1, cancelled, progress);
+        }
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(total);
+        let (names, stop) = (Mutex::new(changed.into_iter()), AtomicBool::new(false));
+        let (done, results) = mpsc::sync_channel(TOGETHER);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let (done, names, stop, reader) = (done.clone(), &names, &stop, &reader);
+                scope.spawn(move || {
+                    let mut parsers = Parsers::default();
+                    let next = || names.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    while let Some(name) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
+                        if done.send(reader.read(name, &mut parsers, &|| stop.load(Ordering::Relaxed))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(done);
+            let kept = keep(&mut self.db, &mut results.iter(), total, cancelled, progress);
+            // Where it was given up the others end with the file they have.
+            stop.store(true, Ordering::Relaxed);
+            drop(results);
+            kept
+        })
+    }
+}
+
+/// Writes down what comes in; the number of texts that were parsed.
+fn keep(
+    db: &mut Connection,
+    results: &mut dyn Iterator<Item = Option<Read>>,
+    total: usize,
+    cancelled: &dyn Fn() -> bool,
+    progress: &dyn Fn(u64, u64),
+) -> Result<u64, Upset> {
+    let (mut parsed, mut done) = (0, 0);
+    loop {
+        let batch: Vec<Option<Read>> = results.by_ref().take(TOGETHER).take_while(|_| !cancelled()).collect();
+        if batch.is_empty() {
+            return if cancelled() { Err(Upset::Cancelled) } else { Ok(parsed) };
+        }
+        done += batch.len();
+        let work = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        for read in batch.into_iter().flatten() {
+            parsed += u64::from(matches!(read.what, What::Text(_, _, Parsed::New(_) | Parsed::TooHard)));
+            write(&work, read)?;
+        }
+        work.commit()?;
+        progress(done as u64, total as u64);
+    }
+}
+
+fn write(db: &Connection, read: Read) -> Result<(), rusqlite::Error> {
+    let text = match read.what {
+        What::Nothing => {
+            return db.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![read.name]).map(drop);
+        }
+        What::NoSymbols => None,
+        What::Text(hash, language, parsed) => {
+            let outline = match &parsed {
+                Parsed::New(outline) => Some(outline),
+                Parsed::Known | Parsed::TooHard => None,
+            };
+            match (rows::text(db, hash, language.as_str())?, &parsed) {
+                (Some(id), _) => Some(id),
+                // It was known, and somebody has removed it since: the next refresh parses it.
+                (None, Parsed::Known) => return Ok(()),
+                (None, Parsed::New(_) | Parsed::TooHard) => Some(rows::insert(db, hash, language.as_str(), outline)?),
+            }
+        }
+    };
+    db.prepare_cached("INSERT OR REPLACE INTO files(path, text, stamp) VALUES (?1, ?2, ?3)")?
+        .execute(params![read.name, text, read.stamp])
+        .map(drop)
+}
+
+/// Reads and parses files.
+struct Reader<'a> {
+    root: &'a Root,
+    rules: Rules<'a>,
+    known: &'a HashSet<(ContentHash, String)>,
+}
+
+impl Reader<'_> {
+    /// `None`: the caller lost interest.
+    fn read(&self, name: String, parsers: &mut Parsers, cancelled: &dyn Fn() -> bool) -> Option<Read> {
+        let nothing = |name| Some(Read { name, stamp: None, what: What::Nothing });
+        let path = format!("{}/{name}", self.root.path().to_str().unwrap_or_default().trim_end_matches('/'));
+        // Without a handle a link has taken its place since the walk.
+        let Ok((file, Some(opened))) = self.root.locate_open(&[path]) else { return nothing(name) };
+        let most = SnapshotRules { max_bytes: self.rules.snapshot.max_bytes.min(MOST_BYTES), ..self.rules.snapshot };
+        let read = match self.root.snapshot_opened(&file, Some(opened), None, &most) {
+            Ok(read) => read,
+            // As long as it does not change that will not either.
+            Err(SnapshotError::TooLarge { .. } | SnapshotError::NotText { .. }) => {
+                let stamp = self.root.glance(&name).filter(Stat::tells).map(|now| stamp(&now));
+                return Some(Read { name, stamp, what: What::NoSymbols });
+            }
+            Err(_) => return nothing(name),
+        };
+        if self.rules.sensitive.is_sensitive_read(self.root, &file, &read) {
+            return nothing(name);
+        }
+        let stamp = Some(read.stat).filter(Stat::tells).map(|now| stamp(&now));
+        let Some(language) = Language::of(&name, read.text.as_str()) else {
+            return Some(Read { name, stamp, what: What::NoSymbols });
+        };
+        let parsed = self.parse(&read.text, language, parsers, cancelled)?;
+        Some(Read { name, stamp, what: What::Text(read.text.hash(), language, parsed) })
+    }
+
+    fn parse(
+        &self,
+        text: &Text,
+        language: Language,
+        parsers: &mut Parsers,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Option<Parsed> {
+        if self.known.contains(&(text.hash(), language.as_str().to_owned())) {
+            return Some(Parsed::Known);
+        }
+        match parsers.outline(language, text.as_str(), cancelled) {
+            Ok(outline) => Some(Parsed::New(outline)),
+            Err(NoOutline::TooHard) => Some(Parsed::TooHard),
+            Err(NoOutline::Cancelled) => None,
+        }
+    }
+}
+
+/// Whether the name alone does not rule it out.
+fn may_be_known(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    !file.trim_start_matches('.').contains('.') || Language::of(name, "").is_some()
+}
+
+/// What tells that a file is as it was.
+fn stamp(stat: &Stat) -> Vec<u8> {
+    let numbers = [stat.len, stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned(), stat.dev, stat.ino];
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn known(db: &Connection) -> Result<HashMap<String, Option<Vec<u8>>>, rusqlite::Error> {
+    let mut rows = db.prepare_cached("SELECT path, stamp FROM files")?;
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+fn known_texts(db: &Connection) -> Result<HashSet<(ContentHash, String)>, rusqlite::Error> {
+    let mut rows = db.prepare_cached("SELECT hash, language FROM texts")?;
+    let rows = rows.query_map([], |row| {
+        let hash: Vec<u8> = row.get(0)?;
+        Ok(rows::hash(&hash).zip(row.get(1)?))
+    })?;
+    rows.filter_map(Result::transpose).collect()
+}
