@@ -1,7 +1,21 @@
 //! What a file defines: names with their kind, place and the names around them, by parsing it. One grammar for each
 //! language; nothing here looks at more than one text.
 
+mod grammar;
+mod lang;
+mod language;
+mod walk;
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    ops::ControlFlow,
+};
+
 use readproof_core::scope::Lines;
+use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
+
+use grammar::Grammar;
+pub use language::Language;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,32 +141,6 @@ pub struct Outline {
     pub truncated: bool,
 }
 
-/// A language that can be parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    /// Rust.
-    Rust,
-}
-
-impl Language {
-    /// All that can be parsed.
-    pub const ALL: &[Self] = &[Self::Rust];
-
-    /// The language of a file by its name and first line; `None` where it is none that can be parsed here.
-    #[must_use]
-    pub fn of(path: &str, _first_line: &str) -> Option<Self> {
-        path.ends_with(".rs").then_some(Self::Rust)
-    }
-
-    /// The word used on every wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Rust => "rust",
-        }
-    }
-}
-
 /// Why a text has no outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoOutline {
@@ -162,9 +150,20 @@ pub enum NoOutline {
     TooHard,
 }
 
+/// How often the parser may report on a text whatever its length; it does so every hundred steps.
+const REPORTS: usize = 1000;
+
+/// Bytes of a text that may cost one report more.
+const BYTES_A_REPORT: usize = 8;
+
+/// The longest text that is parsed.
+const TEXT_BYTES: usize = 1 << 30;
+
 /// Parsers that have been used before, one for each language.
 #[derive(Default)]
-pub struct Parsers {}
+pub struct Parsers {
+    ready: BTreeMap<Language, (Grammar, Parser)>,
+}
 
 impl Parsers {
     /// What a text defines.
@@ -173,10 +172,53 @@ impl Parsers {
     /// [`NoOutline`] says why that cannot be told.
     pub fn outline(
         &mut self,
-        _language: Language,
-        _text: &str,
+        language: Language,
+        text: &str,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Outline, NoOutline> {
-        if cancelled() { Err(NoOutline::Cancelled) } else { Ok(Outline::default()) }
+        if cancelled() {
+            return Err(NoOutline::Cancelled);
+        }
+        let Some((grammar, parser)) = self.ready(language) else { return Ok(Outline::default()) };
+        let tree = parse(parser, text, cancelled)?;
+        Ok(walk::outline(grammar, &tree, text))
     }
+
+    /// What parses a language; `None` if it is not built in.
+    fn ready(&mut self, language: Language) -> Option<&mut (Grammar, Parser)> {
+        match self.ready.entry(language) {
+            Entry::Occupied(ready) => Some(ready.into_mut()),
+            Entry::Vacant(place) => {
+                let grammar = Grammar::new(lang::spec(language)?);
+                let mut parser = Parser::new();
+                parser.set_language(&grammar.language).ok()?;
+                Some(place.insert((grammar, parser)))
+            }
+        }
+    }
+}
+
+/// Parses a text in a number of steps that its length bounds.
+fn parse(parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Result<Tree, NoOutline> {
+    if text.len() > TEXT_BYTES {
+        return Err(NoOutline::TooHard);
+    }
+    parser.reset();
+    let mut left = REPORTS + text.len() / BYTES_A_REPORT;
+    let mut stopped = NoOutline::TooHard;
+    let mut report = |_: &ParseState| {
+        left = left.saturating_sub(1);
+        if left == 0 {
+            return ControlFlow::Break(());
+        }
+        if cancelled() {
+            stopped = NoOutline::Cancelled;
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
+    let options = ParseOptions::new().progress_callback(&mut report);
+    let mut read = |at: usize, _: Point| text.as_bytes().get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    tree.ok_or(stopped)
 }

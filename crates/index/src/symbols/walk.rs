@@ -1,0 +1,418 @@
+//! One pass over a tree, from the top, that lists what the rules of its language find. Never recursive: how deep a text is
+//! nested is its author's choice.
+
+use std::num::NonZeroU16;
+
+use readproof_core::scope::Lines;
+use tree_sitter::{Node, Tree, TreeCursor};
+
+use super::{
+    Outline, Symbol, SymbolKind,
+    grammar::{Define, Grammar, Rule, Within},
+};
+
+/// The most definitions that are listed for a text.
+const MOST_SYMBOLS: usize = 20_000;
+
+/// The most names around a definition.
+const MOST_AROUND: usize = 64;
+
+/// The longest name, in bytes.
+const NAME_BYTES: usize = 512;
+
+/// The most bytes that all names take, with those around them.
+const ALL_NAME_BYTES: usize = 16 << 20;
+
+/// What to do with a node's children.
+pub(super) enum Step {
+    /// Pass them over.
+    Skip,
+    /// Look at them; they stand where the node does.
+    Enter,
+    /// Look at them; what they define begins where the node does.
+    Wrap,
+    /// Look at them; they stand in something else.
+    Inside(Place),
+}
+
+/// What surrounds a node.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// The innermost definition around it.
+    pub(super) parent: Option<u32>,
+    pub(super) within: Within,
+    /// The name of the trait that is implemented here, by its place in the walker's list.
+    of: Option<usize>,
+}
+
+/// Rows where something begins.
+#[derive(Clone, Copy)]
+pub(super) struct Start {
+    /// With its comments and attributes.
+    pub(super) whole: usize,
+    pub(super) signature: usize,
+}
+
+/// The children of one node.
+struct Level {
+    place: Place,
+    /// How many names are around its node.
+    scope: usize,
+    /// The rows of the comments and attributes that wait for what they belong to.
+    lead: Option<(usize, usize)>,
+    /// Where the node begins, if it is a wrapper of which nothing has been defined yet.
+    wrapped: Option<Start>,
+}
+
+/// A definition that was found.
+pub(super) struct Found<'t> {
+    pub(super) kind: SymbolKind,
+    /// Where its name stands.
+    pub(super) name: Node<'t>,
+    /// All of it.
+    pub(super) whole: Node<'t>,
+    /// What is no more part of its signature.
+    pub(super) body: Option<Node<'t>>,
+}
+
+/// A walk under way.
+pub(super) struct Walker<'t> {
+    pub(super) grammar: &'t Grammar,
+    pub(super) text: &'t str,
+    cursor: TreeCursor<'t>,
+    /// Of the node that is visited.
+    level: Level,
+    /// Those around it.
+    levels: Vec<Level>,
+    scope: Vec<String>,
+    traits: Vec<String>,
+    /// Rows of the text.
+    rows: usize,
+    /// Bytes left for names.
+    room: usize,
+    /// With the byte where each name stands.
+    symbols: Vec<(usize, Symbol)>,
+    imports: Vec<Lines>,
+    truncated: bool,
+}
+
+/// What a tree defines.
+pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
+    let ends = text.bytes().filter(|byte| *byte == b'\n').count();
+    let top = Place { parent: None, within: Within::Module, of: None };
+    let mut walker = Walker {
+        grammar,
+        text,
+        cursor: tree.walk(),
+        level: Level { place: top, scope: 0, lead: None, wrapped: None },
+        levels: Vec::new(),
+        scope: Vec::new(),
+        traits: Vec::new(),
+        rows: (ends + usize::from(!text.ends_with('\n'))).max(1),
+        room: ALL_NAME_BYTES,
+        symbols: Vec::new(),
+        imports: Vec::new(),
+        truncated: false,
+    };
+    walker.walk();
+    Outline { symbols: in_order(walker.symbols), imports: walker.imports, truncated: walker.truncated }
+}
+
+impl<'t> Walker<'t> {
+    fn walk(&mut self) {
+        while self.symbols.len() < MOST_SYMBOLS {
+            let node = self.cursor.node();
+            let scope = self.scope.len();
+            let entered = self.visit(node);
+            let is_deeper = match entered {
+                Some((place, wrapped)) if self.cursor.goto_first_child() => {
+                    self.levels.push(std::mem::replace(&mut self.level, Level { place, scope, lead: None, wrapped }));
+                    true
+                }
+                Some(_) | None => false,
+            };
+            if !is_deeper {
+                self.scope.truncate(scope);
+                if !self.next() {
+                    return;
+                }
+            }
+        }
+        self.truncated = true;
+    }
+
+    /// Goes on to what follows a node; false at the end.
+    fn next(&mut self) -> bool {
+        while !self.cursor.goto_next_sibling() {
+            if !self.cursor.goto_parent() {
+                return false;
+            }
+            self.scope.truncate(self.level.scope);
+            let Some(outer) = self.levels.pop() else { return false };
+            self.level = outer;
+        }
+        true
+    }
+
+    /// Where the children of a node stand, if they are to be looked at.
+    fn visit(&mut self, node: Node<'t>) -> Option<(Place, Option<Start>)> {
+        let symbols = self.symbols.len();
+        let step = match self.grammar.rule(node) {
+            Rule::Token => return None,
+            Rule::Comment | Rule::Attribute => {
+                self.lead(node);
+                return None;
+            }
+            Rule::Enter => Step::Enter,
+            Rule::Skip | Rule::Modifiers => Step::Skip,
+            Rule::Wrap => Step::Wrap,
+            Rule::Import => self.import(node),
+            Rule::Define(define) => self.define(define, node),
+            Rule::Special(special) => special(self, node),
+        };
+        let entered = match step {
+            Step::Skip => None,
+            Step::Enter => Some((self.level.place, self.level.wrapped)),
+            Step::Wrap => Some((self.level.place, Some(self.start(node)))),
+            Step::Inside(place) => Some((place, None)),
+        };
+        self.level.lead = None;
+        if entered.is_some() || self.symbols.len() > symbols {
+            self.level.wrapped = None;
+        }
+        entered
+    }
+
+    /// What surrounds the node that is visited.
+    pub(super) fn place(&self) -> Place {
+        self.level.place
+    }
+
+    /// A node's text.
+    pub(super) fn text_of(&self, node: Node<'t>) -> &'t str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Takes a node for an import.
+    pub(super) fn import(&mut self, node: Node<'t>) -> Step {
+        let (first, last) = (self.line(node.start_position().row), self.line(last_row(node)));
+        match self.imports.last_mut() {
+            Some(run) if run.last() + 1 >= first && run.first() <= first => {
+                *run = Lines::new(run.first(), run.last().max(last)).unwrap_or(*run);
+            }
+            Some(_) | None => self.imports.extend(Lines::new(first, last)),
+        }
+        Step::Skip
+    }
+
+    fn define(&mut self, define: Define, node: Node<'t>) -> Step {
+        let field = |id: Option<NonZeroU16>| id.and_then(|id| node.child_by_field_id(id.get()));
+        let body = field(define.body_field);
+        let kind = self.settle(define.kind, define.even_local);
+        let Some((kind, name)) = kind.zip(field(define.name_field)) else {
+            return define.inside.map_or(Step::Skip, |_| Step::Enter);
+        };
+        let symbol = self.add(Found { kind, name, whole: node, body });
+        match define.inside {
+            None => Step::Skip,
+            Some(within) => self.inside(symbol, name, within),
+        }
+    }
+
+    /// What a definition is where it stands; `None` if it is no business of others.
+    pub(super) fn settle(&self, kind: SymbolKind, even_local: bool) -> Option<SymbolKind> {
+        match (self.level.place.within, kind) {
+            (Within::Function, SymbolKind::Variable) if !even_local => None,
+            (Within::Type, SymbolKind::Function) => Some(SymbolKind::Method),
+            (Within::Type, SymbolKind::Variable) => Some(SymbolKind::Field),
+            (Within::Extern, SymbolKind::Function | SymbolKind::Variable) => Some(SymbolKind::Declaration),
+            (Within::Module | Within::Type | Within::Extern | Within::Function, _) => Some(kind),
+        }
+    }
+
+    /// Looks into a definition.
+    pub(super) fn inside(&mut self, symbol: Option<u32>, name: Node<'t>, within: Within) -> Step {
+        let name = self.text_of(name);
+        self.inside_named(symbol, name, within)
+    }
+
+    /// Looks into what has a name, whether it is a definition or not.
+    pub(super) fn inside_named(&mut self, symbol: Option<u32>, name: &str, within: Within) -> Step {
+        if !name.is_empty() {
+            self.scope.push(one_line(name));
+        }
+        let parent = symbol.or(self.level.place.parent);
+        Step::Inside(Place { parent, within, of: None })
+    }
+
+    /// Looks into the implementation of a type.
+    pub(super) fn implementation(&mut self, name: &str, of: Option<&str>) -> Step {
+        let step = self.inside_named(None, name, Within::Type);
+        match (step, of) {
+            (Step::Inside(place), Some(of)) => {
+                self.traits.push(one_line(of));
+                Step::Inside(Place { of: Some(self.traits.len() - 1), ..place })
+            }
+            (step, _) => step,
+        }
+    }
+
+    /// Lists a definition; `None` where it has no name or there is no room.
+    pub(super) fn add(&mut self, found: Found<'t>) -> Option<u32> {
+        let name = self.text_of(found.name);
+        self.add_named(name, found)
+    }
+
+    /// Lists a definition that is what it is wherever it stands.
+    pub(super) fn add_whole(
+        &mut self,
+        kind: SymbolKind,
+        name: Node<'t>,
+        whole: Node<'t>,
+        body: Option<Node<'t>>,
+    ) -> Option<u32> {
+        self.add(Found { kind, name, whole, body })
+    }
+
+    /// Lists a definition whose name is not just what stands at its place.
+    pub(super) fn add_named(&mut self, name: &str, found: Found<'t>) -> Option<u32> {
+        let start = self.start(found.whole);
+        let last = last_row(found.whole);
+        let end = found.body.map_or(last, |body| self.row_before(body)).min(last);
+        self.add_lines(name, &found, (start.whole, last), (start.signature, end))
+    }
+
+    /// Lists a definition whose rows are known.
+    pub(super) fn add_lines(
+        &mut self,
+        name: &str,
+        found: &Found<'t>,
+        lines: (usize, usize),
+        signature: (usize, usize),
+    ) -> Option<u32> {
+        let at = found.name.start_position().row;
+        let taken = self.scope.iter().map(|name| name.len() + size_of::<String>()).sum::<usize>() + name.len();
+        if name.is_empty() {
+            return None;
+        }
+        if name.len() > NAME_BYTES || self.scope.len() > MOST_AROUND || taken > self.room {
+            self.truncated = true;
+            return None;
+        }
+        self.room -= taken;
+        let place = self.level.place;
+        let symbol = Symbol {
+            name: one_line(name),
+            kind: found.kind,
+            scope: self.scope.clone(),
+            of: place.of.and_then(|of| self.traits.get(of)).cloned(),
+            lines: self.lines(lines.0.min(at), lines.1.max(at))?,
+            line: self.line(at),
+            signature: self.lines(signature.0.min(at), signature.1.max(at))?,
+            parent: place.parent,
+        };
+        self.symbols.push((found.name.start_byte(), symbol));
+        u32::try_from(self.symbols.len() - 1).ok()
+    }
+
+    fn lines(&self, first: usize, last: usize) -> Option<Lines> {
+        Lines::new(self.line(first), self.line(last))
+    }
+
+    /// The number of a row's line. What the parser supposes behind the end counts as the last line.
+    fn line(&self, row: usize) -> u32 {
+        u32::try_from((row + 1).min(self.rows)).unwrap_or(u32::MAX)
+    }
+
+    /// Where a node begins, with what leads to it and what is wrapped around it.
+    pub(super) fn start(&self, node: Node<'t>) -> Start {
+        let row = node.start_position().row;
+        self.level.wrapped.unwrap_or_else(|| {
+            let lead = self.level.lead.filter(|(first, last)| last + 1 >= row && *first <= row);
+            Start { whole: lead.map_or(row, |(first, _)| first), signature: self.signature_row(node) }
+        })
+    }
+
+    /// The row of the first word that is no attribute.
+    fn signature_row(&self, node: Node<'t>) -> usize {
+        let first = |node: Node<'t>, behind: usize| {
+            let children = (0..node.child_count()).filter_map(|at| node.child(at)).skip(behind);
+            children
+                .enumerate()
+                .find(|(_, child)| !matches!(self.grammar.rule(*child), Rule::Comment | Rule::Attribute))
+        };
+        let mut passed = 0;
+        while let Some((at, child)) = first(node, passed) {
+            let Rule::Modifiers = self.grammar.rule(child) else { return child.start_position().row };
+            if let Some((_, word)) = first(child, 0) {
+                return word.start_position().row;
+            }
+            passed += at + 1;
+        }
+        node.start_position().row
+    }
+
+    /// The row of the last word before a node.
+    fn row_before(&self, node: Node<'t>) -> usize {
+        let gap = self.text.get(..node.start_byte()).unwrap_or_default();
+        let words = gap.trim_end_matches([' ', '\t', '\n', '\r']);
+        let rows = gap.get(words.len()..).unwrap_or_default().bytes().filter(|byte| *byte == b'\n').count();
+        node.start_position().row.saturating_sub(rows)
+    }
+
+    /// Keeps a comment or an attribute for what follows.
+    fn lead(&mut self, node: Node<'t>) {
+        let (row, last) = (node.start_position().row, last_row(node));
+        let from = node.start_byte();
+        let line = self.text.get(..from).map_or("", |before| &before[before.rfind('\n').map_or(0, |at| at + 1)..]);
+        let text = self.text.get(from..).unwrap_or_default();
+        let is_first =
+            line.trim_start_matches('\u{feff}').trim().is_empty() || self.level.lead.is_some_and(|lead| lead.1 == row);
+        let is_leading = !self.grammar.not_leading.iter().any(|mark| text.starts_with(mark))
+            && !(row == 0 && text.starts_with("#!"));
+        if !is_first || !is_leading {
+            self.level.lead = None;
+            return;
+        }
+        let run = self.level.lead.filter(|(_, end)| end + 1 >= row);
+        self.level.lead = Some((run.map_or(row, |(first, _)| first), last));
+    }
+}
+
+/// The last row that a node has a part of.
+pub(super) fn last_row(node: Node<'_>) -> usize {
+    let (start, end) = (node.start_position(), node.end_position());
+    if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row }
+}
+
+/// A name without line breaks.
+fn one_line(name: &str) -> String {
+    if name.contains(['\n', '\r', '\t']) {
+        name.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        name.to_owned()
+    }
+}
+
+/// By where the names stand, with what encloses before what it encloses.
+fn in_order(mut symbols: Vec<(usize, Symbol)>) -> Vec<Symbol> {
+    for at in (0..symbols.len()).rev() {
+        let (key, parent) = (symbols[at].0, symbols[at].1.parent);
+        if let Some((outer, _)) = parent.and_then(|parent| symbols.get_mut(parent as usize)) {
+            *outer = key.min(*outer);
+        }
+    }
+    if !symbols.is_sorted_by_key(|(key, _)| *key) {
+        let mut order: Vec<usize> = (0..symbols.len()).collect();
+        order.sort_by_key(|at| symbols[*at].0);
+        let mut moved = vec![0; order.len()];
+        for (to, from) in order.iter().enumerate() {
+            moved[*from] = u32::try_from(to).unwrap_or(u32::MAX);
+        }
+        for (_, symbol) in &mut symbols {
+            symbol.parent = symbol.parent.and_then(|parent| moved.get(parent as usize)).copied();
+        }
+        symbols.sort_by_key(|(key, _)| *key);
+    }
+    symbols.into_iter().map(|(_, symbol)| symbol).collect()
+}
