@@ -2,7 +2,11 @@
 
 use alloc::vec::Vec;
 
-use crate::{limits::Limits, scope::Lines, text::Text};
+use crate::{
+    limits::Limits,
+    scope::Lines,
+    text::{ContentHash, Text},
+};
 
 /// Lines that are found by looking at the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +24,13 @@ pub enum Pick {
         last: u64,
         /// Lines before and behind.
         context: u64,
+    },
+    /// Those that were found in one text, and mean nothing in another.
+    Of {
+        /// Which.
+        lines: Lines,
+        /// The text.
+        hash: ContentHash,
     },
     /// Those where these words stand closest together, with so many on either side.
     Around {

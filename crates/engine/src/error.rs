@@ -9,7 +9,7 @@ use readproof_hosts::own::SessionError;
 use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
 use std::path::PathBuf;
 
-use crate::SETTINGS_FILE;
+use crate::{Candidate, SETTINGS_FILE, qualified};
 
 /// A request that was refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +123,53 @@ pub enum Error {
         /// Which file.
         path: String,
     },
+    /// No symbol was named.
+    #[error("the name of the symbol is empty; give one as `Type::method`, `Class.method` or `name`")]
+    EmptySymbol,
+    /// Nothing of that name is defined.
+    #[error("`{target}` is not defined in {}{}", .path.as_deref().unwrap_or("this workspace"), did_you_mean(.near))]
+    NoSymbol {
+        /// As asked.
+        target: String,
+        /// Where it was looked for; none: everywhere.
+        path: Option<String>,
+        /// Names that are close.
+        near: Vec<String>,
+    },
+    /// Several things of that name are defined.
+    #[error("`{target}` is defined {total} times: {}; say which by what qualifies it, or by its file", places(.candidates))]
+    Ambiguous {
+        /// As asked.
+        target: String,
+        /// How often.
+        total: u64,
+        /// The first of them.
+        candidates: Vec<Candidate>,
+    },
+    /// The file is not the one in which lines were found.
+    #[error("{path} keeps changing; try again")]
+    Changed {
+        /// Which file.
+        path: String,
+    },
+    /// No parser takes the file.
+    #[error("{path} is in no language whose symbols are known; read its lines, or search in it")]
+    NoLanguage {
+        /// Which file.
+        path: String,
+    },
+    /// No parser gets through the file.
+    #[error("{path} takes too many steps to parse; read its lines, or search in it")]
+    TooHard {
+        /// Which file.
+        path: String,
+    },
+    /// The index of symbols.
+    #[error("the index of symbols cannot be used: {why}")]
+    Index {
+        /// In SQLite's words.
+        why: String,
+    },
     /// The caller lost interest.
     #[error("the call was aborted; nothing was recorded")]
     Aborted,
@@ -130,6 +177,14 @@ pub enum Error {
 
 fn did_you_mean(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
+}
+
+fn places(candidates: &[Candidate]) -> String {
+    let place = |candidate: &Candidate| {
+        let (symbol, name) = (&candidate.symbol, qualified(&candidate.symbol));
+        format!("{} {name} ({}:{})", symbol.kind.as_str(), candidate.path, symbol.line)
+    };
+    candidates.iter().map(place).collect::<Vec<_>>().join(", ")
 }
 
 impl From<LogError> for Error {
@@ -188,6 +243,13 @@ impl Error {
                 BadWalk::Root(_) => "BAD_WORKSPACE",
             },
             Self::LongLine { .. } => "TOO_LARGE",
+            Self::EmptySymbol => "EMPTY_SYMBOL",
+            Self::NoSymbol { .. } => "NO_SYMBOL",
+            Self::Ambiguous { .. } => "AMBIGUOUS",
+            Self::Changed { .. } => "CHANGING",
+            Self::NoLanguage { .. } => "NO_LANGUAGE",
+            Self::TooHard { .. } => "TOO_HARD",
+            Self::Index { .. } => "INDEX",
             Self::Aborted => "ABORTED",
         }
     }
@@ -195,6 +257,6 @@ impl Error {
     /// Whether the call itself was malformed, rather than refused by what is there.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::SessionName(_))
+        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::EmptySymbol | Self::SessionName(_))
     }
 }

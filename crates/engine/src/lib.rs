@@ -9,6 +9,7 @@ mod read;
 mod refresh;
 mod request;
 mod session;
+mod symbol;
 mod upkeep;
 
 pub use error::Error;
@@ -19,9 +20,10 @@ pub use pi::{
 };
 pub use read::{Echoed, EchoedStatus, End, Piece};
 pub use readproof_hosts::own::{EntryId, Step};
-pub use readproof_index::{BadQuery, BadWalk, Fit, Line, Query};
+pub use readproof_index::{BadQuery, BadWalk, Defined, Fit, Fitting, Line, Query, Symbol, SymbolKind};
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
+pub use symbol::{Around, Candidate, Indexing, Outlined, Resolved, SymbolSearch, SymbolsFound, qualified};
 pub use upkeep::{
     About, Check, Collected, FileStatus, Finding, GcPlan, GcRules, Health, Needed, Needer, Progress, Replayed,
     SessionStatus, Status, Unverifiable, Wrong,
@@ -36,6 +38,7 @@ pub use readproof_disk::SmallTexts;
 use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 use readproof_hosts::own::Session;
 use std::collections::{BTreeMap, BTreeSet};
+use symbol::Symbols;
 
 /// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
 pub const SETTINGS_FILE: &str = "readproof.toml";
@@ -134,6 +137,7 @@ pub struct Engine {
     store: Option<(Store, Create)>,
     sessions: BTreeMap<SessionName, Session>,
     recent: Recent,
+    symbols: Symbols,
     /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
     behind: BTreeSet<SessionName>,
 }
@@ -154,6 +158,7 @@ impl Engine {
             store: None,
             sessions: BTreeMap::new(),
             recent: Recent::default(),
+            symbols: Symbols::default(),
             behind: BTreeSet::new(),
         })
     }

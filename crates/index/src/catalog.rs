@@ -6,7 +6,7 @@ mod lookup;
 mod refresh;
 mod rows;
 
-pub use lookup::{Defined, Fitting, SearchUpset};
+pub use lookup::{Defined, Fitting};
 pub use refresh::{Refreshed, Rules, Upset};
 
 use readproof_disk::Watch;

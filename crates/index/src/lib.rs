@@ -9,7 +9,7 @@ mod symbols;
 mod target;
 mod walk;
 
-pub use catalog::{Catalog, Defined, Fitting, Refreshed, Rules, SearchUpset, Unusable, Upset};
+pub use catalog::{Catalog, Defined, Fitting, Refreshed, Rules, Unusable, Upset};
 pub use grep::{BadQuery, Case, Extent, Finder, Found, LINE_BYTES, Line, Query};
 pub use nearest::nearest;
 pub use rank::{Best, Fit, Text, Words, fit};

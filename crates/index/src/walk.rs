@@ -77,7 +77,8 @@ pub struct Walk {
 /// # Errors
 /// [`BadWalk`] says what is malformed.
 pub fn walk(root: &Root, glob: Option<&str>) -> Result<Walk, BadWalk> {
-    walk_watched(root, glob, &Arc::new(|_| ()))
+    let nobody: Folders = Arc::new(|_| ());
+    walk_watched(root, glob, &nobody)
 }
 
 /// Called with every folder before it is listed.

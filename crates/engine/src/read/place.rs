@@ -37,6 +37,8 @@ impl Placed {
                 let lines = scope.map_err(|source| self.bad_range(source))?.lines(now.total());
                 lines.map(|lines| span(now, lines, *context, limits))
             }
+            Pick::Of { lines, hash } if *hash == now.hash() => Some(Picked { lines: *lines, reduced: false }),
+            Pick::Of { .. } => return Err(Error::Changed { path: self.file.key().to_string() }),
             Pick::Around { query, .. } if query.trim().is_empty() => return Err(Error::EmptyQuery),
             Pick::Around { query, context } => {
                 let path = || self.file.key().to_string();

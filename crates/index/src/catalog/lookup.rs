@@ -6,8 +6,8 @@ use readproof_disk::Root;
 use rusqlite::{Row, params};
 use std::cmp::Reverse;
 
-use super::{Catalog, rows};
-use crate::{BadWalk, Language, NoOutline, Outline, Symbol, Target, nearest, rank, walk::bad_glob};
+use super::{Catalog, Upset, rows};
+use crate::{Symbol, Target, nearest, rank, walk::bad_glob};
 
 /// The most definitions of one name that are looked at.
 const MOST: i64 = 2000;
@@ -86,7 +86,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn find(&self, target: &Target) -> Result<Vec<Defined>, rusqlite::Error> {
+    pub fn find(&self, target: &Target) -> Result<Vec<Defined>, Upset> {
         let mut found = Vec::new();
         for name in target.names() {
             found.extend(self.named(name)?.into_iter().filter(|defined| target.fits(&defined.path, &defined.symbol)));
@@ -111,7 +111,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn near(&self, target: &Target) -> Result<Vec<String>, rusqlite::Error> {
+    pub fn near(&self, target: &Target) -> Result<Vec<String>, Upset> {
         let names: Vec<String> = self.names()?.into_iter().map(|(name, _)| name).collect();
         let wanted = target.names()[0];
         let mut near = nearest(wanted, &names);
@@ -142,7 +142,7 @@ impl Catalog {
         query: &Target,
         glob: Option<&str>,
         limit: usize,
-    ) -> Result<(Vec<(Fitting, Defined)>, u64), SearchUpset> {
+    ) -> Result<(Vec<(Fitting, Defined)>, u64), Upset> {
         let only = glob.map(|glob| only(root, glob)).transpose()?;
         let mut fits: Vec<(Fitting, u8, String)> = Vec::new();
         for (name, rank) in self.names()? {
@@ -178,7 +178,7 @@ impl Catalog {
         root: &Root,
         glob: Option<&str>,
         each: &mut dyn FnMut(Defined) -> bool,
-    ) -> Result<(), SearchUpset> {
+    ) -> Result<(), Upset> {
         let only = glob.map(|glob| only(root, glob)).transpose()?;
         let sql = format!(
             "SELECT f.path, t.hash, {} FROM files f JOIN texts t ON t.id = f.text JOIN symbols s ON s.text = f.text \
@@ -195,39 +195,11 @@ impl Catalog {
         }
         Ok(())
     }
-
-    /// What a text defines: as it is known, or by parsing it, of which nothing is kept.
-    ///
-    /// # Errors
-    /// [`NoOutline`] says why that cannot be told.
-    pub fn outline(
-        &mut self,
-        text: &str,
-        language: Language,
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<Outline, NoOutline> {
-        self.parsers.outline(language, text, cancelled)
-    }
-}
-
-/// Why there is no list.
-#[derive(Debug)]
-pub enum SearchUpset {
-    /// The pattern for names.
-    Glob(BadWalk),
-    /// The database cannot be used.
-    Database(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for SearchUpset {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error)
-    }
 }
 
 /// A glob as the walk takes it.
-fn only(root: &Root, glob: &str) -> Result<Override, SearchUpset> {
-    let bad = |error: ignore::Error| SearchUpset::Glob(bad_glob(glob, &error));
+fn only(root: &Root, glob: &str) -> Result<Override, Upset> {
+    let bad = |error: ignore::Error| Upset::Walk(bad_glob(glob, &error));
     let mut overrides = OverrideBuilder::new(root.path());
     overrides.add(glob).map_err(bad)?;
     overrides.build().map_err(bad)
@@ -256,6 +228,6 @@ mod tests {
         check("thread", "read", Some(Fitting::Inside));
         check("resolve_all_dirs", "rad", Some(Fitting::Letters));
         check("resolve", "rx", None);
-        check("İx", "x", Some(Fitting::Inside));
+        check("İx", "x", Some(Fitting::Word));
     }
 }

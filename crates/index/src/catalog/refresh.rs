@@ -187,7 +187,7 @@ impl Catalog {
         if total == 1 {
             let read: Vec<Option<Read>> =
                 changed.into_iter().map(|name| reader.read(name, &mut self.parsers, cancelled)).collect();
-            return keep(&mut self.db, &mut read.into_iter(), 1, cancelled, progress);
+            return keep(&mut self.db, read.into_iter(), 1, cancelled, progress);
         }
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(total);
         let (names, stop) = (Mutex::new(changed.into_iter()), AtomicBool::new(false));
@@ -206,7 +206,7 @@ impl Catalog {
                 });
             }
             drop(done);
-            let kept = keep(&mut self.db, &mut results.iter(), total, cancelled, progress);
+            let kept = keep(&mut self.db, results.iter(), total, cancelled, progress);
             // Where it was given up the others end with the file they have.
             stop.store(true, Ordering::Relaxed);
             drop(results);
@@ -218,7 +218,7 @@ impl Catalog {
 /// Writes down what comes in; the number of texts that were parsed.
 fn keep(
     db: &mut Connection,
-    results: &mut dyn Iterator<Item = Option<Read>>,
+    mut results: impl Iterator<Item = Option<Read>>,
     total: usize,
     cancelled: &dyn Fn() -> bool,
     progress: &dyn Fn(u64, u64),

@@ -8,6 +8,9 @@ pub enum Language {
 }
 
 impl Language {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Rust];
+
     /// The language of a file by its name and how its text begins; `None` where it is none that can be parsed here.
     #[must_use]
     pub fn of(path: &str, _first_line: &str) -> Option<Self> {
