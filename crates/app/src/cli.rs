@@ -39,6 +39,13 @@ pub(crate) enum Command {
     },
     /// Search the workspace for words, a regular expression or a file's name, by ripgrep's rules for what is ignored
     Search(SearchArgs),
+    /// List where names are defined: functions, types, headings, keys; without a query, every definition there is
+    Symbols(SymbolsArgs),
+    /// List what a file defines, as a tree
+    Outline {
+        /// The file
+        path: String,
+    },
     /// Force the next read of a file, or of some of its lines, to be plain text
     Refresh(RefreshArgs),
     /// Write a whole file as the agent of a session; the content comes on standard input
@@ -121,9 +128,12 @@ pub(crate) struct UnifiedArgs {
     /// The most characters
     #[arg(long, value_name = "N", requires = "mode")]
     pub(crate) max_preview_chars: Option<String>,
-    /// The file of a symbol
-    #[arg(long, value_name = "FILE", requires = "mode")]
+    /// The file or folder of a symbol
+    #[arg(long, value_name = "PATH", requires = "mode")]
     pub(crate) path_of_symbol: Option<String>,
+    /// With the imports of the file and what encloses the symbol
+    #[arg(long, requires = "mode")]
+    pub(crate) include_context: bool,
     /// What to compare with: HEAD, INDEX or WORKTREE
     #[arg(long, value_name = "BASE", requires = "mode")]
     pub(crate) against: Option<String>,
@@ -187,8 +197,8 @@ pub(crate) struct SearchArgs {
     /// What to find
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
-    /// Files that hold all words, best first; every line that matches; or files by their names, best first
-    #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path"])]
+    /// Files that hold all words, best first; every line that matches; files by their names; or where a name is defined
+    #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol"])]
     pub(crate) mode: String,
     /// Only files that this lets through, as in --glob '*.rs' or --glob '!docs/**'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
@@ -199,6 +209,18 @@ pub(crate) struct SearchArgs {
     /// Lines shown around each matching one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SymbolsArgs {
+    /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`
+    pub(crate) query: Option<String>,
+    /// Only files that this lets through, as in --glob '*.rs'
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
+    pub(crate) glob: Option<String>,
+    /// The most that are shown [default: 50 with a query, else all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
 }
 
 #[derive(Args, Debug)]

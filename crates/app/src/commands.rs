@@ -17,12 +17,15 @@ use std::{
 };
 
 use crate::{
-    cli::{Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SessionCommand, WriteArgs},
+    cli::{
+        Cli, Command, EditArgs, PiSessionArgs, ReadArgs, RefreshArgs, SearchArgs, SessionCommand, SymbolsArgs,
+        WriteArgs,
+    },
     config::{self, Config},
     output::{self, Failure},
     report::{self, json, pi},
     serve::{bridge, mcp},
-    tools::{bounded, conversation::Conversation, surface::Surface},
+    tools::{bounded, conversation::Conversation, surface::Surface, symbols},
 };
 
 type Outcome = Result<(), Failure>;
@@ -48,6 +51,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Grep(_)
         | Command::Stat { .. }
         | Command::Search(_)
+        | Command::Symbols(_)
+        | Command::Outline { .. }
         | Command::Refresh(_)
         | Command::Write(_)
         | Command::Edit(_)
@@ -74,6 +79,12 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Tail(args) => bounded::piece(&engine, &args, End::Tail, json),
         Command::Grep(args) => bounded::grep(&engine, args, json),
         Command::Stat { path } => bounded::stat(&engine, &path, json),
+        Command::Search(args) if args.mode == "symbol" => {
+            let SearchArgs { query, glob, limit, .. } = args;
+            symbols::list(&mut engine, SymbolsArgs { query: Some(query), glob, limit }, json)
+        }
+        Command::Symbols(args) => symbols::list(&mut engine, args, json),
+        Command::Outline { path } => symbols::outline(&mut engine, &path, json),
         Command::Search(args) => bounded::search(&engine, args, json),
         Command::Refresh(args) => refresh(&mut engine, args, json),
         Command::Write(args) => write(&mut engine, args, json),
@@ -166,6 +177,9 @@ fn unified(engine: Engine, args: &ReadArgs, json: bool) -> Outcome {
     let mut given: serde_json::Map<String, serde_json::Value> =
         typed.chain(args.unified.given()).map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
     given.insert("fresh".to_owned(), args.fresh.into());
+    if args.unified.include_context {
+        given.insert("include_context".to_owned(), true.into());
+    }
     let session = args.session.as_deref().map(session_name).transpose()?;
     let talk = Conversation { handles: session.is_some(), session };
     let said = Surface::new(engine).call("read", &given, &talk, &|| false, &|_| ()).map_err(|refusal| Failure {
@@ -174,6 +188,9 @@ fn unified(engine: Engine, args: &ReadArgs, json: bool) -> Outcome {
     })?;
     if json {
         return Ok(output::line(&said.object().to_string())?);
+    }
+    if let Some(context) = &said.context {
+        output::text(context)?;
     }
     if let Some(text) = &said.text {
         output::text(text)?;

@@ -7,6 +7,7 @@ pub(crate) mod conversation;
 mod finding;
 mod ranges;
 pub(crate) mod surface;
+pub(crate) mod symbols;
 mod unified;
 
 use serde_json::{Map, Value, json};
@@ -91,7 +92,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Read",
         surface: Surface::Unified,
         about: "Read a file (mode=file: 300 lines or 12,000 characters from offset) or a part of it (mode=snippet: start_line..end_line, \
-                or the place that best fits query). Search first, then read the lines you need. The last block says which lines these \
+                or the place that best fits query), or one definition (mode=symbol: target=Type::method). Search first, then read the lines you need. The last block says which lines these \
                 are and how to go on. If it gives known=HANDLE and you still see that text, pass it: unchanged text is not sent again.",
         params: &[
             required("mode", Kind::Word(&["file", "symbol", "snippet", "diff_preview"]), "", &[]),
@@ -106,7 +107,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             optional("preview_mode", Kind::Word(&["none", "snippet"]), "none: location only", &[]),
             optional("max_preview_chars", Kind::Number(1), "", &["max_chars"]),
             optional("path", Kind::Text, "mode=symbol: its file", &[]),
-            optional("include_context", Kind::Flag, "mode=symbol", &[]),
+            optional("include_context", Kind::Flag, "mode=symbol: with imports", &[]),
             optional("start_line", Kind::Number(1), "mode=snippet", START_NAMES),
             optional("end_line", Kind::Number(1), "mode=snippet", END_NAMES),
             optional("context_lines", Kind::Number(0), "mode=snippet: lines around", &["context"]),
@@ -123,10 +124,10 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Search",
         surface: Surface::Unified,
         about: "Find files and lines before reading. mode=text (default): files ranked by how well the words fit, with lines; mode=regex: \
-                every matching line; mode=path: files by name. Ignored files are left out.",
+                every matching line; mode=path: files by name; mode=symbol: where a name is defined. Ignored files are left out.",
         params: &[
             required("query", Kind::Text, "", QUERY_NAMES),
-            optional("mode", Kind::Word(&["text", "regex", "path"]), "", &["type"]),
+            optional("mode", Kind::Word(&["text", "regex", "path", "symbol"]), "", &["type"]),
             optional("glob", Kind::Text, "only files like this, as *.rs", &["include", "file_pattern", "files"]),
             optional(
                 "limit",
@@ -244,6 +245,8 @@ pub(crate) const TOOLS: &[Tool] = &[
             required("symbol", Kind::Text, "", &["name", "target"]),
             optional("path", Kind::Text, "", &["file_path", "file"]),
             optional("include_context", Kind::Flag, "", &[]),
+            KNOWN,
+            FRESH,
         ],
         example: r#"{"symbol":"main"}"#,
     },

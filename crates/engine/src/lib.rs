@@ -20,7 +20,9 @@ pub use pi::{
 };
 pub use read::{Echoed, EchoedStatus, End, Piece};
 pub use readproof_hosts::own::{EntryId, Step};
-pub use readproof_index::{BadQuery, BadWalk, Defined, Fit, Fitting, Line, Query, Symbol, SymbolKind};
+pub use readproof_index::{
+    BadQuery, BadWalk, Defined, Fit, Fitting, Line, Query, Refreshed as Indexed, Symbol, SymbolKind,
+};
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use symbol::{Around, Candidate, Indexing, Outlined, Resolved, SymbolSearch, SymbolsFound, qualified};

@@ -265,12 +265,7 @@ impl Engine {
         Ok((placed.file.key().to_string(), snapshot.text))
     }
 
-    fn outline_of(
-        &mut self,
-        path: &str,
-        text: &Text,
-        cancelled: Cancelled<'_>,
-    ) -> Result<(Language, &Outline), Error> {
+    fn outline_of(&mut self, path: &str, text: &Text, cancelled: Cancelled<'_>) -> Result<(Language, &Outline), Error> {
         go_on(cancelled)?;
         let language = Language::of(path, text.as_str()).ok_or_else(|| Error::NoLanguage { path: path.to_owned() })?;
         let symbols = &mut self.symbols;
@@ -451,8 +446,9 @@ fn cut(text: &Text, wanted: &[Lines], shown: Lines) -> (Vec<Around>, bool) {
                 run.text.push_str(line);
                 run.lines = Lines::new(run.lines.first(), number).unwrap_or(run.lines);
             }
-            Some(_) | None => around
-                .extend(Lines::new(number, number).map(|lines| Around { lines, text: line.to_owned() })),
+            Some(_) | None => {
+                around.extend(Lines::new(number, number).map(|lines| Around { lines, text: line.to_owned() }))
+            }
         }
         last = number;
     }

@@ -95,7 +95,8 @@ pub fn rank(kind: SymbolKind) -> u8 {
 }
 
 fn is_end(around: &[&str], wanted: &[String]) -> bool {
-    wanted.len() <= around.len() && around[around.len() - wanted.len()..].iter().zip(wanted).all(|(has, want)| *has == want)
+    wanted.len() <= around.len()
+        && around[around.len() - wanted.len()..].iter().zip(wanted).all(|(has, want)| *has == want)
 }
 
 /// The folders of a path and its file as names that may qualify what is in it: in some languages the file counts, in

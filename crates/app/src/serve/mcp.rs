@@ -2,7 +2,7 @@
 //! run beside each other as far as they do not wait for the same thing; nothing is ever asked of the client.
 
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts};
+use readproof_engine::{Cancelled, Engine, Error, Handles, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -30,7 +30,7 @@ use crate::{
         Listed, Tool,
         args::Refusal,
         conversation::Conversation,
-        surface::{Said, Surface},
+        surface::{Progress, Said, Surface},
     },
 };
 
@@ -124,39 +124,68 @@ impl Server {
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
         let talk = Conversation::of(&context.meta.0.0, &self.connection, self.handles);
         if matches!(&*request.name, "search" | "search_in_file") {
-            return self.search(request, talk, context).await;
+            let work = self.beside(request, talk, &context, |surface, asked, cancelled, progress| {
+                surface.call(&asked.name, &asked.given, &asked.talk, cancelled, progress)
+            });
+            return result(work.await);
         }
-        let (surface, cancelled) = (Arc::clone(&self.reading), context.ct);
+        for _ in 1..ATTEMPTS {
+            let said = self.read(&request, &talk, &context).await;
+            // A file that has changed under it is looked through again.
+            if !said.as_ref().is_err_and(|refusal| refusal.code == "CHANGING") {
+                return result(said);
+            }
+        }
+        result(self.read(&request, &talk, &context).await)
+    }
+
+    async fn read(
+        &self,
+        request: &CallToolRequestParams,
+        talk: &Conversation,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Said, Refusal> {
+        let found = if wants_symbol(request) {
+            let work = self.beside(request.clone(), talk.clone(), context, |surface, asked, cancelled, progress| {
+                surface.find(&asked.name, &asked.given, &asked.talk, cancelled, progress)
+            });
+            Some(work.await?)
+        } else {
+            None
+        };
+        let (surface, cancelled) = (Arc::clone(&self.reading), context.ct.clone());
+        let (request, talk) = (request.clone(), talk.clone());
         // A task of its own, so that whatever happens there is an answer.
         let work = tokio::spawn(async move {
             let given = request.arguments.unwrap_or_default();
             let mut surface = surface.lock().unwrap_or_else(PoisonError::into_inner);
-            surface.call(&request.name, &given, &talk, &|| cancelled.is_cancelled(), &|_| ())
+            surface.call_found(&request.name, &given, &talk, &|| cancelled.is_cancelled(), (&|_| (), found))
         });
-        result(work.await.unwrap_or_else(failed))
+        work.await.unwrap_or_else(|error| Err(failed(&error)))
     }
 
-    /// Searches, and tells the progress to those who asked.
-    async fn search(
+    /// Does what takes long, and tells the progress to those who asked.
+    async fn beside<T: Send + 'static>(
         &self,
         request: CallToolRequestParams,
         talk: Conversation,
-        context: RequestContext<RoleServer>,
-    ) -> CallToolResult {
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&mut Surface, &Asked, Cancelled<'_>, Progress<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
         let surface = Arc::clone(&self.searching);
         let (done, cancelled) = (Arc::new(AtomicU64::new(0)), context.ct.clone());
         let told = Arc::clone(&done);
         let mut work = tokio::task::spawn_blocking(move || {
-            let given = request.arguments.unwrap_or_default();
+            let asked = Asked { name: request.name.to_string(), given: request.arguments.unwrap_or_default(), talk };
             let mut surface = surface.lock().unwrap_or_else(PoisonError::into_inner);
             let progress = |files| told.store(files, Ordering::Relaxed);
-            surface.get()?.call(&request.name, &given, &talk, &|| cancelled.is_cancelled(), &progress)
+            work(surface.get()?, &asked, &|| cancelled.is_cancelled(), &progress)
         });
         let token = context.meta.get_progress_token();
         let mut last = 0;
         loop {
             match tokio::time::timeout(TOLD, &mut work).await {
-                Ok(done) => return result(done.unwrap_or_else(failed)),
+                Ok(done) => return done.unwrap_or_else(|error| Err(failed(&error))),
                 Err(_) => {
                     let now = done.load(Ordering::Relaxed);
                     if let Some(token) = token.clone().filter(|_| now > last) {
@@ -171,11 +200,29 @@ impl Server {
     }
 }
 
-fn failed(error: JoinError) -> Result<Said, Refusal> {
-    Err(Refusal {
-        code: "INTERNAL",
-        message: format!("the call failed{}", if error.is_panic() { ", which is a fault of this program" } else { "" }),
-    })
+/// What a call asks for.
+struct Asked {
+    name: String,
+    given: Map<String, Value>,
+    talk: Conversation,
+}
+
+/// How often a definition is looked for in a file that changes.
+const ATTEMPTS: u32 = 3;
+
+/// Whether a definition must be found first.
+fn wants_symbol(request: &CallToolRequestParams) -> bool {
+    let mode = || request.arguments.as_ref().and_then(|given| given.get("mode")).and_then(Value::as_str);
+    request.name == "read_symbol" || (request.name == "read" && mode().is_some_and(is_symbol))
+}
+
+fn is_symbol(mode: &str) -> bool {
+    mode.trim().eq_ignore_ascii_case("symbol")
+}
+
+fn failed(error: &JoinError) -> Refusal {
+    let why = if error.is_panic() { ", which is a fault of this program" } else { "" };
+    Refusal { code: "INTERNAL", message: format!("the call failed{why}") }
 }
 
 /// Files are never so many that this loses one.
@@ -232,9 +279,10 @@ fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
 /// Text first, our words in a block of their own, the contract where no model looks.
 fn result(said: Result<Said, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
-        Ok(Said { text, trailer, contract, .. }) => {
-            (CallToolResult::success(text.into_iter().chain(trailer).map(ContentBlock::text).collect()), contract)
-        }
+        Ok(Said { text, context, trailer, contract, .. }) => (
+            CallToolResult::success(text.into_iter().chain(context).chain(trailer).map(ContentBlock::text).collect()),
+            contract,
+        ),
         Err(mut refusal) => {
             if let Some((at, _)) = refusal.message.char_indices().nth(REFUSAL_CHARS) {
                 refusal.message.truncate(at);

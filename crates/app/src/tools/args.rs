@@ -118,6 +118,9 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         if fields.get("mode").is_some_and(|mode| mode == "file") {
             fields.retain(|name, _| !matches!(name.as_str(), "start_line" | "end_line" | "context_lines" | "query"));
         }
+        if tool.name == "read" && fields.get("mode").is_some_and(|mode| mode != "symbol") {
+            fields.retain(|name, _| !matches!(name.as_str(), "path" | "include_context"));
+        }
     }
     let received: String = Value::Object(given.clone()).to_string().chars().take(RECEIVED_CHARS).collect();
     let message = format!(
@@ -133,8 +136,8 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
 /// Whether an argument of `read` belongs to a mode that is not built yet, or only names it.
 fn is_elsewhere(name: &str, value: &Value) -> bool {
     match name {
-        "path" | "include_context" | "against" | "content" => true,
-        "mode" => !matches!(value.as_str(), Some("file" | "snippet")),
+        "against" | "content" => true,
+        "mode" => !matches!(value.as_str(), Some("file" | "snippet" | "symbol")),
         _ => false,
     }
 }

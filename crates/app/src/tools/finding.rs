@@ -5,15 +5,18 @@ use readproof_core::limits::TEXT_CHARS;
 use readproof_engine::{FindIn, Query, Search, SearchMode};
 use serde_json::{Value, json};
 
-use super::bounded;
 use super::{
     args::{Refusal, short},
     surface::{Call, Said, Surface},
 };
+use super::{bounded, symbols};
 use crate::report::printable;
 
 /// The whole workspace.
 pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    if call.args.text("mode") == Some("symbol") {
+        return symbols::search(surface, call);
+    }
     let context = size(call, "context_lines").unwrap_or(0);
     let asked = Search {
         query: call.args.text("query").unwrap_or_default().to_owned(),
@@ -34,7 +37,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
     }
     let contract = numbers(bounded::search_json(&found));
     surface.found(call.talk, found.top);
-    Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
+    Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
 }
 
 /// One file.
@@ -59,14 +62,14 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
     }
     let contract = numbers(bounded::in_file_json(&found));
-    Ok(Said { text: Some(text), trailer: Some(format!("[{trailer}]")), contract, text_key: "content" })
+    Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "content" })
 }
 
 /// What a name leads to.
 pub(super) fn stat(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let contract = bounded::stat_json(&surface.engine.stat(call.args.text("path").unwrap_or_default())?);
     let text = plain(&contract);
-    Ok(Said { text: Some(text), trailer: None, contract, text_key: "content" })
+    Ok(Said { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
 }
 
 fn size(call: &Call<'_>, name: &str) -> Option<usize> {

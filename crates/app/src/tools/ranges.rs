@@ -15,7 +15,7 @@ use crate::report::printable;
 pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
     let request = Read { path: path(call), offset, limit, most: Some(whole_answer()), ..Read::default() };
-    let echoed = surface.lines(call, request)?;
+    let echoed = call.lines(&mut surface.engine, request)?;
     let cut = is_cut(&echoed.answer);
     let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
     Ok(said(call, echoed, asked_to, cut))
@@ -36,7 +36,7 @@ pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refu
         ));
     }
     let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
-    let echoed = surface.lines(call, Read { most: Some(whole_answer()), ..lines })?;
+    let echoed = call.lines(&mut surface.engine, Read { most: Some(whole_answer()), ..lines })?;
     let cut = is_cut(&echoed.answer);
     Ok(said(call, echoed, Some(end), cut))
 }
@@ -45,7 +45,7 @@ pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refu
 pub(super) fn head(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), limit: Some(lines), most: Some(whole_answer()), ..Read::default() };
-    match surface.lines(call, request) {
+    match call.lines(&mut surface.engine, request) {
         Ok(echoed) => {
             let last = echoed.answer.lines.map_or(0, |lines| lines.last());
             let more = last < echoed.answer.total_lines;
@@ -59,7 +59,7 @@ pub(super) fn head(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
 pub(super) fn tail(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), pick: Pick::Last(lines), most: Some(whole_answer()), ..Read::default() };
-    match surface.lines(call, request) {
+    match call.lines(&mut surface.engine, request) {
         Ok(echoed) => {
             let first = echoed.answer.lines.map_or(1, |lines| lines.first());
             let more = first > 1 || is_cut(&echoed.answer);
@@ -90,7 +90,7 @@ fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error)
     said.extend(bounded::cut_notice(&piece).map(|notice| short(&printable(&notice))));
     said.push("too large for anything to be known of it".to_owned());
     let trailer = Some(format!("[{}]", said.join("; ")));
-    Ok(Said { text: Some(piece.text), trailer, contract, text_key: "content" })
+    Ok(Said { text: Some(piece.text), context: None, trailer, contract, text_key: "content" })
 }
 
 fn path(call: &Call<'_>) -> String {
@@ -117,6 +117,7 @@ fn said(call: &Call<'_>, echoed: Echoed, asked_to: Option<u64>, truncated: bool)
     let trailer = echoed.trailer(asked_to, go_on, &said, call.talk.handles);
     Said {
         text: Some(echoed.answer.text),
+        context: None,
         trailer: Some(trailer),
         contract: Value::Object(contract),
         text_key: "content",

@@ -3,7 +3,7 @@
 
 use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable, scope::Lines};
 use readproof_disk::SessionName;
-use readproof_engine::{Answer, Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
+use readproof_engine::{Answer, Cancelled, Echoed, Engine, Error, Freshness, Most, Read, Resolved};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
     Tool,
     args::{Args, Refusal, short},
     conversation::Conversation,
-    finding, ranges, tool, unified,
+    finding, ranges, symbols, tool, unified,
 };
 
 /// What a call gives.
@@ -19,7 +19,9 @@ use super::{
 pub(crate) struct Said {
     /// The text block; none where only the place was asked for.
     pub(crate) text: Option<String>,
-    /// The block behind it.
+    /// Lines of the file around it, in a block of their own.
+    pub(crate) context: Option<String>,
+    /// The last block.
     pub(crate) trailer: Option<String>,
     /// What a program may want to know, without the text.
     pub(crate) contract: Value,
@@ -34,12 +36,18 @@ impl Said {
         if let (Some(fields), Some(text)) = (object.as_object_mut(), self.text) {
             fields.insert(self.text_key.to_owned(), Value::String(text));
         }
+        if let (Some(fields), Some(context)) = (object.as_object_mut(), self.context) {
+            fields.insert("context_text".to_owned(), Value::String(context));
+        }
         object
     }
 }
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
+        if let Some(refusal) = symbols::refusal(&error) {
+            return refusal;
+        }
         let message = error.to_string();
         // Only the search engine draws; a name with a line end in it must not.
         let message = if let Error::Query(_) = error {
@@ -68,6 +76,21 @@ pub(crate) struct Call<'a> {
     pub(crate) talk: &'a Conversation,
     pub(crate) cancelled: Cancelled<'a>,
     pub(crate) progress: Progress<'a>,
+    /// The definition that is asked for, where it was looked for before.
+    pub(crate) found: Option<Resolved>,
+}
+
+impl Call<'_> {
+    /// Reads lines of a file for the model, or only looks where they are.
+    pub(crate) fn lines(&self, engine: &mut Engine, request: Read) -> Result<Echoed, Error> {
+        let request = Read {
+            session: self.talk.session.clone(),
+            freshness: if self.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known },
+            ..request
+        };
+        let known = self.args.text("known").filter(|_| self.talk.handles);
+        engine.read_echoed(&request, known, self.cancelled)
+    }
 }
 
 /// A workspace and what was found in it last.
@@ -95,14 +118,46 @@ impl Surface {
         cancelled: Cancelled<'_>,
         progress: Progress<'_>,
     ) -> Result<Said, Refusal> {
+        self.call_found(name, given, talk, cancelled, (progress, None))
+    }
+
+    /// Runs one call, for which a definition may have been looked for before.
+    pub(crate) fn call_found(
+        &mut self,
+        name: &str,
+        given: &Map<String, Value>,
+        talk: &Conversation,
+        cancelled: Cancelled<'_>,
+        (progress, found): (Progress<'_>, Option<Resolved>),
+    ) -> Result<Said, Refusal> {
+        let (tool, args) = self.parse(name, given)?;
+        let asked = asked(&args);
+        let call = Call { tool, args, talk, cancelled, progress, found };
+        self.run(call).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+    }
+
+    /// Looks for the definition that a call wants to see. Takes as long as the index takes that is made for it.
+    pub(crate) fn find(
+        &mut self,
+        name: &str,
+        given: &Map<String, Value>,
+        talk: &Conversation,
+        cancelled: Cancelled<'_>,
+        progress: Progress<'_>,
+    ) -> Result<Resolved, Refusal> {
+        let (tool, args) = self.parse(name, given)?;
+        let asked = asked(&args);
+        let call = Call { tool, args, talk, cancelled, progress, found: None };
+        let call = if name == "read" { call } else { legacy(call, "symbol", "symbol") };
+        symbols::find(self, &call).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+    }
+
+    fn parse(&self, name: &str, given: &Map<String, Value>) -> Result<(&'static Tool, Args), Refusal> {
         let Some(tool) = tool(name) else {
             let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
             return Err(Refusal { code: "UNKNOWN_TOOL", message });
         };
-        let args = Args::parse(tool, given, &|| self.some_file())?;
-        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
-        let call = Call { tool, args, talk, cancelled, progress };
-        self.run(call).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+        Ok((tool, Args::parse(tool, given, &|| self.some_file())?))
     }
 
     /// Where the workspace lies is nobody's business who is inside; and each tool has its own words.
@@ -148,17 +203,6 @@ impl Surface {
         }
     }
 
-    /// Reads lines of a file for the model, or only looks where they are.
-    pub(crate) fn lines(&mut self, call: &Call<'_>, request: Read) -> Result<Echoed, Error> {
-        let request = Read {
-            session: call.talk.session.clone(),
-            freshness: if call.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known },
-            ..request
-        };
-        let known = call.args.text("known").filter(|_| call.talk.handles);
-        self.engine.read_echoed(&request, known, call.cancelled)
-    }
-
     /// Remembers the best paths of a search.
     pub(crate) fn found(&mut self, talk: &Conversation, paths: Vec<String>) {
         let Some(session) = &talk.session else { return };
@@ -188,7 +232,7 @@ impl Surface {
         let contract =
             json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
         let text = format!("the next read of {} is sent as text ({})", names.join(", "), done.scope);
-        Ok(Said { text: Some(text), trailer: None, contract, text_key: "content" })
+        Ok(Said { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
     }
 
     fn status(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -215,8 +259,13 @@ impl Surface {
                 "log_bytes": usage.log_bytes,
             })),
         });
-        Ok(Said { text: Some(contract.to_string()), trailer: None, contract, text_key: "content" })
+        Ok(Said { text: Some(contract.to_string()), context: None, trailer: None, contract, text_key: "content" })
     }
+}
+
+/// What a call is about, as its error says it.
+fn asked(args: &Args) -> String {
+    args.text("path").or(args.text("target")).unwrap_or_default().to_owned()
 }
 
 /// A tool of old, as the one that took its place has it.

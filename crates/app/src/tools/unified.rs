@@ -1,12 +1,13 @@
 //! The unified `read`: one tool, four modes.
 
 use readproof_core::{limits::TEXT_CHARS, pick::Pick};
-use readproof_engine::{Audience, Echoed, Most, Read};
+use readproof_engine::{Audience, Echoed, Engine, Error, Most, Read};
 use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid, short},
     surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
+    symbols,
 };
 
 /// Parameters that mean something in one mode only.
@@ -34,8 +35,11 @@ pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
     match mode {
         "file" => file(surface, call),
         "snippet" => snippet(surface, call),
+        "symbol" => symbols::read(surface, call),
         _ => {
-            let message = format!("mode='{mode}' is not available in this version. Use mode='file' or mode='snippet'.");
+            let message = format!(
+                "mode='{mode}' is not available in this version. Use mode='file', mode='snippet' or mode='symbol'."
+            );
             Err(Refusal { code: "NOT_AVAILABLE", message })
         }
     }
@@ -101,21 +105,34 @@ fn target(call: &Call<'_>) -> String {
     call.args.text("target").unwrap_or_default().to_owned()
 }
 
-fn bounded(call: &Call<'_>, most: Most) -> Most {
+pub(super) fn bounded(call: &Call<'_>, most: Most) -> Most {
     let asked = call.args.number("max_preview_chars").and_then(|chars| u32::try_from(chars).ok());
     Most { chars: asked.unwrap_or(most.chars).min(TEXT_CHARS), ..most }
 }
 
 fn answer(surface: &mut Surface, call: &Call<'_>, request: Read, asked_to: Option<u64>) -> Result<Said, Refusal> {
+    Ok(shown(&mut surface.engine, call, request, asked_to, &[])?)
+}
+
+/// Reads lines for the model, or only looks where they are; `said` is what there is to say beside.
+pub(super) fn shown(
+    engine: &mut Engine,
+    call: &Call<'_>,
+    request: Read,
+    asked_to: Option<u64>,
+    said: &[String],
+) -> Result<Said, Error> {
     let shows = call.args.text("preview_mode") != Some("none");
     let audience = if shows { Audience::Model } else { Audience::Program };
     let (limit, most) = (request.limit, request.most);
-    let echoed = surface.lines(call, Read { audience, ..request })?;
+    let echoed = call.lines(engine, Read { audience, ..request })?;
     let contract = contract(call, &echoed, limit, most);
     let go_on = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
-    let said = if echoed.answer.reduced { vec!["fewer lines around it than asked for".to_owned()] } else { Vec::new() };
+    let reduced = echoed.answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
+    let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
     let trailer = echoed.trailer(asked_to, go_on, &said, call.talk.handles && shows);
-    Ok(Said { text: shows.then_some(echoed.answer.text), trailer: Some(trailer), contract, text_key: "text" })
+    let text = shows.then_some(echoed.answer.text);
+    Ok(Said { text, context: None, trailer: Some(trailer), contract, text_key: "text" })
 }
 
 fn contract(call: &Call<'_>, echoed: &Echoed, limit: Option<u64>, most: Option<Most>) -> Value {

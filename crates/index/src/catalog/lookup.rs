@@ -116,8 +116,8 @@ impl Catalog {
         let wanted = target.names()[0];
         let mut near = nearest(wanted, &names);
         if near.is_empty() {
-            let mut fits: Vec<_> =
-                names.into_iter().filter_map(|name| Some((Fitting::of(&name, wanted)?, name))).collect();
+            let fit = |name: &str| Fitting::of(name, wanted).filter(|fit| *fit > Fitting::Letters);
+            let mut fits: Vec<_> = names.into_iter().filter_map(|name| Some((fit(&name)?, name))).collect();
             fits.sort_by(|a, b| (Reverse(a.0), a.1.len(), &a.1).cmp(&(Reverse(b.0), b.1.len(), &b.1)));
             near = fits.into_iter().take(3).map(|(_, name)| name).collect();
         }
@@ -173,12 +173,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
-    pub fn all(
-        &self,
-        root: &Root,
-        glob: Option<&str>,
-        each: &mut dyn FnMut(Defined) -> bool,
-    ) -> Result<(), Upset> {
+    pub fn all(&self, root: &Root, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), Upset> {
         let only = glob.map(|glob| only(root, glob)).transpose()?;
         let sql = format!(
             "SELECT f.path, t.hash, {} FROM files f JOIN texts t ON t.id = f.text JOIN symbols s ON s.text = f.text \
