@@ -118,6 +118,10 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         if fields.get("mode").is_some_and(|mode| mode == "file") {
             fields.retain(|name, _| !matches!(name.as_str(), "start_line" | "end_line" | "context_lines" | "query"));
         }
+        // No name can be guessed.
+        if fields.get("mode").is_some_and(|mode| mode == "symbol") && kept.get("target").is_none() {
+            fields.insert("mode".to_owned(), json!("file"));
+        }
         if tool.name == "read" && fields.get("mode").is_some_and(|mode| mode != "symbol") {
             fields.retain(|name, _| !matches!(name.as_str(), "path" | "include_context"));
         }

@@ -44,6 +44,7 @@ pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
 
 /// Where a definition is, for a call that shows it later.
 pub(super) fn find(surface: &mut Surface, call: &Call<'_>) -> Result<Resolved, Refusal> {
+    unified::check(call)?;
     let target = call.args.text("target").unwrap_or_default();
     let progress = |done, _| (call.progress)(done);
     Ok(surface.engine.resolve(target, call.args.text("path"), call.cancelled, &progress)?)

@@ -25,13 +25,23 @@ const ONLY: [(&str, &str); 8] = [
 /// Lines on either side of what a query finds, where none are asked for.
 const AROUND: u64 = 10;
 
-pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+/// Whether every argument means something in this mode.
+pub(super) fn check(call: &Call<'_>) -> Result<(), Refusal> {
     let mode = call.args.text("mode").unwrap_or_default();
     if let Some((param, only)) = ONLY.iter().find(|(param, only)| call.args.has(param) && *only != mode) {
         let message = format!("{param} is only valid for mode='{only}'. Remove it or switch mode.");
         let wrong: Vec<&str> = ONLY.iter().filter(|(_, only)| *only != mode).map(|(param, _)| *param).collect();
         return Err(refuse(call, &message, &wrong));
     }
+    if mode == "symbol" && call.args.has("offset") {
+        return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));
+    }
+    Ok(())
+}
+
+pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+    check(call)?;
+    let mode = call.args.text("mode").unwrap_or_default();
     match mode {
         "file" => file(surface, call),
         "snippet" => snippet(surface, call),

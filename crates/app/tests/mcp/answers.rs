@@ -147,10 +147,7 @@ fn arguments_that_cannot_be_meant_are_refused_by_the_letter() {
         let example = server.call(tool, serde_json::from_str(example).unwrap());
         assert_eq!(example.text(), "1\n");
     }
-    for mode in ["symbol", "diff_preview"] {
-        assert_eq!(server.call("read", json!({"mode": mode, "target": "a.txt"})).code(), "NOT_AVAILABLE");
-    }
-    assert_eq!(server.call("read_symbol", json!({"symbol": "main"})).code(), "NOT_AVAILABLE");
+    assert_eq!(server.call("read", json!({"mode": "diff_preview", "target": "a.txt"})).code(), "NOT_AVAILABLE");
     assert_eq!(server.call("dry_run_diff", json!({"path": "a.txt"})).code(), "NOT_AVAILABLE");
     assert_eq!(server.call("no_such_tool", json!({})).code(), "UNKNOWN_TOOL");
 }

@@ -9,4 +9,5 @@ mod client;
 mod handles;
 mod listing;
 mod papers;
+mod symbols;
 mod wire;

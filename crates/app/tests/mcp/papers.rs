@@ -22,6 +22,8 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
                 json!({"mode": "file", "target": file, "limit": 4}),
                 json!({"mode": "file", "target": file, "limit": 4, "known": "HANDLE"}),
                 json!({"mode": "snippet", "target": file, "query": "format", "context_lines": 1}),
+                json!({"mode": "symbol", "target": "hello"}),
+                json!({"mode": "symbol", "target": "helo"}),
                 json!({"mode": "file", "target": file, "preview_mode": "none"}),
                 json!({"mode": "file", "target": file, "against": "HEAD"}),
                 json!({"mode": "file", "target": "src/great.rs"}),
@@ -33,6 +35,7 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
                 json!({"query": "hello"}),
                 json!({"query": "fn \\w+", "mode": "regex"}),
                 json!({"query": "greet", "mode": "path"}),
+                json!({"query": "hel", "mode": "symbol"}),
                 json!({"query": "(", "mode": "regex"}),
             ],
         ),
@@ -50,6 +53,7 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
         ("read_file", vec![json!({"path": "README.md"})]),
         ("readcache_refresh", vec![json!({"path": file})]),
         ("readcache_status", vec![json!({})]),
+        ("read_symbol", vec![json!({"symbol": "hello", "path": file})]),
         ("get_snippet", vec![json!({"path": file, "start_line": 4, "end_line": 4, "context_lines": 1})]),
     ]
 }
