@@ -51,6 +51,8 @@ pub enum Asks {
     },
     /// Those around some words.
     Around(String),
+    /// Those of the function of this name, in a file where one ends at the first line that is a brace alone.
+    Symbol(String),
 }
 
 /// An answer as the agent sees it.
@@ -148,7 +150,7 @@ impl Agent {
         };
         let part = trailer.part.as_ref().map(|_| blocks.text.clone());
         let first = trailer.lines.map_or_else(|| trailer.part.map_or(1, |part| part.line), |(first, _)| first);
-        answer.asked(&lines)?;
+        answer.asked(kind, &lines)?;
         let seen = Seen { turn, path: path.to_owned(), part: trailer.handle.last().cloned(), first, lines, shows };
         answer.handle(&seen)?;
         let handle = (!trailer.handle.is_empty()).then(|| trailer.handle.join("+"));
@@ -276,7 +278,7 @@ impl Answer<'_> {
     }
 
     /// The lines must be those asked for: all of them, or the first ones and a word on how to go on.
-    fn asked(&self, lines: &[Arc<str>]) -> Result<(), Complaint> {
+    fn asked(&self, kind: Kind, lines: &[Arc<str>]) -> Result<(), Complaint> {
         let Trailer { total, beyond, next, .. } = *self.trailer;
         let part = self.trailer.part.map(|part| (part.line, part.line));
         let shown = self.trailer.lines.or(part);
@@ -291,6 +293,9 @@ impl Answer<'_> {
                 (shown.map_or(1, |(from, _)| from.max(due)), None)
             }
             Asks::Span { first, last, context } => return self.spanned(*first, *last, *context),
+            // A diff is of the whole file.
+            Asks::Symbol(_) if kind == Kind::Diff => return Ok(()),
+            Asks::Symbol(name) => return self.defined(name, lines),
             Asks::Around(query) => {
                 let query = query.trim().to_lowercase();
                 let found = lines.iter().any(|line| line.to_lowercase().contains(&query));
@@ -309,6 +314,22 @@ impl Answer<'_> {
         let stops = if next.is_some() { last < due } else { last == due };
         demand!(stops, "the answer stops at line {last}, asked for are the lines up to {due}, go on: {next:?}");
         Ok(())
+    }
+
+    /// One function with what stands above it, or its first lines and a word on how to go on.
+    fn defined(&self, name: &str, lines: &[Arc<str>]) -> Result<(), Complaint> {
+        let opens = format!("fn {name}(");
+        let head = lines.iter().take_while(|line| !line.starts_with("fn ")).count();
+        let above = lines[..head].iter().all(|line| line.starts_with("///") || line.starts_with("#["));
+        demand!(above, "{lines:?} begin with what is not of {name}");
+        let body = lines.get(head..).unwrap_or_default();
+        let ends = body.iter().position(|line| line.trim_end() == "}");
+        match (body.first(), self.trailer.next) {
+            (Some(first), _) if !first.starts_with(&opens) => Err(Complaint(format!("{first:?} is not {name}"))),
+            (Some(_), None) if ends == Some(body.len() - 1) => Ok(()),
+            (_, Some(_)) if ends.is_none() => Ok(()),
+            (_, _) => Err(Complaint(format!("{lines:?} are not all of {name} and no more"))),
+        }
     }
 
     /// All lines that are named, or the first of them and a word on how to go on; beside them no more than was asked for.

@@ -2,6 +2,7 @@
 //! by what the agent itself can see. Histories are kept here; nothing is taken from the product's own knowledge.
 
 mod ask;
+mod code;
 mod known;
 mod op;
 mod step;
@@ -119,6 +120,10 @@ impl Run {
             if random.below(3) == 0 {
                 names.push(name);
             }
+        }
+        for name in code::FILES {
+            world.put(name, &code::text(&mut random))?;
+            names.push(name);
         }
         let host = if random.below(2) == 0 { Host::TellsWindows } else { Host::TellsNothing };
         let cuts = (random.below(3) == 0).then_some(CUT_BYTES);

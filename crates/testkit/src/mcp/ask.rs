@@ -1,7 +1,7 @@
 //! One call: made through the engine, judged by what its agent sees, compared with the file.
 
 use readproof_core::{pick::Pick, scope::ScopeError};
-use readproof_engine::{Audience, Echoed, Error, Freshness, Most, Read};
+use readproof_engine::{Audience, Echoed, Engine, Error, Freshness, Most, Read};
 use readproof_reader::{
     Kind as Answered,
     mcp::{Agent, Asks, Blocks, Call, Rebuilt},
@@ -11,7 +11,7 @@ use std::{
     fs,
 };
 
-use super::{Host, Kind, Run};
+use super::{Host, Kind, Run, code};
 use crate::{
     op::Random,
     run::{Step, violation},
@@ -26,6 +26,8 @@ pub(super) struct Question {
     pub(super) most: Option<Most>,
     pub(super) known: Option<String>,
     pub(super) freshness: Freshness,
+    /// Whether a symbol is asked for without its file.
+    pub(super) anywhere: bool,
 }
 
 impl Question {
@@ -38,8 +40,24 @@ impl Question {
         match self.asks {
             Asks::Lines { offset, limit } => limit.map(|limit| offset.unwrap_or(1) - 1 + limit),
             Asks::Span { last, .. } => Some(last),
-            Asks::Last(_) | Asks::Around(_) => None,
+            Asks::Last(_) | Asks::Around(_) | Asks::Symbol(_) => None,
         }
+    }
+
+    /// Puts it to an engine.
+    fn put(
+        &self,
+        engine: &mut Engine,
+        request: &Read,
+        known: Option<&str>,
+        hook: &dyn Fn() -> bool,
+    ) -> Result<Echoed, Error> {
+        let Asks::Symbol(name) = &self.asks else { return engine.read_echoed(request, known, hook) };
+        let file = (!self.anywhere).then_some(self.name);
+        engine.at_symbol((name, file), hook, &|_, _| (), |engine, found| {
+            let Read { path, pick, .. } = found.read(engine);
+            engine.read_echoed(&Read { path, pick, ..request.clone() }, known, hook)
+        })
     }
 }
 
@@ -60,6 +78,9 @@ impl Run {
         let total = truth.lines().count() as u64;
         let some = |random: &mut Random, most: u64| 1 + random.bits() % most.max(1);
         let half = total / 2;
+        if code::is_code(name) && random.below(3) > 0 {
+            return Asks::Symbol(code::some_name(random));
+        }
         let (offset, limit) = match random.below(16) {
             0..=6 => (None, None),
             7 => (None, Some(half.max(1))),
@@ -94,7 +115,16 @@ impl Run {
             1 => Some(Most { lines: 1 + some_u32(random, 50), chars: 100 + some_u32(random, 3000) }),
             _ => None,
         };
-        Question { name, asks, most, known, freshness: Freshness::Known }
+        let anywhere = random.below(2) == 0 && self.means(name, &asks);
+        Question { name, asks, most, known, freshness: Freshness::Known, anywhere }
+    }
+
+    /// Whether a symbol means something in this file where no file is named: not where only another one defines it.
+    fn means(&self, name: &str, asks: &Asks) -> bool {
+        let Asks::Symbol(symbol) = asks else { return false };
+        let count = |file: &str| self.world.truth(file).map_or(0, |text| code::places(&text, symbol).len());
+        let all: usize = code::FILES.iter().map(|file| count(file)).sum();
+        count(name) > 0 || all != 1
     }
 
     /// What the server makes of a call.
@@ -104,6 +134,8 @@ impl Run {
             Asks::Last(count) => (None, None, Pick::Last(count)),
             Asks::Span { first, last, context } => (None, None, Pick::Span { first, last, context }),
             Asks::Around(query) => (None, None, Pick::Around { query, context: 2 }),
+            // Where it is found out.
+            Asks::Symbol(_) => (None, None, Pick::Given),
         };
         Ok(Read {
             path: question.name.to_owned(),
@@ -127,7 +159,7 @@ impl Run {
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Model)?;
         let known = self.passed(question);
-        let result = self.world.engine(self.process).read_echoed(&request, known, &|| false);
+        let result = question.put(self.world.engine(self.process), &request, known, &|| false);
         self.judge(question, &[truth], result)
     }
 
@@ -135,7 +167,8 @@ impl Run {
     pub(super) fn ask_in_a_race(&mut self, question: &Question, random: &mut Random) -> Step<Option<(Call, Blocks)>> {
         let Some(before) = self.world.truth(question.name) else { return self.ask(question) };
         let (path, at, count) = (self.world.path().join(question.name), random.below(6), Cell::new(0));
-        let after = format!("{before}raced {}\n", random.below(100));
+        let mark = if code::is_code(question.name) { "\n// raced" } else { "raced" };
+        let after = format!("{before}{mark} {}\n", random.below(100));
         let hook = || {
             if count.replace(count.get() + 1) == at {
                 // Should this fail, the text stays as it was, which is one of those expected.
@@ -145,7 +178,7 @@ impl Run {
         };
         let request = self.request(question, Audience::Model)?;
         let known = self.passed(question);
-        let result = self.world.engine(self.process).read_echoed(&request, known, &hook);
+        let result = question.put(self.world.engine(self.process), &request, known, &hook);
         self.world.remember(question.name);
         self.judge(question, &[Some(before), Some(after)], result)
     }
@@ -164,12 +197,12 @@ impl Run {
         let known = self.passed(other);
         let hook = || {
             if count.replace(count.get() + 1) == at {
-                *came.borrow_mut() = Some(engine.borrow_mut().read_echoed(&second, known, &|| false));
+                *came.borrow_mut() = Some(other.put(&mut engine.borrow_mut(), &second, known, &|| false));
             }
             false
         };
         let known = self.passed(question);
-        let result = self.world.engine(self.process).read_echoed(&request, known, &hook);
+        let result = question.put(self.world.engine(self.process), &request, known, &hook);
         let mut both: Vec<_> = self.judge(question, &[truth], result)?.into_iter().collect();
         if let Some(result) = came.into_inner() {
             both.extend(self.judge(other, &[beside], result)?);
@@ -182,7 +215,7 @@ impl Run {
         let hook = || count.replace(count.get() + 1) == at;
         let request = self.request(question, Audience::Model)?;
         let known = self.passed(question);
-        let result = self.world.engine(self.process).read_echoed(&request, known, &hook);
+        let result = question.put(self.world.engine(self.process), &request, known, &hook);
         self.note(format!("{question:?} is given up: {}", result.is_err()));
         Ok(())
     }
@@ -192,7 +225,7 @@ impl Run {
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Program)?;
         let known = self.passed(question);
-        let echoed = match self.world.engine(self.process).read_echoed(&request, known, &|| false) {
+        let echoed = match question.put(self.world.engine(self.process), &request, known, &|| false) {
             Ok(echoed) => echoed,
             Err(error) => return self.refused(question, &[truth], &error),
         };
@@ -212,7 +245,11 @@ impl Run {
     }
 
     fn blocks(&self, question: &Question, echoed: &Echoed) -> Blocks {
-        let trailer = echoed.trailer(question.asked_to(), "offset", &[], self.host == Host::TellsWindows);
+        let said = match &question.asks {
+            Asks::Symbol(name) => vec![format!("function {name}")],
+            Asks::Lines { .. } | Asks::Last(_) | Asks::Span { .. } | Asks::Around(_) => Vec::new(),
+        };
+        let trailer = echoed.trailer(question.asked_to(), "offset", &said, self.host == Host::TellsWindows);
         Blocks { text: echoed.answer.text.clone(), trailer }
     }
 
@@ -278,12 +315,21 @@ impl Run {
                 let query = query.trim().to_lowercase();
                 query.is_empty() || !lines(text).iter().any(|line| line.to_lowercase().contains(&query))
             }
+            (Some(text), Error::NoSymbol { .. }, Asks::Symbol(name)) => self.defined(question, text, name) == 0,
+            (Some(text), Error::Ambiguous { .. }, Asks::Symbol(name)) => self.defined(question, text, name) > 1,
             _ => false,
         });
         self.report.refused += 1;
         let what = format!("{question:?} was refused: {error}");
         self.note(what.clone());
         if justified { Ok(()) } else { violation(what) }
+    }
+
+    /// How often a name is defined where a question looks for it, its file having this text.
+    fn defined(&self, question: &Question, text: &str, name: &str) -> usize {
+        let elsewhere = code::FILES.iter().filter(|file| question.anywhere && **file != question.name);
+        let texts = elsewhere.filter_map(|file| self.world.truth(file)).chain([text.to_owned()]);
+        texts.map(|text| code::places(&text, name).len()).sum()
     }
 
     /// Whether what was rebuilt is what the file says, and no less of it than one answer holds.
@@ -309,8 +355,23 @@ impl Run {
         let more = || all.get(first + got).is_some_and(|next| full(format!("{}{next}", rebuilt.text)));
         let before = || first == 0 || full(format!("{}{}", all[first - 1], rebuilt.text));
         // Of the last lines, those at the end are shown.
+        if let Asks::Symbol(name) = &question.asks
+            && rebuilt.kind != Answered::Diff
+            && !is_definition(truth, name, rebuilt)
+        {
+            return false;
+        }
         let all_last = !matches!(question.asks, Asks::Last(count) if got as u64 != count.min(rebuilt.total));
         within && (rebuilt.next.is_none() || more()) && (all_last || before())
+    }
+}
+
+/// Whether the lines are those of the one definition, or the first of them where there are more.
+fn is_definition(truth: &str, name: &str, rebuilt: &Rebuilt) -> bool {
+    let last = (rebuilt.first + lines(&rebuilt.text).len() as u64).saturating_sub(1);
+    match code::places(truth, name)[..] {
+        [(first, end)] => rebuilt.first == first && if rebuilt.next.is_some() { last < end } else { last == end },
+        _ => false,
     }
 }
 

@@ -17,6 +17,7 @@ impl Run {
             Kind::Read
             | Kind::ReadAgain
             | Kind::Walk
+            | Kind::Symbol
             | Kind::ReadFresh
             | Kind::ReadForProgram
             | Kind::Batch

@@ -14,6 +14,8 @@ pub enum Kind {
     ReadAgain,
     /// A file is read, changes, and is read on with the handle.
     Walk,
+    /// A definition, by its name.
+    Symbol,
     /// A read that asks for plain text.
     ReadFresh,
     /// A read whose answer goes to a program.
@@ -63,10 +65,11 @@ pub enum Kind {
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 26] = [
+const WEIGHTS: [(Kind, usize); 27] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
+    (Kind::Symbol, 8),
     (Kind::ReadFresh, 2),
     (Kind::ReadForProgram, 3),
     (Kind::Older, 4),
@@ -92,7 +95,7 @@ const WEIGHTS: [(Kind, usize); 26] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 26] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 27] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -4,7 +4,7 @@ use readproof_engine::{Freshness, GcRules, Needed};
 use readproof_reader::mcp::{Agent, Asks};
 use std::time::Duration;
 
-use super::{Host, Kind, Run, ask::Question};
+use super::{Host, Kind, Run, ask::Question, code};
 use crate::{
     op::{Op, Random},
     run::Step,
@@ -31,6 +31,13 @@ impl Run {
                     Some(_) => self.read(&question)?,
                     None => self.idle(),
                 }
+            }
+            Kind::Symbol => {
+                let name = code::FILES[random.below(code::FILES.len())];
+                let known = self.handle_of(op.kind, name, random);
+                let asks = Asks::Symbol(code::some_name(random));
+                let question = self.question(name, asks, known, random);
+                self.read(&question)?;
             }
             Kind::ReadFresh => {
                 let question = self.some_question(op.kind, random);
@@ -64,7 +71,7 @@ impl Run {
             }
             Kind::Outside => {
                 let name = self.some_name(random);
-                self.world.change(name, random)?;
+                self.change(name, random)?;
                 self.note(format!("someone changes {name}"));
             }
             Kind::Revert => {
@@ -83,6 +90,15 @@ impl Run {
             Kind::DropObject => self.harm(Harm::Remove, random)?,
             Kind::AlterObject => self.harm(Harm::Alter, random)?,
             Kind::Gc => self.gc(random)?,
+        }
+        Ok(())
+    }
+
+    /// Someone changes a file, in a way that fits it.
+    fn change(&mut self, name: &str, random: &mut Random) -> Step {
+        match self.world.truth(name).filter(|_| code::is_code(name)) {
+            Some(text) => self.world.put(name, &code::changed(&text, random))?,
+            None => self.world.change(name, random)?,
         }
         Ok(())
     }
@@ -123,7 +139,7 @@ impl Run {
         for _ in 0..3 + random.below(4) {
             match random.below(6) {
                 0 | 1 => {
-                    self.world.change(name, random)?;
+                    self.change(name, random)?;
                     self.note(format!("someone changes {name}"));
                 }
                 2 => {
@@ -136,7 +152,14 @@ impl Run {
                 }
                 _ => {
                     let (asks, known) = (Asks::Lines { offset: None, limit: None }, self.newest(name));
-                    self.read(&Question { name, asks, most: None, known, freshness: Freshness::Known })?;
+                    self.read(&Question {
+                        name,
+                        asks,
+                        most: None,
+                        known,
+                        freshness: Freshness::Known,
+                        anywhere: false,
+                    })?;
                 }
             }
         }
@@ -156,7 +179,7 @@ impl Run {
             self.process = random.below(2);
             came.extend(self.ask(question)?);
             if random.below(4) == 0 {
-                self.world.change(question.name, random)?;
+                self.change(question.name, random)?;
                 self.note(format!("someone changes {}", question.name));
             }
         }
