@@ -17,6 +17,8 @@ pub(super) enum Within {
     Module,
     /// In a type that has methods and fields.
     Type,
+    /// In an enumeration whose values are bare names.
+    Enum,
     /// In a block of things that are defined elsewhere.
     Extern,
     /// In a function: variables there are nobody else's business.
