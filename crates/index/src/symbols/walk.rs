@@ -1,7 +1,7 @@
 //! One pass over a tree, from the top, that lists what the rules of its language find. Never recursive: how deep a text is
 //! nested is its author's choice.
 
-use std::num::NonZeroU16;
+use std::{collections::BTreeSet, num::NonZeroU16};
 
 use readproof_core::scope::Lines;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -35,6 +35,8 @@ pub(super) enum Step {
     WrapNoted(u8),
     /// Look at them; they stand in something else.
     Inside(Place),
+    /// Pass them over; what follows the node stands in something else.
+    Rest(Place),
 }
 
 /// What surrounds a node.
@@ -46,6 +48,9 @@ pub(super) struct Place {
     /// The name of the trait that is implemented here, by its place in the walker's list.
     of: Option<usize>,
 }
+
+/// The file itself.
+const TOP: Place = Place { parent: None, within: Within::Module, of: None };
 
 /// Rows where something begins.
 #[derive(Clone, Copy)]
@@ -77,6 +82,8 @@ pub(super) struct Walker<'t> {
     /// Those around it.
     levels: Vec<Level>,
     scope: Vec<String>,
+    /// How many names stay around what follows the node that is visited, if it says so.
+    rest: Option<usize>,
     traits: Vec<String>,
     /// Rows of the text.
     rows: usize,
@@ -84,6 +91,8 @@ pub(super) struct Walker<'t> {
     room: usize,
     /// With the byte where each name stands.
     symbols: Vec<(usize, Symbol)>,
+    /// Names of which only the first counts.
+    names: BTreeSet<&'t str>,
     imports: Vec<Lines>,
     truncated: bool,
 }
@@ -91,18 +100,19 @@ pub(super) struct Walker<'t> {
 /// What a tree defines.
 pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
     let ends = text.bytes().filter(|byte| *byte == b'\n').count();
-    let top = Place { parent: None, within: Within::Module, of: None };
     let mut walker = Walker {
         grammar,
         text,
         cursor: tree.walk(),
-        level: Level { place: top, scope: 0, lead: None, wrapped: None, note: 0 },
+        level: Level { place: TOP, scope: 0, lead: None, wrapped: None, note: 0 },
         levels: Vec::new(),
         scope: Vec::new(),
+        rest: None,
         traits: Vec::new(),
         rows: (ends + usize::from(!text.ends_with('\n'))).max(1),
         room: ALL_NAME_BYTES,
         symbols: Vec::new(),
+        names: BTreeSet::new(),
         imports: Vec::new(),
         truncated: false,
     };
@@ -124,7 +134,7 @@ impl<'t> Walker<'t> {
                 Some(_) | None => false,
             };
             if !is_deeper {
-                self.scope.truncate(scope);
+                self.scope.truncate(self.rest.take().unwrap_or(scope));
                 if !self.next() {
                     return;
                 }
@@ -141,7 +151,10 @@ impl<'t> Walker<'t> {
             }
             self.scope.truncate(self.level.scope);
             let Some(outer) = self.levels.pop() else { return false };
+            // A comment at the end of something may belong to what follows it.
+            let lead = self.level.lead;
             self.level = outer;
+            self.level.lead = lead;
         }
         true
     }
@@ -170,6 +183,11 @@ impl<'t> Walker<'t> {
             Step::Wrap => Some(Level { place, scope, lead: None, wrapped: Some(self.start(node)), note: 0 }),
             Step::WrapNoted(note) => Some(Level { place, scope, lead: None, wrapped: Some(self.start(node)), note }),
             Step::Inside(place) => Some(Level { place, scope, lead: None, wrapped: None, note: 0 }),
+            Step::Rest(place) => {
+                self.level.place = place;
+                self.rest = Some(self.scope.len());
+                None
+            }
         };
         self.level.lead = None;
         if entered.is_some() || self.symbols.len() > symbols {
@@ -256,6 +274,37 @@ impl<'t> Walker<'t> {
         self.within_name(name);
         let parent = symbol.or(self.level.place.parent);
         Step::Inside(Place { parent, within, of: None })
+    }
+
+    /// Leaves what the rest of the file stood in so far.
+    pub(super) fn leave_rest(&mut self) {
+        if self.levels.len() == 1 {
+            self.scope.clear();
+            self.level.place = TOP;
+        }
+    }
+
+    /// Lists what all that follows stands in.
+    pub(super) fn rest_inside(&mut self, name: &str, kind: SymbolKind, at: Node<'t>, whole: Node<'t>) -> Step {
+        let start = self.start(whole);
+        let symbol = self.add_rows(name, kind, at, (start.whole, self.rows), (start.signature, last_row(whole)));
+        match self.inside_named(symbol, name, Within::Module) {
+            Step::Inside(place) => Step::Rest(place),
+            step @ (Step::Skip | Step::Enter | Step::Wrap | Step::WrapNoted(_) | Step::Rest(_)) => step,
+        }
+    }
+
+    /// Whether a name has not been asked for before.
+    pub(super) fn is_first(&mut self, name: Node<'t>) -> bool {
+        let name = self.text_of(name);
+        self.names.insert(name)
+    }
+
+    /// Says for which trait or interface a definition is.
+    pub(super) fn mark_of(&mut self, symbol: Option<u32>, of: &str) {
+        if let Some((_, symbol)) = symbol.and_then(|symbol| self.symbols.get_mut(symbol as usize)) {
+            symbol.of = Some(one_line(of));
+        }
     }
 
     /// Looks into the implementation of a type.
