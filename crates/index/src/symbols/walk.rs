@@ -271,17 +271,38 @@ impl<'t> Walker<'t> {
 
     /// Looks into what has a name, whether it is a definition or not.
     pub(super) fn inside_named(&mut self, symbol: Option<u32>, name: &str, within: Within) -> Step {
+        if self.scope.len() > MOST_AROUND {
+            self.truncated = true;
+            return Step::Skip;
+        }
         self.within_name(name);
         let parent = symbol.or(self.level.place.parent);
         Step::Inside(Place { parent, within, of: None })
     }
 
-    /// Leaves what the rest of the file stood in so far.
-    pub(super) fn leave_rest(&mut self) {
-        if self.levels.len() == 1 {
-            self.scope.clear();
-            self.level.place = TOP;
+    /// Leaves what the file stood in up to a node.
+    pub(super) fn leave_rest(&mut self, node: Node<'t>) {
+        let end = self.line(self.start(node).whole.saturating_sub(1));
+        if self.levels.len() != 1 {
+            return;
         }
+        let place = std::mem::replace(&mut self.level.place, TOP);
+        if let Some((_, before)) = place.parent.and_then(|parent| self.symbols.get_mut(parent as usize)) {
+            let last = end.max(before.signature.last());
+            before.lines = Lines::new(before.lines.first(), last).unwrap_or(before.lines);
+        }
+        self.scope.clear();
+    }
+
+    /// Puts the node that is visited into the first of the names around it, and into a definition.
+    pub(super) fn stand_in(&mut self, names: usize, parent: Option<u32>) {
+        self.scope.truncate(names);
+        self.level.place.parent = parent;
+    }
+
+    /// How many rows the text has.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Lists what all that follows stands in.
@@ -446,7 +467,7 @@ impl<'t> Walker<'t> {
     }
 
     /// The last row of a signature: none of a comment between it and the body.
-    fn signature_end(&self, whole: Node<'t>, body: Node<'t>) -> usize {
+    pub(super) fn signature_end(&self, whole: Node<'t>, body: Node<'t>) -> usize {
         let mut before = None;
         for child in whole.children(&mut whole.walk()) {
             if child.id() == body.id() {

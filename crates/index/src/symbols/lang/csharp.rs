@@ -101,7 +101,7 @@ fn namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
 /// `namespace A.B;` holds the rest of the file.
 fn file_namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(at) = node.child_by_field_name("name") else { return Step::Skip };
-    walker.leave_rest();
+    walker.leave_rest(node);
     let name = split(walker, at);
     walker.rest_inside(name, Module, at, node)
 }

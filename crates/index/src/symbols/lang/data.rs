@@ -45,8 +45,10 @@ const YAML: &[(&str, Rule)] = &[
 const DOTTED: u8 = 1;
 const KEY: u8 = 2;
 const NOTE: u8 = 3;
+const SCALAR: u8 = 4;
 
-const TAGS: &[(&str, u8)] = &[("dotted_key", DOTTED), ("bare_key", KEY), ("quoted_key", KEY), ("comment", NOTE)];
+const TAGS: &[(&str, u8)] =
+    &[("dotted_key", DOTTED), ("bare_key", KEY), ("quoted_key", KEY), ("comment", NOTE), ("block_scalar", SCALAR)];
 
 /// A key without its quotes.
 fn plain(key: &str) -> &str {
@@ -59,8 +61,23 @@ fn plain(key: &str) -> &str {
 fn pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(key) = node.child_by_field_name("key") else { return Step::Enter };
     let name = plain(walker.text_of(key));
-    let symbol = walker.add_named(name, Key, key, node, node.child_by_field_name("value"));
+    let start = walker.start(node);
+    let end = node.child_by_field_name("value").map_or(start.signature, |value| walker.signature_end(node, value));
+    let symbol = walker.add_rows(name, Key, key, (start.whole, last_value(walker, node)), (start.signature, end));
     walker.inside_named(symbol, name, Within::Module)
+}
+
+/// The last row of what is no comment: in YAML, what leads to the next key stands at the end of this one.
+#[cfg(any(feature = "yaml", feature = "json"))]
+fn last_value<'t>(walker: &Walker<'t>, node: Node<'t>) -> usize {
+    let mut at = node;
+    loop {
+        let before = (0..at.child_count()).rev().filter_map(|index| at.child(index));
+        match { before }.find(|child| walker.grammar.tag(*child) != NOTE) {
+            Some(last) if walker.grammar.tag(at) != SCALAR => at = last,
+            Some(_) | None => return last_row(at),
+        }
+    }
 }
 
 /// Puts all but the last part of a key around, and gives the node and the name of that.

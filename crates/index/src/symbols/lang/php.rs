@@ -59,6 +59,7 @@ const NAME: u8 = 5;
 const ARGUMENT: u8 = 6;
 const STRING: u8 = 7;
 const FUNCTION: u8 = 8;
+const HOOKS: u8 = 9;
 
 const TAGS: &[(&str, u8)] = &[
     ("property_element", ELEMENT),
@@ -69,6 +70,7 @@ const TAGS: &[(&str, u8)] = &[
     ("argument", ARGUMENT),
     ("string", STRING),
     ("encapsed_string", STRING),
+    ("property_hook_list", HOOKS),
     ("anonymous_function", FUNCTION),
     ("arrow_function", FUNCTION),
 ];
@@ -78,7 +80,7 @@ fn namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let body = node.child_by_field_name("body");
     let Some(at) = node.child_by_field_name("name") else { return Step::Enter };
     if body.is_none() {
-        walker.leave_rest();
+        walker.leave_rest(node);
     }
     let mut name = walker.text_of(at);
     if let Some((outer, last)) = name.rsplit_once('\\') {
@@ -111,9 +113,12 @@ fn method<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
 }
 
 fn property<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    for element in children(node).into_iter().filter(|child| walker.grammar.tag(*child) == ELEMENT) {
+    let parts = children(node);
+    let hooks = parts.iter().find(|child| walker.grammar.tag(**child) == HOOKS).copied();
+    for element in parts.into_iter().filter(|child| walker.grammar.tag(*child) == ELEMENT) {
         let Some(at) = element.child_by_field_name("name") else { continue };
-        walker.add_named(plain(walker, at), Field, at, node, element.child_by_field_name("default_value"));
+        let body = element.child_by_field_name("default_value").or(hooks);
+        walker.add_named(plain(walker, at), Field, at, node, body);
     }
     walker.inside_named(None, "", Within::Function)
 }
