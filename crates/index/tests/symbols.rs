@@ -50,3 +50,100 @@ fn what_is_found_in_each_language() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Every source among the fixtures, with its language.
+fn sources() -> Vec<(Language, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/symbols");
+    let mut names: Vec<String> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let texts = names.iter().filter_map(|name| Some((name, name.strip_suffix(".txt")?)));
+    let read = |(name, source): (&String, &str)| {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        Language::of(source, &text).map(|language| (language, text))
+    };
+    texts.filter_map(read).collect()
+}
+
+/// What holds for the outline of any text.
+fn check(outline: &Outline, text: &str) {
+    let lines = u32::try_from(text.split_inclusive('\n').count().max(1)).unwrap();
+    for (at, symbol) in outline.symbols.iter().enumerate() {
+        let (whole, signature) = (symbol.lines, symbol.signature);
+        assert!(whole.last() <= lines, "{symbol:?} of {lines} lines");
+        assert!(whole.first() <= signature.first() && signature.last() <= whole.last(), "{symbol:?}");
+        assert!(whole.first() <= symbol.line && symbol.line <= whole.last(), "{symbol:?}");
+        assert!(!symbol.name.is_empty() && !symbol.name.contains('\n'), "{symbol:?}");
+        if let Some(parent) = symbol.parent {
+            assert!((parent as usize) < at, "{symbol:?}");
+            let parent = &outline.symbols[parent as usize];
+            let mut around = parent.scope.clone();
+            around.push(parent.name.clone());
+            assert!(symbol.scope.starts_with(&around), "{symbol:?} in {parent:?}");
+            assert!(
+                parent.lines.first() <= whole.first() && whole.last() <= parent.lines.last(),
+                "{symbol:?} in {parent:?}"
+            );
+        }
+    }
+    assert!(outline.imports.iter().all(|import| import.last() <= lines));
+}
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 16).unwrap() % bound.max(1)
+    }
+}
+
+/// A text with something cut out, put in, doubled or swapped.
+fn mutated(text: &str, numbers: &mut Numbers) -> String {
+    let pieces = ["{", "}", "(", ")", "\n", "\"", "'", "/*", "#", "::", "\r\n", "\u{feff}", "é", "<", "`", "  ", ";"];
+    let mut text = text.to_owned();
+    let place = |text: &str, numbers: &mut Numbers| {
+        let at = numbers.below(text.len() + 1);
+        (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap()
+    };
+    for _ in 0..=numbers.below(8) {
+        let (one, other) = (place(&text, numbers), place(&text, numbers));
+        let (from, to) = (one.min(other), one.max(other));
+        match numbers.below(5) {
+            0 => text.truncate(from),
+            1 => text.insert_str(from, pieces[numbers.below(pieces.len())]),
+            2 if to - from < 40 => text.replace_range(from..to, ""),
+            3 if to - from < 400 => text.insert_str(to, &text[from..to].to_owned()),
+            _ => text = text[from..].to_owned(),
+        }
+    }
+    text
+}
+
+#[test]
+fn no_text_breaks_it() {
+    let mut parsers = Parsers::default();
+    let mut numbers = Numbers(88_172_645_463_325_252);
+    let sources = sources();
+    for (language, text) in &sources {
+        check(&parsers.outline(*language, text, &|| false).unwrap(), text);
+        for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)).step_by(7) {
+            check(&parsers.outline(*language, &text[..end], &|| false).unwrap(), &text[..end]);
+        }
+        for _ in 0..200 {
+            let text = mutated(text, &mut numbers);
+            if let Ok(outline) = parsers.outline(*language, &text, &|| false) {
+                check(&outline, &text);
+            }
+        }
+        // What is written in another language is no error either.
+        for (_, other) in &sources {
+            if let Ok(outline) = parsers.outline(*language, other, &|| false) {
+                check(&outline, other);
+            }
+        }
+    }
+}

@@ -17,6 +17,8 @@ pub(super) enum Within {
     Module,
     /// In a type that has methods and fields.
     Type,
+    /// In an enumeration whose values are bare names.
+    Enum,
     /// In a block of things that are defined elsewhere.
     Extern,
     /// In a function: variables there are nobody else's business.
@@ -55,7 +57,6 @@ pub(super) enum Rule {
 #[derive(Clone, Copy)]
 pub(super) struct Define {
     pub(super) kind: SymbolKind,
-    name: &'static str,
     body: &'static str,
     /// What its insides are; `None` where nothing in it counts.
     pub(super) inside: Option<Within>,
@@ -67,7 +68,7 @@ pub(super) struct Define {
 
 /// A definition with its name in the field `name` and its body in the field `body`, and nothing in it that counts.
 pub(super) const fn leaf(kind: SymbolKind) -> Define {
-    Define { kind, name: "name", body: "body", inside: None, even_local: false, name_field: None, body_field: None }
+    Define { kind, body: "body", inside: None, even_local: false, name_field: None, body_field: None }
 }
 
 /// A type: what is in it are methods and fields.
@@ -81,11 +82,6 @@ pub(super) const fn function(kind: SymbolKind) -> Rule {
 }
 
 impl Define {
-    /// Its name is in another field.
-    pub(super) const fn named(self, field: &'static str) -> Self {
-        Self { name: field, ..self }
-    }
-
     /// Its body is in another field.
     pub(super) const fn body(self, field: &'static str) -> Self {
         Self { body: field, ..self }
@@ -163,7 +159,7 @@ impl Grammar {
 fn resolve(rule: Rule, language: &tree_sitter::Language) -> Rule {
     match rule {
         Rule::Define(define) => Rule::Define(Define {
-            name_field: language.field_id_for_name(define.name),
+            name_field: language.field_id_for_name("name"),
             body_field: language.field_id_for_name(define.body),
             ..define
         }),

@@ -1,7 +1,7 @@
 //! One pass over a tree, from the top, that lists what the rules of its language find. Never recursive: how deep a text is
 //! nested is its author's choice.
 
-use std::num::NonZeroU16;
+use std::{collections::BTreeSet, num::NonZeroU16};
 
 use readproof_core::scope::Lines;
 use tree_sitter::{Node, Tree, TreeCursor};
@@ -31,8 +31,12 @@ pub(super) enum Step {
     Enter,
     /// Look at them; what they define begins where the node does.
     Wrap,
+    /// The same, with a note for the functions of the language that look at them.
+    WrapNoted(u8),
     /// Look at them; they stand in something else.
     Inside(Place),
+    /// Pass them over; what follows the node stands in something else.
+    Rest(Place),
 }
 
 /// What surrounds a node.
@@ -44,6 +48,9 @@ pub(super) struct Place {
     /// The name of the trait that is implemented here, by its place in the walker's list.
     of: Option<usize>,
 }
+
+/// The file itself.
+const TOP: Place = Place { parent: None, within: Within::Module, of: None };
 
 /// Rows where something begins.
 #[derive(Clone, Copy)]
@@ -62,17 +69,7 @@ struct Level {
     lead: Option<(usize, usize)>,
     /// Where the node begins, if it is a wrapper of which nothing has been defined yet.
     wrapped: Option<Start>,
-}
-
-/// A definition that was found.
-pub(super) struct Found<'t> {
-    pub(super) kind: SymbolKind,
-    /// Where its name stands.
-    pub(super) name: Node<'t>,
-    /// All of it.
-    pub(super) whole: Node<'t>,
-    /// What is no more part of its signature.
-    pub(super) body: Option<Node<'t>>,
+    note: u8,
 }
 
 /// A walk under way.
@@ -85,6 +82,8 @@ pub(super) struct Walker<'t> {
     /// Those around it.
     levels: Vec<Level>,
     scope: Vec<String>,
+    /// How many names stay around what follows the node that is visited, if it says so.
+    rest: Option<usize>,
     traits: Vec<String>,
     /// Rows of the text.
     rows: usize,
@@ -92,6 +91,8 @@ pub(super) struct Walker<'t> {
     room: usize,
     /// With the byte where each name stands.
     symbols: Vec<(usize, Symbol)>,
+    /// Names of which only the first counts.
+    names: BTreeSet<&'t str>,
     imports: Vec<Lines>,
     truncated: bool,
 }
@@ -99,18 +100,19 @@ pub(super) struct Walker<'t> {
 /// What a tree defines.
 pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
     let ends = text.bytes().filter(|byte| *byte == b'\n').count();
-    let top = Place { parent: None, within: Within::Module, of: None };
     let mut walker = Walker {
         grammar,
         text,
         cursor: tree.walk(),
-        level: Level { place: top, scope: 0, lead: None, wrapped: None },
+        level: Level { place: TOP, scope: 0, lead: None, wrapped: None, note: 0 },
         levels: Vec::new(),
         scope: Vec::new(),
+        rest: None,
         traits: Vec::new(),
         rows: (ends + usize::from(!text.ends_with('\n'))).max(1),
         room: ALL_NAME_BYTES,
         symbols: Vec::new(),
+        names: BTreeSet::new(),
         imports: Vec::new(),
         truncated: false,
     };
@@ -125,14 +127,14 @@ impl<'t> Walker<'t> {
             let scope = self.scope.len();
             let entered = self.visit(node);
             let is_deeper = match entered {
-                Some((place, wrapped)) if self.cursor.goto_first_child() => {
-                    self.levels.push(std::mem::replace(&mut self.level, Level { place, scope, lead: None, wrapped }));
+                Some(level) if self.cursor.goto_first_child() => {
+                    self.levels.push(std::mem::replace(&mut self.level, level));
                     true
                 }
                 Some(_) | None => false,
             };
             if !is_deeper {
-                self.scope.truncate(scope);
+                self.scope.truncate(self.rest.take().unwrap_or(scope));
                 if !self.next() {
                     return;
                 }
@@ -149,14 +151,17 @@ impl<'t> Walker<'t> {
             }
             self.scope.truncate(self.level.scope);
             let Some(outer) = self.levels.pop() else { return false };
+            // A comment at the end of something may belong to what follows it.
+            let lead = self.level.lead;
             self.level = outer;
+            self.level.lead = lead;
         }
         true
     }
 
     /// Where the children of a node stand, if they are to be looked at.
-    fn visit(&mut self, node: Node<'t>) -> Option<(Place, Option<Start>)> {
-        let symbols = self.symbols.len();
+    fn visit(&mut self, node: Node<'t>) -> Option<Level> {
+        let (symbols, scope) = (self.symbols.len(), self.scope.len());
         let step = match self.grammar.rule(node) {
             Rule::Token => return None,
             Rule::Comment | Rule::Attribute => {
@@ -170,11 +175,19 @@ impl<'t> Walker<'t> {
             Rule::Define(define) => self.define(define, node),
             Rule::Special(special) => special(self, node),
         };
+        let Level { place, lead, wrapped, .. } = self.level;
         let entered = match step {
             Step::Skip => None,
-            Step::Enter => Some((self.level.place, self.level.wrapped)),
-            Step::Wrap => Some((self.level.place, Some(self.start(node)))),
-            Step::Inside(place) => Some((place, None)),
+            // What leads to a node leads to what comes first in it.
+            Step::Enter => Some(Level { place, scope, lead, wrapped, note: 0 }),
+            Step::Wrap => Some(Level { place, scope, lead: None, wrapped: Some(self.start(node)), note: 0 }),
+            Step::WrapNoted(note) => Some(Level { place, scope, lead: None, wrapped: Some(self.start(node)), note }),
+            Step::Inside(place) => Some(Level { place, scope, lead: None, wrapped: None, note: 0 }),
+            Step::Rest(place) => {
+                self.level.place = place;
+                self.rest = Some(self.scope.len());
+                None
+            }
         };
         self.level.lead = None;
         if entered.is_some() || self.symbols.len() > symbols {
@@ -188,13 +201,33 @@ impl<'t> Walker<'t> {
         self.level.place
     }
 
+    /// What was noted for the children of the node around.
+    pub(super) fn note(&self) -> u8 {
+        self.level.note
+    }
+
     /// A node's text.
     pub(super) fn text_of(&self, node: Node<'t>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Takes a node for an import.
+    /// Puts a name around what is defined in the node that is visited.
+    pub(super) fn within_name(&mut self, name: &str) {
+        if !name.is_empty() {
+            self.scope.push(one_line(name));
+        }
+    }
+
+    /// The innermost name around the node that is visited.
+    pub(super) fn innermost(&self) -> &str {
+        self.scope.last().map_or("", String::as_str)
+    }
+
+    /// Takes a node for an import of the file; one in a function is local.
     pub(super) fn import(&mut self, node: Node<'t>) -> Step {
+        if self.level.place.within == Within::Function {
+            return Step::Skip;
+        }
         let (first, last) = (self.line(node.start_position().row), self.line(last_row(node)));
         match self.imports.last_mut() {
             Some(run) if run.last() + 1 >= first && run.first() <= first => {
@@ -212,7 +245,7 @@ impl<'t> Walker<'t> {
         let Some((kind, name)) = kind.zip(field(define.name_field)) else {
             return define.inside.map_or(Step::Skip, |_| Step::Enter);
         };
-        let symbol = self.add(Found { kind, name, whole: node, body });
+        let symbol = self.add(kind, name, node, body);
         match define.inside {
             None => Step::Skip,
             Some(within) => self.inside(symbol, name, within),
@@ -223,10 +256,10 @@ impl<'t> Walker<'t> {
     pub(super) fn settle(&self, kind: SymbolKind, even_local: bool) -> Option<SymbolKind> {
         match (self.level.place.within, kind) {
             (Within::Function, SymbolKind::Variable) if !even_local => None,
-            (Within::Type, SymbolKind::Function) => Some(SymbolKind::Method),
-            (Within::Type, SymbolKind::Variable) => Some(SymbolKind::Field),
+            (Within::Type | Within::Enum, SymbolKind::Function) => Some(SymbolKind::Method),
+            (Within::Type | Within::Enum, SymbolKind::Variable) => Some(SymbolKind::Field),
             (Within::Extern, SymbolKind::Function | SymbolKind::Variable) => Some(SymbolKind::Declaration),
-            (Within::Module | Within::Type | Within::Extern | Within::Function, _) => Some(kind),
+            (Within::Module | Within::Type | Within::Enum | Within::Extern | Within::Function, _) => Some(kind),
         }
     }
 
@@ -238,11 +271,61 @@ impl<'t> Walker<'t> {
 
     /// Looks into what has a name, whether it is a definition or not.
     pub(super) fn inside_named(&mut self, symbol: Option<u32>, name: &str, within: Within) -> Step {
-        if !name.is_empty() {
-            self.scope.push(one_line(name));
+        if self.scope.len() > MOST_AROUND {
+            self.truncated = true;
+            return Step::Skip;
         }
+        self.within_name(name);
         let parent = symbol.or(self.level.place.parent);
         Step::Inside(Place { parent, within, of: None })
+    }
+
+    /// Leaves what the file stood in up to a node.
+    pub(super) fn leave_rest(&mut self, node: Node<'t>) {
+        let end = self.line(self.start(node).whole.saturating_sub(1));
+        if self.levels.len() != 1 {
+            return;
+        }
+        let place = std::mem::replace(&mut self.level.place, TOP);
+        if let Some((_, before)) = place.parent.and_then(|parent| self.symbols.get_mut(parent as usize)) {
+            let last = end.max(before.signature.last());
+            before.lines = Lines::new(before.lines.first(), last).unwrap_or(before.lines);
+        }
+        self.scope.clear();
+    }
+
+    /// Puts the node that is visited into the first of the names around it, and into a definition.
+    pub(super) fn stand_in(&mut self, names: usize, parent: Option<u32>) {
+        self.scope.truncate(names);
+        self.level.place.parent = parent;
+    }
+
+    /// How many rows the text has.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Lists what all that follows stands in.
+    pub(super) fn rest_inside(&mut self, name: &str, kind: SymbolKind, at: Node<'t>, whole: Node<'t>) -> Step {
+        let start = self.start(whole);
+        let symbol = self.add_rows(name, kind, at, (start.whole, self.rows), (start.signature, last_row(whole)));
+        match self.inside_named(symbol, name, Within::Module) {
+            Step::Inside(place) => Step::Rest(place),
+            step @ (Step::Skip | Step::Enter | Step::Wrap | Step::WrapNoted(_) | Step::Rest(_)) => step,
+        }
+    }
+
+    /// Whether a name has not been asked for before.
+    pub(super) fn is_first(&mut self, name: Node<'t>) -> bool {
+        let name = self.text_of(name);
+        self.names.insert(name)
+    }
+
+    /// Says for which trait or interface a definition is.
+    pub(super) fn mark_of(&mut self, symbol: Option<u32>, of: &str) {
+        if let Some((_, symbol)) = symbol.and_then(|symbol| self.symbols.get_mut(symbol as usize)) {
+            symbol.of = Some(one_line(of));
+        }
     }
 
     /// Looks into the implementation of a type.
@@ -257,40 +340,71 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Lists a definition; `None` where it has no name or there is no room.
-    pub(super) fn add(&mut self, found: Found<'t>) -> Option<u32> {
-        let name = self.text_of(found.name);
-        self.add_named(name, found)
-    }
-
-    /// Lists a definition that is what it is wherever it stands.
-    pub(super) fn add_whole(
+    /// Lists a definition; `None` where it has no name or there is no room. What is in `body` is no part of its signature.
+    pub(super) fn add(
         &mut self,
         kind: SymbolKind,
         name: Node<'t>,
         whole: Node<'t>,
         body: Option<Node<'t>>,
     ) -> Option<u32> {
-        self.add(Found { kind, name, whole, body })
+        self.add_named(self.text_of(name), kind, name, whole, body)
+    }
+
+    /// Lists something small that stands in a definition that has just been listed, but not where the walk finds it.
+    pub(super) fn add_inside(&mut self, step: &Step, kind: SymbolKind, name: Node<'t>, whole: Node<'t>) {
+        let Step::Inside(place) = step else { return };
+        let outer = std::mem::replace(&mut self.level.place, *place);
+        let row = whole.start_position().row;
+        self.add_rows(self.text_of(name), kind, name, (row, last_row(whole)), (row, last_row(whole)));
+        self.level.place = outer;
+    }
+
+    /// Lists a definition that stands outside of what it belongs to: its name, its whole and its body are given.
+    pub(super) fn add_scoped(
+        &mut self,
+        scope: &[&str],
+        name: &str,
+        kind: SymbolKind,
+        (at, whole, body): (Node<'t>, Node<'t>, Option<Node<'t>>),
+    ) -> Option<u32> {
+        let around = self.scope.len();
+        scope.iter().for_each(|name| self.within_name(name));
+        let symbol = self.add_named(name, kind, at, whole, body);
+        self.scope.truncate(around);
+        symbol
     }
 
     /// Lists a definition whose name is not just what stands at its place.
-    pub(super) fn add_named(&mut self, name: &str, found: Found<'t>) -> Option<u32> {
-        let start = self.start(found.whole);
-        let last = last_row(found.whole);
-        let end = found.body.map_or(last, |body| self.row_before(body)).min(last);
-        self.add_lines(name, &found, (start.whole, last), (start.signature, end))
+    pub(super) fn add_named(
+        &mut self,
+        name: &str,
+        kind: SymbolKind,
+        at: Node<'t>,
+        whole: Node<'t>,
+        body: Option<Node<'t>>,
+    ) -> Option<u32> {
+        let start = self.start(whole);
+        let last = last_row(whole);
+        let end = body.map_or(last, |body| self.signature_end(whole, body)).min(last);
+        let signature = match body {
+            // In C, a name may stand behind all that it names.
+            Some(body) if at.start_byte() >= body.end_byte() => (at.start_position().row, last),
+            Some(_) | None => (start.signature, end),
+        };
+        self.add_rows(name, kind, at, (start.whole, last), signature)
     }
 
     /// Lists a definition whose rows are known.
-    pub(super) fn add_lines(
+    pub(super) fn add_rows(
         &mut self,
         name: &str,
-        found: &Found<'t>,
+        kind: SymbolKind,
+        at: Node<'t>,
         lines: (usize, usize),
         signature: (usize, usize),
     ) -> Option<u32> {
-        let at = found.name.start_position().row;
+        let row = at.start_position().row;
         let taken = self.scope.iter().map(|name| name.len() + size_of::<String>()).sum::<usize>() + name.len();
         if name.is_empty() {
             return None;
@@ -303,15 +417,15 @@ impl<'t> Walker<'t> {
         let place = self.level.place;
         let symbol = Symbol {
             name: one_line(name),
-            kind: found.kind,
+            kind,
             scope: self.scope.clone(),
             of: place.of.and_then(|of| self.traits.get(of)).cloned(),
-            lines: self.lines(lines.0.min(at), lines.1.max(at))?,
-            line: self.line(at),
-            signature: self.lines(signature.0.min(at), signature.1.max(at))?,
+            lines: self.lines(lines.0.min(row), lines.1.max(row))?,
+            line: self.line(row),
+            signature: self.lines(signature.0.min(row), signature.1.max(row))?,
             parent: place.parent,
         };
-        self.symbols.push((found.name.start_byte(), symbol));
+        self.symbols.push((at.start_byte(), symbol));
         u32::try_from(self.symbols.len() - 1).ok()
     }
 
@@ -352,6 +466,20 @@ impl<'t> Walker<'t> {
         node.start_position().row
     }
 
+    /// The last row of a signature: none of a comment between it and the body.
+    pub(super) fn signature_end(&self, whole: Node<'t>, body: Node<'t>) -> usize {
+        let mut before = None;
+        for child in whole.children(&mut whole.walk()) {
+            if child.id() == body.id() {
+                return before.unwrap_or_else(|| self.row_before(body));
+            }
+            if !matches!(self.grammar.rule(child), Rule::Comment) {
+                before = Some(last_row(child));
+            }
+        }
+        self.row_before(body)
+    }
+
     /// The row of the last word before a node.
     fn row_before(&self, node: Node<'t>) -> usize {
         let gap = self.text.get(..node.start_byte()).unwrap_or_default();
@@ -377,6 +505,16 @@ impl<'t> Walker<'t> {
         let run = self.level.lead.filter(|(_, end)| end + 1 >= row);
         self.level.lead = Some((run.map_or(row, |(first, _)| first), last));
     }
+}
+
+/// The children of a node.
+pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
+    node.children(&mut node.walk()).collect()
+}
+
+/// The children that stand in a field.
+pub(super) fn fields<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
+    node.children_by_field_name(field, &mut node.walk()).collect()
 }
 
 /// The last row that a node has a part of.

@@ -8,7 +8,7 @@ use crate::symbols::{
         Rule::{self, Attribute, Comment, Import, Skip, Special},
         Spec, Within, function, leaf, ty,
     },
-    walk::{Step, Walker},
+    walk::{Step, Walker, children},
 };
 
 pub(super) fn spec() -> Spec {
@@ -82,15 +82,14 @@ fn constant<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
         return Step::Enter;
     }
     let body = node.child_by_field_name("value");
-    let symbol = walker.add_whole(Constant, name, node, body);
+    let symbol = walker.add(Constant, name, node, body);
     walker.inside(symbol, name, Within::Function)
 }
 
 fn macro_definition<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(name) = node.child_by_field_name("name") else { return Step::Skip };
-    let rules = (0..node.child_count()).filter_map(|at| node.child(at));
-    let body = rules.into_iter().find(|child| walker.grammar.tag(*child) == RULE);
-    walker.add_whole(Macro, name, node, body);
+    let body = children(node).into_iter().find(|child| walker.grammar.tag(*child) == RULE);
+    walker.add(Macro, name, node, body);
     Step::Skip
 }
 

@@ -1,0 +1,75 @@
+//! Bash and the shells before it.
+
+use tree_sitter::Node;
+
+use crate::symbols::{
+    SymbolKind::{Function, Variable},
+    grammar::{
+        Rule::{self, Comment, Skip, Special},
+        Spec, Within, function,
+    },
+    walk::{Step, Walker, fields},
+};
+
+pub(super) fn spec() -> Spec {
+    Spec { grammar: tree_sitter_bash::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[] }
+}
+
+const RULES: &[(&str, Rule)] = &[
+    ("comment", Comment),
+    ("function_definition", function(Function)),
+    ("variable_assignment", Special(assignment)),
+    ("command", Special(command)),
+    ("subshell", Special(local)),
+    ("command_substitution", Skip),
+    ("process_substitution", Skip),
+    ("string", Skip),
+    ("raw_string", Skip),
+    ("expansion", Skip),
+    ("simple_expansion", Skip),
+    ("arithmetic_expansion", Skip),
+    ("test_command", Skip),
+    ("heredoc_redirect", Special(heredoc)),
+    ("heredoc_body", Skip),
+    ("array", Skip),
+];
+
+const NAME: u8 = 1;
+
+const TAGS: &[(&str, u8)] = &[("variable_name", NAME)];
+
+/// Variables of the script, each where it is first given a value.
+fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    let name = node.child_by_field_name("name").filter(|name| walker.grammar.tag(*name) == NAME);
+    if let (Some(name), Some(kind)) = (name, walker.settle(Variable, false)) {
+        if walker.is_first(name) {
+            walker.add(kind, name, node, node.child_by_field_name("value"));
+        }
+    }
+    Step::Skip
+}
+
+/// `source` imports, `alias` defines; what a command is given for its own run is no variable of the script.
+fn command<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    match node.child_by_field_name("name").map(|name| walker.text_of(name)) {
+        Some("source" | ".") => walker.import(node),
+        Some("alias") => {
+            for argument in fields(node, "argument") {
+                if let Some((name, _)) = walker.text_of(argument).split_once('=') {
+                    walker.add_named(name, Function, argument, node, None);
+                }
+            }
+            Step::Skip
+        }
+        Some(_) | None => Step::Skip,
+    }
+}
+
+/// Behind `<<EOF` the line may go on with another command.
+fn heredoc<'t>(walker: &mut Walker<'t>, _node: Node<'t>) -> Step {
+    walker.inside_named(None, "", Within::Function)
+}
+
+fn local<'t>(walker: &mut Walker<'t>, _node: Node<'t>) -> Step {
+    walker.inside_named(None, "", Within::Function)
+}

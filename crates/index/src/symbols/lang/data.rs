@@ -1,0 +1,121 @@
+//! TOML, YAML and JSON: keys, each in the keys around it.
+
+use tree_sitter::Node;
+
+use crate::symbols::{
+    SymbolKind::Key,
+    grammar::{
+        Rule::{self, Comment, Special},
+        Spec, Within,
+    },
+    walk::{Step, Walker, children, last_row},
+};
+
+#[cfg(feature = "toml")]
+pub(super) fn toml() -> Spec {
+    Spec { grammar: tree_sitter_toml_ng::LANGUAGE.into(), rules: TOML, tags: TAGS, not_leading: &[] }
+}
+
+#[cfg(feature = "yaml")]
+pub(super) fn yaml() -> Spec {
+    Spec { grammar: tree_sitter_yaml::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[] }
+}
+
+#[cfg(feature = "json")]
+pub(super) fn json() -> Spec {
+    Spec { grammar: tree_sitter_json::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[] }
+}
+
+#[cfg(feature = "toml")]
+const TOML: &[(&str, Rule)] = &[
+    ("comment", Comment),
+    ("table", Special(table)),
+    ("table_array_element", Special(table)),
+    ("pair", Special(toml_pair)),
+];
+
+#[cfg(any(feature = "yaml", feature = "json"))]
+const YAML: &[(&str, Rule)] = &[
+    ("comment", Comment),
+    ("block_mapping_pair", Special(pair)),
+    ("flow_pair", Special(pair)),
+    ("pair", Special(pair)),
+];
+
+const DOTTED: u8 = 1;
+const KEY: u8 = 2;
+const NOTE: u8 = 3;
+const SCALAR: u8 = 4;
+
+const TAGS: &[(&str, u8)] =
+    &[("dotted_key", DOTTED), ("bare_key", KEY), ("quoted_key", KEY), ("comment", NOTE), ("block_scalar", SCALAR)];
+
+/// A key without its quotes.
+fn plain(key: &str) -> &str {
+    let key = key.trim();
+    let inner = |quote| key.strip_prefix(quote).and_then(|key: &str| key.strip_suffix(quote));
+    inner('"').or_else(|| inner('\'')).unwrap_or(key)
+}
+
+#[cfg(any(feature = "yaml", feature = "json"))]
+fn pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    let Some(key) = node.child_by_field_name("key") else { return Step::Enter };
+    let name = plain(walker.text_of(key));
+    let start = walker.start(node);
+    let end = node.child_by_field_name("value").map_or(start.signature, |value| walker.signature_end(node, value));
+    let symbol = walker.add_rows(name, Key, key, (start.whole, last_value(walker, node)), (start.signature, end));
+    walker.inside_named(symbol, name, Within::Module)
+}
+
+/// The last row of what is no comment: in YAML, what leads to the next key stands at the end of this one.
+#[cfg(any(feature = "yaml", feature = "json"))]
+fn last_value<'t>(walker: &Walker<'t>, node: Node<'t>) -> usize {
+    let mut at = node;
+    loop {
+        let before = (0..at.child_count()).rev().filter_map(|index| at.child(index));
+        match { before }.find(|child| walker.grammar.tag(*child) != NOTE) {
+            Some(last) if walker.grammar.tag(at) != SCALAR => at = last,
+            Some(_) | None => return last_row(at),
+        }
+    }
+}
+
+/// Puts all but the last part of a key around, and gives the node and the name of that.
+#[cfg(feature = "toml")]
+fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
+    // `a.b.c` nests to the left, however long it is.
+    let mut parts = Vec::new();
+    let mut open = vec![key];
+    while let Some(node) = open.pop() {
+        match walker.grammar.tag(node) {
+            DOTTED => open.extend(children(node).into_iter().rev()),
+            KEY => parts.push(node),
+            _ => {}
+        }
+    }
+    let last = parts.pop().unwrap_or(key);
+    parts.into_iter().for_each(|part| walker.within_name(plain(walker.text_of(part))));
+    (last, plain(walker.text_of(last)))
+}
+
+/// `[a.b]` and `[[a.b]]`; what leads to the next table stands at the end of this one.
+#[cfg(feature = "toml")]
+fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    let parts = children(node);
+    let Some(key) = parts.iter().find(|part| matches!(walker.grammar.tag(**part), DOTTED | KEY)) else {
+        return Step::Enter;
+    };
+    let last = parts.iter().rfind(|part| walker.grammar.tag(**part) != NOTE).map_or(0, |part| last_row(*part));
+    let (at, name) = split(walker, *key);
+    let (start, row) = (walker.start(node), last_row(*key));
+    let symbol = walker.add_rows(name, Key, at, (start.whole, last), (start.signature, row));
+    walker.inside_named(symbol, name, Within::Module)
+}
+
+#[cfg(feature = "toml")]
+fn toml_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    let Some(key) = node.child(0) else { return Step::Enter };
+    let (at, name) = split(walker, key);
+    let symbol = walker.add_named(name, Key, at, node, node.child(2));
+    walker.inside_named(symbol, name, Within::Module)
+}
