@@ -80,6 +80,7 @@ impl Catalog {
 
 /// What the rows depend on beside the texts.
 fn made_by() -> String {
-    let languages: Vec<&str> = Language::ALL.iter().map(|language| language.as_str()).collect();
+    let languages: Vec<&str> =
+        Language::ALL.iter().filter(|language| language.is_built_in()).map(|language| language.as_str()).collect();
     format!("{LAYOUT} {} {}", env!("CARGO_PKG_VERSION"), languages.join(" "))
 }

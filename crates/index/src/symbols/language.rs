@@ -143,7 +143,7 @@ impl Language {
     }
 
     /// Whether its grammar is part of this program.
-    fn is_built_in(self) -> bool {
+    pub(crate) fn is_built_in(self) -> bool {
         match self {
             Self::Bash => cfg!(feature = "bash"),
             Self::C => cfg!(feature = "c"),
