@@ -167,8 +167,12 @@ impl Run {
     pub(super) fn ask_in_a_race(&mut self, question: &Question, random: &mut Random) -> Step<Option<(Call, Blocks)>> {
         let Some(before) = self.world.truth(question.name) else { return self.ask(question) };
         let (path, at, count) = (self.world.path().join(question.name), random.below(6), Cell::new(0));
-        let mark = if code::is_code(question.name) { "\n// raced" } else { "raced" };
-        let after = format!("{before}{mark} {}\n", random.below(100));
+        let number = random.below(100);
+        let after = match (code::is_code(question.name), random.below(2)) {
+            (true, 0) => format!("// raced {number}\n\n{before}"),
+            (true, _) => format!("{before}\n// raced {number}\n"),
+            (false, _) => format!("{before}raced {number}\n"),
+        };
         let hook = || {
             if count.replace(count.get() + 1) == at {
                 // Should this fail, the text stays as it was, which is one of those expected.
