@@ -156,6 +156,9 @@ impl Run {
 
     /// Asks and judges. `None`: refused, as it had to be.
     pub(super) fn ask(&mut self, question: &Question) -> Step<Option<(Call, Blocks)>> {
+        // A file may have changed since the question was thought of, and another be meant.
+        let anywhere = question.anywhere && self.means(question.name, &question.asks);
+        let question = &Question { anywhere, ..question.clone() };
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Model)?;
         let known = self.passed(question);
