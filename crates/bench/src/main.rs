@@ -9,6 +9,7 @@ mod mcp;
 mod pi;
 mod programs;
 mod report;
+mod symbols;
 
 use std::{error::Error, process::ExitCode};
 
@@ -27,7 +28,7 @@ struct Args {
 
 /// Everything that is measured.
 fn cases() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(pi::CASES)
+    cases::CASES.iter().chain(pi::CASES).chain(symbols::CASES)
 }
 
 fn main() -> ExitCode {
