@@ -1,8 +1,11 @@
 //! What is found in one file of each language, against a table beside it. `UPDATE_SYMBOLS=1` writes the tables anew; read
 //! what changed.
-#![allow(clippy::disallowed_methods, reason = "tests read their data")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read their data, and may panic")]
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use readproof_index::{Language, Outline, Parsers, Symbol};
 
@@ -29,19 +32,12 @@ fn table(outline: &Outline) -> String {
 
 #[test]
 fn what_is_found_in_each_language() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/symbols");
-    let mut names: Vec<String> =
-        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
     let update = std::env::var_os("UPDATE_SYMBOLS").is_some();
     let mut wrong = Vec::new();
     let mut parsers = Parsers::default();
-    for name in names.iter().filter(|name| !name.ends_with(".expected")) {
-        let text = fs::read_to_string(folder.join(name)).unwrap();
-        let source = name.strip_suffix(".txt").unwrap_or(name);
-        let Some(language) = Language::of(source, &text) else { panic!("{name} is in no known language") };
+    for (name, language, text) in sources() {
         let found = table(&parsers.outline(language, &text, &|| false).unwrap());
-        let expected = folder.join(format!("{name}.expected"));
+        let expected = folder().join(format!("{name}.expected"));
         if update {
             fs::write(&expected, &found).unwrap();
         } else if fs::read_to_string(&expected).unwrap_or_default() != found {
@@ -51,18 +47,21 @@ fn what_is_found_in_each_language() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every source among the fixtures, with its language.
-fn sources() -> Vec<(Language, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/symbols");
-    let mut names: Vec<String> =
-        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/symbols")
+}
+
+/// Every source among the fixtures whose language is built in: its name, language and text.
+fn sources() -> Vec<(String, Language, String)> {
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.filter(|name| !name.ends_with(".expected")).collect();
     names.sort();
-    let texts = names.iter().filter_map(|name| Some((name, name.strip_suffix(".txt")?)));
-    let read = |(name, source): (&String, &str)| {
-        let text = fs::read_to_string(folder.join(name)).unwrap();
-        Language::of(source, &text).map(|language| (language, text))
+    let read = |name: String| {
+        let text = fs::read_to_string(folder().join(&name)).unwrap();
+        let language = Language::of(name.strip_suffix(".txt").unwrap(), &text)?;
+        Some((name, language, text))
     };
-    texts.filter_map(read).collect()
+    names.into_iter().filter_map(read).collect()
 }
 
 /// What holds for the outline of any text.
@@ -128,7 +127,7 @@ fn no_text_breaks_it() {
     let mut parsers = Parsers::default();
     let mut numbers = Numbers(88_172_645_463_325_252);
     let sources = sources();
-    for (language, text) in &sources {
+    for (_, language, text) in &sources {
         check(&parsers.outline(*language, text, &|| false).unwrap(), text);
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)).step_by(7) {
             check(&parsers.outline(*language, &text[..end], &|| false).unwrap(), &text[..end]);
@@ -140,7 +139,7 @@ fn no_text_breaks_it() {
             }
         }
         // What is written in another language is no error either.
-        for (_, other) in &sources {
+        for (_, _, other) in &sources {
             if let Ok(outline) = parsers.outline(*language, other, &|| false) {
                 check(&outline, other);
             }

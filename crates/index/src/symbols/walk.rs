@@ -496,9 +496,9 @@ impl<'t> Walker<'t> {
         let text = self.text.get(from..).unwrap_or_default();
         let is_first =
             line.trim_start_matches('\u{feff}').trim().is_empty() || self.level.lead.is_some_and(|lead| lead.1 == row);
-        let is_leading = !self.grammar.not_leading.iter().any(|mark| text.starts_with(mark))
-            && !(row == 0 && text.starts_with("#!"));
-        if !is_first || !is_leading {
+        let is_none = self.grammar.not_leading.iter().any(|mark| text.starts_with(mark));
+        let is_shebang = row == 0 && text.starts_with("#!");
+        if !is_first || is_none || is_shebang {
             self.level.lead = None;
             return;
         }

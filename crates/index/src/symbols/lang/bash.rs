@@ -41,10 +41,9 @@ const TAGS: &[(&str, u8)] = &[("variable_name", NAME)];
 /// Variables of the script, each where it is first given a value.
 fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let name = node.child_by_field_name("name").filter(|name| walker.grammar.tag(*name) == NAME);
-    if let (Some(name), Some(kind)) = (name, walker.settle(Variable, false)) {
-        if walker.is_first(name) {
-            walker.add(kind, name, node, node.child_by_field_name("value"));
-        }
+    let kind = walker.settle(Variable, false);
+    if let Some((name, kind)) = name.zip(kind).filter(|(name, _)| walker.is_first(*name)) {
+        walker.add(kind, name, node, node.child_by_field_name("value"));
     }
     Step::Skip
 }

@@ -8,7 +8,7 @@ use crate::symbols::{
         Rule::{self, Comment, Special},
         Spec, Within,
     },
-    walk::{Step, Walker, children, last_row},
+    walk::{Step, Walker, last_row},
 };
 
 #[cfg(feature = "toml")]
@@ -83,12 +83,13 @@ fn last_value<'t>(walker: &Walker<'t>, node: Node<'t>) -> usize {
 /// Puts all but the last part of a key around, and gives the node and the name of that.
 #[cfg(feature = "toml")]
 fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
+    use crate::symbols::walk;
     // `a.b.c` nests to the left, however long it is.
     let mut parts = Vec::new();
     let mut open = vec![key];
     while let Some(node) = open.pop() {
         match walker.grammar.tag(node) {
-            DOTTED => open.extend(children(node).into_iter().rev()),
+            DOTTED => open.extend(walk::children(node).into_iter().rev()),
             KEY => parts.push(node),
             _ => {}
         }
@@ -101,7 +102,7 @@ fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
 /// `[a.b]` and `[[a.b]]`; what leads to the next table stands at the end of this one.
 #[cfg(feature = "toml")]
 fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    let parts = children(node);
+    let parts = crate::symbols::walk::children(node);
     let Some(key) = parts.iter().find(|part| matches!(walker.grammar.tag(**part), DOTTED | KEY)) else {
         return Step::Enter;
     };

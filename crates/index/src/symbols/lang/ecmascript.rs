@@ -369,7 +369,7 @@ fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     }
     let owners: Vec<&str> = path.into_iter().filter(|name| !NO_OWNER.contains(name)).collect();
     let is_top = walker.place().within != Within::Function;
-    if !is_definition && !(is_export && is_top) {
+    if !(is_definition || is_export && is_top) {
         return Step::Enter;
     }
     let is_own = owners.is_empty() && walker.text_of(left).starts_with("this") || !owners.is_empty();
