@@ -226,12 +226,11 @@ impl Engine {
         }
         let (_, outline) = self.outline_of(&path, &text, cancelled)?;
         let mut wanted: Vec<Lines> = outline.imports.clone();
-        let own = outline.symbols.iter().find(|symbol| **symbol == found.symbol);
-        let mut parent = own.and_then(|symbol| symbol.parent);
-        while let Some(symbol) = parent.and_then(|at| outline.symbols.get(at as usize)) {
-            wanted.push(symbol.signature);
-            parent = symbol.parent;
-        }
+        let own = found.symbol.lines;
+        let encloses = |lines: Lines| lines != own && lines.first() <= own.first() && own.last() <= lines.last();
+        let blocks = outline.blocks.iter().map(|block| (block.lines, block.signature));
+        let around = outline.symbols.iter().map(|symbol| (symbol.lines, symbol.signature)).chain(blocks);
+        wanted.extend(around.filter(|(lines, _)| encloses(*lines)).map(|(_, signature)| signature));
         wanted.sort_unstable();
         Ok(cut(&text, &wanted, found.symbol.lines))
     }

@@ -78,7 +78,7 @@ fn a_definition_is_shown_with_what_belongs_to_it() {
     let found = engine.resolve("run", None, &|| false, &|_, _| ()).unwrap();
     let (around, cut) = engine.around(&found, &|| false).unwrap();
     let around: Vec<&str> = around.iter().map(|run| run.text.as_str()).collect();
-    assert_eq!((&around[..], cut), (&["use std::fmt;\n"][..], false));
+    assert_eq!((&around[..], cut), (&["use std::fmt;\n", "impl A {\n"][..], false));
 }
 
 #[test]

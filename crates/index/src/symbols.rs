@@ -176,6 +176,15 @@ pub struct Symbol {
     pub parent: Option<u32>,
 }
 
+/// Something with a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// All of it.
+    pub lines: Lines,
+    /// All but the body.
+    pub signature: Lines,
+}
+
 /// What a text defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
@@ -183,6 +192,8 @@ pub struct Outline {
     pub symbols: Vec<Symbol>,
     /// Imports of the file, in order.
     pub imports: Vec<Lines>,
+    /// What encloses definitions and is none itself, as an implementation.
+    pub blocks: Vec<Block>,
     /// Whether there are more than are listed.
     pub truncated: bool,
 }

@@ -22,6 +22,7 @@ mod replay;
 mod sessions;
 mod settings;
 mod status;
+mod symbols;
 mod upkeep;
 mod workspace;
 mod writes;

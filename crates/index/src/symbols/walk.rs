@@ -7,7 +7,7 @@ use readproof_core::scope::Lines;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
-    Outline, Symbol, SymbolKind,
+    Block, Outline, Symbol, SymbolKind,
     grammar::{Define, Grammar, Rule, Within},
 };
 
@@ -94,6 +94,7 @@ pub(super) struct Walker<'t> {
     /// Names of which only the first counts.
     names: BTreeSet<&'t str>,
     imports: Vec<Lines>,
+    blocks: Vec<Block>,
     truncated: bool,
 }
 
@@ -114,10 +115,12 @@ pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
         symbols: Vec::new(),
         names: BTreeSet::new(),
         imports: Vec::new(),
+        blocks: Vec::new(),
         truncated: false,
     };
     walker.walk();
-    Outline { symbols: in_order(walker.symbols), imports: walker.imports, truncated: walker.truncated }
+    let Walker { symbols, imports, blocks, truncated, .. } = walker;
+    Outline { symbols: in_order(symbols), imports, blocks, truncated }
 }
 
 impl<'t> Walker<'t> {
@@ -329,7 +332,12 @@ impl<'t> Walker<'t> {
     }
 
     /// Looks into the implementation of a type.
-    pub(super) fn implementation(&mut self, name: &str, of: Option<&str>) -> Step {
+    pub(super) fn implementation(&mut self, node: Node<'t>, name: &str, of: Option<&str>) -> Step {
+        let (first, last) = (node.start_position().row, last_row(node));
+        let opens = node.child_by_field_name("body").map_or(last, |body| body.start_position().row);
+        let lines = Lines::new(self.line(first), self.line(last));
+        let signature = Lines::new(self.line(first), self.line(opens));
+        self.blocks.extend(lines.zip(signature).map(|(lines, signature)| Block { lines, signature }));
         let step = self.inside_named(None, name, Within::Type);
         match (step, of) {
             (Step::Inside(place), Some(of)) => {
