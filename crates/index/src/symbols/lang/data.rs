@@ -13,17 +13,17 @@ use crate::symbols::{
 
 #[cfg(feature = "toml")]
 pub(super) fn toml() -> Spec {
-    Spec { grammar: tree_sitter_toml_ng::LANGUAGE.into(), rules: TOML, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_toml_ng::LANGUAGE.into(), rules: TOML, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 #[cfg(feature = "yaml")]
 pub(super) fn yaml() -> Spec {
-    Spec { grammar: tree_sitter_yaml::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_yaml::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 #[cfg(feature = "json")]
 pub(super) fn json() -> Spec {
-    Spec { grammar: tree_sitter_json::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_json::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 #[cfg(feature = "toml")]
