@@ -186,7 +186,7 @@ impl<'t> Scan<'t> {
         if word.ends_with(b"R") && self.peek(end) == Some(b'"') {
             self.at = self.after_raw(end);
         }
-        self.in_head |= matches!(word, b"class" | b"struct" | b"union" | b"enum");
+        self.in_head |= matches!(word, b"class" | b"struct" | b"union" | b"enum" | b"namespace");
         self.before = if is_in(word, LEADING) {
             Before::Leading
         } else if is_in(word, WORDS) || word[0].is_ascii_digit() {
