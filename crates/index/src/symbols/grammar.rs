@@ -149,8 +149,8 @@ impl Grammar {
     }
 
     /// What is done with a node. Errors have no place in the table: what the parser made of them is looked at.
-    pub(super) fn rule(&self, node: Node<'_>) -> Rule {
-        self.rules.get(usize::from(node.kind_id())).copied().unwrap_or(Rule::Enter)
+    pub(super) fn rule(&self, node: Node<'_>) -> &Rule {
+        self.rules.get(usize::from(node.kind_id())).unwrap_or(&Rule::Enter)
     }
 
     /// The number of a node's kind in the language's own list.
