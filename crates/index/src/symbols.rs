@@ -237,7 +237,9 @@ impl Parsers {
             return Err(NoOutline::Cancelled);
         }
         let Some((grammar, parser)) = self.ready(language) else { return Ok(Outline::default()) };
-        let tree = parse(parser, text, cancelled)?;
+        let prepared =
+            grammar.prepare.and_then(|prepare| prepare(text)).filter(|prepared| prepared.len() == text.len());
+        let tree = parse(parser, prepared.as_deref().unwrap_or(text), cancelled)?;
         Ok(walk::outline(grammar, &tree, text))
     }
 

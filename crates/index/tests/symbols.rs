@@ -115,7 +115,10 @@ fn mutated(text: &str, numbers: &mut Numbers) -> String {
             0 => text.truncate(from),
             1 => text.insert_str(from, pieces[numbers.below(pieces.len())]),
             2 if to - from < 40 => text.replace_range(from..to, ""),
-            3 if to - from < 400 => text.insert_str(to, &text[from..to].to_owned()),
+            3 if to - from < 400 => {
+                let piece = text[from..to].to_owned();
+                text.insert_str(to, &piece);
+            }
             _ => text = text[from..].to_owned(),
         }
     }

@@ -112,6 +112,8 @@ pub(super) struct Spec {
     pub(super) tags: &'static [(&'static str, u8)],
     /// How a comment begins that belongs to nothing below it.
     pub(super) not_leading: &'static [&'static str],
+    /// Gives a text of the same bytes and lines that parses better, if there is one.
+    pub(super) prepare: Option<fn(&str) -> Option<String>>,
 }
 
 /// A language made ready.
@@ -120,6 +122,7 @@ pub(super) struct Grammar {
     rules: Vec<Rule>,
     tags: Vec<u8>,
     pub(super) not_leading: &'static [&'static str],
+    pub(super) prepare: Option<fn(&str) -> Option<String>>,
 }
 
 impl Grammar {
@@ -142,12 +145,12 @@ impl Grammar {
                 tags[at] = *tag;
             }
         }
-        Self { language, rules, tags, not_leading: spec.not_leading }
+        Self { language, rules, tags, not_leading: spec.not_leading, prepare: spec.prepare }
     }
 
     /// What is done with a node. Errors have no place in the table: what the parser made of them is looked at.
-    pub(super) fn rule(&self, node: Node<'_>) -> Rule {
-        self.rules.get(usize::from(node.kind_id())).copied().unwrap_or(Rule::Enter)
+    pub(super) fn rule(&self, node: Node<'_>) -> &Rule {
+        self.rules.get(usize::from(node.kind_id())).unwrap_or(&Rule::Enter)
     }
 
     /// The number of a node's kind in the language's own list.

@@ -18,7 +18,7 @@ const MOST_SYMBOLS: usize = 20_000;
 const MOST_AROUND: usize = 64;
 
 /// The longest name, in bytes.
-const NAME_BYTES: usize = 512;
+const NAME_BYTES: usize = 1024;
 
 /// The most bytes that all names take, with those around them.
 const ALL_NAME_BYTES: usize = 16 << 20;
@@ -165,7 +165,8 @@ impl<'t> Walker<'t> {
     /// Where the children of a node stand, if they are to be looked at.
     fn visit(&mut self, node: Node<'t>) -> Option<Level> {
         let (symbols, scope) = (self.symbols.len(), self.scope.len());
-        let step = match self.grammar.rule(node) {
+        let grammar = self.grammar;
+        let step = match grammar.rule(node) {
             Rule::Token => return None,
             Rule::Comment | Rule::Attribute => {
                 self.lead(node);
@@ -175,7 +176,7 @@ impl<'t> Walker<'t> {
             Rule::Skip | Rule::Modifiers => Step::Skip,
             Rule::Wrap => Step::Wrap,
             Rule::Import => self.import(node),
-            Rule::Define(define) => self.define(define, node),
+            Rule::Define(define) => self.define(*define, node),
             Rule::Special(special) => special(self, node),
         };
         let Level { place, lead, wrapped, .. } = self.level;

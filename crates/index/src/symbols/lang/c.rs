@@ -1,5 +1,7 @@
 //! C and C++: a name stands deep in a declarator, and a definition may stand outside of what it belongs to.
 
+mod macros;
+
 use tree_sitter::Node;
 
 use crate::symbols::{
@@ -16,12 +18,24 @@ use crate::symbols::{
 
 #[cfg(feature = "c")]
 pub(super) fn c() -> Spec {
-    Spec { grammar: tree_sitter_c::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[] }
+    Spec {
+        grammar: tree_sitter_c::LANGUAGE.into(),
+        rules: RULES,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: Some(macros::without),
+    }
 }
 
 #[cfg(feature = "cpp")]
 pub(super) fn cpp() -> Spec {
-    Spec { grammar: tree_sitter_cpp::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[] }
+    Spec {
+        grammar: tree_sitter_cpp::LANGUAGE.into(),
+        rules: RULES,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: Some(macros::without),
+    }
 }
 
 const RULES: &[(&str, Rule)] = &[

@@ -13,17 +13,17 @@ use crate::symbols::{
 
 #[cfg(feature = "toml")]
 pub(super) fn toml() -> Spec {
-    Spec { grammar: tree_sitter_toml_ng::LANGUAGE.into(), rules: TOML, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_toml_ng::LANGUAGE.into(), rules: TOML, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 #[cfg(feature = "yaml")]
 pub(super) fn yaml() -> Spec {
-    Spec { grammar: tree_sitter_yaml::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_yaml::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 #[cfg(feature = "json")]
 pub(super) fn json() -> Spec {
-    Spec { grammar: tree_sitter_json::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_json::LANGUAGE.into(), rules: JSON, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 #[cfg(feature = "toml")]
@@ -34,13 +34,20 @@ const TOML: &[(&str, Rule)] = &[
     ("pair", Special(toml_pair)),
 ];
 
-#[cfg(any(feature = "yaml", feature = "json"))]
+#[cfg(feature = "yaml")]
 const YAML: &[(&str, Rule)] = &[
     ("comment", Comment),
-    ("block_mapping_pair", Special(pair)),
-    ("flow_pair", Special(pair)),
-    ("pair", Special(pair)),
+    ("block_mapping_pair", Special(yaml_pair)),
+    ("flow_pair", Special(yaml_pair)),
+    ("anchor", Special(anchor)),
+    ("block_scalar", Rule::Skip),
+    ("plain_scalar", Rule::Skip),
+    ("double_quote_scalar", Rule::Skip),
+    ("single_quote_scalar", Rule::Skip),
 ];
+
+#[cfg(feature = "json")]
+const JSON: &[(&str, Rule)] = &[("comment", Comment), ("pair", Special(json_pair)), ("string", Rule::Skip)];
 
 const DOTTED: u8 = 1;
 const KEY: u8 = 2;
@@ -57,8 +64,16 @@ fn plain(key: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(key)
 }
 
-#[cfg(any(feature = "yaml", feature = "json"))]
-fn pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+#[cfg(feature = "json")]
+fn json_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    let Some(key) = node.child(0) else { return Step::Enter };
+    let name = plain(walker.text_of(key));
+    let symbol = walker.add_named(name, Key, key, node, node.child(2));
+    walker.inside_named(symbol, name, Within::Module)
+}
+
+#[cfg(feature = "yaml")]
+fn yaml_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(key) = node.child_by_field_name("key") else { return Step::Enter };
     let name = plain(walker.text_of(key));
     let start = walker.start(node);
@@ -67,8 +82,17 @@ fn pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Module)
 }
 
+/// `&name`, for which `*name` stands elsewhere.
+#[cfg(feature = "yaml")]
+fn anchor<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
+    if let Some(name) = node.named_child(0) {
+        walker.add(crate::symbols::SymbolKind::Variable, name, node, None);
+    }
+    Step::Skip
+}
+
 /// The last row of what is no comment: in YAML, what leads to the next key stands at the end of this one.
-#[cfg(any(feature = "yaml", feature = "json"))]
+#[cfg(feature = "yaml")]
 fn last_value<'t>(walker: &Walker<'t>, node: Node<'t>) -> usize {
     let mut at = node;
     loop {

@@ -27,7 +27,7 @@ pub(super) fn tsx() -> Spec {
 }
 
 fn of(grammar: tree_sitter::Language) -> Spec {
-    Spec { grammar, rules: RULES, tags: TAGS, not_leading: &[] }
+    Spec { grammar, rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 const RULES: &[(&str, Rule)] = &[
@@ -362,14 +362,19 @@ fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let name = walker.text_of(at);
     if is_export && path.len() == 1 && name == "exports" || name == "prototype" {
         path.iter().filter(|name| **name != "module").for_each(|name| walker.within_name(name));
+        let is_named = value.is_some_and(|value| value.child_by_field_name("name").is_some());
         return match value_of(walker, value) {
             Value::Object => walker.inside_named(None, "", Within::Type),
+            Value::Function | Value::Class if !is_named && name == "exports" => {
+                named_value(walker, (name, Variable, at), node, value)
+            }
             Value::Function | Value::Class | Value::Other => Step::Enter,
         };
     }
+    let is_member = path.last() == Some(&"prototype") || path.len() == 1 && path[0].starts_with(char::is_uppercase);
     let owners: Vec<&str> = path.into_iter().filter(|name| !NO_OWNER.contains(name)).collect();
     let is_top = walker.place().within != Within::Function;
-    if !(is_definition || is_export && is_top) {
+    if !(is_definition || (is_export || is_member) && is_top) {
         return Step::Enter;
     }
     let is_own = owners.is_empty() && walker.text_of(left).starts_with("this") || !owners.is_empty();

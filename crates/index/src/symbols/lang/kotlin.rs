@@ -12,7 +12,7 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec { grammar: tree_sitter_kotlin_ng::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_kotlin_ng::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 const RULES: &[(&str, Rule)] = &[

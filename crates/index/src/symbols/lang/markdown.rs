@@ -13,7 +13,7 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec { grammar: tree_sitter_md::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_md::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 const RULES: &[(&str, Rule)] = &[("document", Special(document))];

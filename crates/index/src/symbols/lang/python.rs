@@ -12,7 +12,7 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec { grammar: tree_sitter_python::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[] }
+    Spec { grammar: tree_sitter_python::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
 }
 
 const RULES: &[(&str, Rule)] = &[
@@ -78,15 +78,16 @@ const TAGS: &[(&str, u8)] = &[
     ("generic_type", AROUND),
 ];
 
-/// Variables of a module or class; `a = b = 1` is an assignment in an assignment.
+/// Variables of a module or class, and functions without `def`; `a = b = 1` is an assignment in an assignment.
 fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    if walker.place().within == Within::Function {
-        return Step::Skip;
-    }
     let mut at = Some(node);
     while let Some(one) = at {
         let value = one.child_by_field_name("right");
-        let kind = if value.is_some_and(|value| walker.grammar.tag(value) == LAMBDA) { Function } else { Variable };
+        let is_function = value.is_some_and(|value| walker.grammar.tag(value) == LAMBDA);
+        if walker.place().within == Within::Function && !is_function {
+            return Step::Skip;
+        }
+        let kind = if is_function { Function } else { Variable };
         let names = one.child_by_field_name("left").map(|left| names(walker, left));
         for name in names.unwrap_or_default() {
             if let Some(kind) = walker.settle(kind, false) {
