@@ -9,8 +9,8 @@ use readproof_core::{
 };
 use readproof_disk::{Create, database_in_memory};
 use readproof_index::{
-    Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, Target,
-    Unusable, Upset, nearest, rank,
+    Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, SymbolKind,
+    Target, Unusable, Upset, nearest, rank,
 };
 
 use crate::{Cancelled, Engine, Error, Read, go_on};
@@ -228,9 +228,7 @@ impl Engine {
         let mut wanted: Vec<Lines> = outline.imports.clone();
         let own = found.symbol.lines;
         let encloses = |lines: Lines| lines != own && lines.first() <= own.first() && own.last() <= lines.last();
-        let blocks = outline.blocks.iter().map(|block| (block.lines, block.signature));
-        let around = outline.symbols.iter().map(|symbol| (symbol.lines, symbol.signature)).chain(blocks);
-        wanted.extend(around.filter(|(lines, _)| encloses(*lines)).map(|(_, signature)| signature));
+        wanted.extend(outline.symbols.iter().filter(|symbol| encloses(symbol.lines)).map(|symbol| symbol.signature));
         wanted.sort_unstable();
         Ok(cut(&text, &wanted, found.symbol.lines))
     }
@@ -418,7 +416,8 @@ fn choose(found: Vec<Defined>) -> Result<Resolved, Several> {
     };
     let candidate = |defined: &&Defined| {
         let plain = qualified(&defined.symbol);
-        let through = defined.symbol.of.as_ref().zip(defined.symbol.scope.last());
+        let of = defined.symbol.of.as_ref().filter(|_| defined.symbol.kind != SymbolKind::Implementation);
+        let through = of.zip(defined.symbol.scope.last());
         let through = through.map(|(of, kind)| format!("<{kind} as {of}>::{}", defined.symbol.name));
         let alone = |target: &String| Target::parse(target).is_some_and(|parsed| is_alone(defined, &parsed));
         let target = Some(plain).filter(alone).or_else(|| through.filter(alone));

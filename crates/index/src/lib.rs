@@ -13,6 +13,6 @@ pub use catalog::{Catalog, Defined, Fitting, Refreshed, Rules, Unusable, Upset};
 pub use grep::{BadQuery, Case, Extent, Finder, Found, LINE_BYTES, Line, Query};
 pub use nearest::nearest;
 pub use rank::{Best, Fit, Text, Words, fit};
-pub use symbols::{Block, Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
+pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
 pub use target::{Target, rank};
 pub use walk::{BadWalk, Entry, Walk, walk};

@@ -96,6 +96,8 @@ pub enum SymbolKind {
     Macro,
     /// A name that is said to exist and defined elsewhere, as a prototype.
     Declaration,
+    /// An implementation or extension of a type, called like the type.
+    Implementation,
     /// A heading of a document.
     Heading,
     /// A key of a data file.
@@ -104,7 +106,7 @@ pub enum SymbolKind {
 
 impl SymbolKind {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Function,
         Self::Method,
         Self::Class,
@@ -120,6 +122,7 @@ impl SymbolKind {
         Self::Variable,
         Self::Macro,
         Self::Declaration,
+        Self::Implementation,
         Self::Heading,
         Self::Key,
     ];
@@ -143,6 +146,7 @@ impl SymbolKind {
             Self::Variable => "variable",
             Self::Macro => "macro",
             Self::Declaration => "declaration",
+            Self::Implementation => "implementation",
             Self::Heading => "heading",
             Self::Key => "key",
         }
@@ -176,15 +180,6 @@ pub struct Symbol {
     pub parent: Option<u32>,
 }
 
-/// Something with a body.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// All of it.
-    pub lines: Lines,
-    /// All but the body.
-    pub signature: Lines,
-}
-
 /// What a text defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
@@ -192,8 +187,6 @@ pub struct Outline {
     pub symbols: Vec<Symbol>,
     /// Imports of the file, in order.
     pub imports: Vec<Lines>,
-    /// What encloses definitions and is none itself, as an implementation.
-    pub blocks: Vec<Block>,
     /// Whether there are more than are listed.
     pub truncated: bool,
 }

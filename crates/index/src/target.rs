@@ -89,8 +89,9 @@ pub fn rank(kind: SymbolKind) -> u8 {
         SymbolKind::Variant | SymbolKind::Field => 1,
         SymbolKind::Module => 2,
         SymbolKind::Declaration => 3,
-        SymbolKind::Heading => 4,
-        SymbolKind::Key => 5,
+        SymbolKind::Implementation => 4,
+        SymbolKind::Heading => 5,
+        SymbolKind::Key => 6,
     }
 }
 

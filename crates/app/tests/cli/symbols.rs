@@ -23,6 +23,7 @@ fn every_definition_is_listed() {
          app.py:2-3: method Door::open\n\
          src/lib.rs:5-8: struct Crate\n\
          src/lib.rs:7: field Crate::size\n\
+         src/lib.rs:10-15: implementation Crate\n\
          src/lib.rs:11-14: method Crate::open\n",
     );
     ws.run("symbols --glob *.py").gives("app.py:1-3: class Door\napp.py:2-3: method Door::open\n");
@@ -43,7 +44,9 @@ fn every_definition_is_listed() {
 #[test]
 fn what_a_file_defines_is_shown_as_a_tree() {
     let ws = workspace();
-    ws.run("outline src/lib.rs").gives("     5  struct Crate\n     7    field size\n    11  method open\n");
+    ws.run("outline src/lib.rs").gives(
+        "     5  struct Crate\n     7    field size\n    10  implementation Crate\n    11    method open\n",
+    );
     let outline = ws.run("outline app.py --json").json();
     assert_eq!((&outline["language"], &outline["total_lines"]), (&json!("python"), &json!(3)));
     assert_eq!(outline["symbols"][1]["parent"], 0);

@@ -7,7 +7,7 @@ use readproof_core::scope::Lines;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::{
-    Block, Outline, Symbol, SymbolKind,
+    Outline, Symbol, SymbolKind,
     grammar::{Define, Grammar, Rule, Within},
 };
 
@@ -94,7 +94,6 @@ pub(super) struct Walker<'t> {
     /// Names of which only the first counts.
     names: BTreeSet<&'t str>,
     imports: Vec<Lines>,
-    blocks: Vec<Block>,
     truncated: bool,
 }
 
@@ -115,12 +114,11 @@ pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
         symbols: Vec::new(),
         names: BTreeSet::new(),
         imports: Vec::new(),
-        blocks: Vec::new(),
         truncated: false,
     };
     walker.walk();
-    let Walker { symbols, imports, blocks, truncated, .. } = walker;
-    Outline { symbols: in_order(symbols), imports, blocks, truncated }
+    let Walker { symbols, imports, truncated, .. } = walker;
+    Outline { symbols: in_order(symbols), imports, truncated }
 }
 
 impl<'t> Walker<'t> {
@@ -332,16 +330,14 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Looks into the implementation of a type.
-    pub(super) fn implementation(&mut self, node: Node<'t>, name: &str, of: Option<&str>) -> Step {
-        let (first, last) = (node.start_position().row, last_row(node));
-        let opens = node.child_by_field_name("body").map_or(last, |body| body.start_position().row);
-        let lines = Lines::new(self.line(first), self.line(last));
-        let signature = Lines::new(self.line(first), self.line(opens));
-        self.blocks.extend(lines.zip(signature).map(|(lines, signature)| Block { lines, signature }));
-        let step = self.inside_named(None, name, Within::Type);
+    /// Lists the implementation of a type, and looks into it.
+    pub(super) fn implementation(&mut self, node: Node<'t>, at: Node<'t>, name: &str, of: Option<&str>) -> Step {
+        let body = node.child_by_field_name("body");
+        let symbol = self.add_named(name, SymbolKind::Implementation, at, node, body);
+        let step = self.inside_named(symbol, name, Within::Type);
         match (step, of) {
             (Step::Inside(place), Some(of)) => {
+                self.mark_of(symbol, of);
                 self.traits.push(one_line(of));
                 Step::Inside(Place { of: Some(self.traits.len() - 1), ..place })
             }

@@ -106,8 +106,8 @@ fn foreign<'t>(walker: &mut Walker<'t>, _node: Node<'t>) -> Step {
 fn implementation<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(ty) = node.child_by_field_name("type") else { return Step::Enter };
     let of = node.child_by_field_name("trait").map(|of| walker.text_of(base(walker, of)));
-    let name = walker.text_of(base(walker, ty));
-    walker.implementation(node, name, of)
+    let at = base(walker, ty);
+    walker.implementation(node, at, walker.text_of(at), of)
 }
 
 /// The name in a type: without arguments, path, `&` and `dyn`.

@@ -94,7 +94,7 @@ fn class<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
 fn extension<'t>(walker: &mut Walker<'t>, node: Node<'t>, name: Node<'t>) -> Step {
     let specifiers = children(node).into_iter().filter(|child| walker.grammar.tag(*child) == INHERITANCE);
     let of: Vec<&str> = specifiers.map(|of| base(walker.text_of(of))).collect();
-    walker.implementation(node, base(walker.text_of(name)), of.first().copied().filter(|_| of.len() == 1))
+    walker.implementation(node, name, base(walker.text_of(name)), of.first().copied().filter(|_| of.len() == 1))
 }
 
 /// The name of a type without its arguments and what qualifies it.
