@@ -95,9 +95,13 @@ pub fn rank(kind: SymbolKind) -> u8 {
     }
 }
 
+/// Whether the innermost name is right and the others stand before it in this order: what lies between, as a module that
+/// is only passed through, need not be said.
 fn is_end(around: &[&str], wanted: &[String]) -> bool {
-    wanted.len() <= around.len()
-        && around[around.len() - wanted.len()..].iter().zip(wanted).all(|(has, want)| *has == want)
+    let Some((innermost, outer)) = wanted.split_last() else { return true };
+    let Some((last, before)) = around.split_last() else { return false };
+    let mut before = before.iter();
+    innermost == last && outer.iter().all(|want| before.any(|has| has == want))
 }
 
 /// The folders of a path and its file as names that may qualify what is in it: in some languages the file counts, in
@@ -189,6 +193,8 @@ mod tests {
             "inner::Vec::push",
             "crate::inner::Vec::push",
             "stack::inner::Vec::push",
+            "stack::Vec::push",
+            "src::Vec::push",
             "<Vec as Grow>::push",
             "<Vec<T> as Grow<T>>::push",
             "Grow::push",

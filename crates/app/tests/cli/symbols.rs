@@ -44,9 +44,8 @@ fn every_definition_is_listed() {
 #[test]
 fn what_a_file_defines_is_shown_as_a_tree() {
     let ws = workspace();
-    ws.run("outline src/lib.rs").gives(
-        "     5  struct Crate\n     7    field size\n    10  implementation Crate\n    11    method open\n",
-    );
+    ws.run("outline src/lib.rs")
+        .gives("     5  struct Crate\n     7    field size\n    10  implementation Crate\n    11    method open\n");
     let outline = ws.run("outline app.py --json").json();
     assert_eq!((&outline["language"], &outline["total_lines"]), (&json!("python"), &json!(3)));
     assert_eq!(outline["symbols"][1]["parent"], 0);
