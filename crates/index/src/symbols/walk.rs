@@ -170,6 +170,7 @@ impl<'t> Walker<'t> {
                 self.lead(node);
                 return None;
             }
+            Rule::Enter if node.child_count() == 0 => Step::Skip,
             Rule::Enter => Step::Enter,
             Rule::Skip | Rule::Modifiers => Step::Skip,
             Rule::Wrap => Step::Wrap,

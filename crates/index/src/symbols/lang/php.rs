@@ -49,6 +49,15 @@ const RULES: &[(&str, Rule)] = &[
     ("text", Skip),
     ("class_constant_access_expression", Skip),
     ("qualified_name", Skip),
+    ("variable_name", Skip),
+    ("member_access_expression", Skip),
+    ("subscript_expression", Skip),
+    ("binary_expression", Skip),
+    ("unary_op_expression", Skip),
+    ("cast_expression", Skip),
+    ("update_expression", Skip),
+    ("union_type", Skip),
+    ("named_type", Skip),
 ];
 
 const ELEMENT: u8 = 1;
