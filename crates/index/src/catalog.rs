@@ -11,11 +11,11 @@ pub use refresh::{Refreshed, Rules, Upset};
 
 use readproof_disk::Watch;
 use rusqlite::Connection;
-use std::fmt;
+use std::{fmt, path::Path};
 
 use crate::{Language, Parsers};
 
-/// Another number for another layout, or for other rules of what is a symbol.
+/// Another number for another layout of the tables.
 const LAYOUT: u32 = 1;
 
 /// What every file of a workspace defines.
@@ -23,8 +23,36 @@ pub struct Catalog {
     db: Connection,
     parsers: Parsers,
     watch: Option<Watch>,
-    /// What the last refresh relied on: other processes' changes, and whether every folder is watched.
+    others: Others,
+    /// The state of the database after the last refresh, if every folder of the workspace is watched since.
     fresh: Option<i64>,
+}
+
+/// How changes by other processes are noticed.
+enum Others {
+    /// It is in memory.
+    None,
+    /// The folder of the database is watched, which costs less than to ask the database.
+    Watched(Watch),
+    /// It is asked.
+    Asked,
+}
+
+impl Others {
+    fn of(db: &Connection) -> Self {
+        let Some(path) = db.path().filter(|path| !path.is_empty()) else { return Self::None };
+        let watch = Watch::new().filter(|watch| Path::new(path).parent().is_some_and(|folder| watch.add(folder)));
+        watch.map_or(Self::Asked, Self::Watched)
+    }
+
+    /// Whether nobody else can have changed it since it was in this state.
+    fn are_quiet(&self, db: &Connection, state: i64) -> bool {
+        match self {
+            Self::None => true,
+            Self::Watched(watch) => watch.is_quiet(),
+            Self::Asked => rows::changes(db).is_ok_and(|now| now == state),
+        }
+    }
 }
 
 /// Why there is no catalog.
@@ -58,7 +86,8 @@ impl Catalog {
     /// [`Unusable`]: remove it and take a new one, or one in memory.
     pub fn new(db: Connection) -> Result<Self, Unusable> {
         rows::prepare(&db, &made_by())?;
-        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), fresh: None })
+        let others = Others::of(&db);
+        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None })
     }
 
     /// Says that it may be out of date, whatever it knows of changes.
@@ -70,7 +99,7 @@ impl Catalog {
     #[must_use]
     pub fn is_fresh(&mut self) -> bool {
         let quiet = self.watch.as_ref().is_some_and(Watch::is_quiet);
-        let same = quiet && self.fresh.is_some() && rows::changes(&self.db).ok() == self.fresh;
+        let same = self.fresh.is_some_and(|state| quiet && self.others.are_quiet(&self.db, state));
         if !same {
             self.fresh = None;
         }
@@ -82,5 +111,5 @@ impl Catalog {
 fn made_by() -> String {
     let languages: Vec<&str> =
         Language::ALL.iter().filter(|language| language.is_built_in()).map(|language| language.as_str()).collect();
-    format!("{LAYOUT} {} {}", env!("CARGO_PKG_VERSION"), languages.join(" "))
+    format!("{LAYOUT} {} {} {}", env!("CARGO_PKG_VERSION"), env!("SYMBOL_RULES"), languages.join(" "))
 }

@@ -9,9 +9,6 @@ use std::cmp::Reverse;
 use super::{Catalog, Upset, rows};
 use crate::{Symbol, Target, nearest, rank, walk::bad_glob};
 
-/// The most definitions of one name that are looked at.
-const MOST: i64 = 2000;
-
 /// One definition and the text it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defined {
@@ -90,6 +87,10 @@ impl Catalog {
         let mut found = Vec::new();
         for name in target.names() {
             found.extend(self.named(name)?.into_iter().filter(|defined| target.fits(&defined.path, &defined.symbol)));
+            // What was written is taken for a name as a whole only where it is no name with what qualifies it.
+            if !found.is_empty() {
+                break;
+            }
         }
         found.sort_by(|a, b| (&a.path, a.symbol.lines, &a.symbol.name).cmp(&(&b.path, b.symbol.lines, &b.symbol.name)));
         found.dedup();
@@ -97,12 +98,7 @@ impl Catalog {
     }
 
     fn named(&self, name: &str) -> Result<Vec<Defined>, rusqlite::Error> {
-        let sql = format!(
-            "SELECT f.path, t.hash, {} FROM symbols s JOIN texts t ON t.id = s.text JOIN files f ON f.text = s.text \
-             WHERE s.name = ?1 ORDER BY s.rank LIMIT {MOST}",
-            rows::COLUMNS
-        );
-        let mut rows = self.db.prepare_cached(&sql)?;
+        let mut rows = self.db.prepare_cached(rows::NAMED)?;
         let rows = rows.query_map(params![name], defined)?;
         rows.filter_map(Result::transpose).collect()
     }

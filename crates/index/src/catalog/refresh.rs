@@ -25,7 +25,7 @@ use crate::{
 const MOST_BYTES: u64 = 2 << 20;
 
 /// So many files are written down together: what is done survives when the rest is given up.
-const TOGETHER: usize = 256;
+const TOGETHER: usize = 64;
 
 /// What may be looked at.
 #[derive(Clone, Copy)]
@@ -66,9 +66,19 @@ impl From<rusqlite::Error> for Upset {
     }
 }
 
+/// How often what other processes wrote meanwhile is looked at again.
+const ATTEMPTS: u32 = 100;
+
+/// A file that may have changed.
+struct Changed {
+    name: String,
+    /// Its row as it was when the file was looked at.
+    row: Option<i64>,
+}
+
 /// What was found out about one file.
 struct Read {
-    name: String,
+    file: Changed,
     /// None where a later change could go unnoticed.
     stamp: Option<Vec<u8>>,
     what: What,
@@ -101,7 +111,32 @@ impl Catalog {
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64, u64),
     ) -> Result<Refreshed, Upset> {
-        // What others change from here on will be noticed, whether or not this refresh still sees it.
+        let mut all = Refreshed::default();
+        for _ in 0..ATTEMPTS {
+            let (done, overtaken) = self.pass(root, rules, cancelled, progress)?;
+            all = Refreshed {
+                files: done.files,
+                read: all.read + done.read,
+                parsed: all.parsed + done.parsed,
+                gone: all.gone + done.gone,
+            };
+            // A file that another process has written down meanwhile may have been looked at before or after this one
+            // did: only another look tells.
+            if !overtaken {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// One look at every file; whether another process has overtaken it.
+    fn pass(
+        &mut self,
+        root: &Root,
+        rules: Rules<'_>,
+        cancelled: &dyn Fn() -> bool,
+        progress: &dyn Fn(u64, u64),
+    ) -> Result<(Refreshed, bool), Upset> {
         let version = rows::changes(&self.db)?;
         let (watch, all_watched) = (self.watch.take().map(Arc::new), Arc::new(AtomicBool::new(true)));
         let _ = watch.as_ref().map(|watch| watch.is_quiet());
@@ -111,13 +146,18 @@ impl Catalog {
         let (mut done, changed, gone) = met?;
         done.read = changed.len() as u64;
         done.gone = gone.len() as u64;
-        self.forget(&gone)?;
-        done.parsed = self.take_in(root, rules, changed, cancelled, progress)?;
+        let mut overtaken = self.forget(&gone)?;
+        let kept = self.take_in(root, rules, changed, cancelled, progress)?;
+        done.parsed = kept.parsed;
+        overtaken |= kept.overtaken;
         if done.read > 0 || done.gone > 0 {
             rows::sweep(&self.db)?;
         }
-        self.fresh = all_watched.load(Ordering::Relaxed).then_some(version);
-        Ok(done)
+        // What was written here is no news; what another process wrote meanwhile is, whether or not this has seen it.
+        let _ = self.others.are_quiet(&self.db, version);
+        let alone = !overtaken && rows::changes(&self.db)? == version;
+        self.fresh = (alone && all_watched.load(Ordering::Relaxed)).then_some(version);
+        Ok((done, overtaken))
     }
 
     /// Walks: counts files, and finds those that may have changed and those that are gone.
@@ -127,7 +167,7 @@ impl Catalog {
         watch: Option<&Arc<Watch>>,
         all_watched: &Arc<AtomicBool>,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<(Refreshed, Vec<String>, Vec<String>), Upset> {
+    ) -> Result<(Refreshed, Vec<Changed>, Vec<Changed>), Upset> {
         let mut known = known(&self.db)?;
         let (watch, all) = (watch.cloned(), Arc::clone(all_watched));
         let folders: Folders = Arc::new(move |folder| {
@@ -148,25 +188,28 @@ impl Catalog {
             };
             done.files += 1;
             let before = known.remove(&name);
-            let same = matches!((before.flatten(), root.glance(&name)), (Some(kept), Some(now)) if kept == stamp(&now));
-            if !same {
-                changed.push(name);
+            let (row, kept) = before.map_or((None, None), |(row, kept)| (Some(row), kept));
+            if !matches!((kept, root.glance(&name)), (Some(kept), Some(now)) if kept == stamp(&now)) {
+                changed.push(Changed { name, row });
             }
         }
-        let mut gone: Vec<String> = known.into_keys().collect();
-        gone.sort_unstable();
-        Ok((done, changed, gone))
+        let gone = known.into_iter().map(|(name, (row, _))| Changed { name, row: Some(row) });
+        Ok((done, changed, gone.collect()))
     }
 
-    fn forget(&mut self, gone: &[String]) -> Result<(), Upset> {
+    /// Whether another process has overtaken it.
+    fn forget(&mut self, gone: &[Changed]) -> Result<bool, Upset> {
         if gone.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let work = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        for name in gone {
-            work.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![name])?;
+        let mut overtaken = false;
+        for file in gone {
+            let removed = work.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute(params![file.row])?;
+            overtaken |= removed == 0;
         }
-        Ok(work.commit()?)
+        work.commit()?;
+        Ok(overtaken)
     }
 
     /// Reads what may have changed, on all cores, and writes down what it defines.
@@ -174,32 +217,32 @@ impl Catalog {
         &mut self,
         root: &Root,
         rules: Rules<'_>,
-        changed: Vec<String>,
+        changed: Vec<Changed>,
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64, u64),
-    ) -> Result<u64, Upset> {
+    ) -> Result<Kept, Upset> {
         let total = changed.len();
         if total == 0 {
-            return Ok(0);
+            return Ok(Kept::default());
         }
         let known = known_texts(&self.db)?;
         let reader = Reader { root, rules, known: &known };
         if total == 1 {
             let read: Vec<Option<Read>> =
-                changed.into_iter().map(|name| reader.read(name, &mut self.parsers, cancelled)).collect();
+                changed.into_iter().map(|file| reader.read(file, &mut self.parsers, cancelled)).collect();
             return keep(&mut self.db, read.into_iter(), 1, cancelled, progress);
         }
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(total);
-        let (names, stop) = (Mutex::new(changed.into_iter()), AtomicBool::new(false));
+        let (files, stop) = (Mutex::new(changed.into_iter()), AtomicBool::new(false));
         let (done, results) = mpsc::sync_channel(TOGETHER);
         thread::scope(|scope| {
             for _ in 0..threads {
-                let (done, names, stop, reader) = (done.clone(), &names, &stop, &reader);
+                let (done, files, stop, reader) = (done.clone(), &files, &stop, &reader);
                 scope.spawn(move || {
                     let mut parsers = Parsers::default();
-                    let next = || names.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    while let Some(name) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
-                        if done.send(reader.read(name, &mut parsers, &|| stop.load(Ordering::Relaxed))).is_err() {
+                    let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    while let Some(file) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
+                        if done.send(reader.read(file, &mut parsers, &|| stop.load(Ordering::Relaxed))).is_err() {
                             return;
                         }
                     }
@@ -215,35 +258,54 @@ impl Catalog {
     }
 }
 
-/// Writes down what comes in; the number of texts that were parsed.
+/// What became of files that were read.
+#[derive(Default)]
+struct Kept {
+    /// Texts that were parsed.
+    parsed: u64,
+    /// Whether another process had written down one of them meanwhile, and that was left.
+    overtaken: bool,
+}
+
+/// Writes down what comes in.
 fn keep(
     db: &mut Connection,
     mut results: impl Iterator<Item = Option<Read>>,
     total: usize,
     cancelled: &dyn Fn() -> bool,
     progress: &dyn Fn(u64, u64),
-) -> Result<u64, Upset> {
-    let (mut parsed, mut done) = (0, 0);
+) -> Result<Kept, Upset> {
+    let (mut kept, mut done) = (Kept::default(), 0);
     loop {
         let batch: Vec<Option<Read>> = results.by_ref().take(TOGETHER).take_while(|_| !cancelled()).collect();
         if batch.is_empty() {
-            return if cancelled() { Err(Upset::Cancelled) } else { Ok(parsed) };
+            return if cancelled() { Err(Upset::Cancelled) } else { Ok(kept) };
         }
         done += batch.len();
         let work = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         for read in batch.into_iter().flatten() {
-            parsed += u64::from(matches!(read.what, What::Text(_, _, Parsed::New(_) | Parsed::TooHard)));
-            write(&work, read)?;
+            kept.parsed += u64::from(matches!(read.what, What::Text(_, _, Parsed::New(_) | Parsed::TooHard)));
+            kept.overtaken |= !write(&work, read)?;
         }
         work.commit()?;
         progress(done as u64, total as u64);
     }
 }
 
-fn write(db: &Connection, read: Read) -> Result<(), rusqlite::Error> {
+/// `false`: another process has written it down since it was looked at.
+fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
+    let now = {
+        let mut row = db.prepare_cached("SELECT id FROM files WHERE path = ?1")?;
+        let mut rows = row.query(params![read.file.name])?;
+        rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()?
+    };
+    if now != read.file.row {
+        return Ok(false);
+    }
     let text = match read.what {
         What::Nothing => {
-            return db.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![read.name]).map(drop);
+            db.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![read.file.name])?;
+            return Ok(true);
         }
         What::NoSymbols => None,
         What::Text(hash, language, parsed) => {
@@ -253,15 +315,15 @@ fn write(db: &Connection, read: Read) -> Result<(), rusqlite::Error> {
             };
             match (rows::text(db, hash, language.as_str())?, &parsed) {
                 (Some(id), _) => Some(id),
-                // It was known, and somebody has removed it since: the next refresh parses it.
-                (None, Parsed::Known) => return Ok(()),
+                // It was known, and somebody has removed it since.
+                (None, Parsed::Known) => return Ok(false),
                 (None, Parsed::New(_) | Parsed::TooHard) => Some(rows::insert(db, hash, language.as_str(), outline)?),
             }
         }
     };
     db.prepare_cached("INSERT OR REPLACE INTO files(path, text, stamp) VALUES (?1, ?2, ?3)")?
-        .execute(params![read.name, text, read.stamp])
-        .map(drop)
+        .execute(params![read.file.name, text, read.stamp])
+        .map(|_| true)
 }
 
 /// Reads and parses files.
@@ -273,30 +335,31 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// `None`: the caller lost interest.
-    fn read(&self, name: String, parsers: &mut Parsers, cancelled: &dyn Fn() -> bool) -> Option<Read> {
-        let nothing = |name| Some(Read { name, stamp: None, what: What::Nothing });
+    fn read(&self, file: Changed, parsers: &mut Parsers, cancelled: &dyn Fn() -> bool) -> Option<Read> {
+        let nothing = |file| Some(Read { file, stamp: None, what: What::Nothing });
+        let name = file.name.clone();
         let path = format!("{}/{name}", self.root.path().to_str().unwrap_or_default().trim_end_matches('/'));
         // Without a handle a link has taken its place since the walk.
-        let Ok((file, Some(opened))) = self.root.locate_open(&[path]) else { return nothing(name) };
+        let Ok((found, Some(opened))) = self.root.locate_open(&[path]) else { return nothing(file) };
         let most = SnapshotRules { max_bytes: self.rules.snapshot.max_bytes.min(MOST_BYTES), ..self.rules.snapshot };
-        let read = match self.root.snapshot_opened(&file, Some(opened), None, &most) {
+        let read = match self.root.snapshot_opened(&found, Some(opened), None, &most) {
             Ok(read) => read,
             // As long as it does not change that will not either.
             Err(SnapshotError::TooLarge { .. } | SnapshotError::NotText { .. }) => {
                 let stamp = self.root.glance(&name).filter(Stat::tells).map(|now| stamp(&now));
-                return Some(Read { name, stamp, what: What::NoSymbols });
+                return Some(Read { file, stamp, what: What::NoSymbols });
             }
-            Err(_) => return nothing(name),
+            Err(_) => return nothing(file),
         };
-        if self.rules.sensitive.is_sensitive_read(self.root, &file, &read) {
-            return nothing(name);
+        if self.rules.sensitive.is_sensitive_read(self.root, &found, &read) {
+            return nothing(file);
         }
         let stamp = Some(read.stat).filter(Stat::tells).map(|now| stamp(&now));
         let Some(language) = Language::of(&name, read.text.as_str()) else {
-            return Some(Read { name, stamp, what: What::NoSymbols });
+            return Some(Read { file, stamp, what: What::NoSymbols });
         };
         let parsed = self.parse(&read.text, language, parsers, cancelled)?;
-        Some(Read { name, stamp, what: What::Text(read.text.hash(), language, parsed) })
+        Some(Read { file, stamp, what: What::Text(read.text.hash(), language, parsed) })
     }
 
     fn parse(
@@ -329,9 +392,12 @@ fn stamp(stat: &Stat) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-fn known(db: &Connection) -> Result<HashMap<String, Option<Vec<u8>>>, rusqlite::Error> {
-    let mut rows = db.prepare_cached("SELECT path, stamp FROM files")?;
-    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+/// The row and the stamp of every file.
+type Known = HashMap<String, (i64, Option<Vec<u8>>)>;
+
+fn known(db: &Connection) -> Result<Known, rusqlite::Error> {
+    let mut rows = db.prepare_cached("SELECT path, id, stamp FROM files")?;
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
     rows.collect()
 }
 

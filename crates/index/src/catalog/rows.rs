@@ -1,4 +1,5 @@
-//! The tables, and symbols as rows. A text stands for all files that have it, by its hash and language.
+//! The tables, and symbols as rows. A text stands for all files that have it, by its hash and language. Whenever a file is
+//! written down it gets another id, so that who looked at it earlier notices.
 
 use readproof_core::{scope::Lines, text::ContentHash};
 use rusqlite::{Connection, Row, Statement, params};
@@ -16,7 +17,7 @@ const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, language TEXT NOT NULL, state INTEGER NOT NULL,
         UNIQUE(hash, language));
-    CREATE TABLE files(path TEXT PRIMARY KEY, text INTEGER, stamp BLOB) WITHOUT ROWID;
+    CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, text INTEGER, stamp BLOB);
     CREATE INDEX files_text ON files(text);
     CREATE TABLE symbols(text INTEGER NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL,
         kind TEXT NOT NULL, scope TEXT NOT NULL, of TEXT, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -28,6 +29,12 @@ const TABLES: &str = "
 /// The columns of a symbol, in the order [`symbol`] reads them.
 pub(super) const COLUMNS: &str =
     "s.name, s.kind, s.scope, s.of, s.first, s.last, s.line, s.sig_first, s.sig_last, s.parent";
+
+/// The definitions of a name, the best kinds first, as far as they are looked at: [`symbol`] reads them from the third
+/// column on.
+pub(super) const NAMED: &str = "SELECT f.path, t.hash, s.name, s.kind, s.scope, s.of, s.first, s.last, s.line, s.sig_first, s.sig_last, s.parent \
+     FROM symbols s JOIN texts t ON t.id = s.text JOIN files f ON f.text = s.text \
+     WHERE s.name = ?1 ORDER BY s.rank LIMIT 2000";
 
 /// How a text was parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
