@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod bench;
+mod ctags;
 mod fuzz;
 mod load;
 mod mcp;
@@ -49,7 +50,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "test",
         arguments: "",
-        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches, the real pi, real MCP clients",
+        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches, the real pi, real MCP clients, universal-ctags",
         run: test::run,
     },
     Command { name: "tidy", arguments: "", about: "only the repository's own rules", run: tidy::run },
@@ -106,6 +107,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--json] [--check] [--rounds N] [CASE…]",
         about: "how long a read takes against the floor, in release; all arguments are passed on",
         run: bench::run,
+    },
+    Command {
+        name: "ctags",
+        arguments: "[--only TREE…]",
+        about: "what universal-ctags finds in real trees is found by `readproof symbols`, or the list says why not",
+        run: ctags::run,
     },
     Command {
         name: "pi",

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, mcp, mutants, no_arguments, pi, process};
+use crate::{Failure, ctags, mcp, mutants, no_arguments, pi, process};
 
 /// Seeds and length of the soundness runs: fixed, so that a red run is the change's fault.
 const SEEDS: [u32; 3] = [1, 2, 3];
@@ -32,6 +32,7 @@ enum Action {
     MutantPatches,
     RealPi,
     RealClients,
+    Ctags,
 }
 
 impl Step {
@@ -106,6 +107,7 @@ fn steps(runner: Runner) -> Vec<Step> {
     steps.push(Step { name: "mutant patches".to_owned(), action: Action::MutantPatches });
     steps.push(Step { name: "real pi".to_owned(), action: Action::RealPi });
     steps.push(Step { name: "real MCP clients".to_owned(), action: Action::RealClients });
+    steps.push(Step { name: "universal-ctags".to_owned(), action: Action::Ctags });
     steps
 }
 
@@ -130,6 +132,7 @@ impl Action {
             Self::MutantPatches => "git apply --check mutants/*.patch".to_owned(),
             Self::RealPi => "cargo xtask pi".to_owned(),
             Self::RealClients => "cargo xtask mcp".to_owned(),
+            Self::Ctags => "cargo xtask ctags".to_owned(),
         }
     }
 
@@ -140,6 +143,7 @@ impl Action {
             Self::MutantPatches => mutants::check_patches(root),
             Self::RealPi => pi::run(root, &[]),
             Self::RealClients => mcp::run(root, &[]),
+            Self::Ctags => ctags::run(root, &[]),
         }
     }
 }
