@@ -12,16 +12,19 @@ use super::{
 };
 
 /// The most definitions that are listed for a text.
-const MOST_SYMBOLS: usize = 20_000;
+pub(super) const MOST_SYMBOLS: usize = 20_000;
 
 /// The most names around a definition.
-const MOST_AROUND: usize = 64;
+pub(super) const MOST_AROUND: usize = 64;
 
 /// The longest name, in bytes.
-const NAME_BYTES: usize = 1024;
+pub(super) const NAME_BYTES: usize = 1024;
 
 /// The most bytes that all names take, with those around them.
-const ALL_NAME_BYTES: usize = 16 << 20;
+pub(super) const ALL_NAME_BYTES: usize = 16 << 20;
+
+/// The most parts of a definition that are looked at for its signature.
+const MOST_PARTS: u32 = 64;
 
 /// What to do with a node's children.
 pub(super) enum Step {
@@ -452,7 +455,8 @@ impl<'t> Walker<'t> {
     /// The row of the first word that is no attribute.
     fn signature_row(&self, node: Node<'t>) -> usize {
         let first = |node: Node<'t>, behind: usize| {
-            let children = (0..node.child_count()).filter_map(|at| node.child(at)).skip(behind);
+            let count = node.child_count().min(MOST_PARTS);
+            let children = (0..count).filter_map(|at| node.child(at)).skip(behind);
             children
                 .enumerate()
                 .find(|(_, child)| !matches!(self.grammar.rule(*child), Rule::Comment | Rule::Attribute))
@@ -471,7 +475,8 @@ impl<'t> Walker<'t> {
     /// The last row of a signature: none of a comment between it and the body.
     pub(super) fn signature_end(&self, whole: Node<'t>, body: Node<'t>) -> usize {
         let mut before = None;
-        for child in whole.children(&mut whole.walk()) {
+        // Where a declaration has very many parts, each of them has it as its whole.
+        for child in whole.children(&mut whole.walk()).take(MOST_PARTS as usize) {
             if child.id() == body.id() {
                 return before.unwrap_or_else(|| self.row_before(body));
             }
