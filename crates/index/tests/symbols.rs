@@ -189,7 +189,6 @@ fn an_outline_is_bounded() {
 fn hostile_texts_are_given_up() {
     let mut parsers = Parsers::default();
     let hard = [
-        (Language::Java, "a<".repeat(20_000)),
         (Language::C, "x=>".repeat(8_000)),
         (Language::Bash, ")".repeat(50_000)),
         (Language::Python, format!("if a:\n{}b", " ".repeat(500))),

@@ -8,7 +8,7 @@ use crate::symbols::{
         Rule::{self, Comment, Special},
         Spec, Within,
     },
-    walk::{Step, Walker, last_row},
+    walk::{Step, Walker},
 };
 
 #[cfg(feature = "toml")]
@@ -89,13 +89,14 @@ fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
 /// `[a.b]` and `[[a.b]]`; what leads to the next table stands at the end of this one.
 #[cfg(feature = "toml")]
 fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    let parts = crate::symbols::walk::children(node);
+    use crate::symbols::walk;
+    let parts = walk::children(node);
     let Some(key) = parts.iter().find(|part| matches!(walker.grammar.tag(**part), DOTTED | KEY)) else {
         return Step::Enter;
     };
-    let last = parts.iter().rfind(|part| walker.grammar.tag(**part) != NOTE).map_or(0, |part| last_row(*part));
+    let last = parts.iter().rfind(|part| walker.grammar.tag(**part) != NOTE).map_or(0, |part| walk::last_row(*part));
     let (at, name) = split(walker, *key);
-    let (start, row) = (walker.start(node), last_row(*key));
+    let (start, row) = (walker.start(node), walk::last_row(*key));
     let symbol = walker.add_rows(name, Key, at, (start.whole, last), (start.signature, row));
     walker.inside_named(symbol, name, Within::Module)
 }
