@@ -51,8 +51,11 @@ mod language;
     allow(dead_code, reason = "not every language needs all of it")
 )]
 mod walk;
+#[cfg(feature = "yaml")]
+mod yaml;
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, btree_map::Entry},
     ops::ControlFlow,
 };
@@ -201,10 +204,20 @@ pub enum NoOutline {
 }
 
 /// How often the parser may report on a text whatever its length; it does so every hundred steps.
-const REPORTS: usize = 1000;
+const REPORTS: usize = 200;
 
-/// Bytes of a text that may cost one report more.
-const BYTES_A_REPORT: usize = 8;
+/// Bytes of a text that may cost one report more. Source takes at most a report for 35 bytes; far more are taken where the
+/// parser tries many ways at once, and that costs it much more than the steps say.
+const BYTES_A_REPORT: usize = 25;
+
+/// Bytes that are read at once.
+const CHUNK_BYTES: usize = 4096;
+
+/// How often a text may be read whatever its length: after each look at its end, reading starts over.
+const READS: usize = 4096;
+
+/// How often each chunk may be read: a scanner that looks far ahead again and again takes time that no step shows.
+const READS_A_CHUNK: usize = 64;
 
 /// The longest text that is parsed.
 const TEXT_BYTES: usize = 1 << 30;
@@ -229,7 +242,14 @@ impl Parsers {
         if cancelled() {
             return Err(NoOutline::Cancelled);
         }
+        #[cfg(feature = "yaml")]
+        if language == Language::Yaml {
+            return Ok(yaml::outline(text));
+        }
         let Some((grammar, parser)) = self.ready(language) else { return Ok(Outline::default()) };
+        if grammar.refuse.is_some_and(|refuse| refuse(text)) {
+            return Err(NoOutline::TooHard);
+        }
         let prepared =
             grammar.prepare.and_then(|prepare| prepare(text)).filter(|prepared| prepared.len() == text.len());
         let tree = parse(parser, prepared.as_deref().unwrap_or(text), cancelled)?;
@@ -270,7 +290,22 @@ fn parse(parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Resul
         ControlFlow::Continue(())
     };
     let options = ParseOptions::new().progress_callback(&mut report);
-    let mut read = |at: usize, _: Point| text.as_bytes().get(at..).unwrap_or_default();
+    let reads = Cell::new(READS + READS_A_CHUNK * (text.len() / CHUNK_BYTES));
+    let mut read = |at: usize, _: Point| {
+        // Nothing more to read is what ends a scan at once.
+        reads.set(reads.get().saturating_sub(1));
+        if reads.get() == 0 { "" } else { chunk(text, at) }
+    };
     let tree = parser.parse_with_options(&mut read, None, Some(options));
+    if reads.get() == 0 {
+        return Err(NoOutline::TooHard);
+    }
     tree.ok_or(stopped)
+}
+
+/// A piece of a text, between characters.
+fn chunk(text: &str, at: usize) -> &str {
+    let end = text.len().min(at.saturating_add(CHUNK_BYTES));
+    let end = (end..text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
+    text.get(at..end).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use readproof_index::{Language, Outline, Parsers, Symbol};
+use readproof_index::{Language, NoOutline, Outline, Parsers, Symbol};
 
 /// One line for each symbol: kind, names, trait, lines, line, signature.
 fn table(outline: &Outline) -> String {
@@ -146,6 +146,72 @@ fn no_text_breaks_it() {
             if let Ok(outline) = parsers.outline(*language, other, &|| false) {
                 check(&outline, other);
             }
+        }
+    }
+}
+
+/// What is found in a text, without its places.
+fn names(language: Language, text: &str) -> Vec<String> {
+    let outline = Parsers::default().outline(language, text, &|| false).unwrap();
+    check(&outline, text);
+    let name = |symbol: &Symbol| [symbol.scope.clone(), vec![symbol.name.clone()]].concat().join(" > ");
+    outline.symbols.iter().map(name).collect()
+}
+
+#[test]
+fn marks_and_line_ends_of_other_systems() {
+    assert_eq!(names(Language::Rust, "\u{feff}fn a() {}\r\nfn b() {}\r\n"), ["a", "b"]);
+    assert_eq!(names(Language::Markdown, "\u{feff}# A\r\n\r\n## B\r\n"), ["A", "A > B"]);
+    assert_eq!(names(Language::Yaml, "\u{feff}a:\r\n  b: 1\r\n"), ["a", "a > b"]);
+    assert_eq!(names(Language::Python, "\u{feff}def a():\r\n    def b(): pass\r\n"), ["a", "a > b"]);
+    let outline = Parsers::default().outline(Language::Rust, "/// Doc.\r\nfn a() {\r\n}\r\n", &|| false).unwrap();
+    assert_eq!((outline.symbols[0].lines.first(), outline.symbols[0].lines.last()), (1, 3));
+}
+
+#[test]
+fn an_outline_is_bounded() {
+    let mut parsers = Parsers::default();
+    let many = "fn a() {}\n".repeat(20_001);
+    let outline = parsers.outline(Language::Rust, &many, &|| false).unwrap();
+    assert!(outline.truncated && outline.symbols.len() == 20_000);
+    let deep = format!("{}{}", "mod a { ".repeat(500), "}".repeat(500));
+    let outline = parsers.outline(Language::Rust, &deep, &|| false).unwrap();
+    assert!(outline.truncated && outline.symbols.len() < 100, "{}", outline.symbols.len());
+    let long = format!("fn {}() {{}}", "a".repeat(5000));
+    assert!(parsers.outline(Language::Rust, &long, &|| false).unwrap().truncated);
+    assert_eq!(parsers.outline(Language::Rust, "fn a() {}", &|| true), Err(NoOutline::Cancelled));
+    let asked = std::cell::Cell::new(0);
+    let later = || asked.replace(asked.get() + 1) > 3;
+    assert_eq!(parsers.outline(Language::Rust, &many, &later), Err(NoOutline::Cancelled));
+}
+
+#[test]
+fn hostile_texts_are_given_up() {
+    let mut parsers = Parsers::default();
+    let hard = [
+        (Language::C, "x=>".repeat(8_000)),
+        (Language::Bash, ")".repeat(50_000)),
+        (Language::Python, format!("if a:\n{}b", " ".repeat(500))),
+    ];
+    for (language, text) in hard {
+        let first = parsers.outline(language, &text, &|| false);
+        assert_eq!(first, Err(NoOutline::TooHard), "{language:?}");
+        assert_eq!(parsers.outline(language, &text, &|| false), first);
+    }
+    // Nested beyond all measure, and still over at once.
+    for (language, piece) in [
+        (Language::Json, "["),
+        (Language::Json, "{\"a\":"),
+        (Language::Yaml, "- "),
+        (Language::Yaml, "{a: "),
+        (Language::Yaml, "a:\n "),
+        (Language::Rust, "("),
+        (Language::Markdown, "> "),
+        (Language::Toml, "[a.b]\n"),
+    ] {
+        let text = piece.repeat(50_000);
+        if let Ok(outline) = parsers.outline(language, &text, &|| false) {
+            check(&outline, &text);
         }
     }
 }

@@ -114,6 +114,8 @@ pub(super) struct Spec {
     pub(super) not_leading: &'static [&'static str],
     /// Gives a text of the same bytes and lines that parses better, if there is one.
     pub(super) prepare: Option<fn(&str) -> Option<String>>,
+    /// Says which texts its scanner cannot be trusted with.
+    pub(super) refuse: Option<fn(&str) -> bool>,
 }
 
 /// A language made ready.
@@ -123,6 +125,7 @@ pub(super) struct Grammar {
     tags: Vec<u8>,
     pub(super) not_leading: &'static [&'static str],
     pub(super) prepare: Option<fn(&str) -> Option<String>>,
+    pub(super) refuse: Option<fn(&str) -> bool>,
 }
 
 impl Grammar {
@@ -145,7 +148,7 @@ impl Grammar {
                 tags[at] = *tag;
             }
         }
-        Self { language, rules, tags, not_leading: spec.not_leading, prepare: spec.prepare }
+        Self { language, rules, tags, not_leading: spec.not_leading, prepare: spec.prepare, refuse: spec.refuse }
     }
 
     /// What is done with a node. Errors have no place in the table: what the parser made of them is looked at.

@@ -6,7 +6,7 @@ mod bash;
 mod c;
 #[cfg(feature = "csharp")]
 mod csharp;
-#[cfg(any(feature = "toml", feature = "yaml", feature = "json"))]
+#[cfg(any(feature = "toml", feature = "json"))]
 mod data;
 #[cfg(any(feature = "javascript", feature = "typescript"))]
 mod ecmascript;
@@ -63,6 +63,7 @@ pub(super) fn spec(language: Language) -> Option<Spec> {
         Language::Toml => built_in!("toml", data::toml()),
         Language::Tsx => built_in!("typescript", ecmascript::tsx()),
         Language::TypeScript => built_in!("typescript", ecmascript::typescript()),
-        Language::Yaml => built_in!("yaml", data::yaml()),
+        // Read line by line.
+        Language::Yaml => None,
     }
 }

@@ -1,5 +1,7 @@
-//! One pass over a tree, from the top, that lists what the rules of its language find. Never recursive: how deep a text is
+//! One pass over a tree, from the top, that finds what the rules of its language say. Never recursive: how deep a text is
 //! nested is its author's choice.
+
+mod list;
 
 use std::{collections::BTreeSet, num::NonZeroU16};
 
@@ -12,16 +14,16 @@ use super::{
 };
 
 /// The most definitions that are listed for a text.
-const MOST_SYMBOLS: usize = 20_000;
+pub(super) const MOST_SYMBOLS: usize = 20_000;
 
 /// The most names around a definition.
-const MOST_AROUND: usize = 64;
+pub(super) const MOST_AROUND: usize = 64;
 
 /// The longest name, in bytes.
-const NAME_BYTES: usize = 1024;
+pub(super) const NAME_BYTES: usize = 1024;
 
 /// The most bytes that all names take, with those around them.
-const ALL_NAME_BYTES: usize = 16 << 20;
+pub(super) const ALL_NAME_BYTES: usize = 16 << 20;
 
 /// What to do with a node's children.
 pub(super) enum Step {
@@ -117,8 +119,7 @@ pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
         truncated: false,
     };
     walker.walk();
-    let Walker { symbols, imports, truncated, .. } = walker;
-    Outline { symbols: in_order(symbols), imports, truncated }
+    Outline { symbols: list::in_order(walker.symbols), imports: walker.imports, truncated: walker.truncated }
 }
 
 impl<'t> Walker<'t> {
@@ -345,172 +346,6 @@ impl<'t> Walker<'t> {
             (step, _) => step,
         }
     }
-
-    /// Lists a definition; `None` where it has no name or there is no room. What is in `body` is no part of its signature.
-    pub(super) fn add(
-        &mut self,
-        kind: SymbolKind,
-        name: Node<'t>,
-        whole: Node<'t>,
-        body: Option<Node<'t>>,
-    ) -> Option<u32> {
-        self.add_named(self.text_of(name), kind, name, whole, body)
-    }
-
-    /// Lists something small that stands in a definition that has just been listed, but not where the walk finds it.
-    pub(super) fn add_inside(&mut self, step: &Step, kind: SymbolKind, name: Node<'t>, whole: Node<'t>) {
-        let Step::Inside(place) = step else { return };
-        let outer = std::mem::replace(&mut self.level.place, *place);
-        let row = whole.start_position().row;
-        self.add_rows(self.text_of(name), kind, name, (row, last_row(whole)), (row, last_row(whole)));
-        self.level.place = outer;
-    }
-
-    /// Lists a definition that stands outside of what it belongs to: its name, its whole and its body are given.
-    pub(super) fn add_scoped(
-        &mut self,
-        scope: &[&str],
-        name: &str,
-        kind: SymbolKind,
-        (at, whole, body): (Node<'t>, Node<'t>, Option<Node<'t>>),
-    ) -> Option<u32> {
-        let around = self.scope.len();
-        scope.iter().for_each(|name| self.within_name(name));
-        let symbol = self.add_named(name, kind, at, whole, body);
-        self.scope.truncate(around);
-        symbol
-    }
-
-    /// Lists a definition whose name is not just what stands at its place.
-    pub(super) fn add_named(
-        &mut self,
-        name: &str,
-        kind: SymbolKind,
-        at: Node<'t>,
-        whole: Node<'t>,
-        body: Option<Node<'t>>,
-    ) -> Option<u32> {
-        let start = self.start(whole);
-        let last = last_row(whole);
-        let end = body.map_or(last, |body| self.signature_end(whole, body)).min(last);
-        let signature = match body {
-            // In C, a name may stand behind all that it names.
-            Some(body) if at.start_byte() >= body.end_byte() => (at.start_position().row, last),
-            Some(_) | None => (start.signature, end),
-        };
-        self.add_rows(name, kind, at, (start.whole, last), signature)
-    }
-
-    /// Lists a definition whose rows are known.
-    pub(super) fn add_rows(
-        &mut self,
-        name: &str,
-        kind: SymbolKind,
-        at: Node<'t>,
-        lines: (usize, usize),
-        signature: (usize, usize),
-    ) -> Option<u32> {
-        let row = at.start_position().row;
-        let taken = self.scope.iter().map(|name| name.len() + size_of::<String>()).sum::<usize>() + name.len();
-        if name.is_empty() {
-            return None;
-        }
-        if name.len() > NAME_BYTES || self.scope.len() > MOST_AROUND || taken > self.room {
-            self.truncated = true;
-            return None;
-        }
-        self.room -= taken;
-        let place = self.level.place;
-        let symbol = Symbol {
-            name: one_line(name),
-            kind,
-            scope: self.scope.clone(),
-            of: place.of.and_then(|of| self.traits.get(of)).cloned(),
-            lines: self.lines(lines.0.min(row), lines.1.max(row))?,
-            line: self.line(row),
-            signature: self.lines(signature.0.min(row), signature.1.max(row))?,
-            parent: place.parent,
-        };
-        self.symbols.push((at.start_byte(), symbol));
-        u32::try_from(self.symbols.len() - 1).ok()
-    }
-
-    fn lines(&self, first: usize, last: usize) -> Option<Lines> {
-        Lines::new(self.line(first), self.line(last))
-    }
-
-    /// The number of a row's line. What the parser supposes behind the end counts as the last line.
-    fn line(&self, row: usize) -> u32 {
-        u32::try_from((row + 1).min(self.rows)).unwrap_or(u32::MAX)
-    }
-
-    /// Where a node begins, with what leads to it and what is wrapped around it.
-    pub(super) fn start(&self, node: Node<'t>) -> Start {
-        let row = node.start_position().row;
-        self.level.wrapped.unwrap_or_else(|| {
-            let lead = self.level.lead.filter(|(first, last)| last + 1 >= row && *first <= row);
-            Start { whole: lead.map_or(row, |(first, _)| first), signature: self.signature_row(node) }
-        })
-    }
-
-    /// The row of the first word that is no attribute.
-    fn signature_row(&self, node: Node<'t>) -> usize {
-        let first = |node: Node<'t>, behind: usize| {
-            let children = (0..node.child_count()).filter_map(|at| node.child(at)).skip(behind);
-            children
-                .enumerate()
-                .find(|(_, child)| !matches!(self.grammar.rule(*child), Rule::Comment | Rule::Attribute))
-        };
-        let mut passed = 0;
-        while let Some((at, child)) = first(node, passed) {
-            let Rule::Modifiers = self.grammar.rule(child) else { return child.start_position().row };
-            if let Some((_, word)) = first(child, 0) {
-                return word.start_position().row;
-            }
-            passed += at + 1;
-        }
-        node.start_position().row
-    }
-
-    /// The last row of a signature: none of a comment between it and the body.
-    pub(super) fn signature_end(&self, whole: Node<'t>, body: Node<'t>) -> usize {
-        let mut before = None;
-        for child in whole.children(&mut whole.walk()) {
-            if child.id() == body.id() {
-                return before.unwrap_or_else(|| self.row_before(body));
-            }
-            if !matches!(self.grammar.rule(child), Rule::Comment) {
-                before = Some(last_row(child));
-            }
-        }
-        self.row_before(body)
-    }
-
-    /// The row of the last word before a node.
-    fn row_before(&self, node: Node<'t>) -> usize {
-        let gap = self.text.get(..node.start_byte()).unwrap_or_default();
-        let words = gap.trim_end_matches([' ', '\t', '\n', '\r']);
-        let rows = gap.get(words.len()..).unwrap_or_default().bytes().filter(|byte| *byte == b'\n').count();
-        node.start_position().row.saturating_sub(rows)
-    }
-
-    /// Keeps a comment or an attribute for what follows.
-    fn lead(&mut self, node: Node<'t>) {
-        let (row, last) = (node.start_position().row, last_row(node));
-        let from = node.start_byte();
-        let line = self.text.get(..from).map_or("", |before| &before[before.rfind('\n').map_or(0, |at| at + 1)..]);
-        let text = self.text.get(from..).unwrap_or_default();
-        let is_first =
-            line.trim_start_matches('\u{feff}').trim().is_empty() || self.level.lead.is_some_and(|lead| lead.1 == row);
-        let is_none = self.grammar.not_leading.iter().any(|mark| text.starts_with(mark));
-        let is_shebang = row == 0 && text.starts_with("#!");
-        if !is_first || is_none || is_shebang {
-            self.level.lead = None;
-            return;
-        }
-        let run = self.level.lead.filter(|(_, end)| end + 1 >= row);
-        self.level.lead = Some((run.map_or(row, |(first, _)| first), last));
-    }
 }
 
 /// The children of a node.
@@ -536,27 +371,4 @@ fn one_line(name: &str) -> String {
     } else {
         name.to_owned()
     }
-}
-
-/// By where the names stand, with what encloses before what it encloses.
-fn in_order(mut symbols: Vec<(usize, Symbol)>) -> Vec<Symbol> {
-    for at in (0..symbols.len()).rev() {
-        let (key, parent) = (symbols[at].0, symbols[at].1.parent);
-        if let Some((outer, _)) = parent.and_then(|parent| symbols.get_mut(parent as usize)) {
-            *outer = key.min(*outer);
-        }
-    }
-    if !symbols.is_sorted_by_key(|(key, _)| *key) {
-        let mut order: Vec<usize> = (0..symbols.len()).collect();
-        order.sort_by_key(|at| symbols[*at].0);
-        let mut moved = vec![0; order.len()];
-        for (to, from) in order.iter().enumerate() {
-            moved[*from] = u32::try_from(to).unwrap_or(u32::MAX);
-        }
-        for (_, symbol) in &mut symbols {
-            symbol.parent = symbol.parent.and_then(|parent| moved.get(parent as usize)).copied();
-        }
-        symbols.sort_by_key(|(key, _)| *key);
-    }
-    symbols.into_iter().map(|(_, symbol)| symbol).collect()
 }

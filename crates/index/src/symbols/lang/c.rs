@@ -24,6 +24,7 @@ pub(super) fn c() -> Spec {
         tags: TAGS,
         not_leading: &[],
         prepare: Some(macros::without),
+        refuse: None,
     }
 }
 
@@ -35,6 +36,7 @@ pub(super) fn cpp() -> Spec {
         tags: TAGS,
         not_leading: &[],
         prepare: Some(macros::without),
+        refuse: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! TOML, YAML and JSON: keys, each in the keys around it.
+//! TOML and JSON: keys, each in the keys around it.
 
 use tree_sitter::Node;
 
@@ -8,22 +8,31 @@ use crate::symbols::{
         Rule::{self, Comment, Special},
         Spec, Within,
     },
-    walk::{Step, Walker, last_row},
+    walk::{Step, Walker},
 };
 
 #[cfg(feature = "toml")]
 pub(super) fn toml() -> Spec {
-    Spec { grammar: tree_sitter_toml_ng::LANGUAGE.into(), rules: TOML, tags: TAGS, not_leading: &[], prepare: None }
-}
-
-#[cfg(feature = "yaml")]
-pub(super) fn yaml() -> Spec {
-    Spec { grammar: tree_sitter_yaml::LANGUAGE.into(), rules: YAML, tags: TAGS, not_leading: &[], prepare: None }
+    Spec {
+        grammar: tree_sitter_toml_ng::LANGUAGE.into(),
+        rules: TOML,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: None,
+        refuse: None,
+    }
 }
 
 #[cfg(feature = "json")]
 pub(super) fn json() -> Spec {
-    Spec { grammar: tree_sitter_json::LANGUAGE.into(), rules: JSON, tags: TAGS, not_leading: &[], prepare: None }
+    Spec {
+        grammar: tree_sitter_json::LANGUAGE.into(),
+        rules: JSON,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: None,
+        refuse: None,
+    }
 }
 
 #[cfg(feature = "toml")]
@@ -34,28 +43,14 @@ const TOML: &[(&str, Rule)] = &[
     ("pair", Special(toml_pair)),
 ];
 
-#[cfg(feature = "yaml")]
-const YAML: &[(&str, Rule)] = &[
-    ("comment", Comment),
-    ("block_mapping_pair", Special(yaml_pair)),
-    ("flow_pair", Special(yaml_pair)),
-    ("anchor", Special(anchor)),
-    ("block_scalar", Rule::Skip),
-    ("plain_scalar", Rule::Skip),
-    ("double_quote_scalar", Rule::Skip),
-    ("single_quote_scalar", Rule::Skip),
-];
-
 #[cfg(feature = "json")]
 const JSON: &[(&str, Rule)] = &[("comment", Comment), ("pair", Special(json_pair)), ("string", Rule::Skip)];
 
 const DOTTED: u8 = 1;
 const KEY: u8 = 2;
 const NOTE: u8 = 3;
-const SCALAR: u8 = 4;
 
-const TAGS: &[(&str, u8)] =
-    &[("dotted_key", DOTTED), ("bare_key", KEY), ("quoted_key", KEY), ("comment", NOTE), ("block_scalar", SCALAR)];
+const TAGS: &[(&str, u8)] = &[("dotted_key", DOTTED), ("bare_key", KEY), ("quoted_key", KEY), ("comment", NOTE)];
 
 /// A key without its quotes.
 fn plain(key: &str) -> &str {
@@ -70,38 +65,6 @@ fn json_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let name = plain(walker.text_of(key));
     let symbol = walker.add_named(name, Key, key, node, node.child(2));
     walker.inside_named(symbol, name, Within::Module)
-}
-
-#[cfg(feature = "yaml")]
-fn yaml_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    let Some(key) = node.child_by_field_name("key") else { return Step::Enter };
-    let name = plain(walker.text_of(key));
-    let start = walker.start(node);
-    let end = node.child_by_field_name("value").map_or(start.signature, |value| walker.signature_end(node, value));
-    let symbol = walker.add_rows(name, Key, key, (start.whole, last_value(walker, node)), (start.signature, end));
-    walker.inside_named(symbol, name, Within::Module)
-}
-
-/// `&name`, for which `*name` stands elsewhere.
-#[cfg(feature = "yaml")]
-fn anchor<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    if let Some(name) = node.named_child(0) {
-        walker.add(crate::symbols::SymbolKind::Variable, name, node, None);
-    }
-    Step::Skip
-}
-
-/// The last row of what is no comment: in YAML, what leads to the next key stands at the end of this one.
-#[cfg(feature = "yaml")]
-fn last_value<'t>(walker: &Walker<'t>, node: Node<'t>) -> usize {
-    let mut at = node;
-    loop {
-        let before = (0..at.child_count()).rev().filter_map(|index| at.child(index));
-        match { before }.find(|child| walker.grammar.tag(*child) != NOTE) {
-            Some(last) if walker.grammar.tag(at) != SCALAR => at = last,
-            Some(_) | None => return last_row(at),
-        }
-    }
 }
 
 /// Puts all but the last part of a key around, and gives the node and the name of that.
@@ -126,13 +89,14 @@ fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
 /// `[a.b]` and `[[a.b]]`; what leads to the next table stands at the end of this one.
 #[cfg(feature = "toml")]
 fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    let parts = crate::symbols::walk::children(node);
+    use crate::symbols::walk;
+    let parts = walk::children(node);
     let Some(key) = parts.iter().find(|part| matches!(walker.grammar.tag(**part), DOTTED | KEY)) else {
         return Step::Enter;
     };
-    let last = parts.iter().rfind(|part| walker.grammar.tag(**part) != NOTE).map_or(0, |part| last_row(*part));
+    let last = parts.iter().rfind(|part| walker.grammar.tag(**part) != NOTE).map_or(0, |part| walk::last_row(*part));
     let (at, name) = split(walker, *key);
-    let (start, row) = (walker.start(node), last_row(*key));
+    let (start, row) = (walker.start(node), walk::last_row(*key));
     let symbol = walker.add_rows(name, Key, at, (start.whole, last), (start.signature, row));
     walker.inside_named(symbol, name, Within::Module)
 }

@@ -12,7 +12,14 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec { grammar: tree_sitter_go::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
+    Spec {
+        grammar: tree_sitter_go::LANGUAGE.into(),
+        rules: RULES,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: None,
+        refuse: None,
+    }
 }
 
 const RULES: &[(&str, Rule)] = &[

@@ -13,7 +13,14 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec { grammar: tree_sitter_md::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
+    Spec {
+        grammar: tree_sitter_md::LANGUAGE.into(),
+        rules: RULES,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: None,
+        refuse: None,
+    }
 }
 
 const RULES: &[(&str, Rule)] = &[("document", Special(document))];

@@ -12,7 +12,21 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec { grammar: tree_sitter_python::LANGUAGE.into(), rules: RULES, tags: TAGS, not_leading: &[], prepare: None }
+    Spec {
+        grammar: tree_sitter_python::LANGUAGE.into(),
+        rules: RULES,
+        tags: TAGS,
+        not_leading: &[],
+        prepare: None,
+        refuse: Some(is_too_deep),
+    }
+}
+
+/// Spaces before a line: each level of indentation takes one at least, and the scanner has room for 510.
+const INDENT_BYTES: usize = 400;
+
+fn is_too_deep(text: &str) -> bool {
+    text.split('\n').any(|line| line.len() - line.trim_start_matches([' ', '\t']).len() > INDENT_BYTES)
 }
 
 const RULES: &[(&str, Rule)] = &[

@@ -18,6 +18,7 @@ pub(super) fn spec() -> Spec {
         tags: TAGS,
         not_leading: &["//!", "/*!"],
         prepare: None,
+        refuse: None,
     }
 }
 

@@ -226,7 +226,7 @@ impl<'t> Scan<'t> {
                 // One name in a block may be all that an enumeration has.
                 let is_open = self.before == Before::Open && ends && !has_brackets;
                 let stands_alone = is_alone && self.is_first_at(start) && self.before != Before::Leading;
-                !word.is_empty() && is_prefix && !(is_call && !declares)
+                !word.is_empty() && is_prefix && (declares || !is_call)
                     || stands_alone && ends && !is_open
                     || stands_alone && !word.is_empty() && (!is_call || is_macro(word))
             }
