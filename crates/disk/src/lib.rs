@@ -4,31 +4,24 @@
 //! person's own settings of a host ([`Root::around`]). It decides nothing about answers, reads no environment and has no
 //! mutable global.
 
-mod bytes;
 mod fault;
 mod locate;
 mod log;
 mod replace;
 mod root;
-mod scratch;
 mod sensitive;
 mod snapshot;
 mod store;
-mod stream;
-mod temp;
 mod transcript;
 
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use replace::{Expected, ReplaceError};
+pub use replace::{Expected, Leftover, ReplaceError, Scratch};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
-pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
-pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
+pub use snapshot::{FileKind, Found, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat, Stream};
 pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
     is_folder,
 };
-pub use stream::{Found, Stream};
-pub use temp::Leftover;
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};

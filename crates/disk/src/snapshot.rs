@@ -1,6 +1,11 @@
 //! The one read of a file: its bytes, read once, with their stat. Never blocks on what is no regular file, never reads more
 //! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
 
+pub(crate) mod bytes;
+mod stream;
+
+pub use stream::{Found, Stream};
+
 use std::{fmt, fs::File, io};
 
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
@@ -11,11 +16,11 @@ use rustix::{
 };
 
 use crate::{
-    bytes::read_at,
     fault::Fault,
     locate::{FileRef, Opened},
     root::Root,
 };
+use bytes::read_at;
 
 /// No file beyond this is read, whatever the rules say: line offsets are 32 bits wide.
 pub const MOST_BYTES: u64 = 1 << 30;
