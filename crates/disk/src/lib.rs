@@ -5,6 +5,7 @@
 //! mutable global.
 
 mod fault;
+mod git;
 mod locate;
 mod log;
 mod replace;
@@ -14,6 +15,7 @@ mod snapshot;
 mod store;
 mod transcript;
 
+pub use git::{Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError};
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use replace::{Expected, Leftover, ReplaceError, Scratch};

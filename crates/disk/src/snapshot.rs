@@ -215,6 +215,25 @@ impl Root {
         Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
+    /// As [`Root::snapshot`], but the bytes need not be text, and what became a link meanwhile is not followed.
+    pub(crate) fn snapshot_bytes(
+        &self,
+        file: &FileRef,
+        rules: &SnapshotRules,
+    ) -> Result<(Vec<u8>, Stat), SnapshotError> {
+        for _ in 0..ATTEMPTS {
+            let open = match self.open_without_links(file) {
+                Ok(opened) => opened.file,
+                Err(Errno::LOOP) => continue,
+                Err(_) => self.open_to_read(file)?,
+            };
+            if let Some(read) = read_once(&open, file.name(), rules, |_| {})? {
+                return Ok(read);
+            }
+        }
+        Err(SnapshotError::Changing { name: file.name().to_owned() })
+    }
+
     pub(crate) fn open_to_read(&self, file: &FileRef) -> Result<File, SnapshotError> {
         let flags = TO_READ.bits().cast_signed();
         let opened = self.dir.open_with(file.name(), OpenOptions::new().read(true).custom_flags(flags));

@@ -1,9 +1,9 @@
 //! What a caller can be told: what failed, with which value, and what to do next. Nothing was recorded as shown.
 
-use readproof_core::{edit::EditError, scope::ScopeError};
+use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
 use readproof_disk::{
-    BadPattern, BadSessionName, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError, StoreError,
-    TranscriptError,
+    BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError,
+    StoreError, TranscriptError,
 };
 use readproof_hosts::own::SessionError;
 use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
@@ -123,6 +123,24 @@ pub enum Error {
         /// Which file.
         path: String,
     },
+    /// Git, or what it keeps of the file.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The working file with itself.
+    #[error(
+        "against=WORKTREE compares the working file with other text: give that as content, or use against=HEAD or INDEX"
+    )]
+    NoContent,
+    /// A version that cannot be shown byte for byte.
+    #[error("`{path}`: {whose} is not text: {why}; use `git diff --binary`")]
+    Bytes {
+        /// Which file.
+        path: String,
+        /// Whose version.
+        whose: &'static str,
+        /// The first byte that is not.
+        why: NotText,
+    },
     /// The caller lost interest.
     #[error("the call was aborted; nothing was recorded")]
     Aborted,
@@ -188,6 +206,9 @@ impl Error {
                 BadWalk::Root(_) => "BAD_WORKSPACE",
             },
             Self::LongLine { .. } => "TOO_LARGE",
+            Self::Git(error) => error.code(),
+            Self::NoContent => "NO_CONTENT",
+            Self::Bytes { .. } => "NOT_TEXT",
             Self::Aborted => "ABORTED",
         }
     }
@@ -195,6 +216,6 @@ impl Error {
     /// Whether the call itself was malformed, rather than refused by what is there.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::SessionName(_))
+        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::NoContent | Self::SessionName(_))
     }
 }
