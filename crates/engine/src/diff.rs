@@ -314,7 +314,11 @@ fn shown(path: String, pair: Pair, asked: &Preview) -> Result<Previewed, Error> 
     // Two kinds of file are two diffs, each with its own bytes.
     let apart = status == DiffStatus::TypeChanged;
     let is = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.binary);
-    let hidden = |kept: &Option<Kept>| if apart { is(kept) } else { is(&old) || is(&new) };
+    // An empty file that comes or goes has nothing to hide.
+    let full = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| !kept.bytes.is_empty());
+    let hidden = |kept: &Option<Kept>| {
+        if apart { is(kept) && full(kept) } else { (is(&old) || is(&new)) && (full(&old) || full(&new)) }
+    };
     let (hide_old, hide_new) = (hidden(&old), hidden(&new));
     let blob = old.as_ref().map(|old| old.id.clone()).filter(|id| !id.is_empty());
     let given = asked.content.is_some();
