@@ -295,7 +295,7 @@ fn check_own_rules(found: &BTreeMap<String, Previewed>, base: &Tree, after: &Tre
     }
 }
 
-fn one_state(seed: u64) {
+fn one_state(seed: u64, seen: &mut BTreeMap<&'static str, u32>) {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (repo, asked) = state(&mut dice);
     let answers = [Head, Index].map(|against| ours(&repo, against, &asked));
@@ -322,6 +322,13 @@ fn one_state(seed: u64) {
     repo.git(&["add", "-A"]);
     let (_, after) = kept(&repo, &asked);
     for ((found, base), theirs) in answers.iter().zip([&head, &index]).zip(theirs) {
+        for found in found.values() {
+            let flags = [(found.binary, "binary"), (found.notices.iter().any(|n| n.contains("line ends")), "cleaned")];
+            let flags = flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| word);
+            for word in flags.chain([found.status.as_str()]) {
+                *seen.entry(word).or_default() += 1;
+            }
+        }
         check(seed, &repo, &asked, (found, base, &after), &theirs);
     }
 }
@@ -409,8 +416,15 @@ fn worktree(repo: &Repo, asked: &BTreeMap<String, Option<String>>) {
 }
 
 fn states(part: u64) {
+    let mut seen = BTreeMap::new();
     for seed in (0..STATES).filter(|seed| seed % 3 == part) {
-        one_state(seed);
+        one_state(seed, &mut seen);
+    }
+    // What never came up is not tested.
+    let words =
+        ["modified", "added", "deleted", "untracked", "unchanged", "mode_changed", "type_changed", "binary", "cleaned"];
+    for word in words {
+        assert!(seen.get(word).is_some_and(|count| *count >= 3), "{word}: {seen:?}");
     }
 }
 
