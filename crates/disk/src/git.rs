@@ -227,7 +227,7 @@ impl Found {
         }
         let head = self.head()?;
         let index = self.index()?;
-        let staged = self.staged(&index)?;
+        let staged = self.staged(&index, &self.name)?;
         if ask.baseline == Baseline::Index && matches!(staged, Staged::Conflict) {
             return Err(GitError::Conflicted { name: self.key.clone() });
         }

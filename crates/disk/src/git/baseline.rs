@@ -114,9 +114,9 @@ impl Found {
         Ok(tree)
     }
 
-    /// What the index has of the file.
-    pub(super) fn staged(&self, index: &gix::index::State) -> Result<Staged, GitError> {
-        let name = BStr::new(&self.name);
+    /// What the index has under a name.
+    pub(super) fn staged(&self, index: &gix::index::State, path: &str) -> Result<Staged, GitError> {
+        let name = BStr::new(path);
         if let Some(entry) = index.entry_by_path_and_stage(name, Stage::Unconflicted) {
             if entry.flags.contains(Flags::INTENT_TO_ADD) {
                 return Ok(Staged::Intended);
@@ -128,13 +128,13 @@ impl Found {
         if conflict.into_iter().any(|stage| index.entry_by_path_and_stage(name, stage).is_some()) {
             return Ok(Staged::Conflict);
         }
-        self.staged_in_folder(index)
+        self.staged_in_folder(index, path)
     }
 
     /// A sparse index has one entry for a whole folder that is not checked out.
-    fn staged_in_folder(&self, index: &gix::index::State) -> Result<Staged, GitError> {
-        for (at, _) in self.name.match_indices('/') {
-            let (folder, rest) = self.name.split_at(at + 1);
+    fn staged_in_folder(&self, index: &gix::index::State, path: &str) -> Result<Staged, GitError> {
+        for (at, _) in path.match_indices('/') {
+            let (folder, rest) = path.split_at(at + 1);
             let found = index.entry_by_path_and_stage(BStr::new(folder), Stage::Unconflicted);
             if let Some(entry) = found.filter(|entry| entry.mode.is_sparse()) {
                 let found = self.in_tree(entry.id, rest)?;

@@ -1,15 +1,20 @@
 //! From the bytes of a working file to those that git would keep: line ends, encodings, keywords, the pointers of Git LFS.
 //! In git's order, by the attributes that git would find, and without running anything.
 
+use std::{fs, io, path::Path};
+
 use gix::{
-    attrs::StateRef,
-    bstr::ByteSlice,
+    attrs::{
+        Search, StateRef,
+        search::{MetadataCollection, Outcome},
+    },
+    bstr::{BStr, ByteSlice},
     config::tree::Core,
     filter::plumbing::{
         eol::{self, AttributesDigest, AutoCrlf},
         ident,
     },
-    worktree::stack::state::attributes::Source,
+    glob::pattern::Case,
 };
 use readproof_core::text::ContentHash;
 
@@ -59,12 +64,14 @@ enum State {
 }
 
 impl Found {
-    /// From the work tree, else the index; then the repository's own, the person's and the system's.
+    /// What the attributes say, by git's rules: nearer folders win, and the repository's own file over all.
     pub(super) fn attributes(&self, index: &gix::index::State) -> Result<Attributes, GitError> {
-        let fail = |error: gix::Error| self.broken("the attributes", &error);
-        let mut stack = self.repo.attributes_only(index, Source::WorktreeThenIdMapping).map_err(fail)?;
-        let mut found = stack.selected_attribute_matches(NAMES);
-        stack.at_entry(self.name.as_str(), None).map_err(fail)?.matching_attributes(&mut found);
+        let (rules, names) = self.rules(index)?;
+        let mut found = Outcome::default();
+        found.initialize_with_selection(&names, NAMES);
+        let fold = self.flag("core.ignoreCase", false)?;
+        let case = if fold { Case::Fold } else { Case::Sensitive };
+        rules.pattern_matching_relative_path(BStr::new(&self.name), case, Some(false), &mut found);
         let states: Vec<State> = found
             .iter_selected()
             .map(|found| match found.assignment.state {
@@ -93,6 +100,34 @@ impl Found {
             },
             diff: self.shown(diff)?,
         })
+    }
+
+    /// Every rule for this file, the weakest first. gix's own stack would put the repository's file below those of folders.
+    fn rules(&self, index: &gix::index::State) -> Result<(Search, MetadataCollection), GitError> {
+        let fail = |error: io::Error| self.broken("the attributes", &error);
+        let mut names = MetadataCollection::default();
+        let wide = self.repo.attribute_global_paths().map_err(|error| self.broken("the attributes", &error))?;
+        let wide = wide.into_iter().filter(|path| path.is_file());
+        let mut rules = Search::new_globals(wide, &mut Vec::new(), &mut names).map_err(fail)?;
+        let folders = self.name.match_indices('/').map(|(at, _)| &self.name[..=at]);
+        for folder in [""].into_iter().chain(folders) {
+            let path = format!("{folder}.gitattributes");
+            let text = match regular(&self.work_tree.join(&path)).map_err(fail)? {
+                Some(text) => Some(text),
+                None => self.staged_bytes(&self.staged(index, &path)?)?,
+            };
+            if let Some(text) = text {
+                let added =
+                    rules.add_patterns_buffer(&text, path.into(), Some(Path::new("")), &mut names, folder.is_empty());
+                added.map_err(fail)?;
+            }
+        }
+        let own = self.repo.common_dir().join("info/attributes");
+        if own.is_file() {
+            let text = fs::read(&own).map_err(fail)?;
+            rules.add_patterns_buffer(&text, own, None, &mut names, true).map_err(fail)?;
+        }
+        Ok((rules, names))
     }
 
     fn line_ends(&self, text: &State, crlf: &State, eol: &State) -> Result<LineEnds, GitError> {
@@ -238,6 +273,16 @@ impl Found {
             programs if driver == "lfs" && !programs.is_empty() && programs.iter().all(known) && !extended => Ok(true),
             _ => Err(GitError::Filtered { name: self.key.clone(), driver: driver.clone() }),
         }
+    }
+}
+
+/// A file in the work tree; git follows no link here, and nobody waits for a pipe.
+fn regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => fs::read(path).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

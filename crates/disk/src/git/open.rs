@@ -2,6 +2,7 @@
 //! where git itself would use it.
 
 use std::{
+    fmt::Display,
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -11,6 +12,9 @@ use gix::{Repository, open::Permissions, sec};
 
 use super::{GitError, GitSettings};
 use crate::{locate::FileRef, root::Root};
+
+/// So much of what gix says is told on.
+const MOST_CHARS: usize = 300;
 
 /// A repository and the file in it that was asked about.
 pub(super) struct Found {
@@ -25,11 +29,18 @@ pub(super) struct Found {
 
 /// The innermost repository around a file.
 pub(super) fn find(root: &Root, file: &FileRef, settings: GitSettings) -> Result<Found, GitError> {
+    find_with(root, file, options(settings))
+}
+
+fn find_with(root: &Root, file: &FileRef, options: gix::open::Options) -> Result<Found, GitError> {
     let (key, path) = (file.name().to_owned(), PathBuf::from(file.absolute()));
+    if key == "." {
+        return Err(GitError::Folder { name: key });
+    }
     let git = nearest(&path, &key)?;
     let asked = Asked { key: &key, path: &path, git: &git };
     check_files(&asked)?;
-    let repo = gix::open_opts(&git, options(settings)).map_err(|error| asked.broken("the configuration", &error))?;
+    let repo = gix::open_opts(&git, options).map_err(|error| asked.broken("the configuration", &error))?;
     if repo.git_dir_trust() != sec::Trust::Full {
         return Err(GitError::NotOwned { name: key });
     }
@@ -53,9 +64,9 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn broken(&self, what: &'static str, why: &impl ToString) -> GitError {
+    fn broken(&self, what: &'static str, why: &impl Display) -> GitError {
         let folder = self.git.parent().or(self.path.parent()).unwrap_or(self.path);
-        GitError::Broken { name: self.key.to_owned(), what, why: without_path(&why.to_string(), folder) }
+        GitError::Broken { name: self.key.to_owned(), what, why: without_path(why, folder) }
     }
 
     fn unsupported(&self, what: impl Into<String>) -> GitError {
@@ -64,8 +75,8 @@ impl Asked<'_> {
 }
 
 impl Found {
-    pub(super) fn broken(&self, what: &'static str, why: &impl ToString) -> GitError {
-        GitError::Broken { name: self.key.clone(), what, why: without_path(&why.to_string(), &self.work_tree) }
+    pub(super) fn broken(&self, what: &'static str, why: &impl Display) -> GitError {
+        GitError::Broken { name: self.key.clone(), what, why: without_path(why, &self.work_tree) }
     }
 
     /// A yes or no of the configuration.
@@ -80,9 +91,10 @@ impl Found {
     }
 }
 
-/// Where the workspace lies is nobody's business.
-fn without_path(text: &str, folder: &Path) -> String {
-    text.replace(&*folder.to_string_lossy(), ".").lines().next().unwrap_or_default().to_owned()
+/// In one line, with its causes. Where the workspace lies is nobody's business.
+fn without_path(why: &impl Display, folder: &Path) -> String {
+    let text = format!("{why:#}").replace(&*folder.to_string_lossy(), ".");
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST_CHARS).collect()
 }
 
 /// The `.git` of the innermost repository: from folder to folder as git goes, and never onto another file system.
@@ -149,12 +161,6 @@ fn check_format(asked: &Asked<'_>, repo: &Repository) -> Result<(), GitError> {
     if config.string("attr.tree").is_some() {
         return Err(asked.unsupported("attributes of another tree (attr.tree)"));
     }
-    let version = config.try_integer("core.repositoryFormatVersion");
-    match version.map_err(|error| asked.broken("the configuration", &error))?.unwrap_or(0) {
-        // Extensions count from version 1 on, two of them always.
-        0 | 1 => {}
-        other => return Err(asked.unsupported(format!("repository format {other}"))),
-    }
     let file = config.plumbing();
     for section in file.sections_by_name("extensions").into_iter().flatten() {
         for name in section.value_names() {
@@ -201,4 +207,38 @@ fn is_linked(root: &Root, git: &Path, repo: &Repository, work_tree: &Path) -> bo
     private == common
         && named.as_deref() == Some(work_tree)
         && git.parent().and_then(real).as_deref() == Some(work_tree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_repository_that_git_would_trust_is_used() {
+        let temp = tempfile::tempdir().unwrap();
+        for folder in [".git/objects", ".git/refs"] {
+            fs::create_dir_all(temp.path().join(folder)).unwrap();
+        }
+        fs::write(temp.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        // Its own word for itself does not count.
+        fs::write(temp.path().join(".git/config"), "[core]\n\tbare = false\n[safe]\n\tdirectory = *\n").unwrap();
+        fs::write(temp.path().join("a.txt"), "").unwrap();
+        let root = Root::open(temp.path()).unwrap();
+        let file = root.locate(&[format!("{}/a.txt", root.path().display())]).unwrap();
+        let ours = || options(GitSettings::Repository);
+        assert_eq!(find_with(&root, &file, ours()).unwrap_or_else(|error| panic!("{error}")).name, "a.txt");
+        // As if it were another user's.
+        let theirs = || ours().with(sec::Trust::Reduced);
+        assert!(matches!(find_with(&root, &file, theirs()), Err(GitError::NotOwned { .. })));
+        let safe = |folder: &str| {
+            let system = temp.path().join("system");
+            fs::write(&system, format!("[safe]\n\tdirectory = {folder}\n")).unwrap();
+            let mut permissions = Permissions::isolated();
+            permissions.config.system = true;
+            theirs().permissions(permissions).system_config_path(system)
+        };
+        assert!(matches!(find_with(&root, &file, safe("/elsewhere")), Err(GitError::NotOwned { .. })));
+        assert!(find_with(&root, &file, safe(root.path().to_str().unwrap())).is_ok());
+        assert!(find_with(&root, &file, safe("*")).is_ok());
+    }
 }

@@ -9,6 +9,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    time::Duration,
 };
 
 pub(crate) use Against::{Head, Index, WorkTree};
@@ -148,6 +149,12 @@ impl Repo {
     /// Checks one answer against git's: the same words, but for the hunks' heads.
     #[track_caller]
     pub(crate) fn agrees(&self, name: &str, status: &str) {
+        let path = self.path.join(name);
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
+            // Git looks at the bytes only where the time is another.
+            let later = fs::metadata(&path).unwrap().modified().unwrap() + Duration::from_secs(1);
+            fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
+        }
         for (against, args) in [(Head, &["HEAD"][..]), (Index, &[])] {
             let ours = self.diff(name, against);
             assert_eq!(plain(&ours.text), plain(&self.gits(args, name)), "{against:?}");
