@@ -2,6 +2,7 @@
 //! written and flushed.
 
 mod demo;
+mod diff;
 mod init;
 mod upkeep;
 
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Grep(_)
         | Command::Stat { .. }
         | Command::Search(_)
+        | Command::Diff(_)
         | Command::Refresh(_)
         | Command::Write(_)
         | Command::Edit(_)
@@ -75,6 +77,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Grep(args) => bounded::grep(&engine, args, json),
         Command::Stat { path } => bounded::stat(&engine, &path, json),
         Command::Search(args) => bounded::search(&engine, args, json),
+        Command::Diff(args) => diff::run(&engine, args, json),
         Command::Refresh(args) => refresh(&mut engine, args, json),
         Command::Write(args) => write(&mut engine, args, json),
         Command::Edit(args) => edit(&mut engine, args, json),

@@ -114,9 +114,13 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
                 fields.insert(param.name.to_owned(), value);
             }
         }
-        // The words of a snippet mean nothing in a file.
-        if fields.get("mode").is_some_and(|mode| mode == "file") {
+        // The words of one mode mean nothing in another.
+        let mode = fields.get("mode").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if matches!(mode.as_str(), "file" | "diff_preview") {
             fields.retain(|name, _| !matches!(name.as_str(), "start_line" | "end_line" | "context_lines" | "query"));
+        }
+        if matches!(mode.as_str(), "file" | "snippet") {
+            fields.retain(|name, _| !matches!(name.as_str(), "against" | "content"));
         }
     }
     let received: String = Value::Object(given.clone()).to_string().chars().take(RECEIVED_CHARS).collect();
@@ -133,8 +137,8 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
 /// Whether an argument of `read` belongs to a mode that is not built yet, or only names it.
 fn is_elsewhere(name: &str, value: &Value) -> bool {
     match name {
-        "path" | "include_context" | "against" | "content" => true,
-        "mode" => !matches!(value.as_str(), Some("file" | "snippet")),
+        "path" | "include_context" => true,
+        "mode" => !matches!(value.as_str(), Some("file" | "snippet" | "diff_preview")),
         _ => false,
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid, short},
+    preview,
     surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
 };
 
@@ -34,6 +35,7 @@ pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
     match mode {
         "file" => file(surface, call),
         "snippet" => snippet(surface, call),
+        "diff_preview" => preview::read(surface, call),
         _ => {
             let message = format!("mode='{mode}' is not available in this version. Use mode='file' or mode='snippet'.");
             Err(Refusal { code: "NOT_AVAILABLE", message })
