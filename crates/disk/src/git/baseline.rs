@@ -1,6 +1,6 @@
 //! What git has of a file: in the commit that is checked out, and in the index.
 
-use std::fs;
+use std::{fs, io};
 
 use gix::{
     ObjectId,
@@ -63,19 +63,30 @@ impl Found {
         if head.is_unborn() {
             return Ok(None);
         }
-        if let Some(id) = head.id()
-            && self.repo.try_find_header(id.detach()).map_err(fail)?.is_none()
-        {
-            return Err(self.missing(id.detach()));
-        }
-        let commit = head.peel_to_commit().map_err(fail)?;
+        let commit = match head.id() {
+            Some(id) => {
+                let id = id.detach();
+                self.repo.try_find_object(id).map_err(fail)?.ok_or_else(|| self.missing(id))?.peel_to_commit()
+            }
+            None => head.peel_to_commit(),
+        };
+        let commit = commit.map_err(fail)?;
         let tree = commit.tree_id().map_err(fail)?.detach();
         Ok(Some(Head { commit: commit.id, tree }))
     }
 
-    /// The index as it is now; empty where there is none.
-    pub(super) fn index(&self) -> Result<gix::worktree::Index, GitError> {
-        self.repo.index_or_empty().map_err(|error| self.broken("the index", &error))
+    /// The index as it is now; empty where there is none. Its own checksum is not looked at, as git does not; what cannot be
+    /// decoded is an error all the same.
+    pub(super) fn index(&self) -> Result<gix::index::File, GitError> {
+        let (path, hash) = (self.repo.index_path(), self.repo.object_hash());
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(gix::index::File::from_state(gix::index::State::new(hash), path));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let found = gix::index::File::at(path, hash, true, gix::index::decode::Options::default());
+        found.map_err(|error| self.broken("the index", &error))
     }
 
     fn missing(&self, id: ObjectId) -> GitError {

@@ -183,6 +183,46 @@ fn indexes_of_every_kind() {
     assert_eq!(repo.code("a.txt", Head), "BAD_REPOSITORY");
 }
 
+#[test]
+fn a_damaged_file_of_git_never_ends_in_a_panic() {
+    let mut state = 11_u64;
+    let mut roll = move |sides: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % sides
+    };
+    let repo = Repo::with(&[("a.txt", TEXT), ("d/b.txt", TEXT), ("d/c.txt", TEXT)]);
+    repo.write("a.txt", "one\n");
+    repo.git(&["repack", "-adq"]);
+    repo.git(&["pack-refs", "--all"]);
+    let pack = fs::read_dir(repo.path.join(".git/objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    let pack: Vec<PathBuf> = pack.filter(|path| path.extension().is_some_and(|e| e == "idx" || e == "pack")).collect();
+    let named = ["index", "HEAD", "config", "packed-refs"].map(|name| repo.path.join(".git").join(name));
+    for path in named.iter().chain(&pack) {
+        let whole = fs::read(path).unwrap();
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        for _ in 0..60 {
+            let mut bytes = whole.clone();
+            if roll(4) == 0 {
+                bytes.truncate(roll(whole.len()));
+            } else {
+                for _ in 0..=roll(3) {
+                    let at = roll(bytes.len());
+                    bytes[at] = u8::try_from(roll(256)).unwrap();
+                }
+            }
+            fs::write(path, &bytes).unwrap();
+            for against in [Head, Index] {
+                // An answer or an error, each with words.
+                let said =
+                    repo.ask("a.txt", against, None).map_or_else(|error| error.to_string(), |found| found.summary());
+                assert!(!said.is_empty());
+            }
+        }
+        fs::write(path, &whole).unwrap();
+        repo.agrees("a.txt", "modified");
+    }
+}
+
 fn made(args: &[&str]) -> Option<Repo> {
     let temp = tempfile::tempdir().unwrap();
     let path: PathBuf = temp.path().canonicalize().unwrap().join("w");
