@@ -122,19 +122,18 @@ fn patch(name: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Patch {
         return Patch { head, ..Patch::default() };
     }
     let nothing = Text::new(String::new());
-    let text = |side: Option<Side<'_>>| side.map(|side| side.text.cloned());
-    let (before, after) = (text(old).unwrap_or_else(|| Some(nothing.clone())), text(new).unwrap_or(Some(nothing)));
+    let (before, after) = (old.map_or(Some(&nothing), |old| old.text), new.map_or(Some(&nothing), |new| new.text));
     let (Some(before), Some(after)) = (before, after) else {
         let there = |side: Option<Side<'_>>, name: String| if side.is_some() { name } else { "/dev/null".to_string() };
         let _ = writeln!(head, "Binary files {} and {} differ", there(old, a), there(new, b));
         return Patch { head, ..Patch::default() };
     };
-    let changes = changes(&before, &after);
+    let changes = changes(before, after);
     let (added, removed) = counts(&changes);
     let hunks: Vec<String> = groups(&changes)
         .map(|group| {
             let mut hunk = String::new();
-            print_hunk(&mut hunk, &before, &after, group);
+            print_hunk(&mut hunk, before, after, group);
             hunk
         })
         .collect();

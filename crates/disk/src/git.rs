@@ -92,8 +92,8 @@ pub struct Kept {
     pub mode: GitMode,
     /// All of it.
     pub bytes: Vec<u8>,
-    /// The name of the object that holds this.
-    pub id: String,
+    /// The name of the object that holds this, where it comes from one.
+    pub id: Option<String>,
     /// Whether git shows it as binary.
     pub binary: bool,
 }
@@ -288,7 +288,7 @@ impl Found {
             (Working::Missing, None) => return Ok(as_it_is(None)),
             (Working::Link { .. }, Some(_)) => return Err(GitError::ContentForLink { name: self.key.clone() }),
             (Working::Link { target }, None) => {
-                let link = self.version(GitMode::Link, target, None, attributes)?;
+                let link = self.version(GitMode::Link, target, None, attributes);
                 return Ok(as_it_is(Some(link)));
             }
             (Working::File { bytes, executable }, None) => (bytes, Some(executable)),
@@ -298,7 +298,7 @@ impl Found {
         let mode = self.mode_of(executable, staged)?;
         let (kept, lfs) = self.clean(&bytes, attributes, staged)?;
         let cleaned = kept.is_some();
-        let kept = self.version(mode, kept.unwrap_or(bytes), None, attributes)?;
+        let kept = self.version(mode, kept.unwrap_or(bytes), None, attributes);
         Ok(NewSide { kept: Some(kept), stands_in: None, lfs, cleaned })
     }
 
@@ -321,17 +321,9 @@ impl Found {
         })
     }
 
-    fn version(
-        &self,
-        mode: GitMode,
-        bytes: Vec<u8>,
-        id: Option<ObjectId>,
-        attributes: &Attributes,
-    ) -> Result<Kept, GitError> {
-        let hash = || gix::objs::compute_hash(self.repo.object_hash(), gix::objs::Kind::Blob, &bytes);
-        let id = id.map_or_else(hash, Ok).map_err(|error| self.broken("the name of an object", &error))?;
+    fn version(&self, mode: GitMode, bytes: Vec<u8>, id: Option<ObjectId>, attributes: &Attributes) -> Kept {
         let binary = self.is_binary(attributes, mode, &bytes);
-        Ok(Kept { mode, bytes, id: id.to_string(), binary })
+        Kept { mode, bytes, id: id.map(|id| id.to_string()), binary }
     }
 }
 

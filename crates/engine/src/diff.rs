@@ -244,7 +244,7 @@ impl Engine {
 
 /// The working file as it stands, beside other text: what a write would change, so nothing is cleaned.
 fn beside_content(name: &str, working: Working, asked: &Preview) -> Result<Pair, Error> {
-    let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: is_binary(&bytes), bytes, id: String::new() };
+    let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: is_binary(&bytes), bytes, id: None };
     let old = match working {
         Working::Missing => None,
         Working::Folder => return Err(GitError::Folder { name: name.to_owned() }.into()),
@@ -320,7 +320,7 @@ fn shown(path: String, pair: Pair, asked: &Preview) -> Result<Previewed, Error> 
         if apart { is(kept) && full(kept) } else { (is(&old) || is(&new)) && (full(&old) || full(&new)) }
     };
     let (hide_old, hide_new) = (hidden(&old), hidden(&new));
-    let blob = old.as_ref().map(|old| old.id.clone()).filter(|id| !id.is_empty());
+    let blob = old.as_ref().and_then(|old| old.id.clone());
     let given = asked.content.is_some();
     let (old_is, new_is) = match asked.against {
         Against::Head | Against::Index if given => ("the baseline's version", "content"),

@@ -165,7 +165,7 @@ impl Found {
         attributes: &Attributes,
     ) -> Result<Option<Kept>, GitError> {
         let Some(mode) = mode(kind) else { return Ok(None) };
-        self.version(mode, self.blob(id, max)?, Some(id), attributes).map(Some)
+        Ok(Some(self.version(mode, self.blob(id, max)?, Some(id), attributes)))
     }
 
     fn blob(&self, id: ObjectId, max: u64) -> Result<Vec<u8>, GitError> {
@@ -202,10 +202,11 @@ impl Found {
         index: &gix::index::State,
         baseline: Baseline,
     ) -> Result<Option<String>, GitError> {
-        let Ok(id) = ObjectId::from_hex(kept.id.as_bytes()) else { return Ok(None) };
         if kept.bytes.is_empty() {
             return Ok(None);
         }
+        let id = gix::objs::compute_hash(self.repo.object_hash(), gix::objs::Kind::Blob, &kept.bytes);
+        let id = id.map_err(|error| self.broken("the name of an object", &error))?;
         let entries = index.entries().iter().filter(|entry| entry.id == id);
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.path(index).to_str().ok().map(str::to_owned)).collect();

@@ -280,7 +280,8 @@ impl Found {
 fn regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => fs::read(path).map(Some),
-        Ok(_) => Ok(None),
+        Ok(found) if found.is_dir() || found.is_symlink() => Ok(None),
+        Ok(_) => Err(io::Error::other("it is no regular file")),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }

@@ -45,10 +45,14 @@ fn find_with(root: &Root, file: &FileRef, options: gix::open::Options) -> Result
         return Err(GitError::NotOwned { name: key });
     }
     check_format(&asked, &repo)?;
-    let Some(work_tree) = repo.workdir().and_then(|path| fs::canonicalize(path).ok()) else {
-        return Err(GitError::Bare { name: key });
-    };
-    if root.holds(&git) && !is_linked(root, &git, &repo, &work_tree) {
+    let Some(work_tree) = repo.workdir() else { return Err(GitError::Bare { name: key }) };
+    // A plain `.git` beside the files, as nearly always: where it lies is known to be free of links.
+    let plain = git.parent() == Some(work_tree)
+        && (repo.git_dir(), repo.common_dir()) == (&git, &git)
+        && fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir());
+    let work_tree = if plain { Some(work_tree.to_path_buf()) } else { fs::canonicalize(work_tree).ok() };
+    let Some(work_tree) = work_tree else { return Err(GitError::Bare { name: key }) };
+    if !plain && root.holds(&git) && !is_linked(root, &git, &repo, &work_tree) {
         return Err(GitError::NotLinked { name: key });
     }
     let name = path.strip_prefix(&work_tree).ok().and_then(Path::to_str).map(str::to_owned);
@@ -100,9 +104,15 @@ fn without_path(why: &impl Display, folder: &Path) -> String {
 /// The `.git` of the innermost repository: from folder to folder as git goes, and never onto another file system.
 fn nearest(path: &Path, key: &str) -> Result<PathBuf, GitError> {
     let none = || GitError::NoRepository { name: key.to_owned() };
-    let start = path.ancestors().skip(1).find(|folder| folder.is_dir()).ok_or_else(none)?;
-    let device = |folder: &Path| fs::metadata(folder).map(|found| found.dev()).ok();
-    for folder in start.ancestors().take_while(|folder| device(folder) == device(start)) {
+    let mut device = None;
+    for folder in path.ancestors().skip(1) {
+        match (fs::metadata(folder), device) {
+            // Git stays on one file system.
+            (Ok(found), Some(device)) if found.dev() != device => break,
+            (Ok(found), _) if found.is_dir() => device = Some(found.dev()),
+            // The folder of a deleted file may be gone, too.
+            (Ok(_) | Err(_), _) => continue,
+        }
         let git = folder.join(".git");
         match fs::metadata(&git) {
             // A file that leads nowhere ends the search, a folder that is none of git's does not.
@@ -128,9 +138,7 @@ fn check_files(asked: &Asked<'_>) -> Result<(), GitError> {
     let git = asked.git;
     let in_git = ["HEAD", "config", "config.worktree", "index", "commondir", "gitdir", "packed-refs", "shallow"];
     let in_git = in_git.into_iter().chain(["info/attributes", "objects/info/alternates"]).map(|name| git.join(name));
-    let above =
-        asked.path.ancestors().skip(1).take_while(|folder| git.parent().is_some_and(|top| folder.starts_with(top)));
-    for file in in_git.chain(above.map(|folder| folder.join(".gitattributes"))) {
+    for file in in_git {
         match fs::metadata(&file) {
             Ok(found) if found.is_file() || found.is_dir() => {}
             Ok(_) => return Err(asked.broken("a file", &"it is no regular file")),
