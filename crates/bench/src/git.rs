@@ -44,7 +44,8 @@ impl Previews {
             fs::create_dir_all(file.parent().unwrap_or(&top))?;
             fs::write(file, text(10_000, Some(number)))?;
         }
-        for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"]] {
+        // Packed, as a clone is.
+        for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"], &["gc", "-q"]] {
             let status = git(&top).args(args).status()?;
             if !status.success() {
                 return Err(format!("git {args:?} ended with {status}").into());

@@ -160,7 +160,7 @@ fn options(settings: GitSettings) -> gix::open::Options {
         (permissions.attributes.system, permissions.attributes.git) = (true, true);
         (permissions.env.home, permissions.env.xdg_config_home) = (sec::Permission::Allow, sec::Permission::Allow);
     }
-    gix::open::Options::default().permissions(permissions).open_path_as_is(true)
+    gix::open::Options::default().permissions(permissions).open_path_as_is(true).lossy_config(true)
 }
 
 /// Refuses what gix would misread.
