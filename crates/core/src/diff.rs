@@ -253,13 +253,14 @@ fn print_lines(out: &mut String, sign: char, text: &Text, lines: Range<u32>) {
 /// A name as git prints it behind `---` and `+++`: a tab ends it for patch where it holds a space.
 fn file_line(side: &str, name: &str) -> String {
     let quoted = in_quotes(side, name);
-    if name.contains(' ') { format!("{quoted}\t") } else { quoted }
+    if quoted.contains(' ') && !quoted.starts_with('"') { format!("{quoted}\t") } else { quoted }
 }
 
-/// A name as git prints it: in quotes when a byte in it could end or bend the line.
+/// A name as git prints it: in quotes when a byte in it could end or bend the line. Also where it ends with a space, which git
+/// leaves as it is and `patch` cuts off.
 fn in_quotes(side: &str, name: &str) -> String {
     let odd = |c: char| c.is_control() || c == '"' || c == '\\';
-    if !name.contains(odd) {
+    if !name.contains(odd) && !name.ends_with(' ') {
         return format!("{side}{name}");
     }
     let mut out = format!("\"{side}");
@@ -560,6 +561,6 @@ mod tests {
     #[test]
     fn names_that_could_bend_the_header_are_quoted() {
         assert_eq!((file_line("a/", "x y"), in_quotes("a/", "x y")), ("a/x y\t".into(), "a/x y".into()));
-        assert_eq!(file_line("a/", "x \ny\"\u{1}\u{7}"), "\"a/x \\ny\\\"\\001\\a\"\t");
+        assert_eq!(file_line("a/", "x \ny\"\u{1}\u{7}"), "\"a/x \\ny\\\"\\001\\a\"");
     }
 }

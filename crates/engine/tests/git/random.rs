@@ -246,7 +246,13 @@ fn heads(text: &[u8]) -> Vec<String> {
         }
         in_hunk = !starts && (in_hunk || line.starts_with(b"@@ "));
         if let Some(head) = heads.last_mut().filter(|_| !in_hunk) {
-            head.push_str(&without_ids(std::str::from_utf8(line).unwrap()));
+            let line = without_ids(std::str::from_utf8(line).unwrap());
+            // Git leaves a space at the end of a name as it is; `patch` would cut it off.
+            let line = ["a/", "b/"].iter().fold(line, |line, side| {
+                line.replace(&format!("{side}trailing \t"), &format!("{side}trailing "))
+                    .replace(&format!("\"{side}trailing \""), &format!("{side}trailing "))
+            });
+            head.push_str(&line);
         }
     }
     heads.sort();
