@@ -78,7 +78,7 @@ const UNIFIED = [
 	call("a snippet", "read", { mode: "snippet", target: "plain.txt", start_line: 3, end_line: 5, context_lines: 1 }, text(lines("plain.txt", 2, 6))),
 	call("a snippet around words", "read", { mode: "snippet", target: "src/large.rs", query: "the_needle" }, piece("src/large.rs", "fn the_needle()"), cheap),
 	call("mode symbol", "read", { mode: "symbol", target: "the_needle" }, error("NOT_AVAILABLE")),
-	call("mode diff_preview", "read", { mode: "diff_preview", target: "plain.txt", content: "x" }, error("NOT_AVAILABLE"), cheap),
+	call("mode diff_preview", "read", { mode: "diff_preview", target: "plain.txt", against: "WORKTREE", content: "x" }, having("--- a/plain.txt", "+x", "No newline at end of file")),
 	call("a missing file", "read", { mode: "file", target: "no-such.txt" }, error("NOT_FOUND"), cheap),
 	call("a binary file", "read", { mode: "file", target: "data.bin" }, error("NOT_TEXT")),
 	call("a path that leads out", "read", { mode: "file", target: "../out.txt" }, error("OUTSIDE_WORKSPACE"), cheap),
@@ -89,7 +89,8 @@ const UNIFIED = [
 	call("a regex that is none", "search", { query: "(", mode: "regex" }, error("BAD_QUERY"), cheap),
 	call("get_snippet", "get_snippet", { path: "crlf.txt", start_line: 2, end_line: 3, context_lines: 0 }, text(lines("crlf.txt", 2, 3))),
 	call("read_symbol", "read_symbol", { symbol: "the_needle", path: "src/large.rs" }, error("NOT_AVAILABLE")),
-	call("dry_run_diff", "dry_run_diff", { path: "plain.txt", against: "HEAD" }, error("NOT_AVAILABLE")),
+	call("a diff without a repository", "read", { mode: "diff_preview", target: "plain.txt" }, error("NO_REPOSITORY"), cheap),
+	call("dry_run_diff", "dry_run_diff", { path: "plain.txt", against: "WORKTREE", content: "x" }, having("--- a/plain.txt", "+x")),
 ];
 
 const BOUNDED = [

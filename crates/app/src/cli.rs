@@ -46,6 +46,9 @@ pub(crate) enum Command {
         /// The file
         path: String,
     },
+    /// Show how a working file, or text that is to take its place, differs from what git keeps, as an exact patch
+    #[command(after_help = DIFF_HELP)]
+    Diff(DiffArgs),
     /// Force the next read of a file, or of some of its lines, to be plain text
     Refresh(RefreshArgs),
     /// Write a whole file as the agent of a session; the content comes on standard input
@@ -209,6 +212,28 @@ pub(crate) struct SearchArgs {
     /// Lines shown around each matching one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+}
+
+const DIFF_HELP: &str = "\
+Examples:
+  readproof diff src/main.rs                                        the working file against the last commit
+  readproof diff src/main.rs --against INDEX | git apply -R         take unstaged changes back
+  readproof diff src/main.rs --against WORKTREE --content new.rs    what a write would change
+  generate | readproof diff src/main.rs --content -                 text that is not written yet against the last commit
+
+No git is run, and nothing that its configuration names; what git would filter by a program is refused. HEAD and INDEX compare
+what git would keep (line ends and encodings as in the repository), WORKTREE the bytes as they stand.";
+
+#[derive(Args, Debug)]
+pub(crate) struct DiffArgs {
+    /// The file; it may be deleted or not yet there
+    pub(crate) path: String,
+    /// What to compare with: the last commit, what is staged, or the working file itself
+    #[arg(long, value_name = "BASE", default_value = "HEAD", ignore_case = true, value_parser = ["HEAD", "INDEX", "WORKTREE"])]
+    pub(crate) against: String,
+    /// A file whose text stands for the working file, `-` for standard input; WORKTREE needs it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) content: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -2,6 +2,7 @@
 //! written and flushed.
 
 mod demo;
+mod diff;
 mod init;
 mod upkeep;
 
@@ -53,6 +54,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         | Command::Search(_)
         | Command::Symbols(_)
         | Command::Outline { .. }
+        | Command::Diff(_)
         | Command::Refresh(_)
         | Command::Write(_)
         | Command::Edit(_)
@@ -86,6 +88,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Symbols(args) => symbols::list(&mut engine, args, json),
         Command::Outline { path } => symbols::outline(&mut engine, &path, json),
         Command::Search(args) => bounded::search(&engine, args, json),
+        Command::Diff(args) => diff::run(&engine, args, json),
         Command::Refresh(args) => refresh(&mut engine, args, json),
         Command::Write(args) => write(&mut engine, args, json),
         Command::Edit(args) => edit(&mut engine, args, json),

@@ -5,6 +5,7 @@ pub(crate) mod args;
 pub(crate) mod bounded;
 pub(crate) mod conversation;
 mod finding;
+pub(crate) mod preview;
 mod ranges;
 pub(crate) mod surface;
 pub(crate) mod symbols;
@@ -112,8 +113,13 @@ pub(crate) const TOOLS: &[Tool] = &[
             optional("end_line", Kind::Number(1), "mode=snippet", END_NAMES),
             optional("context_lines", Kind::Number(0), "mode=snippet: lines around", &["context"]),
             optional("query", Kind::Text, "mode=snippet: words to find", QUERY_NAMES),
-            optional("against", Kind::Word(&["HEAD", "INDEX", "WORKTREE"]), "mode=diff_preview", &[]),
-            optional("content", Kind::Content, "mode=diff_preview: text to compare", &[]),
+            optional(
+                "against",
+                Kind::Word(&["HEAD", "INDEX", "WORKTREE"]),
+                "mode=diff_preview: git baseline (HEAD)",
+                &[],
+            ),
+            optional("content", Kind::Content, "mode=diff_preview: text instead of the file's", &[]),
             KNOWN,
             FRESH,
         ],

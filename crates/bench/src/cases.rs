@@ -234,7 +234,7 @@ impl Subject for Confirmations {
 
 /// Code-like lines of about 50 bytes, so that 500 KB stay under the 12,000 lines that are diffed. With a mark, one line in
 /// the middle is of its own.
-fn text(bytes: usize, mark: Option<u32>) -> String {
+pub(crate) fn text(bytes: usize, mark: Option<u32>) -> String {
     let mut text = String::with_capacity(bytes + 128);
     let mut number = 0;
     let mut mark = mark;

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
+mod git;
 mod harness;
 mod mcp;
 mod pi;
@@ -28,7 +29,7 @@ struct Args {
 
 /// Everything that is measured.
 fn cases() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(pi::CASES).chain(symbols::CASES)
+    cases::CASES.iter().chain(git::CASES).chain(pi::CASES).chain(symbols::CASES)
 }
 
 fn main() -> ExitCode {

@@ -1,7 +1,11 @@
 //! Unified diffs that carry every byte: trailing spaces, CR, BOM, the final newline. `apply(unified(a, b), a) == b`.
 //! Bounded by the caller's limits on size; never by a clock.
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 use core::{fmt::Write, ops::Range};
 use gix_imara_diff::{Algorithm, Diff, InternedInput};
 
@@ -39,19 +43,161 @@ impl Unified {
 /// The diff from `before` to `after` under the file's name.
 #[must_use]
 pub fn unified(before: &Text, after: &Text, name: &str) -> Unified {
+    let changes = changes(before, after);
+    let mut body = format!("--- {}\n+++ {}\n", file_line("a/", name), file_line("b/", name));
+    for group in groups(&changes) {
+        print_hunk(&mut body, before, after, group);
+    }
+    let (added, removed) = counts(&changes);
+    Unified { body, added, removed }
+}
+
+fn changes(before: &Text, after: &Text) -> Vec<Change> {
     let mut input = InternedInput::default();
     input.update_before(before.lines());
     input.update_after(after.lines());
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
+    diff.hunks().map(|h| Change { old: h.before, new: h.after }).collect()
+}
 
-    let changes: Vec<Change> = diff.hunks().map(|h| Change { old: h.before, new: h.after }).collect();
-    let mut body = format!("--- {}\n+++ {}\n", quoted("a/", name), quoted("b/", name));
-    for group in groups(&changes) {
-        print_hunk(&mut body, before, after, group);
-    }
+/// Lines that are new and lines that are gone.
+fn counts(changes: &[Change]) -> (u32, u32) {
     let sum = |pick: fn(&Change) -> &Range<u32>| changes.iter().map(|c| pick(c).end - pick(c).start).sum();
-    Unified { body, added: sum(|c| &c.new), removed: sum(|c| &c.old) }
+    (sum(|c| &c.new), sum(|c| &c.old))
+}
+
+/// One side of a patch.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// What git calls the kind of file: `100644`, `100755`, `120000`.
+    pub mode: &'a str,
+    /// The text; `None` where it is not to be shown as lines.
+    pub text: Option<&'a Text>,
+    /// Whether the bytes are those of the other side.
+    pub same: bool,
+}
+
+/// What `git diff` prints of one file, in the parts in which it may be cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch {
+    /// Everything before the first hunk.
+    pub head: String,
+    /// The hunks, each from its `@@` on.
+    pub hunks: Vec<String>,
+    /// Lines that are new.
+    pub added: u32,
+    /// Lines that are gone.
+    pub removed: u32,
+}
+
+/// The change of one file as git prints it, without the line of object ids: nothing where nothing changed; two patches where
+/// it became another kind of file.
+#[must_use]
+pub fn patches(name: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Patch> {
+    match (old, new) {
+        (Some(old), Some(new)) if old.mode.get(..3) != new.mode.get(..3) => {
+            Vec::from([patch(name, Some(old), None), patch(name, None, Some(new))])
+        }
+        (Some(old), Some(new)) if old.same && new.same && old.mode == new.mode => Vec::new(),
+        (None, None) => Vec::new(),
+        (old, new) => Vec::from([patch(name, old, new)]),
+    }
+}
+
+fn patch(name: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Patch {
+    let (a, b) = (in_quotes("a/", name), in_quotes("b/", name));
+    let mut head = format!("diff --git {a} {b}\n");
+    // Writing to a String cannot fail.
+    let _ = match (old, new) {
+        (None, Some(new)) => writeln!(head, "new file mode {}", new.mode),
+        (Some(old), None) => writeln!(head, "deleted file mode {}", old.mode),
+        (Some(old), Some(new)) if old.mode != new.mode => {
+            writeln!(head, "old mode {}\nnew mode {}", old.mode, new.mode)
+        }
+        (Some(_), Some(_)) | (None, None) => Ok(()),
+    };
+    let both = old.is_some() && new.is_some();
+    if both && old.is_some_and(|side| side.same) {
+        return Patch { head, ..Patch::default() };
+    }
+    let nothing = Text::new(String::new());
+    let (before, after) = (old.map_or(Some(&nothing), |old| old.text), new.map_or(Some(&nothing), |new| new.text));
+    let (Some(before), Some(after)) = (before, after) else {
+        let there = |side: Option<Side<'_>>, name: String| if side.is_some() { name } else { "/dev/null".to_string() };
+        let _ = writeln!(head, "Binary files {} and {} differ", there(old, a), there(new, b));
+        return Patch { head, ..Patch::default() };
+    };
+    let changes = changes(before, after);
+    let (added, removed) = counts(&changes);
+    let hunks: Vec<String> = groups(&changes)
+        .map(|group| {
+            let mut hunk = String::new();
+            print_hunk(&mut hunk, before, after, group);
+            hunk
+        })
+        .collect();
+    if !hunks.is_empty() {
+        let line = |side: Option<Side<'_>>, prefix| {
+            if side.is_some() { file_line(prefix, name) } else { "/dev/null".to_string() }
+        };
+        let _ = writeln!(head, "--- {}\n+++ {}", line(old, "a/"), line(new, "b/"));
+    }
+    Patch { head, hunks, added, removed }
+}
+
+/// As much of some patches as fits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fitted {
+    /// The text: whole hunks, or the first lines of the first one where not even that fits.
+    pub text: String,
+    /// Hunks that are shown whole, and all there are.
+    pub hunks: (u32, u32),
+    /// Lines that are shown, and all there are.
+    pub lines: (u32, u32),
+}
+
+impl Fitted {
+    /// Whether something is left out; what is shown is then no patch to apply.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.lines.0 < self.lines.1
+    }
+}
+
+/// Puts patches together, as far as they fit in so many lines and characters.
+#[must_use]
+pub fn fit(patches: &[Patch], lines: u32, chars: u32) -> Fitted {
+    let count = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
+    let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let pieces = || patches.iter().flat_map(|patch| [&patch.head].into_iter().chain(&patch.hunks));
+    let is_hunk = |piece: &str| piece.starts_with("@@");
+    let mut fitted = Fitted {
+        hunks: (0, small(pieces().filter(|piece| is_hunk(piece)).count())),
+        lines: (0, small(pieces().map(|piece| count(piece)).sum())),
+        ..Fitted::default()
+    };
+    let (mut lines, mut chars) = (lines as usize, chars as usize);
+    for piece in pieces() {
+        let (height, size) = (count(piece), piece.chars().count());
+        if height <= lines && size <= chars {
+            (lines, chars) = (lines - height, chars - size);
+            fitted.text.push_str(piece);
+            fitted.lines.0 += small(height);
+            fitted.hunks.0 += u32::from(is_hunk(piece));
+            continue;
+        }
+        if fitted.hunks.0 == 0 {
+            for line in piece.split_inclusive('\n').take(lines) {
+                let Some(left) = chars.checked_sub(line.chars().count()) else { break };
+                chars = left;
+                fitted.text.push_str(line);
+                fitted.lines.0 += 1;
+            }
+        }
+        break;
+    }
+    fitted
 }
 
 /// Line indices, 0-based and half-open.
@@ -104,21 +250,30 @@ fn print_lines(out: &mut String, sign: char, text: &Text, lines: Range<u32>) {
     }
 }
 
-/// A name as git prints it in a header: in quotes when a byte in it could end or bend the line.
-fn quoted(side: &str, name: &str) -> String {
+/// A name as git prints it behind `---` and `+++`: a tab ends it for patch where it holds a space.
+fn file_line(side: &str, name: &str) -> String {
+    let quoted = in_quotes(side, name);
+    if quoted.contains(' ') && !quoted.starts_with('"') { format!("{quoted}\t") } else { quoted }
+}
+
+/// A name as git prints it: in quotes when a byte in it could end or bend the line. Also where it ends with a space, which git
+/// leaves as it is and `patch` cuts off.
+fn in_quotes(side: &str, name: &str) -> String {
     let odd = |c: char| c.is_control() || c == '"' || c == '\\';
     if !name.contains(odd) && !name.ends_with(' ') {
-        // A tab ends the name for patch where the name holds a space.
-        let end = if name.contains(' ') { "\t" } else { "" };
-        return format!("{side}{name}{end}");
+        return format!("{side}{name}");
     }
     let mut out = format!("\"{side}");
     for c in name.chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
             '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
             '\r' => out.push_str("\\r"),
             other if other.is_control() => {
                 let mut bytes = [0; 4];
@@ -344,9 +499,68 @@ mod tests {
         refused("--- a\n+++ b\n@@ -2,1 +2,1 @@\n-b\n+x", malformed(5));
     }
 
+    fn shown(old: Option<(&str, &str)>, new: Option<(&str, &str)>) -> String {
+        let text = |side: Option<(&str, &str)>| side.map(|(_, text)| Text::new(text.into()));
+        let (before, after, same) = (text(old), text(new), old.map(|side| side.1) == new.map(|side| side.1));
+        let old = old.zip(before.as_ref()).map(|((mode, _), text)| Side { mode, text: Some(text), same });
+        let new = new.zip(after.as_ref()).map(|((mode, _), text)| Side { mode, text: Some(text), same });
+        fit(&patches("a b", old, new), u32::MAX, u32::MAX).text
+    }
+
+    #[test]
+    fn patches_as_git_prints_them() {
+        let (plain, script, link) = ("100644", "100755", "120000");
+        assert_eq!(shown(Some((plain, "a\n")), Some((plain, "a\n"))), "");
+        assert_eq!(shown(None, None), "");
+        assert_eq!(
+            shown(Some((plain, "a\n")), Some((script, "a\n"))),
+            "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\n"
+        );
+        assert_eq!(shown(None, Some((plain, ""))), "diff --git a/a b b/a b\nnew file mode 100644\n");
+        assert_eq!(
+            shown(Some((plain, "a")), None),
+            "diff --git a/a b b/a b\ndeleted file mode 100644\n--- a/a b\t\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n\\ No newline at end \
+             of file\n"
+        );
+        // The same bytes as another kind of file are taken away and put there.
+        let turned = shown(Some((plain, "a")), Some((link, "a")));
+        assert!(turned.contains("deleted file mode 100644") && turned.contains("new file mode 120000"), "{turned}");
+        assert_eq!(turned.matches("@@ ").count(), 2);
+    }
+
+    #[test]
+    fn what_is_no_text_is_only_named() {
+        let side = |mode| Some(Side { mode, text: None, same: false });
+        let text = |old, new| fit(&patches("f", old, new), u32::MAX, u32::MAX).text;
+        assert_eq!(
+            text(side("100644"), side("100755")),
+            "diff --git a/f b/f\nold mode 100644\nnew mode 100755\nBinary files a/f and b/f differ\n"
+        );
+        assert!(text(None, side("100644")).ends_with("\nBinary files /dev/null and b/f differ\n"));
+        assert!(text(side("100644"), None).ends_with("\nBinary files a/f and /dev/null differ\n"));
+    }
+
+    #[test]
+    fn a_cut_stands_between_hunks_if_it_can() {
+        let before: String = (0..100).map(|n| format!("{n}\n")).collect();
+        let after = before.replace("\n5\n", "\nfive\n").replace("\n55\n", "\nfifty\n");
+        let (before, after) = (Text::new(before), Text::new(after));
+        let side = |text| Some(Side { mode: "100644", text: Some(text), same: false });
+        let all = patches("f", side(&before), side(&after));
+        let whole = fit(&all, u32::MAX, u32::MAX);
+        assert_eq!((whole.hunks, whole.lines, whole.is_cut()), ((2, 2), (21, 21), false));
+        let one = fit(&all, 20, u32::MAX);
+        assert_eq!((one.hunks, one.lines, one.is_cut()), ((1, 2), (12, 21), true));
+        assert_eq!(fit(&all, u32::MAX, u32::try_from(one.text.len()).unwrap()), one);
+        let some = fit(&all, 7, u32::MAX);
+        assert_eq!((some.hunks, some.lines), ((0, 2), (7, 21)));
+        assert!(whole.text.starts_with(&some.text) && some.text.ends_with("\n 4\n"), "{}", some.text);
+        assert_eq!(fit(&all, 9, 3).text, "");
+    }
+
     #[test]
     fn names_that_could_bend_the_header_are_quoted() {
-        assert_eq!(quoted("a/", "x y"), "a/x y\t");
-        assert_eq!(quoted("a/", "x\ny\"\u{1}"), "\"a/x\\ny\\\"\\001\"");
+        assert_eq!((file_line("a/", "x y"), in_quotes("a/", "x y")), ("a/x y\t".into(), "a/x y".into()));
+        assert_eq!(file_line("a/", "x \ny\"\u{1}\u{7}"), "\"a/x \\ny\\\"\\001\\a\"");
     }
 }

@@ -45,6 +45,15 @@ impl Trailer<'_> {
     }
 }
 
+/// The same for an answer that is no lines of a file: what it is of, what is to be said of it.
+#[must_use]
+pub fn remark(path: &str, said: &str, notices: &[String]) -> String {
+    let path = short(&printable(path), PATH_CHARS);
+    let notices = notices.iter().map(|notice| printable(notice));
+    let parts: Vec<String> = [format!("{path} {}", printable(said))].into_iter().chain(notices).collect();
+    format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
+}
+
 /// The most characters of a name.
 const PATH_CHARS: usize = 400;
 
@@ -83,5 +92,6 @@ mod tests {
             Trailer { path: "a", total: 3, lines: Lines::new(2, 2), ..Trailer::default() }.line(),
             "[a: line 2 of 3]"
         );
+        assert_eq!(remark("a\n", "differs", &notices), "[a\\n differs; a\\nb]");
     }
 }

@@ -4,33 +4,28 @@
 //! person's own settings of a host ([`Root::around`]). It decides nothing about answers, reads no environment and has no
 //! mutable global.
 
-mod bytes;
 mod fault;
+mod git;
 mod locate;
 mod log;
 mod replace;
 mod root;
-mod scratch;
 mod sensitive;
 mod snapshot;
 mod store;
-mod stream;
-mod temp;
 mod transcript;
 mod watch;
 
+pub use git::{Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError};
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use replace::{Expected, ReplaceError};
+pub use replace::{Expected, Leftover, ReplaceError, Scratch};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
-pub use scratch::Scratch;
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
-pub use snapshot::{FileKind, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat};
+pub use snapshot::{FileKind, Found, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat, Stream};
 pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
     database_in_memory, is_folder,
 };
-pub use stream::{Found, Stream};
-pub use temp::Leftover;
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};
 pub use watch::Watch;

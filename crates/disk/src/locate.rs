@@ -122,6 +122,11 @@ impl Root {
         })
     }
 
+    /// A name by its letters, if it lies inside the root.
+    pub(crate) fn file_ref(&self, candidate: &str) -> Option<FileRef> {
+        FileRef::new(self, candidate).filter(|_| check_name(candidate).is_ok())
+    }
+
     fn first<T>(
         &self,
         candidates: &[String],
@@ -197,7 +202,7 @@ impl Root {
 
     /// Opens a file to read if no part of its name is a link.
     #[cfg(target_os = "linux")]
-    fn open_without_links(&self, file: &FileRef) -> Result<Opened, Errno> {
+    pub(crate) fn open_without_links(&self, file: &FileRef) -> Result<Opened, Errno> {
         use rustix::fs::{Mode, ResolveFlags, openat2};
         let flags = TO_READ | rustix::fs::OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -206,7 +211,7 @@ impl Root {
 
     /// Without `openat2` there is no cheap test.
     #[cfg(not(target_os = "linux"))]
-    fn open_without_links(&self, _file: &FileRef) -> Result<Opened, Errno> {
+    pub(crate) fn open_without_links(&self, _file: &FileRef) -> Result<Opened, Errno> {
         Err(Errno::NOSYS)
     }
 

@@ -26,9 +26,9 @@ use rustix::{
 };
 
 use crate::{
-    bytes::read_at,
     fault::Fault,
     root::Root,
+    snapshot::bytes::read_at,
     snapshot::{Extent, FileKind, MOST_BYTES},
     store::{Privacy, READ_FLAGS, RetiredLog, STORE_NAME, Store, entries},
 };

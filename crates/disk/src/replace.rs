@@ -2,6 +2,12 @@
 //! a half-written file under the name, never writes outside the root or into a store, and never over a change that the
 //! caller has not seen, if the caller says what is to be there.
 
+mod scratch;
+pub(crate) mod temp;
+
+pub use scratch::Scratch;
+pub use temp::Leftover;
+
 use std::{
     fs::File,
     io::{self, Write},
@@ -15,14 +21,13 @@ use rustix::{
 };
 
 use crate::{
-    bytes::read_at,
     fault::Fault,
     locate::FileRef,
     root::Root,
-    snapshot::{FileKind, HardLinks, MOST_BYTES},
+    snapshot::{FileKind, HardLinks, MOST_BYTES, bytes::read_at},
     store::{READ_FLAGS, STORE_NAME},
-    temp::{IN_WORKSPACE, Placed, Temp},
 };
+use temp::{IN_WORKSPACE, Placed, Temp};
 
 /// What must be there when a file is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,11 @@
 //! The one read of a file: its bytes, read once, with their stat. Never blocks on what is no regular file, never reads more
 //! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
 
+pub(crate) mod bytes;
+mod stream;
+
+pub use stream::{Found, Stream};
+
 use std::{fmt, fs::File, io, time::SystemTime};
 
 use cap_std::fs::{OpenOptions, OpenOptionsExt};
@@ -11,11 +16,11 @@ use rustix::{
 };
 
 use crate::{
-    bytes::read_at,
     fault::Fault,
     locate::{FileRef, Opened},
     root::Root,
 };
+use bytes::read_at;
 
 /// No file beyond this is read, whatever the rules say: line offsets are 32 bits wide.
 pub const MOST_BYTES: u64 = 1 << 30;
@@ -227,6 +232,25 @@ impl Root {
                     Ok(text) => Ok(Snapshot { text, stat, free_of_links }),
                     Err(why) => Err(SnapshotError::NotText { name: file.name().to_owned(), why }),
                 };
+            }
+        }
+        Err(SnapshotError::Changing { name: file.name().to_owned() })
+    }
+
+    /// As [`Root::snapshot`], but the bytes need not be text, and what became a link meanwhile is not followed.
+    pub(crate) fn snapshot_bytes(
+        &self,
+        file: &FileRef,
+        rules: &SnapshotRules,
+    ) -> Result<(Vec<u8>, Stat), SnapshotError> {
+        for _ in 0..ATTEMPTS {
+            let open = match self.open_without_links(file) {
+                Ok(opened) => opened.file,
+                Err(Errno::LOOP) => continue,
+                Err(_) => self.open_to_read(file)?,
+            };
+            if let Some(read) = read_once(&open, file.name(), rules, |_| {})? {
+                return Ok(read);
             }
         }
         Err(SnapshotError::Changing { name: file.name().to_owned() })

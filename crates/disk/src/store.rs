@@ -23,7 +23,13 @@ use rustix::{
 };
 
 use self::packs::Packs;
-use crate::{bytes::read_at, fault::Fault, log::SessionName, root::Root, snapshot::FileKind, temp::Temp};
+use crate::{
+    fault::Fault,
+    log::SessionName,
+    replace::temp::Temp,
+    root::Root,
+    snapshot::{FileKind, bytes::read_at},
+};
 
 /// What the directory is called.
 pub const STORE_NAME: &str = ".readproof";

@@ -11,8 +11,8 @@ use std::{
 use rustix::{fs::OFlags, io::Errno};
 
 use crate::{
-    bytes::read_at,
     fault::Fault,
+    snapshot::bytes::read_at,
     snapshot::{FileKind, MOST_BYTES},
 };
 

@@ -1,9 +1,9 @@
 //! What a caller can be told: what failed, with which value, and what to do next. Nothing was recorded as shown.
 
-use readproof_core::{edit::EditError, scope::ScopeError};
+use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
 use readproof_disk::{
-    BadPattern, BadSessionName, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError, StoreError,
-    TranscriptError,
+    BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError,
+    StoreError, TranscriptError,
 };
 use readproof_hosts::own::SessionError;
 use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
@@ -170,6 +170,24 @@ pub enum Error {
         /// In SQLite's words.
         why: String,
     },
+    /// Git, or what it keeps of the file.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The working file with itself.
+    #[error(
+        "against=WORKTREE compares the working file with other text: give that as content, or use against=HEAD or INDEX"
+    )]
+    NoContent,
+    /// A version that cannot be shown byte for byte.
+    #[error("`{path}`: {whose} is not text: {why}; use `git diff --binary`")]
+    Bytes {
+        /// Which file.
+        path: String,
+        /// Whose version.
+        whose: &'static str,
+        /// The first byte that is not.
+        why: NotText,
+    },
     /// The caller lost interest.
     #[error("the call was aborted; nothing was recorded")]
     Aborted,
@@ -250,6 +268,9 @@ impl Error {
             Self::NoLanguage { .. } => "NO_LANGUAGE",
             Self::TooHard { .. } => "TOO_HARD",
             Self::Index { .. } => "INDEX",
+            Self::Git(error) => error.code(),
+            Self::NoContent => "NO_CONTENT",
+            Self::Bytes { .. } => "NOT_TEXT",
             Self::Aborted => "ABORTED",
         }
     }
@@ -257,6 +278,6 @@ impl Error {
     /// Whether the call itself was malformed, rather than refused by what is there.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::EmptySymbol | Self::SessionName(_))
+        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::EmptySymbol | Self::NoContent | Self::SessionName(_))
     }
 }

@@ -1,6 +1,7 @@
 //! One file per thing a caller can ask. Synchronous; prints nothing, reads no environment; cancellation is a question
 //! asked between stages.
 
+mod diff;
 mod edit;
 mod error;
 mod find;
@@ -12,6 +13,7 @@ mod session;
 mod symbol;
 mod upkeep;
 
+pub use diff::{Against, DiffStatus, Preview, Previewed};
 pub use error::Error;
 pub use find::{FileStat, FindIn, Hit, InFile, Search, SearchMode, Searched, Skipped};
 pub use pi::{
@@ -36,8 +38,8 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits, WINDOW_CHARS, WINDOW_LINES},
     path::Bearings,
 };
-pub use readproof_disk::SmallTexts;
 use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
+pub use readproof_disk::{GitSettings, SmallTexts};
 use readproof_hosts::own::Session;
 use std::collections::{BTreeMap, BTreeSet};
 use symbol::Symbols;
@@ -68,6 +70,8 @@ pub struct Settings {
     pub handles: Handles,
     /// Answers of more bytes have none.
     pub handle_bytes: u32,
+    /// Whose settings of git count where a file is compared with what git keeps.
+    pub git: GitSettings,
 }
 
 /// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
@@ -114,6 +118,7 @@ impl Default for Settings {
             window: Most { lines: WINDOW_LINES, chars: WINDOW_CHARS },
             handles: Handles::default(),
             handle_bytes: HANDLE_BYTES,
+            git: GitSettings::default(),
         }
     }
 }

@@ -4,7 +4,7 @@
 use readproof_core::path::printable;
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Param, Tool};
+use super::{Kind, Param, Tool, unified::is_for};
 
 /// How much of what came is told back.
 const RECEIVED_CHARS: usize = 300;
@@ -109,21 +109,18 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         for (name, value) in kept {
             if let Some((param, value)) = named(tool, name).and_then(|param| Some((param, meant(param, value)?)))
                 && value.as_str().is_none_or(|text| short(text) == text)
-                && !(tool.name == "read" && is_elsewhere(param.name, &value))
             {
                 fields.insert(param.name.to_owned(), value);
             }
         }
-        // The words of a snippet mean nothing in a file.
-        if fields.get("mode").is_some_and(|mode| mode == "file") {
-            fields.retain(|name, _| !matches!(name.as_str(), "start_line" | "end_line" | "context_lines" | "query"));
-        }
-        // No name can be guessed.
+        // No name of a symbol can be guessed.
         if fields.get("mode").is_some_and(|mode| mode == "symbol") && kept.get("target").is_none() {
             fields.insert("mode".to_owned(), json!("file"));
         }
-        if tool.name == "read" && fields.get("mode").is_some_and(|mode| mode != "symbol") {
-            fields.retain(|name, _| !matches!(name.as_str(), "path" | "include_context"));
+        // The words of one mode mean nothing in another.
+        let mode = fields.get("mode").and_then(Value::as_str).map(str::to_owned);
+        if let Some(mode) = mode.filter(|_| tool.name == "read") {
+            fields.retain(|name, _| is_for(name, &mode));
         }
     }
     let received: String = Value::Object(given.clone()).to_string().chars().take(RECEIVED_CHARS).collect();
@@ -135,15 +132,6 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         example = printable(&example.to_string())
     );
     Refusal { code: "INVALID_ARGS", message }
-}
-
-/// Whether an argument of `read` belongs to a mode that is not built yet, or only names it.
-fn is_elsewhere(name: &str, value: &Value) -> bool {
-    match name {
-        "against" | "content" => true,
-        "mode" => !matches!(value.as_str(), Some("file" | "snippet" | "symbol")),
-        _ => false,
-    }
 }
 
 /// What a caller wrote, as much of it as is told back.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid, short},
+    preview,
     surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
     symbols,
 };
@@ -21,6 +22,11 @@ const ONLY: [(&str, &str); 8] = [
     ("path", "symbol"),
     ("include_context", "symbol"),
 ];
+
+/// Whether a parameter means something in a mode.
+pub(super) fn is_for(param: &str, mode: &str) -> bool {
+    ONLY.iter().find(|(only, _)| *only == param).is_none_or(|(_, only)| *only == mode)
+}
 
 /// Lines on either side of what a query finds, where none are asked for.
 const AROUND: u64 = 10;
@@ -46,12 +52,8 @@ pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
         "file" => file(surface, call),
         "snippet" => snippet(surface, call),
         "symbol" => symbols::read(surface, call),
-        _ => {
-            let message = format!(
-                "mode='{mode}' is not available in this version. Use mode='file', mode='snippet' or mode='symbol'."
-            );
-            Err(Refusal { code: "NOT_AVAILABLE", message })
-        }
+        // The table has no other.
+        _ => preview::read(surface, call),
     }
 }
 

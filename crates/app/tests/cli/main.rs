@@ -7,6 +7,7 @@ mod bad_input;
 mod bridge;
 mod delivery;
 mod demo;
+mod diff;
 mod discovery;
 mod faulty_store;
 mod find;

@@ -147,8 +147,6 @@ fn arguments_that_cannot_be_meant_are_refused_by_the_letter() {
         let example = server.call(tool, serde_json::from_str(example).unwrap());
         assert_eq!(example.text(), "1\n");
     }
-    assert_eq!(server.call("read", json!({"mode": "diff_preview", "target": "a.txt"})).code(), "NOT_AVAILABLE");
-    assert_eq!(server.call("dry_run_diff", json!({"path": "a.txt"})).code(), "NOT_AVAILABLE");
     assert_eq!(server.call("no_such_tool", json!({})).code(), "UNKNOWN_TOOL");
 }
 
@@ -243,6 +241,10 @@ fn how_to_go_on_can_be_followed() {
 #[test]
 fn every_example_works() {
     let mut server = Server::start(&[("README.md", "the fn main\n"), ("b.rs", "x")], &["--tools", "all"]);
+    server.put(".git/HEAD", "ref: refs/heads/main\n");
+    for folder in ["objects", "refs"] {
+        std::fs::create_dir(server.path(".git").join(folder)).unwrap();
+    }
     for (tool, wrong) in [
         ("read", json!({"mode": "file"})),
         ("search", json!({})),
@@ -258,6 +260,9 @@ fn every_example_works() {
         ("read", json!({"mode": "snippet", "target": "README.md", "offset": 1})),
         ("read", json!({"mode": "snippet", "target": "README.md"})),
         ("read", json!({"mode": "diff_preview", "target": "README.md", "start_line": 1})),
+        ("read", json!({"mode": "diff_preview", "target": "README.md", "offset": 1})),
+        ("read", json!({"mode": "diff_preview", "target": "README.md", "against": "WORKTREE"})),
+        ("dry_run_diff", json!({"path": "README.md", "against": "WORKTREE"})),
         ("read", json!({"mode": "symbol", "path": "README.md"})),
     ] {
         let refused = server.call(tool, wrong);

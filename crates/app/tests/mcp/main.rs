@@ -6,6 +6,7 @@
 mod answers;
 mod attacks;
 mod client;
+mod diffs;
 mod handles;
 mod listing;
 mod papers;

@@ -2,7 +2,7 @@
 
 use crate::client::Server;
 use serde_json::{Value, json};
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, fs, path::Path, process::Command};
 
 const FILES: [(&str, &str); 2] = [
     (
@@ -25,6 +25,9 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
                 json!({"mode": "symbol", "target": "hello"}),
                 json!({"mode": "symbol", "target": "helo"}),
                 json!({"mode": "file", "target": file, "preview_mode": "none"}),
+                json!({"mode": "diff_preview", "target": "README.md", "content": "# Greet\n\nSays hello.\n"}),
+                json!({"mode": "diff_preview", "target": "README.md", "against": "INDEX"}),
+                json!({"mode": "diff_preview", "target": "README.md", "against": "WORKTREE"}),
                 json!({"mode": "file", "target": file, "against": "HEAD"}),
                 json!({"mode": "file", "target": "src/great.rs"}),
             ],
@@ -55,12 +58,17 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
         ("readcache_status", vec![json!({})]),
         ("read_symbol", vec![json!({"symbol": "hello", "path": file})]),
         ("get_snippet", vec![json!({"path": file, "start_line": 4, "end_line": 4, "context_lines": 1})]),
+        (
+            "dry_run_diff",
+            vec![json!({"path": "NEWS.md", "against": "WORKTREE", "content": "# 2\n"}), json!({"path": "NEWS.md"})],
+        ),
     ]
 }
 
 #[test]
 fn docs_tools_md_is_true() {
     let mut server = Server::start(&FILES, &["--tools", "all"]);
+    committed(&server);
     let listed = server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone();
     server.window("thread", "thread:0");
     let mut page = String::from(include_str!("tools.head.md"));
@@ -100,6 +108,20 @@ fn docs_tools_md_is_true() {
     }
     let written = fs::read_to_string(&file).unwrap_or_default();
     assert!(written == page, "docs/tools.md is not what the server says; UPDATE_DOCS=1 writes it anew\n{page}");
+}
+
+/// A commit of the files, the same in every run.
+fn committed(server: &Server) {
+    for args in [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-q", "-m", "first"]] {
+        let mut git = Command::new("git");
+        git.current_dir(server.dir.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        git.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", server.dir.path());
+        for who in ["AUTHOR", "COMMITTER"] {
+            git.env(format!("GIT_{who}_NAME"), "a").env(format!("GIT_{who}_EMAIL"), "a@b");
+            git.env(format!("GIT_{who}_DATE"), "2026-01-01T00:00:00Z");
+        }
+        assert!(git.args(args).status().expect("git is in the path").success());
+    }
 }
 
 /// What differs between two runs is told by a stand-in.

@@ -21,10 +21,10 @@ use super::{
     private_folder, shared_folder,
 };
 use crate::{
-    bytes::read_at,
+    replace::temp::{IN_WORKSPACE, Placed, Temp},
     root::Root,
+    snapshot::bytes::read_at,
     snapshot::{FileKind, MOST_BYTES},
-    temp::{IN_WORKSPACE, Placed, Temp},
 };
 
 /// The stored texts of one store.

@@ -31,8 +31,8 @@ use super::{
 };
 use crate::{
     log::locked,
+    replace::temp::Temp,
     snapshot::{Extent, FileKind},
-    temp::Temp,
 };
 
 /// A pack of so many bytes is full: who opens one looks for all its records. Further texts get files of their own.

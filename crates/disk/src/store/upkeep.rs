@@ -23,7 +23,11 @@ use super::{
     objects::{StoredTexts, object_hash, object_name},
     open_folder,
 };
-use crate::{bytes::read_at, log::SessionName, root::Root, snapshot::FileKind};
+use crate::{
+    log::SessionName,
+    root::Root,
+    snapshot::{FileKind, bytes::read_at},
+};
 
 /// One stored text, not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -115,7 +115,7 @@ impl Engine {
     }
 
     /// Names beside a missing file that resemble it.
-    fn near(&self, path: &str) -> Vec<String> {
+    pub(crate) fn near(&self, path: &str) -> Vec<String> {
         let Ok(file) = self.root.locate_new(&candidates(path, &self.bearings)) else { return Vec::new() };
         let key = file.key().as_str();
         let (folder, name) = key.rsplit_once('/').unwrap_or((".", key));

@@ -11,7 +11,7 @@ use readproof_core::text::{ContentHash, Text};
 use rustix::io::Errno;
 
 use super::super::objects::Loaded;
-use crate::bytes::read_at;
+use crate::snapshot::bytes::read_at;
 
 /// Texts up to this many bytes are small.
 pub(in crate::store) const SMALL: usize = 1 << 20;

@@ -4,9 +4,9 @@
 use std::{fs::File, io};
 
 use crate::{
-    bytes::read_at,
     locate::{FileRef, Opened},
     root::Root,
+    snapshot::bytes::read_at,
     snapshot::{FileKind, HardLinks, SnapshotError, Stat},
 };
 

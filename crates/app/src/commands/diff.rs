@@ -1,0 +1,65 @@
+//! `readproof diff`: the whole diff to standard output, what is said of it to standard error.
+
+use readproof_disk::{Root, RootError, SnapshotRules};
+use readproof_engine::{Against, Engine, Error, Most, Preview};
+use std::{io::Read as _, path::Path};
+
+use super::Outcome;
+use crate::{
+    cli::DiffArgs,
+    output::{self, Failure},
+    tools::preview,
+};
+
+pub(super) fn run(engine: &Engine, args: DiffArgs, json: bool) -> Outcome {
+    let against = Against::parse(&args.against.to_uppercase()).unwrap_or_default();
+    if against == Against::WorkTree && args.content.is_none() {
+        let message = "--against WORKTREE compares the working file with other text; give it, as in `readproof diff PATH --against \
+                       WORKTREE --content FILE`, or with `--content -` on standard input";
+        return Err(Failure { code: "NO_CONTENT", ..Failure::usage(message.to_owned()) });
+    }
+    let content = args.content.as_deref().map(|file| content(engine, file)).transpose()?;
+    let most = Most { lines: u32::MAX, chars: u32::MAX };
+    let found = engine.preview(&Preview { path: args.path.clone(), against, content, most }, &|| false)?;
+    if json {
+        let mut object = preview::contract(&found, &args.path);
+        object["text"] = found.text.into();
+        return Ok(output::line(&object.to_string())?);
+    }
+    let trailer = preview::trailer(&found);
+    output::text(&found.text)?;
+    output::notice(&trailer);
+    Ok(())
+}
+
+/// Text that is to take the file's place; the person names it, so it may lie anywhere.
+fn content(engine: &Engine, file: &Path) -> Result<String, Failure> {
+    let wrong = |why: String| Failure::refused("INPUT", format!("--content {}: {why}", file.display()));
+    if file != Path::new("-") {
+        let missing = || wrong("there is no such file; `-` is standard input".to_owned());
+        let (root, name) = Root::around(file).map_err(|error| match error {
+            RootError::Missing { .. } => missing(),
+            RootError::NotADirectory { .. }
+            | RootError::Denied { .. }
+            | RootError::NotUtf8 { .. }
+            | RootError::NoTarget { .. }
+            | RootError::NotOurs { .. }
+            | RootError::Io { .. } => wrong(error.to_string()),
+        })?;
+        let found = root.locate(&[name]).map_err(|_| missing())?;
+        let settings = engine.settings();
+        let rules = SnapshotRules { max_bytes: settings.file_bytes, hard_links: settings.hard_links };
+        return Ok(root.snapshot(&found, &rules).map_err(Error::from)?.text.into_string());
+    }
+    if output::input_is_terminal() {
+        output::notice("type the content, then end it with Ctrl-D");
+    }
+    let most = engine.settings().file_bytes.saturating_add(1);
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
+    read.map_err(|error| wrong(format!("standard input cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::refused("NOT_TEXT", format!("the content is not valid UTF-8 from byte {at} on"))
+    })
+}

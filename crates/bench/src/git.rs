@@ -1,0 +1,99 @@
+//! A file beside what git keeps of it, against spawning `git diff` for the same: in a repository of a thousand files, opened
+//! anew for every call.
+
+use std::{
+    fs,
+    hint::black_box,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use readproof_core::path::Bearings;
+use readproof_disk::Root;
+use readproof_engine::{Against, Engine, Most, Preview, Settings};
+use tempfile::TempDir;
+
+use crate::{
+    Broken,
+    cases::{Case, text},
+    harness::{Subject, measure},
+};
+
+pub(crate) const CASES: &[Case] = &[Case {
+    name: "diff-preview",
+    about: "one line of 10 KB changed: diff_preview against HEAD, against spawning `git diff`",
+    bar: 0.2,
+    rounds: 300,
+    run: |rounds| measure(rounds, &mut Previews::new()?),
+}];
+
+const FILE: &str = "src/12/file-512.rs";
+
+struct Previews {
+    folder: TempDir,
+    engine: Engine,
+    preview: Preview,
+}
+
+impl Previews {
+    fn new() -> Result<Self, Broken> {
+        let folder = tempfile::tempdir()?;
+        let top = folder.path().canonicalize()?;
+        for number in 0..1000_u32 {
+            let file = top.join(format!("src/{}/file-{number}.rs", number % 20));
+            fs::create_dir_all(file.parent().unwrap_or(&top))?;
+            fs::write(file, text(10_000, Some(number)))?;
+        }
+        // Packed, as a clone is.
+        for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"], &["gc", "-q"]] {
+            let status = git(&top).args(args).status()?;
+            if !status.success() {
+                return Err(format!("git {args:?} ended with {status}").into());
+            }
+        }
+        let bearings = Bearings { cwd: top.display().to_string(), home: None };
+        let engine = Engine::new(Root::open(&top)?, bearings, Settings::default(), Box::new(|| 0))?;
+        let most = Most { lines: u32::MAX, chars: u32::MAX };
+        let preview = Preview { path: FILE.to_owned(), against: Against::Head, content: None, most };
+        Ok(Self { folder, engine, preview })
+    }
+}
+
+/// As the engine sees it, with the settings of whoever runs this; only a name is needed to commit.
+fn git(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.pager=cat"]);
+    git.stdin(Stdio::null()).stderr(Stdio::null());
+    git
+}
+
+impl Subject for Previews {
+    fn prepare(&mut self, round: u32) -> Result<(), Broken> {
+        Ok(fs::write(self.folder.path().join(FILE), text(10_000, Some(100_000 + round)))?)
+    }
+
+    fn floor(&mut self) -> Result<(), Broken> {
+        let output = git(self.folder.path()).args(["diff", "HEAD", "--", FILE]).output()?;
+        let changed = output.stdout.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"+ ")).count();
+        if changed == 1 { Ok(()) } else { Err("git shows another change".into()) }
+    }
+
+    fn case(&mut self) -> Result<(), Broken> {
+        let found = self.engine.preview(&self.preview, &|| false)?;
+        if (found.added, found.removed) != (1, 1) {
+            return Err(format!("{} lines were added, {} removed", found.added, found.removed).into());
+        }
+        black_box(found);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_sides_see_the_same_change() {
+        measure(1, &mut Previews::new().unwrap()).unwrap();
+    }
+}

@@ -1,0 +1,376 @@
+//! The working file, or text that is to take its place, beside the version it would be committed on. One snapshot; nothing
+//! is recorded, nothing is known of it, and nothing is run. A version that cannot be had is an error, never another one.
+
+use readproof_core::{
+    diff::{Side, fit, patches},
+    path::candidates,
+    text::Text,
+};
+use readproof_disk::{
+    Baseline, Compare, Compared, FileRef, GitError, GitMode, Kept, LocateError, StandsIn, Working, WorkingError,
+};
+
+use crate::{Cancelled, Engine, Error, Most, go_on};
+
+/// What a file is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Against {
+    /// The commit that is checked out.
+    #[default]
+    Head,
+    /// What is staged.
+    Index,
+    /// The working file as it stands, byte for byte, beside other text.
+    WorkTree,
+}
+
+impl Against {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "HEAD",
+            Self::Index => "INDEX",
+            Self::WorkTree => "WORKTREE",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Head, Self::Index, Self::WorkTree].into_iter().find(|against| against.as_str() == word)
+    }
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Preview {
+    /// The path as written.
+    pub path: String,
+    /// With what.
+    pub against: Against,
+    /// What stands for the working file.
+    pub content: Option<String>,
+    /// How much of the diff is shown.
+    pub most: Most,
+}
+
+/// How the new version differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffStatus {
+    /// In nothing.
+    Unchanged,
+    /// In its bytes.
+    Modified,
+    /// Only in whether it may be run.
+    ModeChanged,
+    /// It is another kind of file.
+    TypeChanged,
+    /// The baseline has none of this name.
+    Added,
+    /// As before, and git does not track it.
+    Untracked,
+    /// It is gone.
+    Deleted,
+}
+
+impl DiffStatus {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Modified => "modified",
+            Self::ModeChanged => "mode_changed",
+            Self::TypeChanged => "type_changed",
+            Self::Added => "added",
+            Self::Untracked => "untracked",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// A diff, or as much of it as fits.
+#[derive(Clone, Debug)]
+pub struct Previewed {
+    /// The file, by its name in the workspace.
+    pub path: String,
+    /// The file as the diff names it: by its name in the repository.
+    pub name: String,
+    /// With what it was compared.
+    pub against: Against,
+    /// The commit that is checked out, where git was asked and there is one.
+    pub commit: Option<String>,
+    /// The object of the baseline's version, where git was asked and has one.
+    pub blob: Option<String>,
+    /// How it differs.
+    pub status: DiffStatus,
+    /// Whether a version is binary, so that the diff only says that they differ.
+    pub binary: bool,
+    /// The diff; empty where nothing differs.
+    pub text: String,
+    /// Lines that are new.
+    pub added: u32,
+    /// Lines that are gone.
+    pub removed: u32,
+    /// Hunks that are shown whole, and all there are.
+    pub hunks: (u32, u32),
+    /// Lines of the diff that are shown, and all there are.
+    pub lines: (u32, u32),
+    /// Whatever else there is to say.
+    pub notices: Vec<String>,
+}
+
+impl Previewed {
+    /// Whether something is left out; what is shown is then no patch to apply.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.lines.0 < self.lines.1
+    }
+
+    /// The words behind the path in a trailer.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let short = |id: &String| id.chars().take(7).collect::<String>();
+        let baseline = match self.against {
+            Against::Head => self.commit.as_ref().map(|id| format!(" ({})", short(id))),
+            Against::Index => self.blob.as_ref().map(|id| format!(" (blob {})", short(id))),
+            Against::WorkTree => None,
+        };
+        let lines = |count: u32| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+        let counts = format!("{} added, {} removed", lines(self.added), self.removed);
+        let what = match self.status {
+            DiffStatus::Unchanged => "unchanged, the diff is empty".to_owned(),
+            _ if self.binary => format!("{}, binary", self.status.as_str()),
+            DiffStatus::Modified => counts,
+            DiffStatus::ModeChanged => "only its mode changed".to_owned(),
+            DiffStatus::TypeChanged => format!("another kind of file, {counts}"),
+            DiffStatus::Added | DiffStatus::Untracked => format!("new, {counts}"),
+            DiffStatus::Deleted => format!("deleted, {counts}"),
+        };
+        format!("against {}{}: {what}", self.against.as_str(), baseline.unwrap_or_default())
+    }
+}
+
+/// Both versions, whoever keeps them.
+struct Pair {
+    name: String,
+    commit: Option<String>,
+    old: Option<Kept>,
+    new: Option<Kept>,
+    tracked: bool,
+    notices: Vec<String>,
+}
+
+impl Engine {
+    /// How a working file, or text that is to take its place, differs from the baseline.
+    ///
+    /// # Errors
+    /// When the path cannot be used, there is no such baseline, or a version cannot be shown byte for byte.
+    pub fn preview(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
+        if asked.path.is_empty() {
+            return Err(Error::EmptyPath);
+        }
+        if asked.against == Against::WorkTree && asked.content.is_none() {
+            return Err(Error::NoContent);
+        }
+        let max = self.settings.file_bytes;
+        if let Some(content) = asked.content.as_ref().filter(|content| content.len() as u64 > max) {
+            return Err(Error::TooLarge { path: asked.path.clone(), bytes: content.len() as u64, max });
+        }
+        let (file, pair) = self.both(asked, cancelled)?;
+        go_on(cancelled)?;
+        shown(file.key().to_string(), pair, asked)
+    }
+
+    /// The first name under which there is something on either side.
+    fn both(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<(FileRef, Pair), Error> {
+        let names = candidates(&asked.path, &self.bearings);
+        let mut missing = Vec::new();
+        for file in self.root.names(&names) {
+            match self.root.working(&file, &self.snapshot_rules()) {
+                Ok(Working::Missing) => missing.push(file),
+                Ok(working) => {
+                    go_on(cancelled)?;
+                    let pair = self.pair(&file, working, asked)?;
+                    return Ok((file, pair));
+                }
+                Err(WorkingError::Git(error)) => return Err(error.into()),
+                Err(WorkingError::Snapshot(error)) => return Err(error.into()),
+            }
+        }
+        let mut last = None;
+        for file in missing {
+            go_on(cancelled)?;
+            let pair = self.pair(&file, Working::Missing, asked)?;
+            if pair.old.is_some() || pair.new.is_some() {
+                // The name that is meant comes first: a new file is none of its odd spellings.
+                if pair.old.is_some() {
+                    return Ok((file, pair));
+                }
+                last = last.or(Some((file, pair)));
+            }
+        }
+        if let Some(found) = last {
+            return Ok(found);
+        }
+        let source = self.root.locate(&names).err().unwrap_or(LocateError::Missing { asked: asked.path.clone() });
+        match source {
+            LocateError::Missing { .. } => Err(Error::Missing { near: self.near(&asked.path), source }),
+            LocateError::Outside { .. }
+            | LocateError::NulInName
+            | LocateError::NameTooLong { .. }
+            | LocateError::LinkLoop { .. }
+            | LocateError::LinkOut { .. }
+            | LocateError::Denied { .. }
+            | LocateError::Io { .. } => Err(Error::Locate(source)),
+        }
+    }
+
+    fn pair(&self, file: &FileRef, working: Working, asked: &Preview) -> Result<Pair, Error> {
+        let baseline = match asked.against {
+            Against::Head => Baseline::Head,
+            Against::Index => Baseline::Index,
+            Against::WorkTree => return beside_content(file.key().as_str(), working, asked),
+        };
+        let content = asked.content.as_deref();
+        let ask = Compare { baseline, settings: self.settings.git, content, max_bytes: self.settings.file_bytes };
+        let compared = self.root.compare(file, working, &ask)?;
+        let notices = notices(&compared, asked);
+        let Compared { name, commit, old, new, in_index, .. } = compared;
+        Ok(Pair { name, commit, old, new, tracked: in_index, notices })
+    }
+}
+
+/// The working file as it stands, beside other text: what a write would change, so nothing is cleaned.
+fn beside_content(name: &str, working: Working, asked: &Preview) -> Result<Pair, Error> {
+    let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: is_binary(&bytes), bytes, id: None };
+    let old = match working {
+        Working::Missing => None,
+        Working::Folder => return Err(GitError::Folder { name: name.to_owned() }.into()),
+        Working::Link { .. } => return Err(GitError::ContentForLink { name: name.to_owned() }.into()),
+        Working::File { bytes, executable: true } => Some(kept(bytes, GitMode::Executable)),
+        Working::File { bytes, executable: false } => Some(kept(bytes, GitMode::Plain)),
+    };
+    let mode = old.as_ref().map_or(GitMode::Plain, |old| old.mode);
+    let new = asked.content.as_ref().map(|content| kept(content.clone().into_bytes(), mode));
+    Ok(Pair { name: name.to_owned(), commit: None, old, new, tracked: true, notices: Vec::new() })
+}
+
+/// As git tells it, without attributes.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(8_000).any(|byte| *byte == 0)
+}
+
+/// What must be said so that nobody takes the diff for another.
+fn notices(compared: &Compared, asked: &Preview) -> Vec<String> {
+    let (against, new) = (asked.against.as_str(), compared.new.is_some());
+    let mut said = Vec::new();
+    if compared.commit.is_none() && asked.against == Against::Head {
+        said.push("there is no commit yet, so everything is new".to_owned());
+    } else if compared.old.is_none() && new {
+        said.push(if compared.intended {
+            "only its name is in the index (git add -N)".to_owned()
+        } else if compared.in_index {
+            format!("it is in the index, not in {against} under this name")
+        } else {
+            format!("git does not track it: not in {against} under this name, shown as added")
+        });
+    } else if compared.old.is_some() && new && !compared.in_index {
+        said.push(
+            "it is no longer in the index: git itself calls it deleted and the working file untracked".to_owned(),
+        );
+    }
+    if let Some(old) = &compared.renamed_from {
+        said.push(format!("likely renamed from `{old}`, which had the same bytes and is gone"));
+    }
+    if compared.conflicted {
+        said.push("a merge left several versions of it in the index".to_owned());
+    }
+    match compared.stands_in {
+        Some(StandsIn::AssumedUnchanged) => {
+            said.push("marked assume-unchanged: as in git, the index's version stands for the working file".to_owned());
+        }
+        Some(StandsIn::SkipWorktree) => {
+            said.push(
+                "not checked out (skip-worktree): as in git, the index's version stands for the working file"
+                    .to_owned(),
+            );
+        }
+        None => {}
+    }
+    if compared.lfs {
+        said.push("kept by Git LFS: this compares pointers, not the file itself".to_owned());
+    } else if compared.cleaned {
+        said.push("line ends, encoding and keywords are as git keeps them, not as in the working file".to_owned());
+    }
+    said
+}
+
+fn shown(path: String, pair: Pair, asked: &Preview) -> Result<Previewed, Error> {
+    let Pair { name, commit, old, new, tracked, notices } = pair;
+    let status = status(old.as_ref(), new.as_ref(), tracked);
+    let same = old.as_ref().map(|old| &old.bytes) == new.as_ref().map(|new| &new.bytes);
+    // Two kinds of file are two diffs, each with its own bytes.
+    let apart = status == DiffStatus::TypeChanged;
+    let is = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.binary);
+    // An empty file that comes or goes has nothing to hide.
+    let full = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| !kept.bytes.is_empty());
+    let hidden = |kept: &Option<Kept>| {
+        if apart { is(kept) && full(kept) } else { (is(&old) || is(&new)) && (full(&old) || full(&new)) }
+    };
+    let (hide_old, hide_new) = (hidden(&old), hidden(&new));
+    let blob = old.as_ref().and_then(|old| old.id.clone());
+    let given = asked.content.is_some();
+    let (old_is, new_is) = match asked.against {
+        Against::Head | Against::Index if given => ("the baseline's version", "content"),
+        Against::Head | Against::Index => ("the baseline's version", "the working file"),
+        Against::WorkTree => ("the working file", "content"),
+    };
+    let show = !same || apart;
+    let text = |kept: Option<Kept>, hide: bool, whose| match kept {
+        Some(kept) if show && !hide => {
+            let text = Text::from_bytes(kept.bytes).map_err(|why| Error::Bytes { path: path.clone(), whose, why });
+            Ok(Some((kept.mode, Some(text?))))
+        }
+        Some(kept) => Ok(Some((kept.mode, None))),
+        None => Ok::<_, Error>(None),
+    };
+    let (old, new) = (text(old, hide_old, old_is)?, text(new, hide_new, new_is)?);
+    let all = patches(&name, side(old.as_ref(), same), side(new.as_ref(), same));
+    let (added, removed) =
+        all.iter().fold((0, 0), |(added, removed), patch| (added + patch.added, removed + patch.removed));
+    let fitted = fit(&all, asked.most.lines, asked.most.chars);
+    let binary = status != DiffStatus::Unchanged && show && (hide_old || hide_new);
+    Ok(Previewed {
+        path,
+        name,
+        against: asked.against,
+        commit,
+        blob,
+        status,
+        binary,
+        text: fitted.text,
+        added,
+        removed,
+        hunks: fitted.hunks,
+        lines: fitted.lines,
+        notices,
+    })
+}
+
+fn side(version: Option<&(GitMode, Option<Text>)>, same: bool) -> Option<Side<'_>> {
+    version.map(|(mode, text)| Side { mode: mode.as_str(), text: text.as_ref(), same })
+}
+
+fn status(old: Option<&Kept>, new: Option<&Kept>, tracked: bool) -> DiffStatus {
+    match (old, new) {
+        (None, _) if tracked => DiffStatus::Added,
+        (None, _) => DiffStatus::Untracked,
+        (Some(_), None) => DiffStatus::Deleted,
+        (Some(old), Some(new)) if (old.mode == GitMode::Link) != (new.mode == GitMode::Link) => DiffStatus::TypeChanged,
+        (Some(old), Some(new)) if old.bytes != new.bytes => DiffStatus::Modified,
+        (Some(old), Some(new)) if old.mode != new.mode => DiffStatus::ModeChanged,
+        (Some(_), Some(_)) => DiffStatus::Unchanged,
+    }
+}
