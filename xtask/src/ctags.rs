@@ -20,7 +20,7 @@ use crate::{
 const LEAST: f64 = 98.0;
 
 /// `tree kind name: reason`, with `*` for any name.
-const EXPLAINED: &str = include_str!("ctags/explained.txt");
+const EXPLAINED: &str = include_str!("../ctags.txt");
 
 /// Where a tree comes from.
 enum Source {

@@ -14,7 +14,6 @@ mod sensitive;
 mod snapshot;
 mod store;
 mod transcript;
-mod watch;
 
 pub use git::{Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError};
 pub use locate::{FileId, FileRef, LocateError, Opened};
@@ -22,10 +21,11 @@ pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionL
 pub use replace::{Expected, Leftover, ReplaceError, Scratch};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
-pub use snapshot::{FileKind, Found, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat, Stream};
+pub use snapshot::{
+    FileKind, Found, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat, Stream, Watch,
+};
 pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
     database_in_memory, is_folder,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};
-pub use watch::Watch;

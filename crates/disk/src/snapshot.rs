@@ -3,8 +3,10 @@
 
 pub(crate) mod bytes;
 mod stream;
+mod watch;
 
 pub use stream::{Found, Stream};
+pub use watch::Watch;
 
 use std::{fmt, fs::File, io, time::SystemTime};
 
