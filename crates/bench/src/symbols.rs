@@ -40,7 +40,7 @@ pub(crate) const CASES: &[Case] = &[
         name: "symbol-index",
         about: "an index of 700 Rust files is made, against parsing them alone on the same cores",
         bar: 1.5,
-        rounds: 10,
+        rounds: 40,
         run: |rounds| measure(rounds, &mut Builds::new()?),
     },
     Case {

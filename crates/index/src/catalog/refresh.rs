@@ -205,7 +205,7 @@ impl Catalog {
         let work = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let mut overtaken = false;
         for file in gone {
-            let removed = work.prepare_cached("DELETE FROM files WHERE id = ?1")?.execute(params![file.row])?;
+            let removed = work.prepare_cached("DELETE FROM files WHERE id = +?1")?.execute(params![file.row])?;
             overtaken |= removed == 0;
         }
         work.commit()?;
@@ -295,7 +295,7 @@ fn keep(
 /// `false`: another process has written it down since it was looked at.
 fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
     let now = {
-        let mut row = db.prepare_cached("SELECT id FROM files WHERE path = ?1")?;
+        let mut row = db.prepare_cached("SELECT id FROM files WHERE path = +?1")?;
         let mut rows = row.query(params![read.file.name])?;
         rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()?
     };
@@ -304,7 +304,7 @@ fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
     }
     let text = match read.what {
         What::Nothing => {
-            db.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![read.file.name])?;
+            db.prepare_cached("DELETE FROM files WHERE path = +?1")?.execute(params![read.file.name])?;
             return Ok(true);
         }
         What::NoSymbols => None,

@@ -2,7 +2,7 @@
 //! written down it gets another id, so that who looked at it earlier notices.
 
 use readproof_core::{scope::Lines, text::ContentHash};
-use rusqlite::{Connection, Row, Statement, params};
+use rusqlite::{Connection, Row, Statement, config::DbConfig, params};
 
 use super::Unusable;
 use crate::{Outline, Symbol, SymbolKind, target::rank};
@@ -13,6 +13,9 @@ const APART: char = '\u{1f}';
 /// So long another process may hold the database.
 const PATIENCE_MS: u32 = 10_000;
 
+/// So many pages are written before they are moved to their place: 16 MiB.
+const CHECKPOINT_PAGES: u32 = 4096;
+
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, language TEXT NOT NULL, state INTEGER NOT NULL,
@@ -21,8 +24,7 @@ const TABLES: &str = "
     CREATE INDEX files_text ON files(text);
     CREATE TABLE symbols(text INTEGER NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL,
         kind TEXT NOT NULL, scope TEXT NOT NULL, of TEXT, first INTEGER NOT NULL, last INTEGER NOT NULL,
-        line INTEGER NOT NULL, sig_first INTEGER NOT NULL, sig_last INTEGER NOT NULL, parent INTEGER,
-        PRIMARY KEY(text, at)) WITHOUT ROWID;
+        line INTEGER NOT NULL, sig_first INTEGER NOT NULL, sig_last INTEGER NOT NULL, parent INTEGER);
     CREATE INDEX symbols_name ON symbols(name, rank);
 ";
 
@@ -31,10 +33,10 @@ pub(super) const COLUMNS: &str =
     "s.name, s.kind, s.scope, s.of, s.first, s.last, s.line, s.sig_first, s.sig_last, s.parent";
 
 /// The definitions of a name, the best kinds first, as far as they are looked at: [`symbol`] reads them from the third
-/// column on.
+/// column on. With the plus SQLite does not plan anew for every name.
 pub(super) const NAMED: &str = "SELECT f.path, t.hash, s.name, s.kind, s.scope, s.of, s.first, s.last, s.line, s.sig_first, s.sig_last, s.parent \
      FROM symbols s JOIN texts t ON t.id = s.text JOIN files f ON f.text = s.text \
-     WHERE s.name = ?1 ORDER BY s.rank LIMIT 2000";
+     WHERE s.name = +?1 ORDER BY s.rank LIMIT 2000";
 
 /// How a text was parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +61,14 @@ impl State {
 /// Makes the tables of a new database; refuses those of another version.
 pub(super) fn prepare(db: &Connection, made_by: &str) -> Result<(), Unusable> {
     db.busy_timeout(std::time::Duration::from_millis(PATIENCE_MS.into()))?;
-    // Written without waiting for the disk: after a power cut an older state is as good.
+    // Written without waiting for the disk: after a power cut an older state is as good, and none at all is, too.
+    db.pragma_update(None, "synchronous", "OFF")?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "NORMAL")?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
+    // What was written is moved to its place when there is much of it, not whenever a process ends.
+    db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let made = |db: &Connection| db.query_row("SELECT made_by FROM about", [], |row| row.get::<_, String>(0));
     let tables = |db: &Connection| db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     if tables(db)? == 0 {
@@ -87,7 +93,7 @@ pub(super) fn changes(db: &Connection) -> Result<i64, rusqlite::Error> {
 
 /// The row of a text, if it is known.
 pub(super) fn text(db: &Connection, hash: ContentHash, language: &str) -> Result<Option<i64>, rusqlite::Error> {
-    let mut known = db.prepare_cached("SELECT id FROM texts WHERE hash = ?1 AND language = ?2")?;
+    let mut known = db.prepare_cached("SELECT id FROM texts WHERE hash = +?1 AND language = +?2")?;
     let mut rows = known.query(params![hash.as_bytes(), language])?;
     rows.next()?.map(|row| row.get(0)).transpose()
 }

@@ -116,6 +116,8 @@ pub(super) struct Spec {
     pub(super) prepare: Option<fn(&str) -> Option<String>>,
     /// Says which texts its scanner cannot be trusted with.
     pub(super) refuse: Option<fn(&str) -> bool>,
+    /// Words of which every definition in a function has one: without any, its body need not be looked at. None: it must.
+    pub(super) local_words: &'static [&'static str],
 }
 
 /// A language made ready.
@@ -126,6 +128,7 @@ pub(super) struct Grammar {
     pub(super) not_leading: &'static [&'static str],
     pub(super) prepare: Option<fn(&str) -> Option<String>>,
     pub(super) refuse: Option<fn(&str) -> bool>,
+    local_words: &'static [&'static str],
 }
 
 impl Grammar {
@@ -148,7 +151,33 @@ impl Grammar {
                 tags[at] = *tag;
             }
         }
-        Self { language, rules, tags, not_leading: spec.not_leading, prepare: spec.prepare, refuse: spec.refuse }
+        let Spec { not_leading, prepare, refuse, local_words, .. } = spec;
+        Self { language, rules, tags, not_leading, prepare, refuse, local_words }
+    }
+
+    /// Whether something may be defined in the body of a function.
+    pub(super) fn may_define(&self, body: &str) -> bool {
+        if self.local_words.is_empty() {
+            return true;
+        }
+        let bytes = body.as_bytes();
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+        let mut at = 0;
+        while at < bytes.len() {
+            if !is_word(bytes[at]) {
+                at += 1;
+                continue;
+            }
+            let start = at;
+            while at < bytes.len() && is_word(bytes[at]) {
+                at += 1;
+            }
+            let word = &bytes[start..at];
+            if self.local_words.iter().any(|local| local.len() == word.len() && local.as_bytes() == word) {
+                return true;
+            }
+        }
+        false
     }
 
     /// What is done with a node. Errors have no place in the table: what the parser made of them is looked at.

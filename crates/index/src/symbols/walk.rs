@@ -252,6 +252,9 @@ impl<'t> Walker<'t> {
         let symbol = self.add(kind, name, node, body);
         match define.inside {
             None => Step::Skip,
+            Some(Within::Function) if body.is_some_and(|body| !self.grammar.may_define(self.text_of(body))) => {
+                Step::Skip
+            }
             Some(within) => self.inside(symbol, name, within),
         }
     }

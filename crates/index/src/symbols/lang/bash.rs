@@ -19,6 +19,7 @@ pub(super) fn spec() -> Spec {
         not_leading: &[],
         prepare: None,
         refuse: None,
+        local_words: &[],
     }
 }
 

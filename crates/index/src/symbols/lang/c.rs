@@ -25,6 +25,7 @@ pub(super) fn c() -> Spec {
         not_leading: &[],
         prepare: Some(macros::without),
         refuse: None,
+        local_words: &[],
     }
 }
 
@@ -37,6 +38,7 @@ pub(super) fn cpp() -> Spec {
         not_leading: &[],
         prepare: Some(macros::without),
         refuse: None,
+        local_words: &[],
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn toml() -> Spec {
         not_leading: &[],
         prepare: None,
         refuse: None,
+        local_words: &[],
     }
 }
 
@@ -32,6 +33,7 @@ pub(super) fn json() -> Spec {
         not_leading: &[],
         prepare: None,
         refuse: None,
+        local_words: &[],
     }
 }
 

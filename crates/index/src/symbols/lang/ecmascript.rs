@@ -27,7 +27,7 @@ pub(super) fn tsx() -> Spec {
 }
 
 fn of(grammar: tree_sitter::Language) -> Spec {
-    Spec { grammar, rules: RULES, tags: TAGS, not_leading: &[], prepare: None, refuse: None }
+    Spec { grammar, rules: RULES, tags: TAGS, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
 }
 
 const RULES: &[(&str, Rule)] = &[

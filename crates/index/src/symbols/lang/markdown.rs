@@ -20,6 +20,7 @@ pub(super) fn spec() -> Spec {
         not_leading: &[],
         prepare: None,
         refuse: None,
+        local_words: &[],
     }
 }
 

@@ -19,8 +19,13 @@ pub(super) fn spec() -> Spec {
         not_leading: &["//!", "/*!"],
         prepare: None,
         refuse: None,
+        local_words: LOCAL_WORDS,
     }
 }
+
+/// Whatever is defined in a function, one of these says so.
+const LOCAL_WORDS: &[&str] =
+    &["fn", "struct", "union", "enum", "trait", "impl", "mod", "const", "static", "type", "macro_rules", "extern"];
 
 const RULES: &[(&str, Rule)] = &[
     ("line_comment", Comment),
