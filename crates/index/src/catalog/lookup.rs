@@ -3,10 +3,10 @@
 use ignore::overrides::{Override, OverrideBuilder};
 use readproof_core::text::ContentHash;
 use readproof_disk::Root;
-use rusqlite::{Row, params};
+use rusqlite::params;
 use std::cmp::Reverse;
 
-use super::{Catalog, Upset, rows};
+use super::{Catalog, Upset, packed::unpack, rows};
 use crate::{Symbol, Target, nearest, rank, walk::bad_glob};
 
 /// One definition and the text it stands in.
@@ -97,10 +97,20 @@ impl Catalog {
         Ok(found)
     }
 
-    fn named(&self, name: &str) -> Result<Vec<Defined>, rusqlite::Error> {
-        let mut rows = self.db.prepare_cached(rows::NAMED)?;
-        let rows = rows.query_map(params![name], defined)?;
-        rows.filter_map(Result::transpose).collect()
+    fn named(&self, name: &str) -> Result<Vec<Defined>, Upset> {
+        let mut statement = self.db.prepare_cached(rows::NAMED)?;
+        let mut rows = statement.query(params![name])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let of_kind: u8 = row.get(2)?;
+            let Some(hash) = rows::hash(row.get_ref(1)?.as_blob()?) else { continue };
+            for symbol in unpack(row.get_ref(3)?.as_blob()?, Some(name)) {
+                if rank(symbol.kind) == of_kind {
+                    found.push(Defined { path: row.get(0)?, hash, symbol });
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Names that resemble one that is not defined.
@@ -122,7 +132,7 @@ impl Catalog {
 
     /// All names that some file has, with the best rank of each.
     fn names(&self) -> Result<Vec<(String, u8)>, rusqlite::Error> {
-        let sql = "SELECT s.name, min(s.rank) FROM symbols s WHERE s.text IN (SELECT text FROM files) GROUP BY s.name";
+        let sql = "SELECT name, min(rank) FROM names WHERE text IN (SELECT text FROM files) GROUP BY name";
         let mut rows = self.db.prepare_cached(sql)?;
         let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         rows.collect()
@@ -171,17 +181,17 @@ impl Catalog {
     /// When the database cannot be read, or the glob is malformed.
     pub fn all(&self, root: &Root, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), Upset> {
         let only = glob.map(|glob| only(root, glob)).transpose()?;
-        let sql = format!(
-            "SELECT f.path, t.hash, {} FROM files f JOIN texts t ON t.id = f.text JOIN symbols s ON s.text = f.text \
-             ORDER BY f.path, s.at",
-            rows::COLUMNS
-        );
-        let mut rows = self.db.prepare_cached(&sql)?;
-        for row in rows.query_map([], defined)? {
-            let Some(found) = row? else { continue };
-            let counts = only.as_ref().is_none_or(|only| only.matched(&found.path, false).is_whitelist());
-            if counts && !each(found) {
-                break;
+        let mut statement = self.db.prepare_cached(rows::ALL)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let path: String = row.get(0)?;
+            let counts = only.as_ref().is_none_or(|only| only.matched(&path, false).is_whitelist());
+            let hash = rows::hash(row.get_ref(1)?.as_blob()?).filter(|_| counts);
+            let Some(hash) = hash else { continue };
+            for symbol in unpack(row.get_ref(2)?.as_blob()?, None) {
+                if !each(Defined { path: path.clone(), hash, symbol }) {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -194,12 +204,6 @@ fn only(root: &Root, glob: &str) -> Result<Override, Upset> {
     let mut overrides = OverrideBuilder::new(root.path());
     overrides.add(glob).map_err(bad)?;
     overrides.build().map_err(bad)
-}
-
-fn defined(row: &Row<'_>) -> Result<Option<Defined>, rusqlite::Error> {
-    let (path, bytes): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
-    let symbol = rows::symbol(row, 2)?;
-    Ok(rows::hash(&bytes).zip(symbol).map(|(hash, symbol)| Defined { path, hash, symbol }))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{Root, Sensitive, SnapshotError, SnapshotRules, Stat, Watch};
 use rusqlite::{Connection, params};
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
     num::NonZeroUsize,
     sync::{
@@ -60,9 +61,9 @@ pub enum Upset {
     Database(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Upset {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error)
+impl<E: Into<rusqlite::Error>> From<E> for Upset {
+    fn from(error: E) -> Self {
+        Self::Database(error.into())
     }
 }
 
@@ -72,6 +73,7 @@ const ATTEMPTS: u32 = 100;
 /// A file that may have changed.
 struct Changed {
     name: String,
+    len: u64,
     /// Its row as it was when the file was looked at.
     row: Option<i64>,
 }
@@ -189,11 +191,14 @@ impl Catalog {
             done.files += 1;
             let before = known.remove(&name);
             let (row, kept) = before.map_or((None, None), |(row, kept)| (Some(row), kept));
-            if !matches!((kept, root.glance(&name)), (Some(kept), Some(now)) if kept == stamp(&now)) {
-                changed.push(Changed { name, row });
+            let now = root.glance(&name);
+            if !matches!((kept, &now), (Some(kept), Some(now)) if kept == stamp(now)) {
+                changed.push(Changed { name, len: now.map_or(0, |now| now.len), row });
             }
         }
-        let gone = known.into_iter().map(|(name, (row, _))| Changed { name, row: Some(row) });
+        // The large ones first, so that no core is left alone with one at the end.
+        changed.sort_by_key(|file| Reverse(file.len));
+        let gone = known.into_iter().map(|(name, (row, _))| Changed { name, len: 0, row: Some(row) });
         Ok((done, changed, gone.collect()))
     }
 

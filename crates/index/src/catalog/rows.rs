@@ -1,14 +1,11 @@
-//! The tables, and symbols as rows. A text stands for all files that have it, by its hash and language. Whenever a file is
-//! written down it gets another id, so that who looked at it earlier notices.
+//! The tables. A text stands for all files that have it, by its hash and language; what it defines is packed beside it, and
+//! its names lead to it. Whenever a file is written down it gets another id, so that who looked at it earlier notices.
 
-use readproof_core::{scope::Lines, text::ContentHash};
-use rusqlite::{Connection, Row, Statement, config::DbConfig, params};
+use readproof_core::text::ContentHash;
+use rusqlite::{Connection, config::DbConfig, params};
 
-use super::Unusable;
-use crate::{Outline, Symbol, SymbolKind, target::rank};
-
-/// Between the parts of a scope: no name holds it, as texts that do have no outline worth finding.
-const APART: char = '\u{1f}';
+use super::{Unusable, packed::pack};
+use crate::{Outline, target::rank};
 
 /// So long another process may hold the database.
 const PATIENCE_MS: u32 = 10_000;
@@ -19,24 +16,22 @@ const CHECKPOINT_PAGES: u32 = 4096;
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, language TEXT NOT NULL, state INTEGER NOT NULL,
-        UNIQUE(hash, language));
+        symbols BLOB NOT NULL, UNIQUE(hash, language));
     CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, text INTEGER, stamp BLOB);
     CREATE INDEX files_text ON files(text);
-    CREATE TABLE symbols(text INTEGER NOT NULL, at INTEGER NOT NULL, name TEXT NOT NULL, rank INTEGER NOT NULL,
-        kind TEXT NOT NULL, scope TEXT NOT NULL, of TEXT, first INTEGER NOT NULL, last INTEGER NOT NULL,
-        line INTEGER NOT NULL, sig_first INTEGER NOT NULL, sig_last INTEGER NOT NULL, parent INTEGER);
-    CREATE INDEX symbols_name ON symbols(name, rank);
+    CREATE TABLE names(name TEXT NOT NULL, rank INTEGER NOT NULL, text INTEGER NOT NULL,
+        PRIMARY KEY(name, rank, text)) WITHOUT ROWID;
 ";
 
-/// The columns of a symbol, in the order [`symbol`] reads them.
-pub(super) const COLUMNS: &str =
-    "s.name, s.kind, s.scope, s.of, s.first, s.last, s.line, s.sig_first, s.sig_last, s.parent";
+/// The texts that define a name, the best kinds first, as far as they are looked at. With the plus SQLite does not plan anew
+/// for every name.
+pub(super) const NAMED: &str = "SELECT f.path, t.hash, n.rank, t.symbols \
+     FROM names n JOIN texts t ON t.id = n.text JOIN files f ON f.text = n.text \
+     WHERE n.name = +?1 ORDER BY n.rank LIMIT 2000";
 
-/// The definitions of a name, the best kinds first, as far as they are looked at: [`symbol`] reads them from the third
-/// column on. With the plus SQLite does not plan anew for every name.
-pub(super) const NAMED: &str = "SELECT f.path, t.hash, s.name, s.kind, s.scope, s.of, s.first, s.last, s.line, s.sig_first, s.sig_last, s.parent \
-     FROM symbols s JOIN texts t ON t.id = s.text JOIN files f ON f.text = s.text \
-     WHERE s.name = +?1 ORDER BY s.rank LIMIT 2000";
+/// All texts, file by file.
+pub(super) const ALL: &str =
+    "SELECT f.path, t.hash, t.symbols FROM files f JOIN texts t ON t.id = f.text ORDER BY f.path";
 
 /// How a text was parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,63 +108,15 @@ pub(super) fn insert(
         Some(_) => State::Whole,
         None => State::TooHard,
     };
-    db.prepare_cached("INSERT INTO texts(hash, language, state) VALUES (?1, ?2, ?3)")?.execute(params![
-        hash.as_bytes(),
-        language,
-        state.number()
-    ])?;
+    let symbols = outline.map_or(&[][..], |outline| &outline.symbols);
+    db.prepare_cached("INSERT INTO texts(hash, language, state, symbols) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![hash.as_bytes(), language, state.number(), pack(symbols)])?;
     let id = db.last_insert_rowid();
-    let mut row =
-        db.prepare_cached("INSERT INTO symbols VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")?;
-    for (at, symbol) in outline.map_or(&[][..], |outline| &outline.symbols).iter().enumerate() {
-        insert_symbol(&mut row, id, at, symbol)?;
+    let mut row = db.prepare_cached("INSERT OR IGNORE INTO names(name, rank, text) VALUES (?1, ?2, ?3)")?;
+    for symbol in symbols {
+        row.execute(params![symbol.name, rank(symbol.kind), id])?;
     }
     Ok(id)
-}
-
-fn insert_symbol(row: &mut Statement<'_>, text: i64, at: usize, symbol: &Symbol) -> Result<(), rusqlite::Error> {
-    let mut scope = String::new();
-    for part in &symbol.scope {
-        scope.push_str(part);
-        scope.push(APART);
-    }
-    row.execute(params![
-        text,
-        i64::try_from(at).unwrap_or(i64::MAX),
-        symbol.name,
-        rank(symbol.kind),
-        symbol.kind.as_str(),
-        scope,
-        symbol.of,
-        symbol.lines.first(),
-        symbol.lines.last(),
-        symbol.line,
-        symbol.signature.first(),
-        symbol.signature.last(),
-        symbol.parent,
-    ])
-    .map(drop)
-}
-
-/// Reads [`COLUMNS`], which begin at `from`; `None` for a row that no version of this program has written.
-pub(super) fn symbol(row: &Row<'_>, from: usize) -> Result<Option<Symbol>, rusqlite::Error> {
-    let kind: String = row.get(from + 1)?;
-    let scope: String = row.get(from + 2)?;
-    let lines = |first: usize| Ok::<_, rusqlite::Error>(Lines::new(row.get(first)?, row.get(first + 1)?));
-    let (Some(kind), Some(all), Some(signature)) = (SymbolKind::parse(&kind), lines(from + 4)?, lines(from + 7)?)
-    else {
-        return Ok(None);
-    };
-    Ok(Some(Symbol {
-        name: row.get(from)?,
-        kind,
-        scope: scope.split_terminator(APART).map(str::to_owned).collect(),
-        of: row.get(from + 3)?,
-        lines: all,
-        line: row.get(from + 6)?,
-        signature,
-        parent: row.get(from + 9)?,
-    }))
 }
 
 /// A hash as it is kept.
@@ -189,7 +136,7 @@ pub(super) fn sweep(db: &Connection) -> Result<(), rusqlite::Error> {
     }
     db.execute_batch(
         "BEGIN IMMEDIATE;
-         DELETE FROM symbols WHERE text NOT IN (SELECT text FROM files WHERE text IS NOT NULL);
+         DELETE FROM names WHERE text NOT IN (SELECT text FROM files WHERE text IS NOT NULL);
          DELETE FROM texts WHERE id NOT IN (SELECT text FROM files WHERE text IS NOT NULL);
          COMMIT",
     )
