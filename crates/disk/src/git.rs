@@ -1,11 +1,15 @@
 //! A file of the workspace beside what git keeps of it. Reads the repository, never writes to it, and never runs a program:
 //! not git, and nothing that a configuration names. What git would only know by running something is an error that says
-//! so, never another answer. The handle is opened anew for every question, so that no change is missed.
+//! so, never another answer. A repository stays open only
+//! as long as nothing that opening it has read can have changed.
 
 mod baseline;
 mod clean;
 mod error;
 mod open;
+mod opened;
+
+pub(crate) use opened::Opened;
 
 pub use error::GitError;
 
@@ -184,7 +188,17 @@ impl Root {
     /// [`GitError`] when there is no repository, none that may be used, or nothing that can be compared.
     pub fn compare(&self, file: &FileRef, working: Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
         let found = open::find(self, file, ask.settings)?;
-        found.compare(working, ask)
+        if !found.kept {
+            return found.compare(working, ask);
+        }
+        match found.compare(working.clone(), ask) {
+            Ok(compared) => Ok(compared),
+            // Whatever it is, a repository that was opened just now shall say it.
+            Err(_) => {
+                self.repositories.forget();
+                open::find(self, file, ask.settings)?.compare(working, ask)
+            }
+        }
     }
 }
 

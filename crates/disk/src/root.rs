@@ -10,7 +10,7 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 
-use crate::{fault::Fault, store::STORE_NAME};
+use crate::{fault::Fault, git::Opened, store::STORE_NAME};
 
 /// A directory one may use: a handle, and the names it is known by.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Root {
     pub(crate) given: Option<String>,
     /// Makes the names of temporary files differ.
     pub(crate) temps: AtomicU64,
+    /// The repository of git that was asked about last.
+    pub(crate) repositories: Opened,
 }
 
 impl Root {
@@ -39,7 +41,7 @@ impl Root {
             return Err(RootError::NotUtf8 { path: canonical });
         };
         let given = clean(path).filter(|given| Path::new(given) != canonical);
-        Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0) })
+        Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0), repositories: Opened::default() })
     }
 
     /// The folder in which a file of the person's own really lies, and the name of the file in it: for settings of hosts,

@@ -8,9 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use gix::{Repository, open::Permissions, sec};
+use gix::{Repository, odb::store::init::Slots, open::Permissions, sec};
 
-use super::{GitError, GitSettings};
+use super::{GitError, GitSettings, opened::Before};
 use crate::{locate::FileRef, root::Root};
 
 /// So much of what gix says is told on.
@@ -25,14 +25,22 @@ pub(super) struct Found {
     pub(super) name: String,
     /// The file's name in the workspace.
     pub(super) key: String,
+    /// Whether it was open already.
+    pub(super) kept: bool,
 }
 
 /// The innermost repository around a file.
 pub(super) fn find(root: &Root, file: &FileRef, settings: GitSettings) -> Result<Found, GitError> {
-    find_with(root, file, options(settings))
+    find_with(root, file, options(settings), Some(settings))
 }
 
-fn find_with(root: &Root, file: &FileRef, options: gix::open::Options) -> Result<Found, GitError> {
+/// Kept open is what was opened with these settings.
+fn find_with(
+    root: &Root,
+    file: &FileRef,
+    options: gix::open::Options,
+    settings: Option<GitSettings>,
+) -> Result<Found, GitError> {
     let (key, path) = (file.name().to_owned(), PathBuf::from(file.absolute()));
     if key == "." {
         return Err(GitError::Folder { name: key });
@@ -40,11 +48,15 @@ fn find_with(root: &Root, file: &FileRef, options: gix::open::Options) -> Result
     let git = nearest(&path, &key)?;
     let asked = Asked { key: &key, path: &path, git: &git };
     check_files(&asked)?;
-    let repo = gix::open_opts(&git, options).map_err(|error| asked.broken("the configuration", &error))?;
-    if repo.git_dir_trust() != sec::Trust::Full {
-        return Err(GitError::NotOwned { name: key });
-    }
-    check_format(&asked, &repo)?;
+    let kept = settings.and_then(|settings| root.repositories.get(&git, settings));
+    let is_kept = kept.is_some();
+    let (repo, before) = match kept {
+        Some(repo) => (repo, None),
+        None => {
+            let before = settings.map(|settings| (settings, Before::of(&git, settings)));
+            (open(&asked, options)?, before)
+        }
+    };
     let Some(work_tree) = repo.workdir() else { return Err(GitError::Bare { name: key }) };
     // A plain `.git` beside the files, as nearly always: where it lies is known to be free of links.
     let plain = git.parent() == Some(work_tree)
@@ -55,10 +67,38 @@ fn find_with(root: &Root, file: &FileRef, options: gix::open::Options) -> Result
     if !plain && root.holds(&git) && !is_linked(root, &git, &repo, &work_tree) {
         return Err(GitError::NotLinked { name: key });
     }
+    if let Some((settings, before)) = before.filter(|_| plain) {
+        root.repositories.keep(&git, settings, before, &repo);
+    }
     let name = path.strip_prefix(&work_tree).ok().and_then(Path::to_str).map(str::to_owned);
     let Some(name) = name else { return Err(GitError::NoRepository { name: key }) };
-    Ok(Found { repo, work_tree, name, key })
+    Ok(Found { repo, work_tree, name, key, kept: is_kept })
 }
+
+fn open(asked: &Asked<'_>, options: gix::open::Options) -> Result<Repository, GitError> {
+    let options = options.object_store_slots(slots(asked.git));
+    let repo = gix::open_opts(asked.git, options).map_err(|error| asked.broken("the configuration", &error))?;
+    if repo.git_dir_trust() != sec::Trust::Full {
+        return Err(GitError::NotOwned { name: asked.key.to_owned() });
+    }
+    check_format(asked, &repo)?;
+    Ok(repo)
+}
+
+/// Room for as many packs as there are, and for some that come meanwhile. Left to itself gix looks through the packs once to
+/// make room and once to use them; where packs lie elsewhere it must.
+fn slots(git: &Path) -> Slots {
+    let objects = git.join("objects");
+    let count = fs::read_dir(objects.join("pack")).map(Iterator::count).ok();
+    let apart = fs::symlink_metadata(objects.join("info/alternates")).is_ok();
+    match count.and_then(|count| u16::try_from(count + SPARE_SLOTS).ok()).filter(|_| !apart) {
+        Some(room) => Slots::Given(room),
+        None => Slots::default(),
+    }
+}
+
+/// Room for packs that come while a repository is open.
+const SPARE_SLOTS: usize = 32;
 
 /// What an error has to say.
 struct Asked<'a> {
@@ -234,10 +274,10 @@ mod tests {
         let root = Root::open(temp.path()).unwrap();
         let file = root.locate(&[format!("{}/a.txt", root.path().display())]).unwrap();
         let ours = || options(GitSettings::Repository);
-        assert_eq!(find_with(&root, &file, ours()).unwrap_or_else(|error| panic!("{error}")).name, "a.txt");
+        assert_eq!(find_with(&root, &file, ours(), None).unwrap_or_else(|error| panic!("{error}")).name, "a.txt");
         // As if it were another user's.
         let theirs = || ours().with(sec::Trust::Reduced);
-        assert!(matches!(find_with(&root, &file, theirs()), Err(GitError::NotOwned { .. })));
+        assert!(matches!(find_with(&root, &file, theirs(), None), Err(GitError::NotOwned { .. })));
         let safe = |folder: &str| {
             let system = temp.path().join("system");
             fs::write(&system, format!("[safe]\n\tdirectory = {folder}\n")).unwrap();
@@ -245,8 +285,8 @@ mod tests {
             permissions.config.system = true;
             theirs().permissions(permissions).system_config_path(system)
         };
-        assert!(matches!(find_with(&root, &file, safe("/elsewhere")), Err(GitError::NotOwned { .. })));
-        assert!(find_with(&root, &file, safe(root.path().to_str().unwrap())).is_ok());
-        assert!(find_with(&root, &file, safe("*")).is_ok());
+        assert!(matches!(find_with(&root, &file, safe("/elsewhere"), None), Err(GitError::NotOwned { .. })));
+        assert!(find_with(&root, &file, safe(root.path().to_str().unwrap()), None).is_ok());
+        assert!(find_with(&root, &file, safe("*"), None).is_ok());
     }
 }

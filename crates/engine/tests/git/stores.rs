@@ -363,3 +363,51 @@ fn a_change_of_anything_is_seen_by_the_next_call() {
     repo.git(&["update-ref", "-d", "HEAD"]);
     assert_eq!(status(), "added");
 }
+
+/// A repository stays open between questions once its files have come to rest; every change is noticed all the same.
+#[test]
+fn a_repository_that_is_kept_open_is_never_behind() {
+    let repo = Repo::with(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+    let rest = || std::thread::sleep(std::time::Duration::from_millis(2200));
+    rest();
+    let engine = engine_at(&repo.path);
+    let see = |name: &str| ask(&engine, name, Head, None).map(|found| (found.text, found.status.as_str().to_owned()));
+    for _ in 0..2 {
+        assert_eq!(see("a.txt").unwrap().1, "unchanged");
+    }
+    // Objects, the branch and the index.
+    repo.write("a.txt", "one\nthree\n");
+    assert!(see("a.txt").unwrap().0.contains("+three"));
+    repo.commit();
+    assert_eq!(see("a.txt").unwrap().1, "unchanged");
+    repo.git(&["repack", "-adq"]);
+    assert_eq!(see("a.txt").unwrap().1, "unchanged");
+    repo.git(&["checkout", "-q", "--detach", "HEAD~1"]);
+    assert_eq!(see("a.txt").unwrap().1, "unchanged");
+    repo.git(&["reset", "-q", "--soft", "-"].map(|word| if word == "-" { "HEAD@{1}" } else { word }));
+    assert_eq!(see("a.txt").unwrap().1, "modified");
+    repo.git(&["reset", "-q", "--hard"]);
+    // Attributes, and the configuration in two ways.
+    repo.write("b.txt", "one\r\ntwo\r\n");
+    assert_eq!(see("b.txt").unwrap().1, "modified");
+    repo.git(&["config", "core.autocrlf", "true"]);
+    assert_eq!(see("b.txt").unwrap().1, "unchanged");
+    rest();
+    assert_eq!((see("b.txt").unwrap().1, see("b.txt").unwrap().1), ("unchanged".to_owned(), "unchanged".to_owned()));
+    repo.git(&["config", "core.autocrlf", "false"]);
+    assert_eq!(see("b.txt").unwrap().1, "modified");
+    repo.write(".gitattributes", "*.txt text\n");
+    assert_eq!(see("b.txt").unwrap().1, "unchanged");
+    rest();
+    see("b.txt").unwrap();
+    // What may not be used is refused at once, and found again when it may.
+    repo.git(&["config", "filter.x.clean", "cat"]);
+    repo.write(".gitattributes", "*.txt filter=x\n");
+    assert_eq!(see("b.txt").unwrap_err().code(), "FILTERED");
+    fs::remove_file(repo.path.join(".gitattributes")).unwrap();
+    assert_eq!(see("b.txt").unwrap().1, "modified");
+    fs::rename(repo.path.join(".git"), repo.path.join("elsewhere")).unwrap();
+    assert_eq!(see("b.txt").unwrap_err().code(), "NO_REPOSITORY");
+    fs::rename(repo.path.join("elsewhere"), repo.path.join(".git")).unwrap();
+    assert_eq!(see("b.txt").unwrap().1, "modified");
+}

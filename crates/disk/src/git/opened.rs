@@ -1,0 +1,127 @@
+//! A repository that stays open between questions. Opening one takes as long as all the rest; it is opened anew whenever
+//! anything that opening it has read may be another by now, and after every error.
+
+use std::{
+    fmt, fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use gix::{Repository, ThreadSafeRepository, config::Source};
+
+use super::GitSettings;
+
+/// What opening a repository reads in its folder beside the configuration.
+const READ: [&str; 7] =
+    ["config", "config.worktree", "packed-refs", "refs/replace", "shallow", "objects/info/alternates", "info/grafts"];
+
+/// No file system has a coarser clock.
+const TICK_NS: i128 = 2_000_000_000;
+
+/// The repository that was asked about last.
+#[derive(Default)]
+pub(crate) struct Opened(Mutex<Option<Open>>);
+
+struct Open {
+    git: PathBuf,
+    settings: GitSettings,
+    repo: ThreadSafeRepository,
+    /// Whose it is.
+    owners: [Option<Owner>; 2],
+    /// What was read, as it was.
+    marks: Vec<(PathBuf, Option<Mark>)>,
+}
+
+/// Who may change a folder.
+type Owner = (u64, u64, u32, u32);
+
+/// What tells one state of a file from another.
+type Mark = (u64, u64, u64, i128, i128);
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opened")
+    }
+}
+
+impl Opened {
+    /// The repository with this folder, if it is open and nothing of it has changed.
+    pub(super) fn get(&self, git: &Path, settings: GitSettings) -> Option<Repository> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = open.as_ref().is_some_and(|open| {
+            open.git == git
+                && open.settings == settings
+                && open.owners == owners(git)
+                && open.marks.iter().all(|(path, before)| mark(path) == *before)
+        });
+        if !same {
+            *open = None;
+        }
+        open.as_ref().map(|open| open.repo.to_thread_local())
+    }
+
+    /// Keeps a repository, whose `marks` were taken before it was opened.
+    pub(super) fn keep(&self, git: &Path, settings: GitSettings, before: Before, repo: &Repository) {
+        // What is included may depend on anything.
+        let includes = |name: &[u8]| name.to_ascii_lowercase().starts_with(b"include");
+        let config = repo.config_snapshot();
+        let listed = |path: &Path| before.marks.iter().any(|(known, _)| known == path);
+        let known = config
+            .plumbing()
+            .sections()
+            .all(|section| !includes(section.header().name()) && section.meta().path.as_deref().is_none_or(listed));
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let now = i128::try_from(now).unwrap_or(0);
+        // One that changed just now may change again without a sign of it.
+        let settled = before.marks.iter().all(|(_, mark)| mark.is_none_or(|mark| mark.3.max(mark.4) + TICK_NS < now));
+        let kept = (known && settled).then(|| Open {
+            git: git.to_path_buf(),
+            settings,
+            repo: repo.clone().into_sync(),
+            owners: before.owners,
+            marks: before.marks,
+        });
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
+    /// Opens it anew the next time.
+    pub(super) fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// How everything is before a repository is opened.
+pub(super) struct Before {
+    owners: [Option<Owner>; 2],
+    marks: Vec<(PathBuf, Option<Mark>)>,
+}
+
+impl Before {
+    pub(super) fn of(git: &Path, settings: GitSettings) -> Self {
+        let mut paths: Vec<PathBuf> = READ.iter().map(|name| git.join(name)).collect();
+        if settings == GitSettings::All {
+            for source in [Source::System, Source::Git, Source::User] {
+                paths.extend(source.storage_location(&mut gix::path::env::var));
+            }
+        }
+        let marks = paths.into_iter().map(|path| (path.clone(), mark(&path))).collect();
+        Self { owners: owners(git), marks }
+    }
+}
+
+/// Of the folder and of the one around it.
+fn owners(git: &Path) -> [Option<Owner>; 2] {
+    [Some(git), git.parent()].map(|path| {
+        let found = fs::symlink_metadata(path?).ok()?;
+        Some((found.dev(), found.ino(), found.uid(), found.mode()))
+    })
+}
+
+fn mark(path: &Path) -> Option<Mark> {
+    let found = fs::metadata(path).ok()?;
+    let ns = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let (mtime, ctime) = (ns(found.mtime(), found.mtime_nsec()), ns(found.ctime(), found.ctime_nsec()));
+    Some((found.dev(), found.ino(), found.len(), mtime, ctime))
+}
