@@ -51,6 +51,8 @@ impl Previews {
                 return Err(format!("git {args:?} ended with {status}").into());
             }
         }
+        // As of a repository that was not made this moment: only then one stays open between questions.
+        std::thread::sleep(std::time::Duration::from_millis(2500));
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
         let engine = Engine::new(Root::open(&top)?, bearings, Settings::default(), Box::new(|| 0))?;
         let most = Most { lines: u32::MAX, chars: u32::MAX };

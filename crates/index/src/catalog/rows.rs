@@ -93,16 +93,13 @@ pub(super) fn text(db: &Connection, hash: ContentHash, language: &str) -> Result
     rows.next()?.map(|row| row.get(0)).transpose()
 }
 
-/// Keeps what a text defines.
+/// Keeps what a text defines that is not known yet.
 pub(super) fn insert(
     db: &Connection,
     hash: ContentHash,
     language: &str,
     outline: Option<&Outline>,
 ) -> Result<i64, rusqlite::Error> {
-    if let Some(id) = text(db, hash, language)? {
-        return Ok(id);
-    }
     let state = match outline {
         Some(outline) if outline.truncated => State::Truncated,
         Some(_) => State::Whole,
