@@ -183,7 +183,8 @@ impl Config {
         };
         let root = root.map_err(Error::Root)?;
         let bearings = bearings(&root, &cwd)?;
-        Ok(Self { root, bearings, settings: Settings::default(), sources: vec![Source::Default; SETTINGS.len()] })
+        let settings = Settings { git_files: git_files(), ..Settings::default() };
+        Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()] })
     }
 
     /// Reads the settings: the file's, then the environment's, then those of this call.
@@ -275,6 +276,14 @@ fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
 
 fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Where git keeps what it is told for all repositories.
+fn git_files() -> Vec<PathBuf> {
+    let told = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let config = told.or_else(|| home().map(|home| home.join(".config")));
+    let own = [config.map(|config| config.join("git/config")), home().map(|home| home.join(".gitconfig"))];
+    [PathBuf::from("/etc/gitconfig")].into_iter().chain(own.into_iter().flatten()).collect()
 }
 
 /// Where pi keeps its things.

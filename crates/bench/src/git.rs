@@ -4,7 +4,7 @@
 use std::{
     fs,
     hint::black_box,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -54,11 +54,18 @@ impl Previews {
         // As of a repository that was not made this moment: only then one stays open between questions.
         std::thread::sleep(std::time::Duration::from_millis(2500));
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
-        let engine = Engine::new(Root::open(&top)?, bearings, Settings::default(), Box::new(|| 0))?;
+        let settings = Settings { git_files: git_files(), ..Settings::default() };
+        let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(|| 0))?;
         let most = Most { lines: u32::MAX, chars: u32::MAX };
         let preview = Preview { path: FILE.to_owned(), against: Against::Head, content: None, most };
         Ok(Self { folder, engine, preview })
     }
+}
+
+/// As the program has them.
+fn git_files() -> Vec<PathBuf> {
+    let home = std::env::home_dir().unwrap_or_default();
+    [PathBuf::from("/etc/gitconfig"), home.join(".config/git/config"), home.join(".gitconfig")].into()
 }
 
 /// As the engine sees it, with the settings of whoever runs this; only a name is needed to commit.

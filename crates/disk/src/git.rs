@@ -18,6 +18,7 @@ use cap_std::fs::MetadataExt;
 use clean::Attributes;
 use gix::{ObjectId, objs::tree::EntryKind};
 use open::Found;
+use std::path::PathBuf;
 
 use crate::{
     fault::Fault,
@@ -187,7 +188,7 @@ impl Root {
     /// # Errors
     /// [`GitError`] when there is no repository, none that may be used, or nothing that can be compared.
     pub fn compare(&self, file: &FileRef, working: Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
-        let found = open::find(self, file, ask.settings)?;
+        let found = open::find(self, file, ask)?;
         if !found.kept {
             return found.compare(working, ask);
         }
@@ -196,7 +197,7 @@ impl Root {
             // Whatever it is, a repository that was opened just now shall say it.
             Err(_) => {
                 self.repositories.forget();
-                open::find(self, file, ask.settings)?.compare(working, ask)
+                open::find(self, file, ask)?.compare(working, ask)
             }
         }
     }
@@ -209,6 +210,8 @@ pub struct Compare<'a> {
     pub baseline: Baseline,
     /// Whose settings count.
     pub settings: GitSettings,
+    /// Where those are that are not the repository's own; none: nobody knows.
+    pub settings_files: &'a [PathBuf],
     /// What stands for the bytes of the working file.
     pub content: Option<&'a str>,
     /// The largest version that is read.

@@ -10,7 +10,7 @@ use readproof_disk::{
     Baseline, Compare, Compared, FileRef, GitError, GitMode, Kept, LocateError, StandsIn, Working, WorkingError,
 };
 
-use crate::{Cancelled, Engine, Error, Most, go_on};
+use crate::{Cancelled, Engine, Error, Most, Settings, go_on};
 
 /// What a file is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -234,7 +234,8 @@ impl Engine {
             Against::WorkTree => return beside_content(file.key().as_str(), working, asked),
         };
         let content = asked.content.as_deref();
-        let ask = Compare { baseline, settings: self.settings.git, content, max_bytes: self.settings.file_bytes };
+        let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.settings;
+        let ask = Compare { baseline, settings: *settings, settings_files, content, max_bytes: *max_bytes };
         let compared = self.root.compare(file, working, &ask)?;
         let notices = notices(&compared, asked);
         let Compared { name, commit, old, new, in_index, .. } = compared;

@@ -41,7 +41,10 @@ use readproof_core::{
 use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 pub use readproof_disk::{GitSettings, SmallTexts};
 use readproof_hosts::own::Session;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 use symbol::Symbols;
 
 /// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
@@ -72,6 +75,8 @@ pub struct Settings {
     pub handle_bytes: u32,
     /// Whose settings of git count where a file is compared with what git keeps.
     pub git: GitSettings,
+    /// Where git's settings are beside the repository's own: a repository stays open only while none of them changes.
+    pub git_files: Vec<PathBuf>,
 }
 
 /// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
@@ -119,6 +124,7 @@ impl Default for Settings {
             handles: Handles::default(),
             handle_bytes: HANDLE_BYTES,
             git: GitSettings::default(),
+            git_files: Vec::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use gix::{Repository, odb::store::init::Slots, open::Permissions, sec};
 
-use super::{GitError, GitSettings, opened::Before};
+use super::{Compare, GitError, GitSettings, opened::Before};
 use crate::{locate::FileRef, root::Root};
 
 /// So much of what gix says is told on.
@@ -30,8 +30,8 @@ pub(super) struct Found {
 }
 
 /// The innermost repository around a file.
-pub(super) fn find(root: &Root, file: &FileRef, settings: GitSettings) -> Result<Found, GitError> {
-    find_with(root, file, options(settings), Some(settings))
+pub(super) fn find(root: &Root, file: &FileRef, ask: &Compare<'_>) -> Result<Found, GitError> {
+    find_with(root, file, options(ask.settings), Some((ask.settings, ask.settings_files)))
 }
 
 /// Kept open is what was opened with these settings.
@@ -39,7 +39,7 @@ fn find_with(
     root: &Root,
     file: &FileRef,
     options: gix::open::Options,
-    settings: Option<GitSettings>,
+    settings: Option<(GitSettings, &[PathBuf])>,
 ) -> Result<Found, GitError> {
     let (key, path) = (file.name().to_owned(), PathBuf::from(file.absolute()));
     if key == "." {
@@ -48,12 +48,12 @@ fn find_with(
     let git = nearest(&path, &key)?;
     let asked = Asked { key: &key, path: &path, git: &git };
     check_files(&asked)?;
-    let kept = settings.and_then(|settings| root.repositories.get(&git, settings));
+    let kept = settings.and_then(|(settings, _)| root.repositories.get(&git, settings));
     let is_kept = kept.is_some();
     let (repo, before) = match kept {
         Some(repo) => (repo, None),
         None => {
-            let before = settings.map(|settings| (settings, Before::of(&git, settings)));
+            let before = settings.and_then(|(all, files)| Some((all, Before::of(&git, all, files)?)));
             (open(&asked, options)?, before)
         }
     };

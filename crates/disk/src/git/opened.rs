@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use gix::{Repository, ThreadSafeRepository, config::Source};
+use gix::{Repository, ThreadSafeRepository};
 
 use super::GitSettings;
 
@@ -99,15 +99,14 @@ pub(super) struct Before {
 }
 
 impl Before {
-    pub(super) fn of(git: &Path, settings: GitSettings) -> Self {
-        let mut paths: Vec<PathBuf> = READ.iter().map(|name| git.join(name)).collect();
-        if settings == GitSettings::All {
-            for source in [Source::System, Source::Git, Source::User] {
-                paths.extend(source.storage_location(&mut gix::path::env::var));
-            }
+    /// `None` where settings count of which nobody says where they are.
+    pub(super) fn of(git: &Path, settings: GitSettings, files: &[PathBuf]) -> Option<Self> {
+        if settings == GitSettings::All && files.is_empty() {
+            return None;
         }
-        let marks = paths.into_iter().map(|path| (path.clone(), mark(&path))).collect();
-        Self { owners: owners(git), marks }
+        let own = READ.iter().map(|name| git.join(name));
+        let marks = own.chain(files.iter().cloned()).map(|path| (path.clone(), mark(&path))).collect();
+        Some(Self { owners: owners(git), marks })
     }
 }
 
