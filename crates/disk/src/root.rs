@@ -100,6 +100,12 @@ impl Root {
         self.path.ancestors().any(holds_git)
     }
 
+    /// The absolute form of a name inside.
+    #[must_use]
+    pub fn absolute(&self, name: &str) -> String {
+        format!("{}/{name}", self.text.trim_end_matches('/'))
+    }
+
     /// The directory, absolute and free of links.
     #[must_use]
     pub fn path(&self) -> &Path {

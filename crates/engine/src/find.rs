@@ -324,8 +324,7 @@ impl Engine {
 
     /// A file that the walk has met, if it is still one and not too large.
     fn met(&self, name: &str, skipped: &mut Skipped) -> Option<Stream> {
-        let root = self.root.path().to_str().unwrap_or_default().trim_end_matches('/');
-        let opened = self.root.locate_open(&[format!("{root}/{name}")]).ok();
+        let opened = self.root.locate_open(&[self.root.absolute(name)]).ok();
         // Without a handle a link has taken its place since.
         let opened = opened.and_then(|(file, opened): (FileRef, _)| Some((file, Some(opened?))));
         let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.settings.hard_links).ok());

@@ -191,8 +191,7 @@ impl Engine {
     /// Whether a name in the workspace leads to a regular file.
     #[must_use]
     pub fn is_file(&self, name: &str) -> bool {
-        let found =
-            self.root.locate(&[format!("{}/{name}", self.root.path().display())]).map(|file| self.root.found(&file));
+        let found = self.root.locate(&[self.root.absolute(name)]).map(|file| self.root.found(&file));
         matches!(found, Ok(Ok(found)) if found.kind.is_none())
     }
 

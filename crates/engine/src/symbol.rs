@@ -59,8 +59,11 @@ impl Resolved {
     /// The read that shows it.
     #[must_use]
     pub fn read(&self, engine: &Engine) -> Read {
-        let path = format!("{}/{}", engine.root().path().display().to_string().trim_end_matches('/'), self.path);
-        Read { path, pick: Pick::Of { lines: self.symbol.lines, hash: self.hash }, ..Read::default() }
+        Read {
+            path: engine.root().absolute(&self.path),
+            pick: Pick::Of { lines: self.symbol.lines, hash: self.hash },
+            ..Read::default()
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use std::{fmt, path::Path};
 use crate::{Language, Parsers};
 
 /// Another number for another layout of the tables.
-const LAYOUT: u32 = 2;
+const LAYOUT: u32 = 3;
 
 /// What every file of a workspace defines.
 pub struct Catalog {

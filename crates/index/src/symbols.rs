@@ -1,7 +1,7 @@
 //! What a file defines: names with their kind, place and the names around them, by parsing it. One grammar for each
 //! language; nothing here looks at more than one text.
 
-#[cfg_attr(
+#![cfg_attr(
     not(all(
         feature = "bash",
         feature = "c",
@@ -24,32 +24,10 @@
     )),
     allow(dead_code, reason = "not every language needs all of it")
 )]
+
 mod grammar;
 mod lang;
 mod language;
-#[cfg_attr(
-    not(all(
-        feature = "bash",
-        feature = "c",
-        feature = "cpp",
-        feature = "csharp",
-        feature = "go",
-        feature = "java",
-        feature = "javascript",
-        feature = "json",
-        feature = "kotlin",
-        feature = "markdown",
-        feature = "php",
-        feature = "python",
-        feature = "ruby",
-        feature = "rust",
-        feature = "swift",
-        feature = "toml",
-        feature = "typescript",
-        feature = "yaml"
-    )),
-    allow(dead_code, reason = "not every language needs all of it")
-)]
 mod walk;
 #[cfg(feature = "yaml")]
 mod yaml;

@@ -12,7 +12,10 @@ use std::{
     },
 };
 
-use ignore::{WalkBuilder, overrides::OverrideBuilder};
+use ignore::{
+    WalkBuilder,
+    overrides::{Override, OverrideBuilder},
+};
 use readproof_disk::{FileKind, LocateError, Root, RootError, STORE_NAME};
 
 /// Never walked, whatever a glob says.
@@ -104,10 +107,7 @@ pub(crate) fn walk_watched(root: &Root, glob: Option<&str>, folders: &Folders) -
         let _ = builder.add_ignore(top.join(EXCLUDE));
     }
     if let Some(glob) = glob {
-        let bad = |error: ignore::Error| bad_glob(glob, &error);
-        let mut overrides = OverrideBuilder::new(top);
-        overrides.add(glob).map_err(bad)?;
-        builder.overrides(overrides.build().map_err(bad)?);
+        builder.overrides(only(top, glob)?);
     }
     let closed = Arc::new(AtomicU64::new(0));
     let (filter_root, counter, folders) = (root.clone(), closed.clone(), folders.clone());
@@ -126,9 +126,12 @@ pub(crate) fn walk_watched(root: &Root, glob: Option<&str>, folders: &Folders) -
     Ok(Walk { inner: builder.build(), root, closed })
 }
 
-/// What is wrong with a glob.
-pub(crate) fn bad_glob(glob: &str, error: &ignore::Error) -> BadWalk {
-    BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() }
+/// What a glob lets through.
+pub(crate) fn only(top: &Path, glob: &str) -> Result<Override, BadWalk> {
+    let bad = |error: ignore::Error| BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() };
+    let mut overrides = OverrideBuilder::new(top);
+    overrides.add(glob).map_err(bad)?;
+    overrides.build().map_err(bad)
 }
 
 impl Walk {

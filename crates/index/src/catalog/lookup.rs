@@ -1,13 +1,12 @@
 //! Asking the catalog: by exact name, by a name that is only remembered in part, by text.
 
-use ignore::overrides::{Override, OverrideBuilder};
 use readproof_core::text::ContentHash;
 use readproof_disk::Root;
 use rusqlite::params;
 use std::cmp::Reverse;
 
 use super::{Catalog, Upset, packed::unpack, rows};
-use crate::{Symbol, Target, nearest, rank, walk::bad_glob};
+use crate::{Symbol, Target, nearest, rank, walk::only};
 
 /// One definition and the text it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +148,7 @@ impl Catalog {
         glob: Option<&str>,
         limit: usize,
     ) -> Result<(Vec<(Fitting, Defined)>, u64), Upset> {
-        let only = glob.map(|glob| only(root, glob)).transpose()?;
+        let only = glob.map(|glob| only(root.path(), glob)).transpose().map_err(Upset::Walk)?;
         let mut fits: Vec<(Fitting, u8, String)> = Vec::new();
         for (name, rank) in self.names()? {
             let best = query.names().into_iter().filter_map(|wanted| Fitting::of(&name, wanted)).max();
@@ -180,7 +179,7 @@ impl Catalog {
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
     pub fn all(&self, root: &Root, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), Upset> {
-        let only = glob.map(|glob| only(root, glob)).transpose()?;
+        let only = glob.map(|glob| only(root.path(), glob)).transpose().map_err(Upset::Walk)?;
         let mut statement = self.db.prepare_cached(rows::ALL)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -196,14 +195,6 @@ impl Catalog {
         }
         Ok(())
     }
-}
-
-/// A glob as the walk takes it.
-fn only(root: &Root, glob: &str) -> Result<Override, Upset> {
-    let bad = |error: ignore::Error| Upset::Walk(bad_glob(glob, &error));
-    let mut overrides = OverrideBuilder::new(root.path());
-    overrides.add(glob).map_err(bad)?;
-    overrides.build().map_err(bad)
 }
 
 #[cfg(test)]

@@ -314,15 +314,15 @@ fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
         }
         What::NoSymbols => None,
         What::Text(hash, language, parsed) => {
-            let outline = match &parsed {
-                Parsed::New(outline) => Some(outline),
-                Parsed::Known | Parsed::TooHard => None,
+            let symbols = match &parsed {
+                Parsed::New(outline) => &outline.symbols[..],
+                Parsed::Known | Parsed::TooHard => &[],
             };
             match (rows::text(db, hash, language.as_str())?, &parsed) {
                 (Some(id), _) => Some(id),
                 // It was known, and somebody has removed it since.
                 (None, Parsed::Known) => return Ok(false),
-                (None, Parsed::New(_) | Parsed::TooHard) => Some(rows::insert(db, hash, language.as_str(), outline)?),
+                (None, Parsed::New(_) | Parsed::TooHard) => Some(rows::insert(db, hash, language.as_str(), symbols)?),
             }
         }
     };
@@ -343,7 +343,7 @@ impl Reader<'_> {
     fn read(&self, file: Changed, parsers: &mut Parsers, cancelled: &dyn Fn() -> bool) -> Option<Read> {
         let nothing = |file| Some(Read { file, stamp: None, what: What::Nothing });
         let name = file.name.clone();
-        let path = format!("{}/{name}", self.root.path().to_str().unwrap_or_default().trim_end_matches('/'));
+        let path = self.root.absolute(&name);
         // Without a handle a link has taken its place since the walk.
         let Ok((found, Some(opened))) = self.root.locate_open(&[path]) else { return nothing(file) };
         let most = SnapshotRules { max_bytes: self.rules.snapshot.max_bytes.min(MOST_BYTES), ..self.rules.snapshot };

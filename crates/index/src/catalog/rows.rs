@@ -5,7 +5,7 @@ use readproof_core::text::ContentHash;
 use rusqlite::{Connection, config::DbConfig, params};
 
 use super::{Unusable, packed::pack};
-use crate::{Outline, target::rank};
+use crate::{Symbol, target::rank};
 
 /// So long another process may hold the database.
 const PATIENCE_MS: u32 = 10_000;
@@ -15,8 +15,8 @@ const CHECKPOINT_PAGES: u32 = 4096;
 
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
-    CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, language TEXT NOT NULL, state INTEGER NOT NULL,
-        symbols BLOB NOT NULL, UNIQUE(hash, language));
+    CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, language TEXT NOT NULL, symbols BLOB NOT NULL,
+        UNIQUE(hash, language));
     CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, text INTEGER, stamp BLOB);
     CREATE INDEX files_text ON files(text);
     CREATE TABLE names(name TEXT NOT NULL, rank INTEGER NOT NULL, text INTEGER NOT NULL,
@@ -32,26 +32,6 @@ pub(super) const NAMED: &str = "SELECT f.path, t.hash, n.rank, t.symbols \
 /// All texts, file by file.
 pub(super) const ALL: &str =
     "SELECT f.path, t.hash, t.symbols FROM files f JOIN texts t ON t.id = f.text ORDER BY f.path";
-
-/// How a text was parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Whole,
-    /// There are more symbols than are kept.
-    Truncated,
-    /// It takes too many steps.
-    TooHard,
-}
-
-impl State {
-    pub(super) fn number(self) -> i64 {
-        match self {
-            Self::Whole => 0,
-            Self::Truncated => 1,
-            Self::TooHard => 2,
-        }
-    }
-}
 
 /// Makes the tables of a new database; refuses those of another version.
 pub(super) fn prepare(db: &Connection, made_by: &str) -> Result<(), Unusable> {
@@ -98,16 +78,13 @@ pub(super) fn insert(
     db: &Connection,
     hash: ContentHash,
     language: &str,
-    outline: Option<&Outline>,
+    symbols: &[Symbol],
 ) -> Result<i64, rusqlite::Error> {
-    let state = match outline {
-        Some(outline) if outline.truncated => State::Truncated,
-        Some(_) => State::Whole,
-        None => State::TooHard,
-    };
-    let symbols = outline.map_or(&[][..], |outline| &outline.symbols);
-    db.prepare_cached("INSERT INTO texts(hash, language, state, symbols) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![hash.as_bytes(), language, state.number(), pack(symbols)])?;
+    db.prepare_cached("INSERT INTO texts(hash, language, symbols) VALUES (?1, ?2, ?3)")?.execute(params![
+        hash.as_bytes(),
+        language,
+        pack(symbols)
+    ])?;
     let id = db.last_insert_rowid();
     let mut row = db.prepare_cached("INSERT OR IGNORE INTO names(name, rank, text) VALUES (?1, ?2, ?3)")?;
     for symbol in symbols {

@@ -120,6 +120,17 @@ pub(super) struct Spec {
     pub(super) local_words: &'static [&'static str],
 }
 
+impl Spec {
+    /// A language of which its tables say it all.
+    pub(super) fn new(
+        grammar: impl Into<tree_sitter::Language>,
+        rules: &'static [(&'static str, Rule)],
+        tags: &'static [(&'static str, u8)],
+    ) -> Self {
+        Self { grammar: grammar.into(), rules, tags, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
+    }
+}
+
 /// A language made ready.
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,

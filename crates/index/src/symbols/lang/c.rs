@@ -18,28 +18,12 @@ use crate::symbols::{
 
 #[cfg(feature = "c")]
 pub(super) fn c() -> Spec {
-    Spec {
-        grammar: tree_sitter_c::LANGUAGE.into(),
-        rules: RULES,
-        tags: TAGS,
-        not_leading: &[],
-        prepare: Some(macros::without),
-        refuse: None,
-        local_words: &[],
-    }
+    Spec { prepare: Some(macros::without), ..Spec::new(tree_sitter_c::LANGUAGE, RULES, TAGS) }
 }
 
 #[cfg(feature = "cpp")]
 pub(super) fn cpp() -> Spec {
-    Spec {
-        grammar: tree_sitter_cpp::LANGUAGE.into(),
-        rules: RULES,
-        tags: TAGS,
-        not_leading: &[],
-        prepare: Some(macros::without),
-        refuse: None,
-        local_words: &[],
-    }
+    Spec { prepare: Some(macros::without), ..Spec::new(tree_sitter_cpp::LANGUAGE, RULES, TAGS) }
 }
 
 const RULES: &[(&str, Rule)] = &[

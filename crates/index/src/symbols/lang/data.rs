@@ -13,28 +13,12 @@ use crate::symbols::{
 
 #[cfg(feature = "toml")]
 pub(super) fn toml() -> Spec {
-    Spec {
-        grammar: tree_sitter_toml_ng::LANGUAGE.into(),
-        rules: TOML,
-        tags: TAGS,
-        not_leading: &[],
-        prepare: None,
-        refuse: None,
-        local_words: &[],
-    }
+    Spec::new(tree_sitter_toml_ng::LANGUAGE, TOML, TAGS)
 }
 
 #[cfg(feature = "json")]
 pub(super) fn json() -> Spec {
-    Spec {
-        grammar: tree_sitter_json::LANGUAGE.into(),
-        rules: JSON,
-        tags: TAGS,
-        not_leading: &[],
-        prepare: None,
-        refuse: None,
-        local_words: &[],
-    }
+    Spec::new(tree_sitter_json::LANGUAGE, JSON, TAGS)
 }
 
 #[cfg(feature = "toml")]

@@ -13,21 +13,17 @@ use crate::symbols::{
 
 #[cfg(feature = "javascript")]
 pub(super) fn javascript() -> Spec {
-    of(tree_sitter_javascript::LANGUAGE.into())
+    Spec::new(tree_sitter_javascript::LANGUAGE, RULES, TAGS)
 }
 
 #[cfg(feature = "typescript")]
 pub(super) fn typescript() -> Spec {
-    of(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into())
+    Spec::new(tree_sitter_typescript::LANGUAGE_TYPESCRIPT, RULES, TAGS)
 }
 
 #[cfg(feature = "typescript")]
 pub(super) fn tsx() -> Spec {
-    of(tree_sitter_typescript::LANGUAGE_TSX.into())
-}
-
-fn of(grammar: tree_sitter::Language) -> Spec {
-    Spec { grammar, rules: RULES, tags: TAGS, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
+    Spec::new(tree_sitter_typescript::LANGUAGE_TSX, RULES, TAGS)
 }
 
 const RULES: &[(&str, Rule)] = &[

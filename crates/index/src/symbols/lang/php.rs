@@ -12,15 +12,7 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec {
-        grammar: tree_sitter_php::LANGUAGE_PHP.into(),
-        rules: RULES,
-        tags: TAGS,
-        not_leading: &[],
-        prepare: None,
-        refuse: None,
-        local_words: &[],
-    }
+    Spec::new(tree_sitter_php::LANGUAGE_PHP, RULES, TAGS)
 }
 
 const RULES: &[(&str, Rule)] = &[

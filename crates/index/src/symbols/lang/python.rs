@@ -12,15 +12,7 @@ use crate::symbols::{
 };
 
 pub(super) fn spec() -> Spec {
-    Spec {
-        grammar: tree_sitter_python::LANGUAGE.into(),
-        rules: RULES,
-        tags: TAGS,
-        not_leading: &[],
-        prepare: None,
-        refuse: Some(is_too_deep),
-        local_words: &[],
-    }
+    Spec { refuse: Some(is_too_deep), ..Spec::new(tree_sitter_python::LANGUAGE, RULES, TAGS) }
 }
 
 /// Spaces before a line: each level of indentation takes one at least, and the scanner has room for 510.

@@ -13,13 +13,9 @@ use crate::symbols::{
 
 pub(super) fn spec() -> Spec {
     Spec {
-        grammar: tree_sitter_rust::LANGUAGE.into(),
-        rules: RULES,
-        tags: TAGS,
         not_leading: &["//!", "/*!"],
-        prepare: None,
-        refuse: None,
         local_words: LOCAL_WORDS,
+        ..Spec::new(tree_sitter_rust::LANGUAGE, RULES, TAGS)
     }
 }
 
