@@ -5,8 +5,10 @@
 use readproof_engine::Error;
 use serde::Serialize;
 use std::{
+    cell::Cell,
     io::{self, BufRead, IsTerminal, Read, Write},
     process::ExitCode,
+    time::{Duration, Instant},
 };
 
 use crate::report::printable;
@@ -106,6 +108,25 @@ pub(crate) fn notice(message: &str) {
     let message: Vec<String> = message.lines().map(printable).collect();
     // A closed standard error is no reason to fail.
     let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
+}
+
+/// How far something has come, told once a second.
+pub(crate) struct Pace(Cell<Instant>);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self(Cell::new(Instant::now()))
+    }
+}
+
+impl Pace {
+    /// What takes less than a second says nothing.
+    pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
+        if self.0.get().elapsed() > Duration::from_secs(1) {
+            progress(&what());
+            self.0.set(Instant::now());
+        }
+    }
 }
 
 /// How far something long has come, for a person who waits; replaces what it said before. Empty: nothing is left of it.

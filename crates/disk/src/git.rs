@@ -1,7 +1,6 @@
 //! A file of the workspace beside what git keeps of it. Reads the repository, never writes to it, and never runs a program:
 //! not git, and nothing that a configuration names. What git would only know by running something is an error that says
-//! so, never another answer. A repository stays open only
-//! as long as nothing that opening it has read can have changed.
+//! so, never another answer. A repository stays open only as long as nothing that opening it has read can have changed.
 
 mod baseline;
 mod clean;
@@ -11,6 +10,7 @@ mod opened;
 
 pub(crate) use opened::Opened;
 
+pub use clean::looks_binary;
 pub use error::GitError;
 
 use baseline::Staged;

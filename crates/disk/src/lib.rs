@@ -15,7 +15,9 @@ mod snapshot;
 mod store;
 mod transcript;
 
-pub use git::{Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError};
+pub use git::{
+    Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError, looks_binary,
+};
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use replace::{Expected, Leftover, ReplaceError, Scratch};

@@ -8,6 +8,7 @@ use readproof_core::{
 };
 use readproof_disk::{
     Baseline, Compare, Compared, FileRef, GitError, GitMode, Kept, LocateError, StandsIn, Working, WorkingError,
+    looks_binary,
 };
 
 use crate::{Cancelled, Engine, Error, Most, Settings, go_on};
@@ -215,16 +216,7 @@ impl Engine {
             return Ok(found);
         }
         let source = self.root.locate(&names).err().unwrap_or(LocateError::Missing { asked: asked.path.clone() });
-        match source {
-            LocateError::Missing { .. } => Err(Error::Missing { near: self.near(&asked.path), source }),
-            LocateError::Outside { .. }
-            | LocateError::NulInName
-            | LocateError::NameTooLong { .. }
-            | LocateError::LinkLoop { .. }
-            | LocateError::LinkOut { .. }
-            | LocateError::Denied { .. }
-            | LocateError::Io { .. } => Err(Error::Locate(source)),
-        }
+        Err(self.not_there(&asked.path, source))
     }
 
     fn pair(&self, file: &FileRef, working: Working, asked: &Preview) -> Result<Pair, Error> {
@@ -245,7 +237,7 @@ impl Engine {
 
 /// The working file as it stands, beside other text: what a write would change, so nothing is cleaned.
 fn beside_content(name: &str, working: Working, asked: &Preview) -> Result<Pair, Error> {
-    let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: is_binary(&bytes), bytes, id: None };
+    let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: looks_binary(&bytes), bytes, id: None };
     let old = match working {
         Working::Missing => None,
         Working::Folder => return Err(GitError::Folder { name: name.to_owned() }.into()),
@@ -256,11 +248,6 @@ fn beside_content(name: &str, working: Working, asked: &Preview) -> Result<Pair,
     let mode = old.as_ref().map_or(GitMode::Plain, |old| old.mode);
     let new = asked.content.as_ref().map(|content| kept(content.clone().into_bytes(), mode));
     Ok(Pair { name: name.to_owned(), commit: None, old, new, tracked: true, notices: Vec::new() })
-}
-
-/// As git tells it, without attributes.
-fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(8_000).any(|byte| *byte == 0)
 }
 
 /// What must be said so that nobody takes the diff for another.

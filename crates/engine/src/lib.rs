@@ -27,7 +27,9 @@ pub use readproof_index::{
 };
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
-pub use symbol::{Around, Candidate, Indexing, Outlined, Resolved, SymbolSearch, SymbolsFound, qualified};
+pub use symbol::{
+    AROUND_BYTES, Around, Candidate, Indexing, Outlined, Resolved, SymbolSearch, SymbolsFound, qualified,
+};
 pub use upkeep::{
     About, Check, Collected, FileStatus, Finding, GcPlan, GcRules, Health, Needed, Needer, Progress, Replayed,
     SessionStatus, Status, Unverifiable, Wrong,

@@ -7,7 +7,7 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, database_in_memory};
+use readproof_disk::{Create, Root, database_in_memory};
 use readproof_index::{
     Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, SymbolKind,
     Target, Unusable, Upset, nearest, rank,
@@ -24,9 +24,11 @@ const NAMED: usize = 10;
 /// How often a file that changes is looked at again.
 const ATTEMPTS: u32 = 3;
 
-/// The most lines and bytes of what stands around a definition.
+/// The most lines of what stands around a definition.
 const AROUND_LINES: u32 = 60;
-const AROUND_BYTES: usize = 4_000;
+
+/// The most bytes of it.
+pub const AROUND_BYTES: u32 = 4_000;
 
 /// Told how many files of how many are done.
 pub type Indexing<'a> = &'a dyn Fn(u64, u64);
@@ -151,15 +153,13 @@ impl Engine {
         let (found, near) = match (path, &folder) {
             (Some(path), None) => self.in_file(path, &target, cancelled)?,
             (_, folder) => {
-                let mut found = self.with_catalog(cancelled, progress, |catalog, _| catalog.find(&target))?;
                 let under = folder.as_ref().map(|folder| format!("{}/", folder.path)).filter(|under| under != "./");
-                found.retain(|defined| under.as_ref().is_none_or(|under| defined.path.starts_with(under)));
-                let near = if found.is_empty() {
-                    self.with_catalog(cancelled, progress, |catalog, _| catalog.near(&target))?
-                } else {
-                    Vec::new()
-                };
-                (found, near)
+                self.with_catalog(cancelled, progress, |catalog, _, _| {
+                    let mut found = catalog.find(&target)?;
+                    found.retain(|defined| under.as_ref().is_none_or(|under| defined.path.starts_with(under)));
+                    let near = if found.is_empty() { catalog.near(&target)? } else { Vec::new() };
+                    Ok((found, near))
+                })?
             }
         };
         choose(found).map_err(|several| match several.total {
@@ -193,17 +193,15 @@ impl Engine {
             Some(query) => Some(Target::parse(query).ok_or(Error::EmptySymbol)?),
             None => None,
         };
-        let root = self.root.path().to_owned();
-        let root = readproof_disk::Root::open(&root)?;
         let glob = asked.glob.as_deref();
-        let mut out = self.with_catalog(cancelled, progress, |catalog, indexed| {
+        let mut out = self.with_catalog(cancelled, progress, |catalog, root, indexed| {
             let mut out = SymbolsFound { indexed, ..SymbolsFound::default() };
             if let Some(query) = &query {
-                let (found, total) = catalog.search(&root, query, glob, asked.limit)?;
+                let (found, total) = catalog.search(root, query, glob, asked.limit)?;
                 out.found = found.into_iter().map(|(fitting, defined)| (Some(fitting), defined)).collect();
                 out.total = total;
             } else {
-                catalog.all(&root, glob, &mut |defined| {
+                catalog.all(root, glob, &mut |defined| {
                     out.total += 1;
                     if out.found.len() < asked.limit {
                         out.found.push((None, defined));
@@ -287,7 +285,7 @@ impl Engine {
         &mut self,
         cancelled: Cancelled<'_>,
         progress: Indexing<'_>,
-        ask: impl Fn(&Catalog, Indexed) -> Result<T, Upset>,
+        ask: impl Fn(&Catalog, &Root, Indexed) -> Result<T, Upset>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
             let mut catalog = match self.symbols.catalog.take() {
@@ -300,7 +298,7 @@ impl Engine {
             } else {
                 catalog.refresh(&self.root, rules, cancelled, progress)
             };
-            match indexed.and_then(|indexed| ask(&catalog, indexed)) {
+            match indexed.and_then(|indexed| ask(&catalog, &self.root, indexed)) {
                 Ok(answer) => {
                     self.symbols.catalog = Some(catalog);
                     return Ok(answer);
@@ -439,7 +437,7 @@ fn cut(text: &Text, wanted: &[Lines], shown: Lines) -> (Vec<Around>, bool) {
         }
         let line = text.line(number);
         (lines, bytes) = (lines + 1, bytes + line.len());
-        if lines > AROUND_LINES || bytes > AROUND_BYTES {
+        if lines > AROUND_LINES || bytes > AROUND_BYTES as usize {
             return (around, true);
         }
         match around.last_mut() {

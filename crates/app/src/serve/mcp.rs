@@ -129,14 +129,15 @@ impl Server {
             });
             return result(work.await);
         }
+        let mut said = self.read(&request, &talk, &context, Look::First).await;
         for _ in 1..ATTEMPTS {
-            let said = self.read(&request, &talk, &context).await;
             // A file that has changed under it is looked through again.
             if !said.as_ref().is_err_and(|refusal| refusal.code == "CHANGING") {
-                return result(said);
+                break;
             }
+            said = self.read(&request, &talk, &context, Look::Again).await;
         }
-        result(self.read(&request, &talk, &context).await)
+        result(said)
     }
 
     async fn read(
@@ -144,11 +145,16 @@ impl Server {
         request: &CallToolRequestParams,
         talk: &Conversation,
         context: &RequestContext<RoleServer>,
+        look: Look,
     ) -> Result<Said, Refusal> {
         let found = if wants_symbol(request) {
-            let work = self.beside(request.clone(), talk.clone(), context, |surface, asked, cancelled, progress| {
-                surface.find(&asked.name, &asked.given, &asked.talk, cancelled, progress)
-            });
+            let work =
+                self.beside(request.clone(), talk.clone(), context, move |surface, asked, cancelled, progress| {
+                    if look == Look::Again {
+                        surface.engine.doubt_symbols();
+                    }
+                    surface.find(&asked.name, &asked.given, &asked.talk, cancelled, progress)
+                });
             Some(work.await?)
         } else {
             None
@@ -205,6 +211,13 @@ struct Asked {
     name: String,
     given: Map<String, Value>,
     talk: Conversation,
+}
+
+/// Whether a definition was looked for before, and was not where it had been found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    First,
+    Again,
 }
 
 /// How often a definition is looked for in a file that changes.

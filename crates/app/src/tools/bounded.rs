@@ -4,10 +4,6 @@
 use readproof_core::limits::ANSWER_CHARS;
 use readproof_engine::{End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, Query, Search, SearchMode, Searched};
 use serde_json::{Value, json};
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
 
 use crate::{
     cli::{GrepArgs, PieceArgs, SearchArgs},
@@ -17,9 +13,6 @@ use crate::{
 };
 
 type Outcome = Result<(), Failure>;
-
-/// A search that takes longer says how far it has come, this often.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first or last lines of a file.
 pub(crate) fn piece(engine: &Engine, args: &PieceArgs, end: End, json: bool) -> Outcome {
@@ -77,13 +70,8 @@ pub(crate) fn search(engine: &Engine, args: SearchArgs, json: bool) -> Outcome {
         context_lines: args.context,
         ..Search::default()
     };
-    let said = Cell::new(Instant::now());
-    let progress = |done: u64| {
-        if said.get().elapsed() > PATIENCE {
-            output::progress(&format!("{done} files searched"));
-            said.set(Instant::now());
-        }
-    };
+    let pace = output::Pace::default();
+    let progress = |done: u64| pace.tell(|| format!("{done} files searched"));
     let found = engine.search(&asked, &|| false, &progress);
     output::progress("");
     let found = found?;

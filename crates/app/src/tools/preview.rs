@@ -13,10 +13,6 @@ use super::{
 pub(super) fn read(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let path = call.args.text("target").unwrap_or_default().to_owned();
     let refuse = |message: &str, better: &Value| invalid(call.tool, call.args.all(), &path, message, better);
-    if call.args.has("offset") {
-        let message = "offset is only valid for mode='file'. Remove it or switch mode.";
-        return Err(refuse(message, &call.args.but_for(&["offset"])));
-    }
     let against = call.args.text("against").and_then(Against::parse).unwrap_or_default();
     let content = call.args.text("content").map(str::to_owned);
     if against == Against::WorkTree && content.is_none() {

@@ -130,10 +130,9 @@ impl Surface {
         cancelled: Cancelled<'_>,
         (progress, found): (Progress<'_>, Option<Resolved>),
     ) -> Result<Said, Refusal> {
-        let (tool, args) = self.parse(name, given)?;
-        let asked = asked(&args);
-        let call = Call { tool, args, talk, cancelled, progress, found };
-        self.run(call).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+        self.understood(name, given, |surface, tool, args| {
+            surface.run(Call { tool, args, talk, cancelled, progress, found })
+        })
     }
 
     /// Looks for the definition that a call wants to see. Takes as long as the index takes that is made for it.
@@ -145,19 +144,28 @@ impl Surface {
         cancelled: Cancelled<'_>,
         progress: Progress<'_>,
     ) -> Result<Resolved, Refusal> {
-        let (tool, args) = self.parse(name, given)?;
-        let asked = asked(&args);
-        let call = Call { tool, args, talk, cancelled, progress, found: None };
-        let call = if name == "read" { call } else { legacy(call, "symbol", "symbol") };
-        symbols::find(self, &call).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+        self.understood(name, given, |surface, tool, args| {
+            let call = Call { tool, args, talk, cancelled, progress, found: None };
+            let call = if name == "read" { call } else { legacy(call, "symbol", "symbol") };
+            symbols::find(surface, &call)
+        })
     }
 
-    fn parse(&self, name: &str, given: &Map<String, Value>) -> Result<(&'static Tool, Args), Refusal> {
+    /// Checks what was given, goes on with it, and words what is refused.
+    fn understood<T>(
+        &mut self,
+        name: &str,
+        given: &Map<String, Value>,
+        run: impl FnOnce(&mut Self, &'static Tool, Args) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let Some(tool) = tool(name) else {
             let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
             return Err(Refusal { code: "UNKNOWN_TOOL", message });
         };
-        Ok((tool, Args::parse(tool, given, &|| self.some_file())?))
+        let args = Args::parse(tool, given, &|| self.some_file())?;
+        // What the call is about, as its error says it.
+        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
+        run(self, tool, args).map_err(|refusal| self.inside(refusal, (tool, &asked)))
     }
 
     /// Where the workspace lies is nobody's business who is inside; and each tool has its own words.
@@ -261,11 +269,6 @@ impl Surface {
         });
         Ok(Said { text: Some(contract.to_string()), context: None, trailer: None, contract, text_key: "content" })
     }
-}
-
-/// What a call is about, as its error says it.
-fn asked(args: &Args) -> String {
-    args.text("path").or(args.text("target")).unwrap_or_default().to_owned()
 }
 
 /// A tool of old, as the one that took its place has it.

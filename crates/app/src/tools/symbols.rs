@@ -2,15 +2,11 @@
 
 use readproof_core::{limits::TEXT_CHARS, path::printable, scope::Lines};
 use readproof_engine::{
-    Around, Candidate, Defined, Engine, Error, Fitting, Most, Outlined, Read, Resolved, Symbol, SymbolSearch,
-    SymbolsFound, qualified,
+    AROUND_BYTES, Around, Candidate, Defined, Engine, Error, Fitting, Most, Outlined, Read, Resolved, Symbol,
+    SymbolSearch, SymbolsFound, qualified,
 };
 use serde_json::{Value, json};
-use std::{
-    cell::Cell,
-    fmt::Write as _,
-    time::{Duration, Instant},
-};
+use std::fmt::Write as _;
 
 use super::{
     args::{Refusal, short},
@@ -22,14 +18,8 @@ use crate::{
     output::{self, Failure},
 };
 
-/// Room for what stands around a definition.
-const AROUND_CHARS: u32 = 4_000;
-
 /// So many definitions are listed unless the caller says otherwise.
 const LISTED: usize = 50;
-
-/// Making the index says how far it has come, this often.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A definition by its name.
 pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -53,7 +43,7 @@ pub(super) fn find(surface: &mut Surface, call: &Call<'_>) -> Result<Resolved, R
 fn show(engine: &mut Engine, call: &Call<'_>, found: &Resolved) -> Result<Said, Error> {
     let with_context = call.args.flag("include_context");
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
-    let room = if with_context { TEXT_CHARS - AROUND_CHARS } else { TEXT_CHARS };
+    let room = if with_context { TEXT_CHARS - AROUND_BYTES } else { TEXT_CHARS };
     let most = unified::bounded(call, Most { lines: limit.unwrap_or(whole_answer().lines), chars: room });
     let (around, cut) = if with_context { engine.around(found, call.cancelled)? } else { (Vec::new(), false) };
     let mut said = vec![format!("{} {}", found.symbol.kind.as_str(), short(&qualified(&found.symbol)))];
@@ -179,13 +169,8 @@ fn symbol_json(path: Option<&str>, symbol: &Symbol) -> Value {
 pub(crate) fn list(engine: &mut Engine, args: SymbolsArgs, json: bool) -> Result<(), Failure> {
     let limit = args.limit.unwrap_or(if args.query.is_some() { LISTED } else { usize::MAX });
     let asked = SymbolSearch { query: args.query, glob: args.glob, limit };
-    let said = Cell::new(Instant::now());
-    let progress = |done: u64, total: u64| {
-        if said.get().elapsed() > PATIENCE {
-            output::progress(&format!("{done} of {total} files parsed"));
-            said.set(Instant::now());
-        }
-    };
+    let pace = output::Pace::default();
+    let progress = |done: u64, total: u64| pace.tell(|| format!("{done} of {total} files parsed"));
     let found = engine.symbols(&asked, &|| false, &progress);
     output::progress("");
     let found = found?;

@@ -39,7 +39,7 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Refusal> {
         let wrong: Vec<&str> = ONLY.iter().filter(|(_, only)| *only != mode).map(|(param, _)| *param).collect();
         return Err(refuse(call, &message, &wrong));
     }
-    if mode == "symbol" && call.args.has("offset") {
+    if matches!(mode, "symbol" | "diff_preview") && call.args.has("offset") {
         return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));
     }
     Ok(())

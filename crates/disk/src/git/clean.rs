@@ -63,6 +63,12 @@ enum State {
     Value(String),
 }
 
+/// By git's own test, whatever attributes say.
+#[must_use]
+pub fn looks_binary(bytes: &[u8]) -> bool {
+    bytes.iter().take(FIRST_BYTES).any(|byte| *byte == 0)
+}
+
 impl Found {
     /// What the attributes say, by git's rules: nearer folders win, and the repository's own file over all.
     pub(super) fn attributes(&self, index: &gix::index::State) -> Result<Attributes, GitError> {
@@ -172,7 +178,7 @@ impl Found {
 
     /// Whether git would only say that it differs.
     pub(super) fn is_binary(&self, attributes: &Attributes, mode: GitMode, bytes: &[u8]) -> bool {
-        let has_nul = || bytes.iter().take(FIRST_BYTES).any(|byte| *byte == 0);
+        let has_nul = || looks_binary(bytes);
         let big = || {
             let most = self.repo.config_snapshot().integer("core.bigFileThreshold").unwrap_or(512 << 20);
             bytes.len() as u64 > u64::try_from(most).unwrap_or(u64::MAX)

@@ -6,19 +6,16 @@ use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::SystemTime,
 };
 
 use gix::{Repository, ThreadSafeRepository};
 
 use super::GitSettings;
+use crate::snapshot::Stat;
 
 /// What opening a repository reads in its folder beside the configuration.
 const READ: [&str; 7] =
     ["config", "config.worktree", "packed-refs", "refs/replace", "shallow", "objects/info/alternates", "info/grafts"];
-
-/// No file system has a coarser clock.
-const TICK_NS: i128 = 2_000_000_000;
 
 /// The repository that was asked about last.
 #[derive(Default)]
@@ -31,14 +28,11 @@ struct Open {
     /// Whose it is.
     owners: [Option<Owner>; 2],
     /// What was read, as it was.
-    marks: Vec<(PathBuf, Option<Mark>)>,
+    marks: Vec<(PathBuf, Option<Stat>)>,
 }
 
 /// Who may change a folder.
 type Owner = (u64, u64, u32, u32);
-
-/// What tells one state of a file from another.
-type Mark = (u64, u64, u64, i128, i128);
 
 impl fmt::Debug for Opened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,10 +66,8 @@ impl Opened {
             .plumbing()
             .sections()
             .all(|section| !includes(section.header().name()) && section.meta().path.as_deref().is_none_or(listed));
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let now = i128::try_from(now).unwrap_or(0);
         // One that changed just now may change again without a sign of it.
-        let settled = before.marks.iter().all(|(_, mark)| mark.is_none_or(|mark| mark.3.max(mark.4) + TICK_NS < now));
+        let settled = before.marks.iter().all(|(_, mark)| mark.as_ref().is_none_or(Stat::tells));
         let kept = (known && settled).then(|| Open {
             git: git.to_path_buf(),
             settings,
@@ -95,7 +87,7 @@ impl Opened {
 /// How everything is before a repository is opened.
 pub(super) struct Before {
     owners: [Option<Owner>; 2],
-    marks: Vec<(PathBuf, Option<Mark>)>,
+    marks: Vec<(PathBuf, Option<Stat>)>,
 }
 
 impl Before {
@@ -118,9 +110,6 @@ fn owners(git: &Path) -> [Option<Owner>; 2] {
     })
 }
 
-fn mark(path: &Path) -> Option<Mark> {
-    let found = fs::metadata(path).ok()?;
-    let ns = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-    let (mtime, ctime) = (ns(found.mtime(), found.mtime_nsec()), ns(found.ctime(), found.ctime_nsec()));
-    Some((found.dev(), found.ino(), found.len(), mtime, ctime))
+fn mark(path: &Path) -> Option<Stat> {
+    rustix::fs::stat(path).ok().map(Stat::from)
 }

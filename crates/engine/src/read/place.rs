@@ -79,15 +79,20 @@ impl Engine {
             let limit = range.last.map(|last| last - range.first + 1);
             return Ok(Placed { file, opened, offset: Some(range.first), limit, reduced: false });
         }
-        match missing {
-            LocateError::Missing { .. } => Err(Error::Missing { near: self.near(path), source: missing }),
+        Err(self.not_there(path, missing))
+    }
+
+    /// Why a path leads to no file, with names that may be meant.
+    pub(crate) fn not_there(&self, path: &str, source: LocateError) -> Error {
+        match source {
+            LocateError::Missing { .. } => Error::Missing { near: self.near(path), source },
             LocateError::Outside { .. }
             | LocateError::NulInName
             | LocateError::NameTooLong { .. }
             | LocateError::LinkLoop { .. }
             | LocateError::LinkOut { .. }
             | LocateError::Denied { .. }
-            | LocateError::Io { .. } => Err(Error::Locate(missing)),
+            | LocateError::Io { .. } => Error::Locate(source),
         }
     }
 
@@ -115,7 +120,7 @@ impl Engine {
     }
 
     /// Names beside a missing file that resemble it.
-    pub(crate) fn near(&self, path: &str) -> Vec<String> {
+    fn near(&self, path: &str) -> Vec<String> {
         let Ok(file) = self.root.locate_new(&candidates(path, &self.bearings)) else { return Vec::new() };
         let key = file.key().as_str();
         let (folder, name) = key.rsplit_once('/').unwrap_or((".", key));
