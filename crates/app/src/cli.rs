@@ -172,6 +172,16 @@ pub(crate) struct PieceArgs {
     /// How many lines
     #[arg(short = 'n', long = "lines", value_name = "N", default_value = "10", allow_hyphen_values = true)]
     pub(crate) lines: String,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
+}
+
+/// Who sees lines that no read shows.
+#[derive(Args, Debug)]
+pub(crate) struct ShownTo {
+    /// The conversation that sees these lines: what it holds of them from an older text no longer counts
+    #[arg(long = "session", value_name = "ID")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -193,6 +203,8 @@ pub(crate) struct GrepArgs {
     /// Lines shown behind each
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) after: usize,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
 }
 
 #[derive(Args, Debug)]
@@ -212,6 +224,8 @@ pub(crate) struct SearchArgs {
     /// Lines shown around each matching one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
 }
 
 const DIFF_HELP: &str = "\
@@ -234,6 +248,8 @@ pub(crate) struct DiffArgs {
     /// A file whose text stands for the working file, `-` for standard input; WORKTREE needs it
     #[arg(long, value_name = "FILE")]
     pub(crate) content: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
 }
 
 #[derive(Args, Debug)]

@@ -87,6 +87,16 @@ pub enum Event {
         /// The lines it touched.
         hunk: Hunk,
     },
+    /// Lines may have been seen elsewhere than in the answer to a read: in a search, in a diff, printed by a program that
+    /// was given them. Adds nothing, and takes these lines from every other text.
+    Seen {
+        /// The file.
+        path: PathKey,
+        /// The text they are of.
+        version: Version,
+        /// Which lines, whole or in part.
+        lines: Vec<Lines>,
+    },
     /// Someone asked for fresh text of these names of one file.
     Refreshed {
         /// Every name of the file that is known.
@@ -114,6 +124,7 @@ impl Event {
             | Self::Diff { path, .. }
             | Self::Written { path, .. }
             | Self::Edited { path, .. }
+            | Self::Seen { path, .. }
             | Self::Void { path } => Some(path),
             Self::Refreshed { .. } | Self::Compacted => None,
         }
@@ -131,7 +142,8 @@ fn is_possible(event: &Event, held: &[Held]) -> bool {
         | Event::Same { version, .. }
         | Event::Told { version, .. }
         | Event::Diff { version, .. }
-        | Event::Written { version, .. } => [version, version],
+        | Event::Written { version, .. }
+        | Event::Seen { version, .. } => [version, version],
         Event::Edited { before, hunk, .. } if hunk.old.last() > before.total => return false,
         Event::Edited { before, after, .. } => [before, after],
         Event::Refreshed { .. } | Event::Void { .. } | Event::Compacted => return true,
@@ -189,6 +201,11 @@ impl Held {
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
+    }
+
+    /// Whether these lines are lines of this text.
+    fn is_of(&self, hash: ContentHash) -> bool {
+        self.version.hash == hash || self.also.is_some_and(|also| also.hash == hash)
     }
 
     /// The entry that showed them.
@@ -314,6 +331,7 @@ impl Knowledge {
                     None => self.void(path),
                 }
             }
+            Event::Seen { path, version, lines } => self.see(path, *version, lines),
             Event::Refreshed { paths, scope } => {
                 for path in paths {
                     self.refresh(path, *scope);
@@ -418,6 +436,21 @@ impl Knowledge {
         left
     }
 
+    /// Lines of a text that stands beside what is held: of the lines seen only those of that very text stay held.
+    fn see(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
+        let others = self.of(path).iter().any(|h| !h.is_of(version.hash));
+        if !others && !self.of(path).is_empty() {
+            return;
+        }
+        let mut left = self.passed(path, version, lines.iter().map(|lines| lines.last()).max().unwrap_or(0));
+        for slots in lines.iter().map(|lines| Slots::lines(*lines)) {
+            let (of_it, others): (Vec<Held>, Vec<Held>) = left.into_iter().partition(|h| h.is_of(version.hash));
+            left = of_it.into_iter().chain(without(&others, slots)).collect();
+            left.sort_unstable_by_key(|h| h.slots.from);
+        }
+        self.take(path, left);
+    }
+
     fn refresh(&mut self, path: &PathKey, scope: Scope) {
         let left = match scope {
             Scope::Full => Vec::new(),
@@ -474,8 +507,7 @@ fn texts_at(held: &[Held], slot: u32) -> impl Iterator<Item = Version> {
 fn covers(held: &[Held], wanted: Slots, hash: ContentHash) -> bool {
     let mut next = wanted.from;
     for h in overlapping(held, wanted) {
-        let of_it = h.version.hash == hash || h.also.is_some_and(|also| also.hash == hash);
-        if h.slots.from > next || !of_it {
+        if h.slots.from > next || !h.is_of(hash) {
             return false;
         }
         next = h.slots.to;

@@ -4,7 +4,7 @@
 //! A branch is written as one string, events divided by `;`, at places 1, 2, 3, …
 //! `show A1-3` lines 1-3 of text A, `show A4-5.` also its end, `show A.` the end alone, `show A!3` line 3 in part;
 //! `same A B 2-3` a marker for B that relies on A; `diff A B`; `write A`; `edit A F 2-2 2` lines 2-2 of A became two
-//! lines of F; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
+//! lines of F; `see B2-3,5-5` lines of B shown beside reads; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
 //! What is held is written the same way: `A1-1@1 B2-3@2 A4-5.@1 /y C1-8.@3`.
 #![allow(clippy::unwrap_used)]
 
@@ -64,6 +64,10 @@ fn event(text: &str) -> Event {
         ["edit", before, after, old, new] => {
             let hunk = Hunk { old: lines(old), new_count: new.parse().unwrap() };
             Event::Edited { path, before: version(before), after: version(after), hunk }
+        }
+        ["see", text] => {
+            let (name, rest) = text.split_at(1);
+            Event::Seen { path, version: version(name), lines: rest.split(',').map(lines).collect() }
         }
         ["refresh", at] => Event::Refreshed { paths, scope: scope(at) },
         ["void"] => Event::Void { path },
@@ -610,8 +614,8 @@ impl Model {
                 lost.push(path);
             }
             Event::Compacted => *self = Self::default(),
-            // It only takes, as a marker does; its own test stands below.
-            Event::Told { .. } => {}
+            // They only take; each has a test of its own.
+            Event::Told { .. } | Event::Seen { .. } => {}
         }
         self.1.extend(lost.into_iter().cloned());
         self.1.retain(|path| !whole.contains(&path));
@@ -639,6 +643,7 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
         | Event::Refreshed { .. }
         | Event::Void { .. }
         | Event::Told { .. }
+        | Event::Seen { .. }
         | Event::Compacted => false,
     }
 }
@@ -812,7 +817,7 @@ fn event_path(event: &Event) -> Option<&PathKey> {
         | Event::Written { path, .. }
         | Event::Edited { path, .. }
         | Event::Void { path } => Some(path),
-        Event::Told { .. } | Event::Refreshed { .. } | Event::Compacted => None,
+        Event::Told { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
     }
 }
 
@@ -826,8 +831,28 @@ fn kind(event: &Event) -> &'static str {
         Event::Refreshed { .. } => "refreshed",
         Event::Void { .. } => "void",
         Event::Told { .. } => "told",
+        Event::Seen { .. } => "seen",
         Event::Compacted => "compacted",
     }
+}
+
+#[test]
+fn lines_seen_beside_reads_are_taken_from_other_texts_and_add_nothing() {
+    check(&[
+        ("see A1-5", ""),
+        ("show A1-5.; see A2-3", "A1-5.@1"),
+        ("show A1-5.; see B2-3", "A1-1@1 A4-5.@1"),
+        ("show A1-5.; see B1-1,3-3", "A2-2@1 A4-5.@1"),
+        ("show A1-2; show B3-5.; see B1-5", "B3-5.@2"),
+        ("show A1-2; show B3-5.; see A4-4", "A1-2@1 B3-3@2 B5-5.@2"),
+        // The file goes on: where the shorter text ended, and how its last line did, is not known any more.
+        ("show A1-5.; see C7-7", "A1-4@1"),
+        ("show A1-5.; same A B 2-3; see B2-2", "A1-1@1 A2-3@1 A4-5.@1"),
+        ("show A1-5.; see /y B2-3", "A1-5.@1"),
+        ("show A1-5.; see B2-3; show A2-3", "A1-1@1 A2-3@3 A4-5.@1"),
+        // Text of another version is in sight, so the place of an edit is not certain.
+        ("show A1-5.; see B5-5; edit A F 2-2 2", ""),
+    ]);
 }
 
 /// A text of five lines has no line 7, so it cannot serve one that another text showed.

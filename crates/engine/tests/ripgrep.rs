@@ -124,7 +124,7 @@ fn escape(literal: &str) -> String {
 /// A quarter of the patterns, so that tests run beside each other.
 fn quarter(seed: u64) {
     let root = repository();
-    let engine = engine(&root);
+    let mut engine = engine(&root);
     let (names, lines) = all_lines(&root);
     let mut dice = Dice(seed);
     let (mut compared, mut in_files) = (0, 0);

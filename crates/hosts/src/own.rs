@@ -9,7 +9,7 @@ mod record;
 mod transcript;
 
 pub use past::{Past, PastLine};
-pub use record::{Answered, Block, Changed, LimitsUsed, Record, Sha};
+pub use record::{Answered, Block, Changed, LimitsUsed, Record, SeenFile, Sha};
 pub use transcript::{Entry, EntryId, Step, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, scope::Scope};
@@ -205,6 +205,19 @@ impl Session {
             let no_entry = || SessionError::NoEntry { session: name.clone(), entry: of };
             let parent = transcript.parent_for_result(of).ok_or_else(no_entry)?;
             Ok(Ok(Record::Delivered { parent, of: of.0 }))
+        })
+    }
+
+    /// Records that lines of files are about to be shown otherwise than in the answer to a read. They take those lines
+    /// from every other text at once, whether they reach the model or not. Who asked at `call` gets them there, wherever
+    /// the conversation has gone since.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn saw(&mut self, call: Call, files: Vec<SeenFile>, at: u64) -> Result<EntryId, SessionError> {
+        self.append(|transcript| {
+            let parent = if transcript.reaches(call.0) { transcript.leaf() } else { call.0 };
+            Ok(Record::Seen { parent, files, at })
         })
     }
 

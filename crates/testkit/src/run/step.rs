@@ -39,8 +39,10 @@ impl Run {
             }
             Kind::ReadForProgram => {
                 let call = self.some_call(random);
-                self.read_for_program(&call)
+                self.read_for_program(&call, random)
             }
+            Kind::Search => self.search(random),
+            Kind::Preview => self.preview(random),
             Kind::MovedUnder => self.moved_under(random),
             Kind::Aborted => {
                 let call = self.some_call(random);
@@ -178,7 +180,7 @@ impl Run {
     }
 
     /// Mostly what was read last, so that things meet.
-    fn some_name(&self, random: &mut Random) -> &'static str {
+    pub(crate) fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
             Some(last) if random.below(3) > 0 => last.name,
             _ => random.pick(self.world.names()).copied().unwrap_or(NAMES[0].0),
