@@ -12,6 +12,13 @@ use crate::{
 impl Run {
     /// A search of everything, or of one file.
     pub(crate) fn search(&mut self, random: &mut Random) -> Step {
+        let found = self.found(random)?;
+        self.shown(found);
+        Ok(())
+    }
+
+    /// What a search gives, before it is seen.
+    pub(crate) fn found(&mut self, random: &mut Random) -> Step<Shown> {
         let (name, session) = (self.some_name(random), self.name());
         let text = self.world.truth(name).unwrap_or_default();
         let found = if random.below(2) == 0 {
@@ -19,7 +26,7 @@ impl Run {
         } else {
             glimpse::find_in(self.engine(), &session, (name, &text), random)
         };
-        self.shown(found)
+        self.or_nothing(found)
     }
 
     /// The working file beside another text.
@@ -28,7 +35,9 @@ impl Run {
         let Some(text) = self.world.truth(name) else { return self.idle() };
         let content = crate::world::changed(&text, self.world.shape(), random);
         let found = glimpse::preview(self.engine(), &session, (name, content), random);
-        self.shown(found)
+        let found = self.or_nothing(found)?;
+        self.shown(found);
+        Ok(())
     }
 
     /// A program prints some of what it was given.
@@ -42,22 +51,24 @@ impl Run {
         self.talk().push(Turn::Saw(Seen::Lines { path: call.name.to_owned(), lines }), None);
     }
 
-    fn shown(&mut self, found: Result<Shown, Error>) -> Step {
-        let found = match found {
-            Ok(found) => found,
-            // No such file, one that is no text, or a link, for which no other text can stand: then nothing is shown.
-            Err(Error::Missing { .. } | Error::Snapshot(_) | Error::Git(_)) => return self.idle(),
-            Err(error) => return Err(error.into()),
-        };
+    /// No such file, one that is no text, or a link, for which no other text can stand: then nothing is shown.
+    fn or_nothing(&mut self, found: Result<Shown, Error>) -> Step<Shown> {
+        match found {
+            Err(Error::Missing { .. } | Error::Snapshot(_) | Error::Git(_)) => self.idle().map(|()| Shown::new()),
+            found => Ok(found?),
+        }
+    }
+
+    /// The model sees it.
+    pub(crate) fn shown(&mut self, found: Shown) {
         if self.talk().nodes.is_empty() {
             // There is no session yet, and nothing that these lines could contradict.
-            return Ok(());
+            return;
         }
         for (path, lines) in found.into_iter().filter(|(_, lines)| !lines.is_empty()) {
             let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
             self.note(format!("lines {numbers:?} of {path} are shown beside reads"));
             self.talk().push(Turn::Saw(Seen::Lines { path, lines }), None);
         }
-        Ok(())
     }
 }

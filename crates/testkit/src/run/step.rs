@@ -10,6 +10,7 @@ use super::{
     violation,
 };
 use crate::{
+    glimpse::Shown,
     op::{Kind, Op, Random},
     world::{Harm, NAMES, session, some_edit, some_text},
 };
@@ -72,7 +73,8 @@ impl Run {
         }
     }
 
-    /// Several calls at one leaf, delivered in any order; sometimes the file changes between.
+    /// Several calls at one leaf, delivered in any order; sometimes the file changes between. A search among them is seen last,
+    /// whenever it was made.
     fn batch(&mut self, random: &mut Random) -> Step {
         let first = self.some_call(random);
         let mut ways = Vec::new();
@@ -83,10 +85,15 @@ impl Run {
                 self.world.change(call.name, random)?;
             }
         }
+        let found = if random.below(3) == 0 { self.found(random)? } else { Shown::new() };
+        if random.below(3) == 0 {
+            self.world.revert(first.name, random)?;
+        }
         while !ways.is_empty() {
             let way = ways.swap_remove(random.below(ways.len()));
             self.deliver(way)?;
         }
+        self.shown(found);
         Ok(())
     }
 
