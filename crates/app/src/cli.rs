@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// The file layer between an LLM agent and a workspace: a re-read costs only what changed, and nothing is vouched for
 /// that the model cannot see.
@@ -20,6 +20,33 @@ pub(crate) struct Cli {
     pub(crate) set: Vec<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Takes `--set KEY=VALUE` from before a verb: the parser forgets those once another stands behind it. What a flag behind the
+/// verb says counts over what one before it says.
+pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString>) {
+    let (mut set, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter().peekable();
+    rest.extend(words.next());
+    while let Some(word) = words.next() {
+        let text = word.to_str().unwrap_or_default();
+        if let Some(value) = text.strip_prefix("--set=") {
+            set.push(value.to_owned());
+        } else if let Some(value) = words.peek().and_then(|next| next.to_str()).filter(|_| text == "--set") {
+            set.push(value.to_owned());
+            words.next();
+        } else if text == "--workspace" {
+            rest.extend([word].into_iter().chain(words.next()));
+        } else {
+            // The one verb with verbs of its own.
+            let goes_on = text.starts_with("--workspace=") || matches!(text, "--json" | "session");
+            rest.push(word);
+            if !goes_on {
+                break;
+            }
+        }
+    }
+    (set, rest.into_iter().chain(words).collect())
 }
 
 #[derive(Subcommand, Debug)]

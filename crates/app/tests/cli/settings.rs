@@ -68,6 +68,20 @@ fn what_config_prints_is_a_settings_file() {
 }
 
 #[test]
+fn a_setting_counts_wherever_it_stands() {
+    let ws = ten_lines();
+    shows(ws.run("--set answer_lines=3 read a.txt"), 3);
+    shows(ws.run("--set answer_lines=3 read a.txt --set file_bytes=1000"), 3);
+    shows(ws.run("read a.txt --set=answer_lines=3"), 3);
+    shows(ws.run("--set=answer_lines=3 --set window_lines=7 read a.txt --set answer_lines=4"), 4);
+    ws.run("--set answer_lines=x read a.txt --set file_bytes=1000").refused(2, &["answer_lines"]);
+    ws.run("--set nonsense session --set answer_lines=3 list").refused(2, &["--set nonsense"]);
+    ws.run("session --set nonsense list --set answer_lines=3").refused(2, &["--set nonsense"]);
+    ws.run("read a.txt --set").refused(2, &["--set"]);
+    ws.run("--set").refused(2, &["--set"]);
+}
+
+#[test]
 fn every_setting_does_something() {
     let ws = ten_lines();
     let out = ws.run("read a.txt --set answer_bytes=6").noticed(&["lines 1-3 of 10;"]);
