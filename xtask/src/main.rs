@@ -68,7 +68,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "mutants",
-        arguments: "[NAME…] [--steps N] [--seed S] [--list]",
+        arguments: "[NAME…] [--steps N] [--seed S] [--jobs N] [--list]",
         about: "put each known hole back into a copy and require the reader to catch it",
         run: mutants::run,
     },
