@@ -104,11 +104,14 @@ fn try_all<'p>(lanes: &[Lane], patches: &'p [Patch], limit: Duration) -> Result<
     left.sort_by_key(|patch| patch.room);
     let progress = Mutex::new(Progress { left: left.into(), done: Vec::new() });
     thread::scope(|scope| {
-        let work = |(number, lane)| {
+        let mut working = Vec::new();
+        for (number, lane) in lanes.iter().enumerate() {
             let progress = &progress;
-            scope.spawn(move || work(lane, number, progress, patches.len(), limit))
-        };
-        let working: Vec<_> = lanes.iter().enumerate().map(work).collect();
+            working.push(scope.spawn(move || {
+                work(number, progress, patches.len(), |patch| lane.try_mutant(patch, limit))?;
+                lane.restore()
+            }));
+        }
         working.into_iter().try_for_each(finished)
     })?;
     let mut rows = progress.into_inner().unwrap_or_else(PoisonError::into_inner).done;
@@ -116,23 +119,24 @@ fn try_all<'p>(lanes: &[Lane], patches: &'p [Patch], limit: Duration) -> Result<
     Ok(rows)
 }
 
-/// One lane, until nothing is left.
+/// What one lane does until nothing is left.
 fn work(
-    lane: &Lane,
     number: usize,
     progress: &Mutex<Progress<'_>>,
     all: usize,
-    limit: Duration,
+    attempt: impl Fn(&Patch) -> Result<Verdict, Failure>,
 ) -> Result<(), Failure> {
-    while let Some(patch) = lock(progress).take(number) {
+    loop {
+        // A statement of its own: the lock is let go before the work begins.
+        let next = lock(progress).take(number);
+        let Some(patch) = next else { return Ok(()) };
         let begin = Instant::now();
-        let verdict = lane.try_mutant(patch, limit)?;
+        let verdict = attempt(patch)?;
         let took = begin.elapsed().as_secs_f64();
         let mut progress = lock(progress);
         println!("[{}/{all}] {}: {} ({took:.1} s)", progress.done.len() + 1, patch.name, verdict.explain());
         progress.done.push((patch, verdict));
     }
-    lane.restore()
 }
 
 impl<'p> Progress<'p> {
@@ -214,7 +218,7 @@ fn table(rows: &[(&Patch, Verdict)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
+    use std::{path::PathBuf, sync::Barrier};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -241,6 +245,26 @@ mod tests {
         let mut progress = Progress { left: all.iter().collect(), done: Vec::new() };
         let taken = [0, 1, 0, 1].map(|lane| progress.take(lane).map(|patch| patch.name.as_str()));
         assert_eq!(taken, [Some("one"), Some("three"), Some("two"), None]);
+    }
+
+    #[test]
+    fn two_lanes_work_at_the_same_time() {
+        let all = ["one", "two"].map(patch);
+        let progress = Mutex::new(Progress { left: all.iter().collect(), done: Vec::new() });
+        // Nobody goes on before both have begun.
+        let both = Barrier::new(2);
+        let attempt = |_: &Patch| {
+            both.wait();
+            Ok(Verdict::Missed)
+        };
+        thread::scope(|scope| {
+            let lanes = [0, 1].map(|number| {
+                let (progress, attempt) = (&progress, &attempt);
+                scope.spawn(move || work(number, progress, 2, attempt))
+            });
+            lanes.into_iter().try_for_each(finished).unwrap();
+        });
+        assert_eq!(progress.into_inner().unwrap().done.len(), 2);
     }
 
     #[test]
