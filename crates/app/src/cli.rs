@@ -213,7 +213,7 @@ pub(crate) struct ShownTo {
 
 #[derive(Args, Debug)]
 pub(crate) struct GrepArgs {
-    /// What to find; large and small letters differ
+    /// What to find; case-sensitive
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// The file
@@ -224,10 +224,10 @@ pub(crate) struct GrepArgs {
     /// The most matching lines that are shown; all are counted [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) max_matches: Option<usize>,
-    /// Lines shown before each
+    /// Lines shown before each match
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) before: usize,
-    /// Lines shown behind each
+    /// Lines shown after each match
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) after: usize,
     #[command(flatten)]
@@ -242,13 +242,13 @@ pub(crate) struct SearchArgs {
     /// Files that hold all words, best first; every line that matches; files by their names; or where a name is defined
     #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol"])]
     pub(crate) mode: String,
-    /// Only files that this lets through, as in --glob '*.rs' or --glob '!docs/**'
+    /// Only files that match this, as in --glob '*.rs' or --glob '!docs/**'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
     /// The most that is shown: matching lines for a regular expression, else files [default: 100, else 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Lines shown around each matching one
+    /// Lines shown around each match
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
     #[command(flatten)]
@@ -262,8 +262,8 @@ Examples:
   readproof diff src/main.rs --against WORKTREE --content new.rs    what a write would change
   generate | readproof diff src/main.rs --content -                 text that is not written yet against the last commit
 
-No git is run, and nothing that its configuration names; what git would filter by a program is refused. HEAD and INDEX compare
-what git would keep (line ends and encodings as in the repository), WORKTREE the bytes as they stand.";
+No git is run, and no program that its configuration names: if git would need an external filter, this is an error. HEAD and
+INDEX compare what git would store (line endings and encodings as in the repository), WORKTREE the bytes on disk.";
 
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
@@ -283,7 +283,7 @@ pub(crate) struct DiffArgs {
 pub(crate) struct SymbolsArgs {
     /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`
     pub(crate) query: Option<String>,
-    /// Only files that this lets through, as in --glob '*.rs'
+    /// Only files that match this, as in --glob '*.rs'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
     /// The most that are shown [default: 50 with a query, else all]

@@ -173,7 +173,7 @@ impl Surface {
         run(self, tool, args).map_err(|refusal| self.inside(refusal, (tool, &asked)))
     }
 
-    /// Where the workspace lies is nobody's business who is inside; and each tool has its own words.
+    /// Error messages must not reveal the workspace's absolute path; and each tool has its own words.
     fn inside(&self, refusal: Refusal, call: (&'static Tool, &str)) -> Refusal {
         let root = self.engine.root().path().display().to_string();
         let message = match refusal.code {
