@@ -179,6 +179,11 @@ impl Record {
         struct Loose {
             parent: Option<u64>,
         }
+        // The two that every read appends are read by themselves: to find out the kind of any record, all of it must be
+        // taken apart first, and a command reads the whole log of its session.
+        if let Some(record) = line::parse(text) {
+            return Some(record);
+        }
         match serde_json::from_str(text) {
             Ok(record) => Some(record),
             Err(_) => {
