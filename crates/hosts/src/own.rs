@@ -100,10 +100,8 @@ impl Session {
     /// # Errors
     /// When the log is damaged or newer.
     pub fn catch_up(&mut self) -> Result<(), SessionError> {
-        for payload in self.log.catch_up()? {
-            take_in(&mut self.transcript, &self.name, payload.line, &payload.text)?;
-        }
-        Ok(())
+        let Self { name, log, transcript } = self;
+        log.catch_up_each(&mut |line, text| take_in(transcript, name, line, text))
     }
 
     /// The session's name.
@@ -343,9 +341,7 @@ impl Session {
     ) -> Result<EntryId, SessionError> {
         let Self { name, log, transcript } = self;
         let mut locked: Locked<'_> = log.lock()?;
-        for payload in locked.catch_up()? {
-            take_in(transcript, name, payload.line, &payload.text)?;
-        }
+        locked.catch_up_each(&mut |line, text| take_in(transcript, name, line, text))?;
         let record = match make(transcript, name)? {
             Ok(record) => record,
             Err(said) => return Ok(said),
