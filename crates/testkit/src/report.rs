@@ -15,7 +15,7 @@ pub trait Event: Copy + Ord + Debug + 'static {
 const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
 /// After a prune everything is plain, by rule.
-const EVENTS: [Kind; 25] = [
+const EVENTS: [Kind; 28] = [
     Kind::Read,
     Kind::ReadAgain,
     Kind::ReadFresh,
@@ -30,7 +30,10 @@ const EVENTS: [Kind; 25] = [
     Kind::Revert,
     Kind::Write,
     Kind::Edit,
+    Kind::EditAll,
+    Kind::FailedEdit,
     Kind::LostWrite,
+    Kind::LostEdit,
     Kind::Branch,
     Kind::Switch,
     Kind::Fork,

@@ -246,6 +246,7 @@ fn sort(record: &Record) -> u64 {
         Record::ContextEdit { .. } => 7,
         Record::Distrust { .. } => 8,
         Record::Switch { .. } => 9,
+        Record::Alike { .. } => 10,
         Record::Unknown { .. } => 12,
     }
 }
@@ -279,12 +280,17 @@ fn filled(mut record: Record, number: u64) -> Record {
         Record::Change { parent, changed } => {
             *parent = Some(number);
             (changed.before, changed.after, changed.hunk) = (Some((sha, small)), Some((sha, 1)), Some((1, small, 2)));
+            changed.block = Some(Block { sha, bytes: number });
         }
         Record::Compact { parent, summary, .. } => {
             (*parent, *summary) = (Some(number), Some("\u{18}\n\"\u{e9}".to_owned()));
         }
         Record::ContextEdit { parent, block, .. } => {
             (*parent, *block) = (Some(number), Some(Block { sha, bytes: number }));
+        }
+        Record::Alike { parent, found } => {
+            *parent = Some(number);
+            found.pieces.push((sha, 1, small));
         }
         Record::Begun { parent, .. }
         | Record::Delivered { parent, .. }

@@ -189,6 +189,7 @@ impl Transcript {
             | Record::Begun { parent, .. }
             | Record::Change { parent, .. }
             | Record::Delivered { parent, .. }
+            | Record::Alike { parent, .. }
             | Record::Refresh { parent, .. }
             | Record::Compact { parent, .. }
             | Record::ContextEdit { parent, .. }
@@ -281,12 +282,14 @@ impl Transcript {
                     | Event::Diff { path, .. }
                     | Event::Written { path, .. }
                     | Event::Edited { path, .. }
+                    | Event::Alike { path, .. }
                     | Event::Void { path } => state.pending.insert_mut(line, path),
                     Event::Refreshed { .. } | Event::Compacted => {}
                 }
             }
             Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
             Record::Delivered { of, .. } => self.deliver(&mut state, line, *of),
+            Record::Alike { found, .. } => self.apply(&mut state, line, &found.event()),
             Record::Refresh { paths, scope, .. } => {
                 let paths: Vec<PathKey> = paths.iter().map(|path| PathKey::new(path)).collect();
                 let out: Vec<(u64, PathKey)> = state.pending.iter().map(|(id, path)| (*id, path.clone())).collect();
@@ -322,11 +325,12 @@ impl Transcript {
         let (event, given, own) = match self.nodes.get(of).map(|node| &node.record) {
             Some(Record::Answer { answer, .. }) if answer.for_program => return,
             Some(Record::Answer { answer, .. }) => (answer.event(), answer.block, of),
-            Some(Record::Change { changed, .. }) => (changed.event(), None, changed.begun),
+            Some(Record::Change { changed, .. }) => (changed.event(), changed.block, changed.begun),
             Some(
                 Record::Open { .. }
                 | Record::Begun { .. }
                 | Record::Delivered { .. }
+                | Record::Alike { .. }
                 | Record::Refresh { .. }
                 | Record::Compact { .. }
                 | Record::ContextEdit { .. }
@@ -353,6 +357,7 @@ impl Transcript {
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }
+            | Event::Alike { .. }
             | Event::Refreshed { .. }
             | Event::Void { .. }
             | Event::Compacted => !state.pending.contains_key(&own),
@@ -442,8 +447,9 @@ impl Transcript {
         let announced =
             |record: &Record| if let Record::Change { changed, .. } = record { Some(changed.begun) } else { None };
         let changed: BTreeSet<u64> = self.nodes.iter_from(0).filter_map(|(_, node)| announced(&node.record)).collect();
-        let is_listed =
-            |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);
+        let is_listed = |id: u64, node: &Node| {
+            !matches!(node.record, Record::Delivered { .. } | Record::Alike { .. }) && !changed.contains(&id)
+        };
         let listed = self.nodes.iter_from(0).filter(|(id, node)| is_listed(*id, node));
         listed.map(|(id, node)| self.listed(id, node)).collect()
     }
@@ -494,6 +500,7 @@ impl Transcript {
                 | Record::Answer { .. }
                 | Record::Begun { .. }
                 | Record::Change { .. }
+                | Record::Alike { .. }
                 | Record::Distrust { .. }
                 | Record::Switch { .. }
                 | Record::Unknown { .. } => {}
@@ -516,6 +523,7 @@ impl Transcript {
             }
             Record::Open { .. }
             | Record::Delivered { .. }
+            | Record::Alike { .. }
             | Record::Distrust { .. }
             | Record::Switch { .. }
             | Record::Unknown { .. } => Step::Unknown,

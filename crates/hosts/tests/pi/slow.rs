@@ -146,6 +146,7 @@ fn path_of(event: &Event) -> &PathKey {
         Event::Told { .. }
         | Event::Written { .. }
         | Event::Edited { .. }
+        | Event::Alike { .. }
         | Event::Refreshed { .. }
         | Event::Compacted => {
             panic!("no read makes {event:?}")
