@@ -49,7 +49,9 @@ pub fn alike(held: &[Held], now: &Text, mut load: impl FnMut(ContentHash) -> Opt
 fn same_at(one: &Text, other: &Text, slot: u32) -> bool {
     let total = one.total();
     if slot > total {
-        return slot == total + 1 && total == other.total();
+        // Who saw a last line without terminator, and then one with it, does not know any more that the file ends there.
+        let open = |text: &Text| !text.as_str().ends_with('\n');
+        return slot == total + 1 && total == other.total() && open(one) == open(other);
     }
     slot <= other.total() && one.line(slot) == other.line(slot)
 }
@@ -64,4 +66,34 @@ pub fn holds(pieces: &[Alike], now: &Text, mut load: impl FnMut(ContentHash) -> 
         }
     }
     Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_ends_that_are_the_same() {
+        let text = |text: &str| Text::new(text.into());
+        for (one, other, same) in [
+            ("a\nb\n", "a\nb\n", [true, true, true, false]),
+            ("a\nb\n", "a\nc\n", [true, false, true, false]),
+            ("a\nb\n", "a\nb", [true, false, false, false]),
+            ("a\nb", "a\nc", [true, false, true, false]),
+            ("a\nb\n", "a\n", [true, false, false, false]),
+            ("", "a\n", [false, false, false, false]),
+            ("", "", [true, false, false, false]),
+        ] {
+            let found = [1, 2, 3, 4].map(|slot| same_at(&text(one), &text(other), slot));
+            assert_eq!(found, same, "{one:?} {other:?}");
+        }
+        let base = text("a\nb\nc\n");
+        let piece = |first, last| Alike { base: base.hash(), first, last };
+        let check = |pieces: &[Alike], now: &str| holds(pieces, &text(now), |_| Some(base.clone()));
+        assert_eq!(check(&[piece(1, 2), piece(4, 4)], "a\nb\nx\n"), Some(true));
+        assert_eq!(check(&[piece(2, 3)], "a\nb\nx\n"), Some(false));
+        assert_eq!(check(&[piece(0, 1)], "a\n"), Some(false));
+        assert_eq!(check(&[piece(5, 5)], "a\nb\nc\n"), Some(false));
+        assert_eq!(holds(&[piece(1, 1)], &base, |_| None), None);
+    }
 }
