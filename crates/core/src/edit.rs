@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The most places that one answer states.
-pub const MOST_STATED: usize = 32;
+pub const MOST_STATED: usize = 16;
 
 /// How many places an edit may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -284,6 +284,6 @@ mod tests {
         assert_eq!(said("b\na\nb\nc\n", "b\n", ""), "edited f: lines 1-1 are gone, 3-3 are gone; 2 lines");
         assert_eq!(said("b\na\nb\nc\n", "b", "1\n2"), "edited f: lines 1-1 are now 1-2, 3-3 are now 4-5; 6 lines");
         let many = "b\na\n".repeat(MOST_STATED + 1);
-        assert_eq!(said(&many, "b", "c"), "edited f: 33 places, too many to state, so read it again; 66 lines");
+        assert_eq!(said(&many, "b", "c"), "edited f: 17 places, too many to state, so read it again; 34 lines");
     }
 }
