@@ -323,12 +323,15 @@ pub(crate) struct EditArgs {
     /// The conversation whose agent edits
     #[arg(long, value_name = "ID")]
     pub(crate) session: String,
-    /// The text to replace; it must occur exactly once
+    /// The text to replace; it must occur exactly once, unless `--all` is given
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) old: String,
     /// The text to put there
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) new: String,
+    /// Replace it wherever it occurs
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 #[derive(Args, Debug)]

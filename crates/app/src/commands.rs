@@ -7,6 +7,7 @@ mod init;
 mod upkeep;
 
 use clap::CommandFactory;
+use readproof_core::edit::Places;
 use readproof_disk::SessionName;
 use readproof_engine::{
     Audience, Change, End, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
@@ -232,19 +233,19 @@ fn write(engine: &mut Engine, args: WriteArgs, json: bool) -> Outcome {
         )
     })?;
     let written = engine.write(&Write { path: args.path, session, change: Change::Whole(content) })?;
-    wrote(engine, &written, json, "wrote")
+    wrote(engine, &written, json)
 }
 
 fn edit(engine: &mut Engine, args: EditArgs, json: bool) -> Outcome {
     let session = session_name(&args.session)?;
-    let change = Change::Replace { old: args.old, new: args.new };
+    let places = if args.all { Places::All } else { Places::One };
+    let change = Change::Replace { old: args.old, new: args.new, places };
     let written = engine.write(&Write { path: args.path, session, change })?;
-    wrote(engine, &written, json, "edited")
+    wrote(engine, &written, json)
 }
 
-fn wrote(engine: &mut Engine, written: &Written, json: bool, verb: &str) -> Outcome {
-    let text = || format!("{verb} {}: {} bytes, {} lines", written.path, written.bytes, written.lines);
-    show(json, || json::written(written), text)?;
+fn wrote(engine: &mut Engine, written: &Written, json: bool) -> Outcome {
+    show(json, || json::written(written), || written.text.clone())?;
     confirm(engine, Some(&written.receipt));
     Ok(())
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     diff::{Unified, apply, unified},
-    knowledge::Knowledge,
+    knowledge::{Gone, Knowledge},
     limits::{Answers, Limits},
     path::PathKey,
     pi::Page,
@@ -94,8 +94,20 @@ reasons! {
     NoHandle = "no_handle", "no handle was given: nothing says what the model still sees";
     /// What the caller said cannot be relied on.
     UnknownHandle = "unknown_handle", "the handle is none of this file in this context window, or something newer was shown since";
-    /// Nothing on the branch holds these lines.
-    NotHeld = "not_held", "these lines were not shown on this branch since the last compaction";
+    /// Not all of these lines were shown.
+    NotHeld = "not_held", "not all of these lines were shown on this branch since the last compaction";
+    /// They were shown, each of some text.
+    SeveralTexts = "several_texts", "these lines were shown of several texts of the file, and together are not those of the present one";
+    /// They were shown, otherwise than the seed's rules count.
+    NotThatRange = "not_that_range", "these lines were shown, but not as this very range, and answers = \"seed\" counts only that";
+    /// They were shown, and fresh text was asked for since.
+    Refreshed = "refreshed", "fresh text of these lines was asked for after they were shown";
+    /// They were shown, and the file was seen to have changed there.
+    ChangedSince = "changed_since", "the file was seen to have changed since these lines were shown";
+    /// They were shown, and an own edit cannot be followed.
+    UntrackedEdit = "untracked_edit", "an own edit touched or moved these lines, and what they are now does not follow from what is in sight";
+    /// They were shown, and something was seen since that cannot be placed.
+    Unplaced = "unplaced", "what was seen of the file after these lines were shown cannot be placed";
     /// Plain text was asked for.
     Fresh = "fresh", "plain text was asked for";
     /// The file may hold a secret.
@@ -210,7 +222,23 @@ pub fn choose_base(held: &Knowledge, path: &PathKey, now: &Text, ask: &Ask, answ
         (Some(hash), _) if ask.window.scope() != Scope::Full => Choice::Other { hash, whole: false },
         (_, Some(version)) if ask.scope == Scope::Full => Choice::Other { hash: version.hash, whole: true },
         (Some(_), _) => Choice::None(Reason::BaseNotWhole),
-        (None, _) => Choice::None(Reason::NotHeld),
+        (None, _) => Choice::None(why_not(held, path, ask, answers)),
+    }
+}
+
+/// Why the lines of a window are not held.
+fn why_not(held: &Knowledge, path: &PathKey, ask: &Ask, answers: Answers) -> Reason {
+    let Some(lines) = ask.window.lines() else { return Reason::NotHeld };
+    match held.why_gone(path, lines) {
+        Some(Gone::Refreshed) => Reason::Refreshed,
+        Some(Gone::Changed) => Reason::ChangedSince,
+        Some(Gone::Edited) => Reason::UntrackedEdit,
+        Some(Gone::Unplaced) => Reason::Unplaced,
+        None if held.is_mixed(path, lines) => Reason::SeveralTexts,
+        None if answers == Answers::Seed && held.holds_lines(path, lines, Answers::Held).is_some() => {
+            Reason::NotThatRange
+        }
+        None => Reason::NotHeld,
     }
 }
 

@@ -76,7 +76,7 @@ pub enum Event {
         /// The text written.
         version: Version,
     },
-    /// The agent's own edit succeeded; old and new bytes stand in the call.
+    /// The agent's own edit succeeded; old and new bytes stand in the call, and which lines it replaced in the answer.
     Edited {
         /// The file.
         path: PathKey,
@@ -84,8 +84,18 @@ pub enum Event {
         before: Version,
         /// The text after.
         after: Version,
-        /// The lines it touched.
-        hunk: Hunk,
+        /// The lines it touched, as the answer states them.
+        hunks: Vec<Hunk>,
+    },
+    /// Lines of other texts were found to be the same in this one. It tells the model nothing and changes nothing of what
+    /// is held, only under which names: so it holds wherever it stands.
+    Alike {
+        /// The file.
+        path: PathKey,
+        /// The text in which they are the same.
+        version: Version,
+        /// Which lines, of which other text.
+        pieces: Vec<Alike>,
     },
     /// Lines may have been seen elsewhere than in the answer to a read: in a search, in a diff, printed by a program that
     /// was given them. Adds nothing, and takes these lines from every other text.
@@ -125,6 +135,7 @@ impl Event {
             | Self::Written { path, .. }
             | Self::Edited { path, .. }
             | Self::Seen { path, .. }
+            | Self::Alike { path, .. }
             | Self::Void { path } => Some(path),
             Self::Refreshed { .. } | Self::Compacted => None,
         }
@@ -144,13 +155,36 @@ fn is_possible(event: &Event, held: &[Held]) -> bool {
         | Event::Diff { version, .. }
         | Event::Written { version, .. }
         | Event::Seen { version, .. } => [version, version],
-        Event::Edited { before, hunk, .. } if hunk.old.last() > before.total => return false,
+        Event::Edited { before, after, hunks, .. } if !add_up(*before, *after, hunks) => return false,
         Event::Edited { before, after, .. } => [before, after],
+        Event::Alike { version, pieces, .. } if !pieces.iter().all(|piece| is_within(*piece, *version)) => {
+            return false;
+        }
+        Event::Alike { version, .. } => [version, version],
         Event::Refreshed { .. } | Event::Void { .. } | Event::Compacted => return true,
     };
     let known = || held.iter().flat_map(|h| [Some(h.version), h.also]).flatten().chain(texts.map(|text| *text));
     let agrees = |text: &Version| known().all(|other| other.hash != text.hash || other.total == text.total);
     texts.into_iter().all(|text| text.total < TOO_MANY && agrees(text))
+}
+
+/// Whether a piece can be of a text.
+fn is_within(piece: Alike, version: Version) -> bool {
+    piece.first >= 1 && piece.first <= piece.last && piece.last <= version.total.saturating_add(1)
+}
+
+/// Whether hunks stand in order, inside the text before, and lead to the lines of the text after.
+fn add_up(before: Version, after: Version, hunks: &[Hunk]) -> bool {
+    let mut next = 1;
+    let mut total = i64::from(before.total);
+    for hunk in hunks {
+        if hunk.old.first() < next || hunk.old.last() > before.total {
+            return false;
+        }
+        next = hunk.old.last().saturating_add(1);
+        total += i64::from(hunk.new_count) - i64::from(hunk.old.count());
+    }
+    !hunks.is_empty() && total == i64::from(after.total)
 }
 
 /// A run of old lines and how many lines stand there now.
@@ -160,6 +194,43 @@ pub struct Hunk {
     pub old: Lines,
     /// How many lines replace them.
     pub new_count: u32,
+    /// What of the old lines is in the new ones.
+    pub rests: Rests,
+}
+
+/// Which of its new lines an edit makes of more than the bytes in its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rests {
+    /// The first new line begins as the first old one did, and the last new line ends as the last old one did.
+    Ends,
+    /// The first new line begins as the first old one did; all others stand in the call.
+    Head,
+    /// Any of them may hold some of any old line.
+    All,
+}
+
+/// Lines, and perhaps the end, of another text that are the same in this one, under the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alike {
+    /// The other text.
+    pub base: ContentHash,
+    /// The first line.
+    pub first: u32,
+    /// The last line; one more than the lines of both texts is their end.
+    pub last: u32,
+}
+
+/// Why lines that were shown are not held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// Fresh text of them was asked for.
+    Refreshed,
+    /// The file was seen to have changed there.
+    Changed,
+    /// An own edit touched or moved them in a way that does not follow from what is in sight.
+    Edited,
+    /// Something was seen of the file that cannot be placed.
+    Unplaced,
 }
 
 /// A half-open run of line slots.
@@ -203,11 +274,6 @@ impl Held {
         self.version
     }
 
-    /// Whether these lines are lines of this text.
-    fn is_of(&self, hash: ContentHash) -> bool {
-        self.version.hash == hash || self.also.is_some_and(|also| also.hash == hash)
-    }
-
     /// The entry that showed them.
     #[must_use]
     pub fn at(&self) -> Place {
@@ -225,14 +291,25 @@ impl Held {
     pub fn end(&self) -> bool {
         self.slots.to == self.version.total.saturating_add(2)
     }
+
+    /// Whether these lines are those of the text with this hash.
+    #[must_use]
+    pub fn is_of(&self, hash: ContentHash) -> bool {
+        self.version.hash == hash || self.also.is_some_and(|also| also.hash == hash)
+    }
+
+    /// The first slot and the last one: lines, and the end as one more than the lines of its text.
+    pub(crate) fn slots(&self) -> (u32, u32) {
+        (self.slots.from, self.slots.to - 1)
+    }
 }
 
 /// What is held of one path: slots that never overlap and stand in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct File {
     held: Vec<Held>,
-    /// Text of this file that is not in `held` may still be in sight, so an edit's old bytes could stand there as well.
-    stale: bool,
+    /// Lines that were shown and are not held any more. It proves nothing; it is what a reason is made of.
+    gone: Vec<(Slots, Gone)>,
 }
 
 /// What the model holds.
@@ -317,18 +394,18 @@ impl Knowledge {
                 if answers == Answers::Held {
                     self.set(path, whole(*version, at))
                 } else {
-                    self.void(path)
+                    self.lose(path, Vec::new(), Gone::Edited)
                 }
             }
-            Event::Edited { path, before, after, hunk } => {
-                let stale = self.paths.get(path).is_none_or(|file| file.stale);
-                let moved = match answers {
-                    Answers::Held if !stale => edited(self.of(path), *before, *after, *hunk, at),
-                    Answers::Held | Answers::Seed => None,
-                };
-                match moved {
-                    Some(held) => self.set(path, held),
-                    None => self.void(path),
+            Event::Edited { path, before, after, hunks } => match answers {
+                Answers::Held => self.edit(at, path, *before, *after, hunks),
+                Answers::Seed => self.lose(path, Vec::new(), Gone::Edited),
+            },
+            Event::Alike { path, version, pieces } => {
+                for piece in pieces {
+                    let slots = Slots { from: piece.first, to: piece.last.saturating_add(1) };
+                    let held = alike(self.of(path), slots, piece.base, *version);
+                    self.set(path, held);
                 }
             }
             Event::Seen { path, version, lines } => self.see(path, *version, lines),
@@ -342,25 +419,118 @@ impl Knowledge {
         }
     }
 
-    /// What is held now; once that is a whole text, no other is in sight.
+    /// What is held now.
     fn set(&mut self, path: &PathKey, held: Vec<Held>) {
-        let is_whole = matches!(held.as_slice(), [only] if only.slots == Slots::whole(only.version.total));
         let before = self.paths.get(path);
-        let stale = !is_whole && before.is_some_and(|file| file.stale);
         // Mostly a marker confirms what is held: then nothing is made anew, and all entries share it.
-        if before.is_some_and(|file| file.held == held && file.stale == stale) {
+        if before.is_some_and(|file| file.held == held) {
             return;
         }
-        self.paths.insert_mut(path.clone(), Arc::new(File { held, stale }));
+        let mut gone = before.map(|file| file.gone.clone()).unwrap_or_default();
+        for h in &held {
+            gone = apart(&gone, h.slots);
+        }
+        self.paths.insert_mut(path.clone(), Arc::new(File { held, gone }));
     }
 
     /// What is left after something was taken that may still be in sight.
     fn take(&mut self, path: &PathKey, held: Vec<Held>) {
-        self.paths.insert_mut(path.clone(), Arc::new(File { held, stale: true }));
+        self.lose(path, held, Gone::Changed);
+    }
+
+    /// The same, and why.
+    fn lose(&mut self, path: &PathKey, held: Vec<Held>, why: Gone) {
+        let before = self.paths.get(path).map(|file| (**file).clone()).unwrap_or_default();
+        let mut gone = before.gone;
+        for h in &before.held {
+            gone = apart(&gone, h.slots);
+            let left = held.iter().fold(alloc::vec![(h.slots, why)], |left, still| apart(&left, still.slots));
+            gone.extend(left);
+        }
+        self.paths.insert_mut(path.clone(), Arc::new(File { held, gone }));
     }
 
     fn void(&mut self, path: &PathKey) {
-        self.take(path, Vec::new());
+        self.lose(path, Vec::new(), Gone::Unplaced);
+    }
+
+    /// Why lines that were all shown are not all held; `None` when some were not shown.
+    #[must_use]
+    pub fn why_gone(&self, path: &PathKey, lines: Lines) -> Option<Gone> {
+        let file = self.paths.get(path)?;
+        let wanted = Slots::lines(lines);
+        let held = file.held.iter().map(|h| h.slots).chain(file.gone.iter().map(|(slots, _)| *slots));
+        let rest = held.fold(alloc::vec![(wanted, ())], |left, slots| apart(&left, slots));
+        let taken = file.gone.iter().rev().find(|(slots, _)| slots.to > wanted.from && slots.from < wanted.to);
+        taken.filter(|_| rest.is_empty()).map(|(_, why)| *why)
+    }
+
+    /// Whether all of these lines are held, though not all under one text.
+    #[must_use]
+    pub fn is_mixed(&self, path: &PathKey, lines: Lines) -> bool {
+        let (held, wanted) = (self.of(path), Slots::lines(lines));
+        let ends_inside = |h: &Held| h.end() && (wanted.from..wanted.to).contains(&(h.slots.to - 1));
+        let mut next = wanted.from;
+        for h in overlapping(held, wanted) {
+            if h.slots.from > next || ends_inside(h) {
+                return false;
+            }
+            next = h.slots.to;
+        }
+        next >= wanted.to && self.holds_lines(path, lines, Answers::Held).is_none()
+    }
+
+    /// The agent's own edit. Its answer states which lines it replaced and how many there are now, so the place is told and
+    /// never looked for: lines of the text before move, new lines are made of the call and of old lines that are held, and
+    /// of another text only those count that stand before the edit, as those behind it may stand elsewhere.
+    fn edit(&mut self, at: Place, path: &PathKey, before: Version, after: Version, hunks: &[Hunk]) {
+        let held = self.told(path, before);
+        let first = hunks.first().map_or(1, |hunk| hunk.old.first());
+        let mut moved: Vec<Held> = Vec::with_capacity(held.len() + 2 * hunks.len());
+        for h in &held {
+            if h.is_of(before.hash) {
+                let pieces = outside(h.slots, hunks);
+                moved.extend(pieces.map(|slots| Held { slots, shown: slots, version: after, also: None, at: h.at }));
+            } else if h.slots.from < first {
+                moved.push(Held { slots: Slots { to: h.slots.to.min(first), ..h.slots }, ..h.clone() });
+            }
+        }
+        moved.sort_unstable_by_key(|h| h.slots.from);
+        let mut added = 0;
+        for hunk in hunks {
+            let from = shifted(hunk.old.first(), added);
+            if let Some(slots) = made(&held, before, *hunk, from) {
+                moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
+            }
+            added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
+        }
+        let last = Slots { from: after.total, to: after.total + 1 };
+        if hunks.last().is_some_and(|hunk| hunk.old.last() == before.total)
+            && (after.total == 0 || covers(&moved, last, after.hash))
+        {
+            // The answer names the number of lines, and the last of them is known.
+            let slots = Slots::end_of(after.total);
+            moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
+        }
+        self.put_edited(path, &held, moved, hunks);
+    }
+
+    /// What is held after an edit, and what of it is gone.
+    fn put_edited(&mut self, path: &PathKey, held: &[Held], moved: Vec<Held>, hunks: &[Hunk]) {
+        let older = self.paths.get(path).map(|file| file.gone.clone()).unwrap_or_default();
+        let mut gone: Vec<(Slots, Gone)> =
+            older.iter().flat_map(|(slots, why)| outside(*slots, hunks).map(|slots| (slots, *why))).collect();
+        gone.extend(held.iter().flat_map(|h| outside(h.slots, hunks)).map(|slots| (slots, Gone::Edited)));
+        let mut added = 0;
+        for hunk in hunks {
+            let from = shifted(hunk.old.first(), added);
+            gone.push((Slots { from, to: from + hunk.new_count }, Gone::Edited));
+            added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
+        }
+        for h in &moved {
+            gone = apart(&gone, h.slots);
+        }
+        self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone }));
     }
 
     fn show(
@@ -438,8 +608,7 @@ impl Knowledge {
 
     /// Lines of a text that stands beside what is held: of the lines seen only those of that very text stay held.
     fn see(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
-        let others = self.of(path).iter().any(|h| !h.is_of(version.hash));
-        if !others && !self.of(path).is_empty() {
+        if self.of(path).iter().all(|h| h.is_of(version.hash)) {
             return;
         }
         let mut left = self.passed(path, version, lines.iter().map(|lines| lines.last()).max().unwrap_or(0));
@@ -463,7 +632,7 @@ impl Knowledge {
             }
         };
         if left.as_slice() != self.of(path) {
-            self.take(path, left);
+            self.lose(path, left, Gone::Refreshed);
         }
     }
 
@@ -522,11 +691,15 @@ fn covers_lines(held: &[Held], lines: Lines, hash: ContentHash) -> bool {
     covers(held, wanted, hash) && !held.iter().any(ends_inside)
 }
 
-/// With `slots`, held under `base`, known to be the same in another text too.
+/// With those of `slots` that are held under `base` known to be the same in another text too.
 fn alike(held: &[Held], slots: Slots, base: ContentHash, version: Version) -> Vec<Held> {
     let mut all = without(held, slots);
     for h in overlapping(held, slots) {
         let part = Slots { from: h.slots.from.max(slots.from), to: h.slots.to.min(slots.to) };
+        if !h.is_of(base) || base == version.hash {
+            all.push(Held { slots: part, ..h.clone() });
+            continue;
+        }
         let relied = h.also.filter(|also| also.hash == base).unwrap_or(h.version);
         all.push(Held { slots: part, version: relied, also: Some(version), ..h.clone() });
     }
@@ -562,32 +735,47 @@ fn placed(held: &[Held], new: Held) -> Vec<Held> {
     left
 }
 
-/// Where the held spans stand after an own edit. `None`: the model cannot tell where the edit fell, or it holds lines
-/// of another text among which the edited bytes might stand as well.
-fn edited(held: &[Held], before: Version, after: Version, hunk: Hunk, at: Place) -> Option<Vec<Held>> {
-    let touched = Slots::lines(hunk.old);
-    // Where an edited last line ends shows only where the end of the file does.
-    let needed = if hunk.old.last() == before.total { Slots { to: touched.to + 1, ..touched } } else { touched };
-    let adds_up = before.total.checked_sub(hunk.old.count()).and_then(|rest| rest.checked_add(hunk.new_count));
-    if adds_up != Some(after.total) {
-        return None;
+/// What is left of slots, each with something, when `taken` goes.
+fn apart<T: Copy>(all: &[(Slots, T)], taken: Slots) -> Vec<(Slots, T)> {
+    let pieces = |slots: Slots| {
+        [Slots { to: slots.to.min(taken.from), ..slots }, Slots { from: slots.from.max(taken.to), ..slots }]
+    };
+    let left = all.iter().flat_map(|(slots, with)| pieces(*slots).map(|slots| (slots, *with)));
+    left.filter(|(slots, _)| slots.from < slots.to).collect()
+}
+
+/// A slot, moved. Numbers of lines are far below 32 bits, so this neither wraps nor is cut.
+fn shifted(slot: u32, added: i64) -> u32 {
+    u32::try_from(i64::from(slot) + added).unwrap_or(u32::MAX)
+}
+
+/// The parts of a run of slots that stand outside the hunks of an edit, where they stand after it.
+fn outside(slots: Slots, hunks: &[Hunk]) -> impl Iterator<Item = Slots> {
+    let mut pieces = Vec::with_capacity(2);
+    let (mut from, mut added) = (slots.from, 0);
+    for hunk in hunks {
+        let touched = Slots::lines(hunk.old);
+        pieces.push((Slots { from, to: slots.to.min(touched.from) }, added));
+        from = from.max(touched.to);
+        added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
     }
-    if held.iter().any(|h| h.version.hash != before.hash) || !covers(held, needed, before.hash) {
-        return None;
+    pieces.push((Slots { from, to: slots.to }, added));
+    let moved = |(slots, by): (Slots, i64)| Slots { from: shifted(slots.from, by), to: shifted(slots.to, by) };
+    pieces.into_iter().filter(|(slots, _)| slots.from < slots.to).map(moved)
+}
+
+/// The new lines of a hunk, which begin at slot `from`, that follow from the call and from old lines that are held.
+fn made(held: &[Held], before: Version, hunk: Hunk, from: u32) -> Option<Slots> {
+    let is_held = |line: u32| covers(held, Slots { from: line, to: line + 1 }, before.hash);
+    let (mut slots, old) = (Slots { from, to: from + hunk.new_count }, hunk.old);
+    match hunk.rests {
+        Rests::All if !covers(held, Slots::lines(old), before.hash) => slots.to = slots.from,
+        Rests::All => {}
+        Rests::Ends | Rests::Head => {
+            let last_held = hunk.rests == Rests::Head || is_held(old.last());
+            slots.to -= u32::from(!last_held && hunk.new_count > 0);
+            slots.from += u32::from(!is_held(old.first()));
+        }
     }
-    let shifted = |slot: u32| (slot - touched.to) + touched.from + hunk.new_count;
-    let mut moved = Vec::with_capacity(held.len() + 2);
-    for h in without(held, touched) {
-        let slots = if h.slots.to <= touched.from {
-            h.slots
-        } else {
-            Slots { from: shifted(h.slots.from), to: shifted(h.slots.to) }
-        };
-        moved.push(Held { slots, shown: slots, version: after, also: None, at: h.at });
-    }
-    let slots = Slots { from: touched.from, to: touched.from + hunk.new_count };
-    if slots.from < slots.to {
-        moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
-    }
-    Some(moved)
+    Some(slots).filter(|slots| slots.from < slots.to)
 }

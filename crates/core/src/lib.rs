@@ -22,6 +22,7 @@
 
 extern crate alloc;
 
+pub mod alike;
 pub mod decide;
 pub mod diff;
 pub mod edit;

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use readproof_core::{
     decide::{Ask, Base, Choice, Decision, Mode, Reason, choose_base, decide},
-    knowledge::{Event, Hunk, Knowledge},
+    knowledge::{Event, Hunk, Knowledge, Rests},
     limits::{Answers, Limits},
     path::PathKey,
     render::{Shown, render},
@@ -424,8 +424,9 @@ fn talk(steps: &[Step<'_>]) {
             Step::Read(call, expected) => assert_eq!(session.read(*call).2.text(), *expected, "step {n}"),
             Step::Edit(after, (first, last), new_count) => {
                 let (before, after) = (session.now.version(), Text::new((*after).into()));
-                let hunk = Hunk { old: Lines::new(*first, *last).unwrap(), new_count: *new_count };
-                session.happened(&Event::Edited { path: PathKey::new("f"), before, after: after.version(), hunk });
+                let hunks =
+                    vec![Hunk { old: Lines::new(*first, *last).unwrap(), new_count: *new_count, rests: Rests::Ends }];
+                session.happened(&Event::Edited { path: PathKey::new("f"), before, after: after.version(), hunks });
                 session.now = after;
             }
             Step::Refresh => {
@@ -501,8 +502,10 @@ fn own_edits_are_followed() {
         Edit("1\n2\nX\n\n4\n5\n6\n7\n8\n", (3, 3), 2),
         Read(page(2, 4), "[readcache: unchanged in lines 2-5 of 9]"),
         Read(page(6, 1), "5\n"),
+        // The answer says that it was in line 7, which was never shown: only that line is not held.
         Edit("1\n2\nX\n\n4\n5\nsix\n7\n8\n", (7, 7), 1),
-        Read(page(2, 4), "2\nX\n\n4\n"),
+        Read(page(2, 5), "[readcache: unchanged in lines 2-6 of 9]"),
+        Read(page(6, 2), "5\nsix\n"),
     ]);
 }
 
@@ -573,16 +576,18 @@ fn an_answer_up_to_the_end_takes_the_lines_beyond() {
     ]);
 }
 
-/// The model never saw that line 1 was the last one, so it cannot know where `r` ends.
+/// The model never saw that line 1 was the last one; the answer says how many lines there are.
 #[test]
-fn an_edit_of_the_last_line_needs_the_end() {
-    talk(&[Now("d\n"), Read(page(1, 1), "d\n"), Edit("q\nr", (1, 1), 2), Read(ALL, "q\nr")]);
+fn an_edit_of_the_last_line_tells_where_the_file_ends() {
+    talk(&[Now("d\n"), Read(page(1, 1), "d\n"), Edit("q\nr", (1, 1), 2), Read(ALL, "[readcache: unchanged, 2 lines]")]);
+    // What the last line is made of was not shown.
+    talk(&[Now("d\n"), Edit("q\nd", (1, 1), 2), Read(from(2), "d")]);
 }
 
-/// A refresh does not take the older line 1 out of the model's sight: `b`, `c` stand in two places for it, and the edit
-/// says not in which of them.
+/// A refresh does not take the older line 1 out of the model's sight: `b`, `c` stand in two places for it, and the answer
+/// says in which of them the edit was.
 #[test]
-fn an_edit_among_lines_seen_before_a_refresh_cannot_be_placed() {
+fn an_edit_among_lines_seen_before_a_refresh() {
     talk(&[
         Now("b\nX\n"),
         Read(ALL, "b\nX\n"),
@@ -590,6 +595,6 @@ fn an_edit_among_lines_seen_before_a_refresh_cannot_be_placed() {
         Now("q\nc\nb\nc\n"),
         Read(from(2), "c\nb\nc\n"),
         Edit("q\nc\nz\n", (3, 4), 1),
-        Read(from(2), "c\nz\n"),
+        Read(from(2), "[readcache: unchanged in lines 2-3 of 3]"),
     ]);
 }

@@ -1,21 +1,32 @@
-//! Own writes and edits: announced in the log, made durable on disk, then recorded. Until the result is delivered
-//! nothing of the file is held, so a crash at any step is safe.
+//! Own writes and edits: looked at first, announced in the log, made durable on disk, then recorded. Until the result is
+//! delivered nothing of the file is held, so a crash at any step is safe. What is replaced is always a text that was looked
+//! at and kept, or nothing at all.
 
 use readproof_core::{
-    edit::replace_once,
+    alike::alike,
+    edit::{Edit, answer, replace, stated},
+    knowledge::Hunk,
+    limits::Answers,
     path::candidates,
     text::{NotText, Text},
 };
-use readproof_disk::{Create, Expected, FileRef, LogId, SessionName, SnapshotError};
-use readproof_hosts::own::{Changed, SessionError, Sha};
+use readproof_disk::{Create, Expected, FileRef, Loaded, LogId, ReplaceError, SessionName, SnapshotError};
+use readproof_hosts::own::{Block, Changed, EntryId, Found, SessionError, Sha, Stated};
 
 use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
 
+/// How often a whole-file write is tried where another changes the file meanwhile.
+const ATTEMPTS: u32 = 3;
+
 /// What is to be written, worked out before anything is touched.
 struct Plan {
+    /// What is there; `None` is nothing.
     before: Option<Text>,
     after: Text,
-    hunk: Option<(u32, u32, u32)>,
+    /// For an edit, the lines it touches.
+    hunks: Vec<Hunk>,
+    /// What the caller is told.
+    answer: String,
 }
 
 impl Engine {
@@ -36,62 +47,116 @@ impl Engine {
         if [Some(file.key()), real.as_ref()].into_iter().flatten().any(|name| name.as_str() == SETTINGS_FILE) {
             return Err(Error::OwnSettings);
         }
-        let plan = self.plan(&file, &request.change)?;
-        let sensitive = self.sensitive.is_sensitive(&self.root, &file);
+        for attempt in 1.. {
+            let plan = self.plan(&file, &request.change)?;
+            match (self.carry_out(request, &file, &plan), &request.change) {
+                // A whole text is meant whatever was there: it is looked at and kept anew.
+                (Err(Error::Replace(ReplaceError::Changed { .. })), Change::Whole(_)) if attempt < ATTEMPTS => {}
+                (done, _) => return done,
+            }
+        }
+        Err(Error::Aborted)
+    }
 
+    fn carry_out(&mut self, request: &Write, file: &FileRef, plan: &Plan) -> Result<Written, Error> {
+        let sensitive = self.sensitive.is_sensitive(&self.root, file);
         let (path, at) = (file.key().to_string(), self.now());
         self.session(&request.session, Create::Yes)?;
         if !sensitive {
             // While the file is as it was: where there is no room for its texts, it stays so.
-            self.keep_texts(&plan)?;
+            self.keep_texts(plan)?;
+            self.find_alike(&request.session, file, plan, at)?;
         }
         let session = self.session(&request.session, Create::Yes)?;
         let (begun, log) = (session.begin(&path, at)?, session.log_id());
-        let expected = plan.before.as_ref().map_or(Expected::Anything, |before| Expected::Text(before.hash()));
-        self.root.replace(&file, plan.after.as_str(), expected, self.settings.hard_links)?;
-        let bare = Changed { begun: begun.0, path: path.clone(), before: None, after: None, hunk: None, at };
+        let expected = plan.before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
+        self.root.replace(file, plan.after.as_str(), expected, self.settings.hard_links)?;
         let entry = self
-            .keep(&request.session, log, &plan, bare, sensitive)
+            .keep(&request.session, log, plan, (begun, path.clone(), at), sensitive)
             .map_err(|source| Error::Unrecorded { path: path.clone(), source: Box::new(source) })?;
         Ok(Written {
-            path,
+            text: plan.answer.clone(),
             bytes: plan.after.as_str().len() as u64,
             lines: plan.after.total(),
+            hunks: plan.hunks.clone(),
             receipt: Receipt { session: request.session.clone(), entry, log },
+            path,
         })
     }
 
-    /// The texts of a write, synced. The one before it serves only a later replay, which can do without.
+    /// The texts of a write, synced: what is replaced can be had again.
     fn keep_texts(&mut self, plan: &Plan) -> Result<(), Error> {
         let Some(store) = self.store(Create::Yes)? else { return Ok(()) };
-        if let Some(before) = &plan.before {
-            let _ = store.objects().put(before);
+        for text in plan.before.iter().chain([&plan.after]) {
+            store.objects().put_synced(text)?;
         }
-        store.objects().put_synced(&plan.after)?;
         Ok(())
+    }
+
+    /// Lines that the model holds of other texts than the one that is edited may be in that one too: then they move with
+    /// the edit as well.
+    fn find_alike(&mut self, name: &SessionName, file: &FileRef, plan: &Plan, at: u64) -> Result<(), Error> {
+        let (false, Some(before)) = (plan.hunks.is_empty(), &plan.before) else { return Ok(()) };
+        if self.settings.answers == Answers::Seed {
+            return Ok(());
+        }
+        let session = self.session(name, Create::Yes)?;
+        let (mark, knowledge) = (session.mark(), session.knowledge());
+        let pieces = alike(knowledge.of(file.key()), before, |hash| self.stored(hash));
+        let pieces: Vec<_> = pieces.into_iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let version = (Sha(before.hash()), before.total());
+        let found = Found { path: file.key().to_string(), version, pieces, at };
+        match self.session(name, Create::Yes)?.found_alike(mark, found) {
+            // It can do without.
+            Ok(()) | Err(SessionError::Moved) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A stored text, verified.
+    pub(crate) fn stored(&self, hash: readproof_core::text::ContentHash) -> Option<Text> {
+        match self.store.as_ref().map(|(store, _)| store.objects().load(hash)) {
+            Some(Loaded::Text(text)) => Some(text),
+            Some(Loaded::Missing | Loaded::Damaged) | None => None,
+        }
     }
 
     /// The history of a write, synced. A sensitive file leaves only the fact.
     fn keep(
         &mut self,
-        session: &SessionName,
+        name: &SessionName,
         log: LogId,
         plan: &Plan,
-        bare: Changed,
+        (begun, path, at): (EntryId, String, u64),
         sensitive: bool,
-    ) -> Result<readproof_hosts::own::EntryId, Error> {
+    ) -> Result<EntryId, Error> {
+        let bare = Changed {
+            begun: begun.0,
+            path,
+            before: None,
+            after: None,
+            hunk: None,
+            stated: Vec::new(),
+            block: None,
+            at,
+        };
         let version = |text: &Text| (Sha(text.hash()), text.total());
         let changed = if sensitive {
             bare
         } else {
+            let said = stated(&plan.hunks, plan.after.total()).is_some();
             Changed {
                 before: plan.before.as_ref().map(version),
                 after: Some(version(&plan.after)),
-                hunk: plan.hunk,
+                hunk: plan.hunks.first().map(|hunk| (hunk.old.first(), hunk.old.last(), hunk.new_count)),
+                stated: plan.hunks.iter().filter(|_| said).map(|hunk| Stated::from(*hunk)).collect(),
+                block: Some(Block::of(&plan.answer)),
                 ..bare
             }
         };
-        let name = session;
         let session = self.session(name, Create::No)?;
         if session.log_id() != log {
             return Err(SessionError::OtherLog(name.clone()).into());
@@ -100,25 +165,47 @@ impl Engine {
     }
 
     fn plan(&self, file: &FileRef, change: &Change) -> Result<Plan, Error> {
+        let name = || file.key().to_string();
         let plan = match change {
             Change::Whole(content) => {
-                let after = Text::from_bytes(content.clone().into_bytes()).map_err(|why: NotText| {
-                    Error::Snapshot(SnapshotError::NotText { name: file.key().to_string(), why })
-                })?;
-                Plan { before: None, after, hunk: None }
+                let after = Text::from_bytes(content.clone().into_bytes())
+                    .map_err(|why: NotText| Error::Snapshot(SnapshotError::NotText { name: name(), why }))?;
+                self.fits(file, &after)?;
+                let (bytes, lines) = (after.as_str().len(), after.total());
+                let answer = format!("wrote {}: {bytes} bytes, {lines} lines", file.key());
+                Plan { before: self.there(file)?, after, hunks: Vec::new(), answer }
             }
-            Change::Replace { old, new } => {
+            Change::Replace { old, new, places } => {
                 let before = self.root.snapshot(file, &self.snapshot_rules())?.text;
-                let edit = replace_once(&before, old, new)
+                let edit = replace(&before, old, new, *places)
                     .map_err(|source| Error::Edit { path: file.key().to_string(), source })?;
-                let hunk = Some((edit.hunk.old.first(), edit.hunk.old.last(), edit.hunk.new_count));
-                Plan { before: Some(before), after: edit.after, hunk }
+                let said = answer(file.key().as_str(), &edit);
+                let Edit { after, hunks, .. } = edit;
+                Plan { before: Some(before), after, hunks, answer: said }
             }
         };
-        let bytes = plan.after.as_str().len() as u64;
-        if bytes > self.settings.file_bytes {
-            return Err(Error::TooLarge { path: file.key().to_string(), bytes, max: self.settings.file_bytes });
-        }
+        self.fits(file, &plan.after)?;
         Ok(plan)
+    }
+
+    /// What could not be read again is not written.
+    fn fits(&self, file: &FileRef, after: &Text) -> Result<(), Error> {
+        let (bytes, max) = (after.as_str().len() as u64, self.settings.file_bytes);
+        if bytes > max {
+            return Err(Error::TooLarge { path: file.key().to_string(), bytes, max });
+        }
+        Ok(())
+    }
+
+    /// What a whole-file write would replace. What cannot be kept is not replaced.
+    fn there(&self, file: &FileRef) -> Result<Option<Text>, Error> {
+        match self.root.snapshot(file, &self.snapshot_rules()) {
+            Ok(snapshot) => Ok(Some(snapshot.text)),
+            Err(SnapshotError::Missing { .. }) => Ok(None),
+            Err(why @ (SnapshotError::NotText { .. } | SnapshotError::TooLarge { .. })) => {
+                Err(Error::NotKept { path: file.key().to_string(), why })
+            }
+            Err(other) => Err(other.into()),
+        }
     }
 }

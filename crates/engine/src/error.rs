@@ -58,6 +58,16 @@ pub enum Error {
         /// Why.
         source: EditError,
     },
+    /// What is there cannot be kept, so it is not replaced.
+    #[error(
+        "{path} is not written, as what is there now could not be kept: {why}. Move it elsewhere or delete it first"
+    )]
+    NotKept {
+        /// Which file.
+        path: String,
+        /// Why.
+        why: SnapshotError,
+    },
     /// Settings are not the agent's to change.
     #[error("{SETTINGS_FILE} holds the workspace's settings, which an agent may not change; edit it yourself")]
     OwnSettings,
@@ -241,6 +251,7 @@ impl Error {
             },
             Self::TooLarge { .. } => "TOO_LARGE",
             Self::OwnSettings => "DENIED",
+            Self::NotKept { .. } => "NOT_KEPT",
             Self::Unrecorded { .. } => "UNRECORDED",
             Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
             Self::Replace(_) => "WRITE_FAILED",

@@ -34,8 +34,8 @@ pub use symbol::{
     AROUND_BYTES, Around, Candidate, Indexing, Outlined, Resolved, Surroundings, SymbolSearch, SymbolsFound, qualified,
 };
 pub use upkeep::{
-    About, Check, Collected, FileStatus, Finding, GcPlan, GcRules, Health, Needed, Needer, Progress, Replayed,
-    SessionStatus, Status, Unverifiable, Wrong,
+    About, Check, Collected, FileStatus, Finding, GcPlan, GcRules, Health, Needed, Needer, OutsideChange, Progress,
+    Replayed, SessionStatus, Status, Unverifiable, Wrong,
 };
 
 use read::Recent;

@@ -65,7 +65,7 @@ impl Engine {
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier
-            let held = talk.held(self, &context, &key);
+            let held = talk.held(self, &context, &key).add_up(talk, self, &context, (&key, now, &ask));
             // core: the base that allows → disk: its text, verified
             let choice =
                 if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };

@@ -2,6 +2,8 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    edit::Places,
+    knowledge::Hunk,
     meta::MetaV1,
     pick::Pick,
     scope::{Lines, Scope},
@@ -115,12 +117,14 @@ pub struct Receipt {
 pub enum Change {
     /// The whole content.
     Whole(String),
-    /// Bytes that occur exactly once.
+    /// Bytes that occur exactly once, or all that occur.
     Replace {
         /// The old ones.
         old: String,
         /// The new ones.
         new: String,
+        /// Where.
+        places: Places,
     },
 }
 
@@ -138,12 +142,16 @@ pub struct Write {
 /// What a write did.
 #[derive(Clone, Debug)]
 pub struct Written {
+    /// What the model is to see: for an edit it states the lines it replaced, and is relied on only so.
+    pub text: String,
     /// The file, by its name in the workspace.
     pub path: String,
     /// Its bytes now.
     pub bytes: u64,
     /// Its lines now.
     pub lines: u32,
+    /// For an edit, the lines it replaced.
+    pub hunks: Vec<Hunk>,
     /// To be handed back once the result has reached the model.
     pub receipt: Receipt,
 }

@@ -7,5 +7,5 @@ mod status;
 
 pub use doctor::{Check, Health, Progress};
 pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
-pub use replay::{About, Finding, Replayed, Unverifiable, Wrong};
+pub use replay::{About, Finding, OutsideChange, Replayed, Unverifiable, Wrong};
 pub use status::{FileStatus, SessionStatus, Status};

@@ -9,7 +9,7 @@ mod record;
 mod transcript;
 
 pub use past::{Past, PastLine};
-pub use record::{Answered, Block, Changed, LimitsUsed, Record, SeenFile, Sha};
+pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, SeenFile, Sha, Stated};
 pub use transcript::{Entry, EntryId, Step, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, scope::Scope};
@@ -166,6 +166,21 @@ impl Session {
             let parent = if in_sight && stands == Stands::AtLeaf { transcript.leaf() } else { call.0 };
             Ok(Record::Answer { parent, answer: Box::new(answer) })
         })
+    }
+
+    /// Records which lines held of other texts are the same in one that is there now. Nobody is told anything; it only says
+    /// under which names they count.
+    ///
+    /// # Errors
+    /// [`SessionError::Moved`] when the tree is no longer as it was at `mark`.
+    pub fn found_alike(&mut self, mark: Mark, found: Found) -> Result<(), SessionError> {
+        self.append(|transcript| {
+            if transcript.moves() != mark.0 {
+                return Err(SessionError::Moved);
+            }
+            Ok(Record::Alike { parent: transcript.leaf(), found: Box::new(found) })
+        })?;
+        Ok(())
     }
 
     /// Records that an own write is about to happen: until its result is delivered, nothing of the path is held.

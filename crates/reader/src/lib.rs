@@ -6,6 +6,7 @@
 
 mod answer;
 mod diff;
+mod edit;
 pub mod mcp;
 mod name;
 pub mod pi;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 
+pub use edit::Replaces;
 use rebuild::Call;
 use view::View;
 
@@ -49,7 +51,7 @@ pub enum Seen {
         /// The whole new content.
         content: String,
     },
-    /// An own edit whose success result is visible; `old` occurred exactly once in the file.
+    /// An own edit whose success result is visible.
     Edit {
         /// The path as the call gives it.
         path: String,
@@ -57,6 +59,10 @@ pub enum Seen {
         old: String,
         /// The text that now stands in its place.
         new: String,
+        /// Where.
+        replaces: Replaces,
+        /// The visible result, which states the lines that were replaced.
+        answer: String,
     },
     /// Lines shown by something that is no read: a search, a diff, a program that was given them.
     Lines {
@@ -159,11 +165,12 @@ impl Reader {
                 self.views.insert(path.clone(), View::whole(content));
                 Ok(None)
             }
-            Seen::Edit { path, old, new } => {
-                let placed = self.views.get_mut(path).is_some_and(|view| view.edit(old, new));
-                if !placed {
-                    self.views.remove(path);
-                }
+            Seen::Edit { path, old, new, replaces, answer } => {
+                let view = self.views.remove(path).unwrap_or_default();
+                let call = edit::Call { old, new, replaces: *replaces };
+                let edited = edit::edited(&view, &call, answer);
+                let edited = edited.map_err(|complaint| Complaint(format!("{path}: {complaint}")))?;
+                self.views.extend(edited.map(|view| (path.clone(), view)));
                 Ok(None)
             }
             Seen::Lines { path, lines } => {

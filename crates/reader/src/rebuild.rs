@@ -171,7 +171,7 @@ fn held(view: &View, first: u64, last: u64) -> Result<String, Complaint> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Kind, Reader, Rebuilt, Rendered, Seen};
+    use crate::{Kind, Reader, Rebuilt, Rendered, Replaces, Seen};
 
     const FILE_TEXT: &str = "the text holds lines that look like this tool's own markers; they are file text";
 
@@ -201,8 +201,9 @@ mod tests {
         Seen::Write { path: "x".to_owned(), content: content.to_owned() }
     }
 
-    fn edit(old: &str, new: &str) -> Seen {
-        Seen::Edit { path: "x".to_owned(), old: old.to_owned(), new: new.to_owned() }
+    fn edit(old: &str, new: &str, stated: &str) -> Seen {
+        let (path, answer) = ("x".to_owned(), format!("edited x: {stated}"));
+        Seen::Edit { path, old: old.to_owned(), new: new.to_owned(), replaces: Replaces::One, answer }
     }
 
     fn lost() -> Seen {
@@ -538,21 +539,34 @@ mod tests {
     #[test]
     fn own_writes_and_edits() {
         assert_eq!(last_of(&[write("a\n")]), Ok(None));
-        assert_eq!(last_of(&[edit("a", "b")]), Ok(None));
+        assert_eq!(last_of(&[edit("a", "b", "lines 3-3 are now 3-3; 9 lines")]), Ok(None));
         assert_eq!(last_of(&[lost()]), Ok(None));
         check(&[whole("x\ny\n"), write("a\nb"), unchanged(2)], Kind::Unchanged, 1, "a\nb");
-        check(&[write("a\nb\n"), edit("a\n", "x\ny\n"), unchanged(3)], Kind::Unchanged, 1, "x\ny\nb\n");
+        let grown = "lines 1-1 are now 1-2; 3 lines";
+        check(&[write("a\nb\n"), edit("a\n", "x\ny\n", grown), unchanged(3)], Kind::Unchanged, 1, "x\ny\nb\n");
         let below = range(from(6, 1), "6-6 of 7", &[]);
-        let pages = [page(1, 1, "a\n"), page(5, 1, "e\n"), edit("a", "x\ny")];
+        let grown = "lines 1-1 are now 1-2; 7 lines";
+        let pages = [page(1, 1, "a\n"), page(5, 1, "e\n"), edit("a", "x\ny", grown)];
         check(&[&pages[..], &[below]].concat(), Kind::UnchangedRange, 6, "e\n");
         complains(&[&pages[..], &[range(from(5, 1), "5-5 of 7", &[])]].concat(), "line 5 is not held");
         // Merged with a line that was never shown.
-        let merged = [page(1, 2, "a\nb\n"), edit("b\n", "b")];
+        let merged = [page(1, 2, "a\nb\n"), edit("b\n", "b", "lines 2-3 are now 2-2; 9 lines")];
         complains(&[&merged[..], &[range(from(1, 2), "1-2 of 9", &[])]].concat(), "line 2 is not held");
-        // Not to be placed: the file is forgotten.
-        complains(&[write("a\na\n"), edit("a", "x"), unchanged(2)], "line 1 is not held");
-        complains(&[write("a\n"), edit("z", "x"), unchanged(1)], "line 1 is not held");
-        complains(&[write("a\n"), edit("", "x"), unchanged(1)], "line 1 is not held");
+        // The answer says where, so a second place of the old text does not matter; a line that is none does.
+        let second = "lines 2-2 are now 2-2; 2 lines";
+        check(&[write("a\na\n"), edit("a", "x", second), unchanged(2)], Kind::Unchanged, 1, "a\nx\n");
+        complains(&[write("a\nb\n"), edit("z", "x", second), unchanged(2)], "line 2 is not held");
+        complains(&[edit("a", "x", "lines 2-3 are now 2-2; 2 lines")], "not where the old text can stand");
+        complains(&[edit("a", "x", "lines 2-2 are now 2-3; 2 lines")], "2 new lines are stated");
+        complains(&[edit("a", "x", "lines 2-2 are now 3-3; 2 lines")], "stand elsewhere");
+        complains(&[edit("a", "x", "lines 2-2 are now 2-2; 1 lines")], "beyond the file");
+        complains(&[edit("a", "x", "lines 2-2 are now 2-2, 3-3 are gone; 9 lines")], "a line of it is");
+        complains(&[edit("a\n", "", "lines 2-2 are gone, 3-3 are gone; 9 lines")], "2 are stated");
+        complains(&[edit("", "x", second)], "an edit of nothing");
+        complains(&[edit("a", "x", "3 bytes, 2 lines")], "does not say what was edited");
+        // Too many places to state: the file is forgotten.
+        let many = "60 places, too many to state, so read it again; 9 lines";
+        complains(&[write("a\n"), edit("a", "x", many), unchanged(1)], "line 1 is not held");
         complains(&[write("a\n"), lost(), unchanged(1)], "line 1 is not held");
     }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::Glimpse;
+use crate::edit::Placed;
 
 /// The lines held of one file.
 ///
@@ -15,13 +16,6 @@ use crate::Glimpse;
 pub(crate) struct View {
     lines: BTreeMap<u64, String>,
     end: Option<u64>,
-}
-
-/// Consecutive held lines, joined.
-struct Run {
-    first: u64,
-    count: u64,
-    text: String,
 }
 
 impl View {
@@ -98,50 +92,28 @@ impl View {
         }
     }
 
-    /// Replaces the only place of `old` in the held lines. False when there is not exactly one: the view is then
-    /// unchanged, and no longer true of the file.
-    pub(crate) fn edit(&mut self, old: &str, new: &str) -> bool {
-        if old.is_empty() {
-            return false;
+    /// The view after runs of lines of a file of `before` lines were replaced, which left one of `total` lines. Lines outside
+    /// them move; new ones that are not known are not held.
+    pub(crate) fn replaced(&self, runs: &[Placed], before: u64, total: u64) -> Self {
+        let mut old = self.clone();
+        // It is said how many lines the edited file had: what is held beyond is of another version.
+        old.cap(before);
+        let mut new = Self { lines: BTreeMap::new(), end: old.end.map(|_| total) };
+        let (mut next, mut now) = (1, 1);
+        for run in runs {
+            let kept = old.lines.range(next..run.first);
+            new.lines.extend(kept.map(|(number, line)| (number - next + now, line.clone())));
+            now += run.first - next;
+            let known = (now..).zip(&run.lines).filter_map(|(number, line)| Some((number, line.clone()?)));
+            new.lines.extend(known);
+            (next, now) = (run.last + 1, now + run.lines.len() as u64);
         }
-        let runs = self.runs();
-        let mut places = runs.iter().flat_map(|run| occurrences(&run.text, old).map(move |at| (run, at)));
-        let (Some((run, at)), None) = (places.next(), places.next()) else { return false };
-        let text = [&run.text[..at], new, &run.text[at + old.len()..]].concat();
-        *self = self.replaced(run, &text);
-        true
-    }
-
-    /// The view after `text` took the place of a run.
-    fn replaced(&self, run: &Run, text: &str) -> Self {
-        let last = run.first + run.count - 1;
-        // An open last piece merges with the line after the run. That line is never held, as runs are maximal, so the
-        // merged line is not held either; it keeps the place of the line it swallowed, and later lines move as usual.
-        let open = !text.is_empty() && !text.ends_with('\n') && self.end != Some(last);
-        let mut pieces: Vec<&str> = text.split_inclusive('\n').collect();
-        if open {
-            pieces.pop();
+        new.lines.extend(old.lines.range(next..).map(|(number, line)| (number - next + now, line.clone())));
+        if runs.last().is_some_and(|run| run.last == before) {
+            // The last line is the edit's own, so that is where the file ends.
+            new.end = Some(total);
         }
-        let moved = |number: u64| number - run.count + pieces.len() as u64;
-
-        let before = self.lines.range(..run.first).map(|(number, line)| (*number, line.clone()));
-        let within = (run.first..).zip(pieces.iter().map(|piece| (*piece).to_owned()));
-        let after = self.lines.range(last + 1..).map(|(number, line)| (moved(*number), line.clone()));
-        Self { lines: before.chain(within).chain(after).collect(), end: self.end.map(moved) }
-    }
-
-    fn runs(&self) -> Vec<Run> {
-        let mut runs: Vec<Run> = Vec::new();
-        for (number, line) in &self.lines {
-            match runs.last_mut().filter(|run| run.first + run.count == *number) {
-                Some(run) => {
-                    run.count += 1;
-                    run.text.push_str(line);
-                }
-                None => runs.push(Run { first: *number, count: 1, text: line.clone() }),
-            }
-        }
-        runs
+        new
     }
 
     /// A line is being shown that the held end may not allow: one beyond it, or anew the line that ended the file
@@ -168,11 +140,6 @@ impl View {
     fn drop_lines_after(&mut self, last: u64) {
         self.lines.retain(|number, _| *number <= last);
     }
-}
-
-/// Where `part` occurs in `text`, overlapping places counted each.
-fn occurrences<'a>(text: &'a str, part: &'a str) -> impl Iterator<Item = usize> + 'a {
-    text.char_indices().map(|(at, _)| at).filter(move |at| text[*at..].starts_with(part))
 }
 
 #[cfg(test)]
@@ -267,57 +234,90 @@ mod tests {
         }
     }
 
+    use crate::edit::{Call, Replaces, edited};
+
+    /// What an edit of `file` leaves of a view, judged by its answer, which is made here from the true file.
+    fn after(held: &View, file: &str, old: &str, new: &str, replaces: Replaces) -> (String, View) {
+        let (edited_file, answer) = truth(file, old, new);
+        let call = Call { old, new, replaces };
+        (edited_file, edited(held, &call, &answer).unwrap().unwrap())
+    }
+
+    /// The file after all places are replaced, and an answer that states the smallest run of lines around them.
+    fn truth(file: &str, old: &str, new: &str) -> (String, String) {
+        let after = file.replace(old, new);
+        let line = |at: usize| file.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+        let places: Vec<usize> = file.match_indices(old).map(|(at, _)| at).collect();
+        let (first, from) = (line(places[0]), places[0]);
+        let end = places[places.len() - 1] + old.len();
+        let mut last = line(end - 1);
+        let total = file.split_inclusive('\n').count() as u64;
+        let start = file[..from].rfind('\n').map_or(0, |at| at + 1);
+        let stop = |last: u64| file.split_inclusive('\n').take(usize::try_from(last).unwrap()).map(str::len).sum();
+        let made = |last: u64| file[start..stop(last)].replace(old, new);
+        if !made(last).is_empty() && !made(last).ends_with('\n') && last < total {
+            last += 1;
+        }
+        let count = made(last).split_inclusive('\n').count() as u64;
+        let now = after.split_inclusive('\n').count();
+        let answer = match count {
+            0 => format!("edited f: lines {first}-{last} are gone; {now} lines"),
+            _ => format!("edited f: lines {first}-{last} are now {first}-{}; {now} lines", first + count - 1),
+        };
+        (after, answer)
+    }
+
     #[test]
     fn an_edit_moves_later_lines() {
-        let table: &[(&str, &str, &str, Option<&str>)] = &[
+        let table: &[(&str, &str, &str, &str, &str)] = &[
             // In place.
-            ("1:a 2:b 3:c |3", "b", "x", Some("1:a 2:x 3:c |3")),
-            ("1:a 2:b 3:c |3", "b\n", "x\ny\n", Some("1:a 2:x 3:y 4:c |4")),
-            ("1:a 2:b 3:c |3", "a\nb\n", "", Some("1:c |1")),
-            ("1:a 2:b 3:c |3", "a\nb\nc\n", "", Some("|0")),
-            ("1:a 2:b 3:c |3", "\nb\n", "+", Some("1:a+c |1")),
-            ("1:a 2:b |2", "a", "a", Some("1:a 2:b |2")),
+            ("a\nb\nc\n", "1:a 2:b 3:c |3", "b", "x", "1:a 2:x 3:c |3"),
+            ("a\nb\nc\n", "1:a 2:b 3:c |3", "b\n", "x\ny\n", "1:a 2:x 3:y 4:c |4"),
+            ("a\nb\nc\n", "1:a 2:b 3:c |3", "a\nb\n", "", "1:c |1"),
+            ("a\nb\nc\n", "1:a 2:b 3:c |3", "a\nb\nc\n", "", "|0"),
+            ("a\nb\nc\n", "1:a 2:b 3:c |3", "\nb\n", "+", "1:a+c |1"),
             // At the end of the file the last line may lose or gain its terminator.
-            ("1:a 2:b |2", "b\n", "b", Some("1:a 2:b. |2")),
-            ("1:a 2:b. |2", "b", "b\n", Some("1:a 2:b |2")),
-            ("1:a 2:b. |2", "\nb", "", Some("1:a. |1")),
-            // Lines beyond a gap move with their numbers, and so does the end.
-            ("2:a 3:b 7:c |9", "a\n", "x\ny\nz\n", Some("2:x 3:y 4:z 5:b 9:c |11")),
-            ("2:a 3:b 7:c |9", "a\nb\n", "", Some("5:c |7")),
-            ("2:a 3:b 7:c", "c\n", "c\nd\n", Some("2:a 3:b 7:c 8:d")),
-            ("5:a 9:b", "a", "1\n2\n3", Some("5:1 6:2 7:3 11:b")),
-            // The run's last terminator goes: its last line merges with the next one, which is not held.
-            ("2:a 3:b 7:c |9", "b\n", "b", Some("2:a 6:c |8")),
-            ("2:a 3:b 7:c |9", "b\n", "x\ny", Some("2:a 3:x 7:c |9")),
-            ("2:a 3:b 5:c |5", "a\nb\n", "z", Some("3:c |3")),
-            ("2:a 3:b", "b\n", "b", Some("2:a")),
-            // The run vanishes whole: nothing merges.
-            ("2:a 4:c |4", "a\n", "", Some("3:c |3")),
-            // Not exactly one place.
-            ("1:a 2:b |2", "z", "x", None),
-            ("1:a 2:a |2", "a", "x", None),
-            ("1:a 3:a |3", "a", "x", None),
-            ("1:aaa |1", "aa", "x", None),
-            ("1:a 3:b |3", "a\nb", "x", None),
-            ("1:a |1", "", "x", None),
-            ("|0", "", "x", None),
-            ("", "a", "x", None),
-            // Characters of several bytes.
-            ("1:äöä |1", "ö", "ü\nß", Some("1:äü 2:ßä |2")),
+            ("a\nb\n", "1:a 2:b |2", "b\n", "b", "1:a 2:b. |2"),
+            ("a\nb", "1:a 2:b. |2", "b", "b\n", "1:a 2:b |2"),
+            ("a\nb", "1:a 2:b. |2", "\nb", "", "1:a. |1"),
+            // Where it ends is told by an edit of the last line.
+            ("a\nb\n", "1:a", "b\n", "x\ny\n", "1:a 3:y |3"),
+            // The line is not held: the first new one is not, the others stand in the call.
+            ("a\nb\nc\n", "1:a 3:c", "b\n", "x\ny\n", "1:a 3:y 4:c"),
+            ("a\nb b\nc\n", "1:a 3:c", " ", "x\ny\nz", "1:a 3:y 5:c"),
+            // It is held of another version, and does not fit.
+            ("a\nb\nc\n", "1:a 2:z 3:c", "b", "x", "1:a 3:c"),
+            ("a\nb\nc\n", "1:a 2:b 3:c 4:d |4", "b", "x", "1:a 2:x 3:c"),
+            // The run's last terminator goes: its last line merges with the next one.
+            ("a\nb\nc\nd\n", "1:a 2:b 4:d |4", "b\n", "b", "1:a 3:d |3"),
+            ("a\nb\nc\nd\n", "1:a 2:b 3:c |4", "b\n", "b", "1:a 2:bc |3"),
+            ("äöä\n", "1:äöä |1", "ö", "ü\nß", "1:äü 2:ßä |2"),
         ];
-        for (before, old, new, after) in table {
-            let mut held = view(before);
-            let placed = held.edit(old, new);
-            assert_eq!(placed, after.is_some(), "{before}: {old:?} -> {new:?}");
-            assert_eq!(draw(&held), after.unwrap_or(before), "{before}: {old:?} -> {new:?}");
+        for (file, before, old, new, expected) in table {
+            let (_, held) = after(&view(before), file, old, new, Replaces::One);
+            assert_eq!(draw(&held), *expected, "{file:?} {before}: {old:?} -> {new:?}");
+        }
+    }
+
+    #[test]
+    fn all_places_are_replaced() {
+        let table: &[(&str, &str, &str, &str, &str)] = &[
+            ("a-a\nb\na\n", "1:a-a 2:b 3:a |3", "a", "x", "1:x-x 2:b 3:x |3"),
+            ("a\na\nb\n", "1:a 2:a 3:b |3", "a", "x\ny", "1:x 2:y 3:x 4:y 5:b |5"),
+            // One of the lines is not held: none of the new ones is.
+            ("a\na\nb\n", "1:a 3:b |3", "a", "x\ny", "5:b |5"),
+        ];
+        for (file, before, old, new, expected) in table {
+            let (_, held) = after(&view(before), file, old, new, Replaces::All);
+            assert_eq!(draw(&held), *expected, "{file:?} {before}: {old:?} -> {new:?}");
         }
     }
 
     #[test]
     fn an_edit_agrees_with_editing_the_whole_text() {
-        // Every view of a small file, every piece of it that occurs once, several replacements: what is held after
-        // the edit must be true of the edited file.
-        for file in ["a\nb\nc\n", "a\nb\nc", "\n\nb\n", "ab\nba"] {
+        // Every view of a small file, every piece of it, several replacements: what is held after the edit must be true of
+        // the edited file.
+        for file in ["a\nb\nc\n", "a\nb\nc", "\n\nb\n", "ab\nba", "a\nab\nb\na"] {
             let count = file.split_inclusive('\n').count();
             for mask in 0..(1u32 << (count + 1)) {
                 for from in 0..file.len() {
@@ -332,9 +332,7 @@ mod tests {
     }
 
     fn check_edit(file: &str, mask: u32, old: &str, new: &str) {
-        if occurrences(file, old).count() != 1 {
-            return;
-        }
+        let once = file.char_indices().filter(|(at, _)| file[*at..].starts_with(old)).count() == 1;
         let mut held = View::whole(file);
         let count = held.lines.len();
         held.lines.retain(|number, _| mask & (1 << (number - 1)) != 0);
@@ -343,12 +341,16 @@ mod tests {
             held.end = None;
         }
         let before = draw(&held);
-        if held.edit(old, new) {
-            let edited = View::whole(&file.replacen(old, new, 1));
+        for replaces in if once { &[Replaces::One, Replaces::All][..] } else { &[Replaces::All] } {
+            let (after, held) = after(&held, file, old, new, *replaces);
+            let edited = View::whole(&after);
             for (number, line) in &held.lines {
                 assert_eq!(Some(line), edited.lines.get(number), "{file:?} {before}: {old:?} -> {new:?}");
             }
             assert!(held.end.is_none() || held.end == edited.end, "{file:?} {before}: {old:?} -> {new:?}");
+            if before == draw(&View::whole(file)) {
+                assert_eq!(held, edited, "{file:?}: {old:?} -> {new:?}");
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod judged;
 pub mod processes;
 pub mod scarce;
 
+use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Unverifiable, Write};
@@ -98,7 +99,7 @@ impl Worker {
                     let lines: Vec<&str> = text.lines().collect();
                     let old = lines[1 + random.below(FEWEST - 2)].to_owned();
                     let new = some_line(&mut random);
-                    self.write(&mut engine, name, Change::Replace { old, new }, tell)?;
+                    self.write(&mut engine, name, Change::Replace { old, new, places: Places::One }, tell)?;
                 }
                 _ => {
                     self.read(&mut engine, name, &mut random, tell)?;

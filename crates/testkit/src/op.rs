@@ -78,8 +78,14 @@ pub enum Kind {
     Write,
     /// The agent edits a file.
     Edit,
+    /// The agent edits a file wherever a text stands in it.
+    EditAll,
+    /// An edit that is refused.
+    FailedEdit,
     /// A write whose result never comes.
     LostWrite,
+    /// An edit whose result never comes.
+    LostEdit,
     /// On from an earlier entry.
     Branch,
     /// To the tip of another branch.
@@ -105,7 +111,7 @@ pub enum Kind {
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 28] = [
+const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -121,8 +127,11 @@ const WEIGHTS: [(Kind, usize); 28] = [
     (Kind::Outside, 12),
     (Kind::Revert, 6),
     (Kind::Write, 4),
-    (Kind::Edit, 6),
+    (Kind::Edit, 7),
+    (Kind::EditAll, 3),
+    (Kind::FailedEdit, 1),
     (Kind::LostWrite, 1),
+    (Kind::LostEdit, 1),
     (Kind::Branch, 4),
     (Kind::Switch, 3),
     (Kind::Fork, 1),

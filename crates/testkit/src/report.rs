@@ -15,7 +15,7 @@ pub trait Event: Copy + Ord + Debug + 'static {
 const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
 /// After a prune everything is plain, by rule.
-const EVENTS: [Kind; 27] = [
+const EVENTS: [Kind; 30] = [
     Kind::Read,
     Kind::ReadAgain,
     Kind::ReadFresh,
@@ -32,7 +32,10 @@ const EVENTS: [Kind; 27] = [
     Kind::Revert,
     Kind::Write,
     Kind::Edit,
+    Kind::EditAll,
+    Kind::FailedEdit,
     Kind::LostWrite,
+    Kind::LostEdit,
     Kind::Branch,
     Kind::Switch,
     Kind::Fork,

@@ -2,12 +2,12 @@
 //! form of `steps.jsonl` and of `expected.txt`; `scenarios/README.md` describes both. Every answer is judged by the reader
 //! as well, so a wrong one cannot be recorded. Deterministic: the clock stands still, and no number of an entry is printed.
 
-use readproof_core::{limits::Answers, path::Bearings, scope::Lines, text::ContentHash};
+use readproof_core::{edit::Places, limits::Answers, path::Bearings, scope::Lines, text::ContentHash};
 use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
 use readproof_engine::{
     Answer, Audience, Change, Engine, EntryId, Error, Freshness, Read, Receipt, SessionStatus, Settings, Write,
 };
-use readproof_reader::{Reader, Rendered, Seen};
+use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::{
@@ -139,6 +139,8 @@ struct Part {
     of: String,
     old: String,
     new: String,
+    #[serde(default)]
+    all: bool,
     #[serde(default)]
     result: Fate,
 }
@@ -429,8 +431,9 @@ impl Stage {
             Action::Write(Whole { of, content, result }) => {
                 self.write(step, of, Change::Whole(content.clone()), *result)
             }
-            Action::Edit(Part { of, old, new, result }) => {
-                self.write(step, of, Change::Replace { old: old.clone(), new: new.clone() }, *result)
+            Action::Edit(Part { of, old, new, all, result }) => {
+                let places = if *all { Places::All } else { Places::One };
+                self.write(step, of, Change::Replace { old: old.clone(), new: new.clone(), places }, *result)
             }
             Action::Branch(Of { of }) => self.branch(step, of),
             Action::Switch(Of { of }) => self.switch(step, of),
@@ -707,11 +710,19 @@ impl Stage {
         let request = Write { path: path.to_owned(), session: named(step)?.clone(), change };
         let result = self.engine.write(&request);
         let Some(written) = self.granted(result) else { return Ok(()) };
-        self.say(&format!("written {}: {} lines, {} bytes", name(&written.path), written.lines, written.bytes));
+        self.say(&match &request.change {
+            Change::Whole(_) => {
+                format!("written {}: {} lines, {} bytes", name(&written.path), written.lines, written.bytes)
+            }
+            Change::Replace { .. } => written.text.clone(),
+        });
         let path = written.path;
         let seen = match request.change {
             Change::Whole(content) => Seen::Write { path, content },
-            Change::Replace { old, new } => Seen::Edit { path, old, new },
+            Change::Replace { old, new, places } => {
+                let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
+                Seen::Edit { path, old, new, replaces, answer: written.text }
+            }
         };
         self.called(step, fate, written.receipt, seen, "")
     }

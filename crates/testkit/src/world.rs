@@ -423,6 +423,29 @@ pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(Strin
     None
 }
 
+/// A piece of a text, mostly a short one, and what to put wherever it stands.
+#[must_use]
+pub fn some_common(text: &str, shape: Shape, random: &mut Random) -> Option<(String, String)> {
+    let parts: Vec<&str> = text.split_inclusive('\n').collect();
+    let line = random.pick(&parts).copied()?;
+    let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).collect();
+    let from = *random.pick(&starts)?;
+    let short = line[from..].char_indices().nth(1 + random.below(3)).map_or(line.len(), |(at, _)| from + at);
+    let old = match random.below(3) {
+        0 => line,
+        1 => &line[from..short],
+        _ => line.trim_end(),
+    };
+    let new = match random.below(5) {
+        0 => String::new(),
+        1 => self::line(shape, random),
+        2 => lines(1, shape, random, "\n"),
+        3 => format!("{}\n", old.trim_end()),
+        _ => format!("<{}>", old.trim_end()),
+    };
+    (!old.is_empty()).then(|| (old.to_owned(), new))
+}
+
 /// A whole new text for a file.
 #[must_use]
 pub fn some_text(shape: Shape, random: &mut Random) -> String {

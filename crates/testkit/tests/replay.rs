@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
+use readproof_core::edit::Places;
 use readproof_core::path::Bearings;
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
@@ -83,7 +84,8 @@ fn a_forged_write_is_named() {
     let check = |line: u64, alter: fn(&mut Value), expected: &str| {
         let dir = tempfile::tempdir().expect("a folder");
         let mut engine = engine(dir.path());
-        let edit = |old: &str, new: &str| Change::Replace { old: old.to_owned(), new: new.to_owned() };
+        let edit =
+            |old: &str, new: &str| Change::Replace { old: old.to_owned(), new: new.to_owned(), places: Places::One };
         for change in [Change::Whole(ninety("9")), edit("9\n10\n", "nine\n"), edit("\n90\n", "")] {
             let session = SessionName::parse("s").unwrap();
             engine.write(&Write { path: "a.txt".to_owned(), session, change }).unwrap();
@@ -101,11 +103,24 @@ fn a_forged_write_is_named() {
     check(5, |r| r["changed"]["before"][1] = 91.into(), "EntryId(5)) the number of lines before differs");
     check(5, |r| r["changed"]["before"] = r["changed"]["after"].clone(), "EntryId(5)) the text after it is not");
     check(5, |r| r["changed"]["before"] = Value::Null, "EntryId(5)) the text after it is not");
-    check(5, |r| r["changed"]["hunk"] = serde_json::json!([9, 9, 1]), "EntryId(5)) the text after it is not");
-    check(5, |r| r["changed"]["hunk"] = serde_json::json!([9, 10, 2]), "EntryId(5)) the text after it is not");
-    check(7, |r| r["changed"]["hunk"] = serde_json::json!([0, 90, 89]), "EntryId(7)) the text after it is not");
-    check(7, |r| r["changed"]["hunk"] = serde_json::json!([1, u32::MAX, 89]), "EntryId(7)) the text after it is not");
+    // What its answer stated.
+    check(5, |r| r["changed"]["stated"][0][1] = 9.into(), "EntryId(5)) the text after it is not");
+    check(5, |r| r["changed"]["stated"][0][2] = 2.into(), "EntryId(5)) the text after it is not");
+    check(7, |r| r["changed"]["stated"][0][0] = 0.into(), "EntryId(7)) the text after it is not");
+    check(7, |r| r["changed"]["stated"][0][1] = u32::MAX.into(), "EntryId(7)) the text after it is not");
+    // A record of an older program, whose answer stated nothing.
+    check(5, |r| older(r, [9, 9, 1]), "EntryId(5)) the text after it is not");
+    check(7, |r| older(r, [0, 90, 89]), "EntryId(7)) the text after it is not");
+    check(7, |r| older(r, [1, u32::MAX, 89]), "EntryId(7)) the text after it is not");
     check(7, |r| r["changed"]["after"] = Value::Null, "EntryId(7)) the file is sensitive");
+}
+
+/// An edit as records had it before its answer stated anything.
+fn older(record: &mut Value, hunk: [u32; 3]) {
+    let changed = record["changed"].as_object_mut().unwrap();
+    changed.remove("stated");
+    changed.remove("block");
+    changed.insert("hunk".to_owned(), serde_json::json!(hunk));
 }
 
 /// What replaying a copy of session `s` says, one record of which was altered and the chain made to fit.

@@ -2,6 +2,7 @@
 //! After each, what the model saw last must not be mistaken for what it saw before.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
+use readproof_core::edit::Places;
 use readproof_core::{limits::Answers, path::Bearings, text::Text};
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_engine::{Answer, Change, Engine, Read, Receipt, Settings, Write};
@@ -151,7 +152,16 @@ fn a_write_that_is_out_while_the_conversation_moves() {
         move_away(&mut engine, compacts);
         fixture.put("f", text.as_str());
         let after = Some((Sha(text.hash()), text.total()));
-        let change = Changed { begun, path: "f".to_owned(), before: None, after, hunk: None, at: 0 };
+        let change = Changed {
+            begun,
+            path: "f".to_owned(),
+            before: None,
+            after,
+            hunk: None,
+            stated: Vec::new(),
+            block: None,
+            at: 0,
+        };
         let done = writer.change(change).unwrap();
         writer.deliver(done).unwrap();
         is_plain(&read(&mut engine, "f"));
@@ -296,7 +306,7 @@ fn an_edit_that_was_overtaken() {
     let mut engine = Engine::new(fixture.root(), Bearings { cwd, home: None }, Settings::default(), clock).unwrap();
     read(&mut engine, "f");
     saves.store(true, Ordering::Relaxed);
-    let change = Change::Replace { old: "ten".to_owned(), new: "TEN".to_owned() };
+    let change = Change::Replace { old: "ten".to_owned(), new: "TEN".to_owned(), places: Places::One };
     let request = Write { path: "f".to_owned(), session: s(), change };
     let error = engine.write(&request).unwrap_err();
     assert_eq!(error.code(), "CHANGED");

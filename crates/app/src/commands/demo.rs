@@ -1,6 +1,6 @@
 //! `readproof demo`: a scripted agent on a scratch workspace, every answer through the real engine, shown as a table.
 
-use readproof_core::path::Bearings;
+use readproof_core::{edit::Places, path::Bearings};
 use readproof_disk::{Root, Scratch, SessionName};
 use readproof_engine::{Answer, Change, Engine, EntryId, Error, Freshness, Read, Settings, Write};
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ impl Agent {
     }
 
     fn edit(&mut self, step: &'static str, old: &str, new: &str) -> Result<(), Failure> {
-        let change = Change::Replace { old: old.to_owned(), new: new.to_owned() };
+        let change = Change::Replace { old: old.to_owned(), new: new.to_owned(), places: Places::One };
         let written =
             self.engine.write(&Write { path: "inventory.py".to_owned(), session: self.session.clone(), change })?;
         self.engine.delivered(&written.receipt)?;

@@ -52,6 +52,7 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
                 "verified_writes": session.written,
                 "torn": session.torn,
                 "unverifiable": open,
+                "outside_changes": session.outside.iter().map(|f| finding(f, "outside_change")).collect::<Vec<_>>(),
                 "wrong": wrong,
             })
         })
@@ -86,6 +87,9 @@ fn replay_text(replayed: &[Replayed]) -> String {
     }
     for session in replayed {
         findings(&mut out, "WRONG", session, &session.wrong);
+    }
+    for session in replayed {
+        findings(&mut out, "outside change", session, &session.outside);
     }
     for session in replayed {
         findings(&mut out, "unverifiable", session, &session.unverifiable);

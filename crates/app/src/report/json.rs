@@ -65,8 +65,10 @@ pub(crate) fn written(written: &Written) -> Value {
     json!({
         "ok": true,
         "path": written.path,
+        "text": written.text,
         "bytes": written.bytes,
         "lines": written.lines,
+        "replaced": written.hunks.iter().map(|hunk| json!([hunk.old.first(), hunk.old.last(), hunk.new_count])).collect::<Vec<_>>(),
         "session": written.receipt.session.to_string(),
         "entry": written.receipt.entry.to_string(),
     })

@@ -137,10 +137,10 @@ fn own_writes_are_replayed() {
 #[test]
 fn a_write_without_an_outcome_is_said() {
     let ws = Workspace::with(&[("a.txt", &numbered(40)), ("folder/x", "")]);
-    ws.feed("write folder --session s", "x").refused(1, &["is a directory"]);
+    ws.feed("write a.txt/below --session s", "x").refused(1, &["check the parents"]);
     let text = ws.run("replay --verify").text();
     assert!(text.contains("1 writes: 0 verified, 1 unverifiable, 0 wrong"), "{text}");
-    assert!(text.contains("folder: a write was begun here and its outcome is not recorded"), "{text}");
+    assert!(text.contains("a.txt/below: a write was begun here and its outcome is not recorded"), "{text}");
 }
 
 #[test]

@@ -18,9 +18,47 @@ fn what_was_written_is_known() {
 fn what_was_edited_is_known() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
     ws.read("a.txt");
-    ws.run("edit a.txt --session s --old 20 --new twenty").gives("edited a.txt: 115 bytes, 40 lines\n");
+    ws.run("edit a.txt --session s --old 20 --new twenty").gives("edited a.txt: lines 20-20 are now 20-20; 40 lines\n");
     assert_eq!(ws.get("a.txt"), numbered(40).replace("\n20\n", "\ntwenty\n"));
     ws.run("read a.txt --session s").gives("[readcache: unchanged, 40 lines]");
+}
+
+#[test]
+fn all_places_are_edited_and_stated() {
+    let ws = Workspace::with(&[("a.txt", &numbered(40))]);
+    ws.read("a.txt");
+    ws.run("edit a.txt --session s --old 3 --new three").refused(1, &["occurs 14 times", "or replace all of them"]);
+    let said = "edited a.txt: lines 3-3 are now 3-3, 13-13 are now 13-13, 23-23 are now 23-23, 30-39 are now 30-39; 40 lines\n";
+    ws.run("edit a.txt --session s --old 3 --new three --all").gives(said);
+    assert_eq!(ws.get("a.txt"), numbered(40).replace('3', "three"));
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 40 lines]");
+}
+
+/// What someone else wrote is never lost: it is kept before it is replaced, and a replay says that it was met.
+#[test]
+fn what_a_write_replaces_is_kept() {
+    let ws = Workspace::with(&[("a.txt", &numbered(40))]);
+    ws.read("a.txt");
+    ws.put("a.txt", "someone else's\n");
+    ws.feed("write a.txt --session s", numbered(9)).text();
+    let text = ws.run("replay --verify s").text();
+    assert!(text.contains("1 writes: 1 verified"), "{text}");
+    assert!(text.contains("a.txt: someone else had changed the file: it was sha256-"), "{text}");
+    let json = ws.run("replay --verify s --json").json();
+    assert_eq!(json["sessions"][0]["outside_changes"][0]["code"], "outside_change");
+    // Without a change between, there is nothing to say.
+    ws.feed("write a.txt --session s", numbered(8)).text();
+    let json = ws.run("replay --verify s --json").json();
+    assert_eq!(json["sessions"][0]["outside_changes"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_cannot_be_kept_is_not_replaced() {
+    let ws = Workspace::new();
+    fs::write(ws.path("a.bin"), b"\xff\x00").unwrap();
+    ws.feed("write a.bin --session s", "text\n")
+        .refused(1, &["could not be kept", "Move it elsewhere or delete it first"]);
+    assert_eq!(fs::read(ws.path("a.bin")).unwrap(), b"\xff\x00");
 }
 
 #[test]
@@ -49,9 +87,11 @@ fn with_answers_seed_own_writes_do_not_count() {
 fn the_json_of_a_write() {
     let ws = Workspace::new();
     let done = ws.feed("write a.txt --session s --json", "x\ny").json();
-    let expected =
-        serde_json::json!({"ok": true, "path": "a.txt", "bytes": 3, "lines": 2, "session": "s", "entry": "e3"});
+    let expected = serde_json::json!({"ok": true, "path": "a.txt", "text": "wrote a.txt: 3 bytes, 2 lines", "bytes": 3, "lines": 2,
+            "replaced": [], "session": "s", "entry": "e3"});
     assert_eq!(done, expected);
+    let done = ws.run("edit a.txt --session s --old x --new z\\nz --json").json();
+    assert_eq!((&done["replaced"], done["lines"].as_u64()), (&serde_json::json!([[1, 1, 1]]), Some(2)));
 }
 
 #[test]
@@ -178,6 +218,6 @@ fn hard_links_can_be_refused() {
     let ws = Workspace::with(&[("a.txt", "old\n")]);
     fs::hard_link(ws.path("a.txt"), ws.path("b.txt")).unwrap();
     ws.run("read b.txt --set hard_links=refuse").refused(1, &["`b.txt` is one of 2 hard links"]);
-    ws.feed("write b.txt --session s --set hard_links=refuse", "new\n").refused(1, &["`b.txt` has several hard links"]);
+    ws.feed("write b.txt --session s --set hard_links=refuse", "new\n").refused(1, &["`b.txt` is one of 2 hard links"]);
     ws.run("read b.txt").gives("old\n");
 }

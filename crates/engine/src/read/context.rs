@@ -1,15 +1,17 @@
 //! What may be relied on for one request: the session and what it proves, or the reason why nothing is.
 
 use readproof_core::{
+    alike::alike,
     decide::{Ask, Base, Choice, Reason, choose_base},
-    knowledge::Knowledge,
+    knowledge::{Alike, Event, Knowledge},
     limits::Answers,
     path::PathKey,
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store, StoreError};
-use readproof_hosts::own::{Call, EntryId, Mark, Session, Stands};
+use readproof_hosts::own::{Call, EntryId, Found, Mark, Session, Sha, Stands};
 
+use super::Talk;
 use crate::{Audience, Engine, Error, Freshness, Read};
 
 /// One request's view of its conversation.
@@ -79,6 +81,32 @@ impl Held {
             }
             Err(reason) => Choice::None(*reason),
         }
+    }
+}
+
+impl Held {
+    /// The same, where lines of several texts add up.
+    pub(crate) fn add_up(
+        self,
+        talk: &mut impl Talk,
+        engine: &mut Engine,
+        context: &Context,
+        (path, now, ask): (&PathKey, &Text, &Ask),
+    ) -> Self {
+        talk.add_up(engine, context, path, now, ask, self)
+    }
+
+    /// The lines held of other texts that are the same in the present one, where only together they are what is asked for.
+    fn alike(&self, path: &PathKey, now: &Text, ask: &Ask, load: impl Fn(ContentHash) -> Option<Text>) -> Vec<Alike> {
+        let (Ok((leaf, _)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
+        if self.answers == Answers::Seed || !leaf.is_mixed(path, lines) {
+            return Vec::new();
+        }
+        let pieces = alike(leaf.of(path), now, load);
+        let mut added = leaf.clone();
+        let event = Event::Alike { path: path.clone(), version: now.version(), pieces: pieces.clone() };
+        added.apply(0, &event, self.answers);
+        if added.holds_lines_of(path, lines, now.hash(), self.answers) { pieces } else { Vec::new() }
     }
 }
 
@@ -156,6 +184,28 @@ impl Engine {
             }
         };
         Held { mark, knowledge, answers }
+    }
+
+    /// What is held once lines of several texts that are the same in the present one count as its own. It is recorded, so
+    /// that whoever derives what is held from the log finds the same.
+    pub(crate) fn add_up(&mut self, context: &Context, path: &PathKey, now: &Text, ask: &Ask, held: Held) -> Held {
+        let pieces = held.alike(path, now, ask, |hash| self.stored(hash));
+        let (Some(name), Some(mark), false) = (&context.session, held.mark, pieces.is_empty()) else { return held };
+        let said = pieces.iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
+        let version = (Sha(now.hash()), now.total());
+        let found = Found { path: path.to_string(), version, pieces: said, at: self.now() };
+        let event = found.event();
+        let recorded = self.sessions.get_mut(name).map(|session| session.found_alike(mark, found));
+        if !matches!(recorded, Some(Ok(()))) {
+            // The branch moved, or the log cannot be written: without it the text is sent.
+            return held;
+        }
+        let mut added = self.held(context, path);
+        if let Ok((_, call)) = &mut added.knowledge {
+            // It holds wherever it stands, so also where the call was made.
+            call.apply(0, &event, self.settings.answers);
+        }
+        added
     }
 
     /// Where an open session stands.

@@ -51,6 +51,12 @@ pub(crate) trait Talk {
     /// What the model holds of a file.
     fn held(&mut self, engine: &Engine, context: &Context, path: &PathKey) -> Held;
 
+    /// The same, where the lines asked for are held of several texts: those that are the same in the present one count as
+    /// that one's, if the conversation can say so.
+    fn add_up(&mut self, _: &mut Engine, _: &Context, _: &PathKey, _: &Text, _: &Ask, held: Held) -> Held {
+        held
+    }
+
     /// A stored text, verified.
     fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded;
 
@@ -79,6 +85,18 @@ impl Talk for Own {
 
     fn held(&mut self, engine: &Engine, context: &Context, path: &PathKey) -> Held {
         engine.held(context, path)
+    }
+
+    fn add_up(
+        &mut self,
+        engine: &mut Engine,
+        context: &Context,
+        path: &PathKey,
+        now: &Text,
+        ask: &Ask,
+        held: Held,
+    ) -> Held {
+        engine.add_up(context, path, now, ask, held)
     }
 
     fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded {

@@ -4,15 +4,16 @@
 //! replayed like the others. Reads only; what cannot be verified is said, never taken for right or wrong.
 
 use readproof_core::{
+    alike::holds,
     decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
     limits::Answers,
     path::PathKey,
     render::render,
-    scope::{Lines, ScopeError},
+    scope::ScopeError,
     text::{ContentHash, LINE_RULE, Text},
 };
 use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
-use readproof_hosts::own::{Answered, Changed, EntryId, Past, Record, Sha, Transcript};
+use readproof_hosts::own::{Answered, Changed, EntryId, Found, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{Engine, Error};
@@ -35,6 +36,8 @@ pub struct Replayed {
     pub torn: u64,
     /// What cannot be verified.
     pub unverifiable: Vec<Finding<Unverifiable>>,
+    /// Own writes over what someone else had made of the file since.
+    pub outside: Vec<Finding<OutsideChange>>,
     /// What is not as recorded.
     pub wrong: Vec<Finding<Wrong>>,
 }
@@ -88,6 +91,27 @@ pub struct Finding<W> {
     pub path: Option<String>,
     /// What there is to say.
     pub what: W,
+}
+
+/// Someone else changed a file between what the log knew of it and an own write. No error: both texts are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutsideChange {
+    /// The text that the log knew last.
+    pub last: ContentHash,
+    /// The text that the write replaced; `None` is no file.
+    pub before: Option<ContentHash>,
+}
+
+impl std::fmt::Display for OutsideChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { last, before } = self;
+        match before {
+            Some(before) => {
+                write!(f, "someone else had changed the file: it was sha256-{last} and this replaced sha256-{before}")
+            }
+            None => write!(f, "someone else had removed the file, which was sha256-{last}"),
+        }
+    }
 }
 
 /// Why an answer or write cannot be verified. No error: nothing says that it was wrong.
@@ -172,6 +196,9 @@ pub enum Wrong {
     /// An edit changed more than it says.
     #[error("the text after it is not the text before it with lines {0}-{1} replaced by {2} lines")]
     NotThatEdit(u32, u32, u32),
+    /// Lines that were said to be the same.
+    #[error("lines that it calls the same in two texts are not")]
+    NotAlike,
 }
 
 impl Wrong {
@@ -186,6 +213,7 @@ impl Wrong {
             Self::NotAllowed(_) => "not_allowed",
             Self::NotAnnounced => "not_announced",
             Self::NotThatEdit(..) => "not_that_edit",
+            Self::NotAlike => "not_alike",
         }
     }
 }
@@ -261,7 +289,7 @@ struct Report(Replayed);
 impl Report {
     fn new(session: SessionName, retired: Option<u32>) -> Self {
         let (unverifiable, wrong) = (Vec::new(), Vec::new());
-        Self(Replayed { session, retired, verified: 0, written: 0, torn: 0, unverifiable, wrong })
+        Self(Replayed { session, retired, verified: 0, written: 0, torn: 0, unverifiable, outside: Vec::new(), wrong })
     }
 
     fn unverifiable(&mut self, entry: Option<u64>, what: Unverifiable) {
@@ -279,6 +307,18 @@ impl Report {
             self.unverifiable(None, Unverifiable::PutAside(damage.unwrap_or_else(|| error.to_string())));
         } else {
             self.0.wrong.push(Finding { about: About::Log, entry: None, path: None, what: Wrong::Log(error) });
+        }
+    }
+
+    /// Says so where an own write replaced a text that the log did not know: someone else had changed the file.
+    fn met(&mut self, entry: u64, changed: &Changed, last: Option<ContentHash>) {
+        let before = changed.before.map(|(Sha(hash), _)| hash);
+        // Older records do not say what a whole-file write replaced, those of sensitive files never.
+        let known = changed.block.is_some() || before.is_some();
+        if let Some(last) = last.filter(|last| known && before != Some(*last)) {
+            let path = Some(changed.path.clone());
+            let what = OutsideChange { last, before };
+            self.0.outside.push(Finding { about: About::Write, entry: Some(EntryId(entry)), path, what });
         }
     }
 
@@ -301,6 +341,8 @@ fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
     }
     let mut texts = Texts { store, kept: BTreeMap::new(), bytes: 0 };
     let mut trees = trees(&past);
+    // The text of each file that the log knew last.
+    let mut last: BTreeMap<String, ContentHash> = BTreeMap::new();
     // Writes that were announced and whose outcome is yet to come.
     let mut begun: BTreeMap<u64, String> = BTreeMap::new();
     for line in past.lines {
@@ -309,6 +351,7 @@ fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
             Some(Record::Answer { answer, parent }) => {
                 let outcome = replay_answer(&mut texts, &trees, *parent, answer);
                 report.settle(About::Answer, line.line, &answer.path, outcome);
+                last.extend(answer.hash.map(|Sha(hash)| (answer.path.clone(), hash)));
             }
             Some(Record::Begun { path, .. }) => {
                 begun.insert(line.line, path.clone());
@@ -316,6 +359,14 @@ fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
             Some(Record::Change { changed, .. }) => {
                 let outcome = replay_write(&mut texts, begun.remove(&changed.begun), changed);
                 report.settle(About::Write, line.line, &changed.path, outcome);
+                report.met(line.line, changed, last.remove(&changed.path));
+                last.extend(changed.after.map(|(Sha(hash), _)| (changed.path.clone(), hash)));
+            }
+            Some(Record::Alike { found, .. }) => {
+                // Nobody was told anything, so what is found right is not counted among answers and writes.
+                if let Err(miss) = replay_alike(&mut texts, found) {
+                    report.settle(About::Log, line.line, &found.path, Err(miss));
+                }
             }
             // What a caller said happened: there is nothing to run again.
             Some(
@@ -364,16 +415,61 @@ fn replay_write(texts: &mut Texts<'_>, announced: Option<String>, changed: &Chan
     let Some((Sha(hash), total)) = changed.after else { return Err(Unverifiable::Sensitive.into()) };
     let after = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
     same("the number of lines", &total.to_string(), &after.total().to_string())?;
+    let before = match changed.before {
+        None => None,
+        Some((Sha(hash), total)) => {
+            let before = texts.get(hash)?.ok_or(Unverifiable::BaseMissing(hash))?;
+            same("the number of lines before", &total.to_string(), &before.total().to_string())?;
+            Some(before)
+        }
+    };
     let Some((first, last, count)) = changed.hunk else { return Ok(()) };
-    let wrong = Wrong::NotThatEdit(first, last, count);
-    let Some((Sha(hash), total)) = changed.before else { return Err(wrong.into()) };
-    let before = texts.get(hash)?.ok_or(Unverifiable::BaseMissing(hash))?;
-    same("the number of lines before", &total.to_string(), &before.total().to_string())?;
-    let lines = |first, last| Lines::new(first, last).map_or("", |lines| before.slice(lines));
-    let (head, tail) = (lines(1, first.saturating_sub(1)), lines(last.saturating_add(1), total));
-    let middle = after.as_str().strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
-    let fits = middle.is_some_and(|middle| Text::new(middle.to_owned()).total() == count);
-    if fits && Lines::new(first, last).is_some() && last <= total { Ok(()) } else { Err(wrong.into()) }
+    let wrong = || Wrong::NotThatEdit(first, last, count);
+    let before = before.ok_or_else(wrong)?;
+    let stated: Vec<(u32, u32, u32)> = changed.stated.iter().map(|hunk| (hunk.0, hunk.1, hunk.2)).collect();
+    let hunks = match (stated.is_empty(), changed.block) {
+        (false, _) => stated,
+        // An older record: one place, which its answer did not state.
+        (true, None) => vec![(first, last, count)],
+        // Too many places to state, and none was.
+        (true, Some(_)) => return Ok(()),
+    };
+    if leads(&before, &after, &hunks) { Ok(()) } else { Err(wrong().into()) }
+}
+
+/// Whether one text is the other with runs of its lines, in order, replaced by as many lines as is said.
+fn leads(before: &Text, after: &Text, hunks: &[(u32, u32, u32)]) -> bool {
+    let (mut old, mut new) = (1, 1);
+    let mut same = true;
+    for (first, last, count) in hunks {
+        let fits = *first >= old && *last >= *first && *last <= before.total();
+        same = same && fits && (old..*first).zip(new..).all(|(line, now)| same_line(before, line, after, now));
+        if !same {
+            return false;
+        }
+        (old, new) = (last + 1, new + (first - old) + count);
+    }
+    let rest = before.total() + 1 - old;
+    new + rest == after.total() + 1 && (0..rest).all(|n| same_line(before, old + n, after, new + n))
+}
+
+fn same_line(one: &Text, line: u32, other: &Text, now: u32) -> bool {
+    now <= other.total() && one.line(line) == other.line(now)
+}
+
+/// Whether lines that were found to be the same in two texts are.
+fn replay_alike(texts: &mut Texts<'_>, found: &Found) -> Result<(), Miss> {
+    let (Sha(hash), total) = found.version;
+    let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
+    same("the number of lines", &total.to_string(), &now.total().to_string())?;
+    for (Sha(base), _, _) in &found.pieces {
+        texts.get(*base)?.ok_or(Unverifiable::BaseMissing(*base))?;
+    }
+    let load = |hash| texts.get(hash).ok().flatten().map(|text| Text::clone(&text));
+    match holds(&found.alike(), &now, load) {
+        Some(true) => Ok(()),
+        Some(false) | None => Err(Wrong::NotAlike.into()),
+    }
 }
 
 /// The words of a record, understood.

@@ -247,6 +247,7 @@ fn sort(record: &Record) -> u64 {
         Record::Distrust { .. } => 8,
         Record::Switch { .. } => 9,
         Record::Seen { .. } => 10,
+        Record::Alike { .. } => 11,
         Record::Unknown { .. } => 12,
     }
 }
@@ -280,6 +281,7 @@ fn filled(mut record: Record, number: u64) -> Record {
         Record::Change { parent, changed } => {
             *parent = Some(number);
             (changed.before, changed.after, changed.hunk) = (Some((sha, small)), Some((sha, 1)), Some((1, small, 2)));
+            changed.block = Some(Block { sha, bytes: number });
         }
         Record::Seen { parent, files, .. } => {
             *parent = Some(number);
@@ -290,6 +292,10 @@ fn filled(mut record: Record, number: u64) -> Record {
         }
         Record::ContextEdit { parent, block, .. } => {
             (*parent, *block) = (Some(number), Some(Block { sha, bytes: number }));
+        }
+        Record::Alike { parent, found } => {
+            *parent = Some(number);
+            found.pieces.push((sha, 1, small));
         }
         Record::Begun { parent, .. }
         | Record::Delivered { parent, .. }

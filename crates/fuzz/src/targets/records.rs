@@ -2,12 +2,14 @@
 
 use readproof_core::{
     decide::{Ask, Base, Reason, decide},
+    knowledge::{Hunk, Rests},
     limits::{Answers, Limits},
     path::PathKey,
     render::render,
+    scope::Lines,
     text::Text,
 };
-use readproof_hosts::own::{Answered, Block, Changed, Record, Sha};
+use readproof_hosts::own::{Answered, Block, Changed, Found, Record, Sha, Stated};
 use readproof_testkit::op::Random;
 
 const TEXTS: [&str; 6] = ["", "a\n", "a\nb", "a\nb\nc\n", "a\nX\nc\n", "1\n2\n3\n4\n5\n6\n7\n8\n"];
@@ -34,7 +36,15 @@ fn step(records: &mut Vec<Record>, leaf: &mut Option<u64>, huge: Option<u32>, ra
     let any = 1 + random.bits() % records.len() as u64;
     let parent = *leaf;
     let path = ["a", "b"][random.below(2)].to_owned();
-    match random.below(14) {
+    match random.below(15) {
+        14 => {
+            let (base, now) = (text(random), text(random));
+            let total = huge.unwrap_or(now.total());
+            let piece =
+                (Sha(base.hash()), u32::from(random.below(4) > 0), total.saturating_add(1).min(base.total() + 1));
+            let found = Found { path, version: (Sha(now.hash()), total), pieces: vec![piece], at: 1 };
+            push(records, leaf, Record::Alike { parent, found: Box::new(found) });
+        }
         0..=5 => {
             let of = push(records, leaf, Record::Answer { parent, answer: Box::new(answer(&path, huge, random)) });
             if random.below(8) > 0 {
@@ -106,5 +116,10 @@ fn change(begun: u64, path: String, huge: Option<u32>, random: &mut Random) -> C
         let new = (i64::from(total(&after)) - i64::from(total(&before)) + 1).max(0);
         (line, line, u32::try_from(new).unwrap_or(0))
     });
-    Changed { begun, path, before: of(&before), after: of(&after), hunk, at: 1 }
+    let stated = hunk.into_iter().filter_map(|(first, last, new_count)| {
+        let rests = [Rests::Ends, Rests::Head, Rests::All][random.below(3)];
+        Lines::new(first, last).map(|old| Stated::from(Hunk { old, new_count, rests }))
+    });
+    let stated = stated.collect();
+    Changed { begun, path, before: of(&before), after: of(&after), hunk, stated, block: None, at: 1 }
 }

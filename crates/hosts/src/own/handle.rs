@@ -63,6 +63,7 @@ impl Session {
             Record::Refresh { paths, .. } => !paths.iter().any(|other| other == path),
             Record::Open { .. }
             | Record::Delivered { .. }
+            | Record::Alike { .. }
             | Record::Compact { .. }
             | Record::ContextEdit { .. }
             | Record::Distrust { .. }

@@ -3,7 +3,7 @@
 use super::line;
 use readproof_core::{
     decide::{Mode, Reason},
-    knowledge::{Event, Hunk},
+    knowledge::{Alike, Event, Hunk, Rests},
     limits::{Answers, Limits},
     path::PathKey,
     render::Shown,
@@ -80,6 +80,13 @@ pub enum Record {
         files: Vec<SeenFile>,
         /// When.
         at: u64,
+    },
+    /// Lines held of other texts were found to be the same in this one. Nobody was told anything.
+    Alike {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// What was found.
+        found: Box<Found>,
     },
     /// Fresh text was asked for.
     Refresh {
@@ -163,6 +170,7 @@ impl Record {
             | Self::Begun { .. }
             | Self::Change { .. }
             | Self::Seen { .. }
+            | Self::Alike { .. }
             | Self::Refresh { .. }
             | Self::Compact { .. }
             | Self::ContextEdit { .. }
@@ -208,6 +216,7 @@ impl Record {
             Self::Open { .. }
             | Self::Delivered { .. }
             | Self::Seen { .. }
+            | Self::Alike { .. }
             | Self::Refresh { .. }
             | Self::Compact { .. }
             | Self::ContextEdit { .. }
@@ -229,6 +238,9 @@ impl Record {
         let texts = match self {
             Self::Answer { answer, .. } => [answer.hash, answer.base],
             Self::Change { changed, .. } => [changed.before, changed.after].map(|text| text.map(|(sha, _)| sha)),
+            Self::Alike { found, .. } => {
+                return found.pieces.iter().map(|(Sha(base), _, _)| *base).chain([found.version.0.0]).collect();
+            }
             Self::Open { .. }
             | Self::Begun { .. }
             | Self::Delivered { .. }
@@ -252,6 +264,7 @@ impl Record {
             Self::Answer { parent, .. }
             | Self::Begun { parent, .. }
             | Self::Seen { parent, .. }
+            | Self::Alike { parent, .. }
             | Self::Refresh { parent, .. }
             | Self::Compact { parent, .. }
             | Self::Unknown { parent, .. } => lookup(parent),
@@ -404,6 +417,7 @@ impl Answered {
             | Event::Written { .. }
             | Event::Edited { .. }
             | Event::Seen { .. }
+            | Event::Alike { .. }
             | Event::Refreshed { .. }
             | Event::Void { .. }
             | Event::Compacted => (None, false, None),
@@ -488,6 +502,7 @@ impl Answered {
             | Event::Written { path, .. }
             | Event::Edited { path, .. }
             | Event::Seen { path, .. }
+            | Event::Alike { path, .. }
             | Event::Void { path } => Event::Void { path },
             none @ (Event::Refreshed { .. } | Event::Compacted) => none,
         }
@@ -508,6 +523,12 @@ pub struct SeenFile {
 }
 
 impl SeenFile {
+    /// What it does to knowledge where it is not known which lines are shown.
+    #[must_use]
+    pub fn unplaced(&self) -> Event {
+        Event::Void { path: PathKey::new(&self.path) }
+    }
+
     /// What it does to knowledge. Lines that cannot be placed void the path.
     #[must_use]
     pub fn event(&self) -> Event {
@@ -529,15 +550,22 @@ pub struct Changed {
     pub begun: u64,
     /// Which file.
     pub path: String,
-    /// The text before; absent for a new or sensitive file.
+    /// The text that was there before and that this replaced; absent where nothing was, and for a sensitive file. Records
+    /// of older programs lack it for every whole-file write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<(Sha, u32)>,
     /// The text after; absent for a sensitive file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(Sha, u32)>,
-    /// For an edit, the old lines it touched and how many replace them; a whole-file write has none.
+    /// For an edit, the first old lines it touched and how many replace them; a whole-file write has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunk: Option<(u32, u32, u32)>,
+    /// For an edit, all of them as its answer states them; empty where it does not, as in records of older programs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stated: Vec<Stated>,
+    /// The answer as it was given; absent for a sensitive file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Block>,
     /// When.
     pub at: u64,
 }
@@ -550,11 +578,80 @@ impl Changed {
         let version = |(Sha(hash), total): (Sha, u32)| Version { hash, total };
         match (self.before.map(version), self.after.map(version), self.hunk) {
             (_, Some(version), None) => Event::Written { path, version },
-            (Some(before), Some(after), Some((first, last, new_count))) => match Lines::new(first, last) {
-                Some(old) => Event::Edited { path, before, after, hunk: Hunk { old, new_count } },
-                None => Event::Void { path },
-            },
+            (Some(before), Some(after), Some(_)) => {
+                let hunks: Option<Vec<Hunk>> = self.stated.iter().map(Stated::hunk).collect();
+                // Where the answer does not state its lines, the model cannot tell where the edit fell.
+                match hunks.filter(|hunks| !hunks.is_empty()) {
+                    Some(hunks) => Event::Edited { path, before, after, hunks },
+                    None => Event::Void { path },
+                }
+            }
             (_, None, _) | (None, Some(_), Some(_)) => Event::Void { path },
         }
+    }
+}
+
+/// A run of old lines, how many lines replace them, and what of the old ones is in these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stated(pub u32, pub u32, pub u32, RestsSaid);
+
+/// [`Rests`] in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RestsSaid {
+    Ends,
+    Head,
+    All,
+}
+
+impl From<Hunk> for Stated {
+    fn from(hunk: Hunk) -> Self {
+        let rests = match hunk.rests {
+            Rests::Ends => RestsSaid::Ends,
+            Rests::Head => RestsSaid::Head,
+            Rests::All => RestsSaid::All,
+        };
+        Self(hunk.old.first(), hunk.old.last(), hunk.new_count, rests)
+    }
+}
+
+impl Stated {
+    /// What it says; `None` when it says nothing.
+    #[must_use]
+    pub fn hunk(&self) -> Option<Hunk> {
+        let rests = match self.3 {
+            RestsSaid::Ends => Rests::Ends,
+            RestsSaid::Head => Rests::Head,
+            RestsSaid::All => Rests::All,
+        };
+        Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, rests })
+    }
+}
+
+/// Lines of other texts that are the same in this one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// Which file.
+    pub path: String,
+    /// The text in which they are the same, and its lines.
+    pub version: (Sha, u32),
+    /// The other text, its first line and its last; one more than its lines is its end.
+    pub pieces: Vec<(Sha, u32, u32)>,
+    /// When.
+    pub at: u64,
+}
+
+impl Found {
+    /// The pieces.
+    #[must_use]
+    pub fn alike(&self) -> Vec<Alike> {
+        self.pieces.iter().map(|(Sha(base), first, last)| Alike { base: *base, first: *first, last: *last }).collect()
+    }
+
+    /// What it does to knowledge.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        let (Sha(hash), total) = self.version;
+        Event::Alike { path: PathKey::new(&self.path), version: Version { hash, total }, pieces: self.alike() }
     }
 }

@@ -198,6 +198,7 @@ impl Transcript {
             | Record::Change { parent, .. }
             | Record::Delivered { parent, .. }
             | Record::Seen { parent, .. }
+            | Record::Alike { parent, .. }
             | Record::Refresh { parent, .. }
             | Record::Compact { parent, .. }
             | Record::ContextEdit { parent, .. }
@@ -295,6 +296,7 @@ impl Transcript {
                     | Event::Written { path, .. }
                     | Event::Edited { path, .. }
                     | Event::Seen { path, .. }
+                    | Event::Alike { path, .. }
                     | Event::Void { path } => state.pending.insert_mut(line, path),
                     Event::Refreshed { .. } | Event::Compacted => {}
                 }
@@ -302,10 +304,14 @@ impl Transcript {
             Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
             Record::Delivered { of, .. } => self.deliver(&mut state, line, *of),
             Record::Seen { files, .. } => {
+                // What the host shows in its place cannot be told from the lines.
+                let altered = state.edits.contains_key(&line);
                 for file in files {
-                    self.seen(&mut state, line, &file.event());
+                    let event = if altered { file.unplaced() } else { file.event() };
+                    self.seen(&mut state, line, &event);
                 }
             }
+            Record::Alike { found, .. } => self.apply(&mut state, line, &found.event()),
             Record::Refresh { paths, scope, .. } => {
                 let paths: Vec<PathKey> = paths.iter().map(|path| PathKey::new(path)).collect();
                 let out: Vec<(u64, PathKey)> = state.pending.iter().map(|(id, path)| (*id, path.clone())).collect();
@@ -357,12 +363,13 @@ impl Transcript {
         let (event, given, own) = match self.nodes.get(of).map(|node| &node.record) {
             Some(Record::Answer { answer, .. }) if answer.for_program => return,
             Some(Record::Answer { answer, .. }) => (answer.event(), answer.block, of),
-            Some(Record::Change { changed, .. }) => (changed.event(), None, changed.begun),
+            Some(Record::Change { changed, .. }) => (changed.event(), changed.block, changed.begun),
             Some(
                 Record::Open { .. }
                 | Record::Begun { .. }
                 | Record::Delivered { .. }
                 | Record::Seen { .. }
+                | Record::Alike { .. }
                 | Record::Refresh { .. }
                 | Record::Compact { .. }
                 | Record::ContextEdit { .. }
@@ -390,6 +397,7 @@ impl Transcript {
             | Event::Written { .. }
             | Event::Edited { .. }
             | Event::Seen { .. }
+            | Event::Alike { .. }
             | Event::Refreshed { .. }
             | Event::Void { .. }
             | Event::Compacted => !state.pending.contains_key(&own),
@@ -485,8 +493,9 @@ impl Transcript {
         let announced =
             |record: &Record| if let Record::Change { changed, .. } = record { Some(changed.begun) } else { None };
         let changed: BTreeSet<u64> = self.nodes.iter_from(0).filter_map(|(_, node)| announced(&node.record)).collect();
-        let is_listed =
-            |id: u64, node: &Node| !matches!(node.record, Record::Delivered { .. }) && !changed.contains(&id);
+        let is_listed = |id: u64, node: &Node| {
+            !matches!(node.record, Record::Delivered { .. } | Record::Alike { .. }) && !changed.contains(&id)
+        };
         let listed = self.nodes.iter_from(0).filter(|(id, node)| is_listed(*id, node));
         listed.map(|(id, node)| self.listed(id, node)).collect()
     }
@@ -537,6 +546,7 @@ impl Transcript {
                 | Record::Answer { .. }
                 | Record::Begun { .. }
                 | Record::Change { .. }
+                | Record::Alike { .. }
                 | Record::Distrust { .. }
                 | Record::Switch { .. }
                 | Record::Unknown { .. } => {}
@@ -560,6 +570,7 @@ impl Transcript {
             }
             Record::Open { .. }
             | Record::Delivered { .. }
+            | Record::Alike { .. }
             | Record::Distrust { .. }
             | Record::Switch { .. }
             | Record::Unknown { .. } => Step::Unknown,

@@ -2,7 +2,7 @@
 //! only if someone wants to know.
 
 use readproof_core::{
-    edit::replace_once,
+    edit::{Places, replace},
     path::{PathKey, split_range},
     text::Text,
 };
@@ -188,6 +188,10 @@ fn edits_of(arguments: &[u8]) -> Vec<(String, String)> {
     pairs.into_iter().map(|pair: Pair| (pair.old_text, pair.new_text)).collect()
 }
 
+fn once(before: &Text, old: &str, new: &str) -> Option<Text> {
+    replace(before, old, new, Places::One).ok().map(|edit| edit.after)
+}
+
 /// The text after pi's `edit`, if it can be told: pi also matches texts that are only alike, and keeps line ends and a
 /// byte order mark in ways of its own.
 fn edited(before: &Text, edits: &[(String, String)]) -> Option<Text> {
@@ -195,13 +199,13 @@ fn edited(before: &Text, edits: &[(String, String)]) -> Option<Text> {
     if edits.is_empty() || text.contains('\r') || text.starts_with('\u{feff}') {
         return None;
     }
-    let plain = |(old, new): &(String, String)| !new.contains('\r') && replace_once(before, old, new).is_ok();
+    let plain = |(old, new): &(String, String)| !new.contains('\r') && once(before, old, new).is_some();
     if !edits.iter().all(plain) {
         return None;
     }
     let mut after = before.clone();
     for (old, new) in edits {
-        after = replace_once(&after, old, new).ok()?.after;
+        after = once(&after, old, new)?;
     }
     Some(after)
 }

@@ -147,6 +147,7 @@ fn path_of(event: &Event) -> &PathKey {
         | Event::Written { .. }
         | Event::Edited { .. }
         | Event::Seen { .. }
+        | Event::Alike { .. }
         | Event::Refreshed { .. }
         | Event::Compacted => {
             panic!("no read makes {event:?}")

@@ -1,6 +1,7 @@
 //! The same script with a clock that runs and with one that jumps by years, both ways, while the times of all files jump
 //! too: every answer and every record must be the same to the byte, and removal by age never takes a young text.
 
+use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
 use readproof_disk::{Root, SessionName, Store};
 use readproof_engine::{Change, Engine, GcRules, Read, Settings, Write};
@@ -234,7 +235,7 @@ impl Play {
         let lines: Vec<&str> = text.lines().collect();
         let old = lines[1 + self.script.below(FEWEST - 2)].to_owned();
         let new = some_line(&mut self.script);
-        self.change(path, Change::Replace { old, new })
+        self.change(path, Change::Replace { old, new, places: Places::One })
     }
 
     fn change(&mut self, path: String, change: Change) -> Result<(), Broken> {

@@ -1,10 +1,11 @@
 //! A worker on a disk that may be full or read-only: whatever the store can do, it gets the text, and every answer about
 //! its own files is judged by the reader. What fails must have changed nothing, or say that it has.
 
+use readproof_core::edit::Places;
 use readproof_core::text::ContentHash;
 use readproof_disk::SessionName;
 use readproof_engine::{Change, Engine, Error, Read, Write};
-use readproof_reader::{Reader, Rendered, Seen};
+use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
@@ -164,7 +165,7 @@ impl Work<'_> {
             5 => {
                 let text = self.variant(&own);
                 let seen = Seen::Write { path: own.clone(), content: text.clone() };
-                self.write(&own, Change::Whole(text.clone()), &text, seen)
+                self.write(&own, Change::Whole(text.clone()), &text, &|_| seen.clone())
             }
             // A process that was told to use another session may not begin anew with this one.
             6 if !self.told_off => {
@@ -266,12 +267,20 @@ impl Work<'_> {
         let stem = old.trim_end_matches(|c: char| c.is_ascii_digit());
         let new = format!("{stem}{}", self.random.below(VARIANTS));
         let (old, after) = (format!("{old}\n"), before.replacen(*old, &new, 1));
-        let seen = Seen::Edit { path: name.to_owned(), old: old.clone(), new: format!("{new}\n") };
-        self.write(name, Change::Replace { old, new: format!("{new}\n") }, &after, seen)
+        let (path, new) = (name.to_owned(), format!("{new}\n"));
+        let (old_text, new_text) = (old.clone(), new.clone());
+        let seen = |answer: &str| Seen::Edit {
+            path: path.clone(),
+            old: old_text.clone(),
+            new: new_text.clone(),
+            replaces: Replaces::One,
+            answer: answer.to_owned(),
+        };
+        self.write(name, Change::Replace { old, new, places: Places::One }, &after, &seen)
     }
 
     /// Done and on disk; or made but not recorded, which is said; or nothing happened.
-    fn write(&mut self, path: &str, change: Change, after: &str, seen: Seen) -> Result<(), Broken> {
+    fn write(&mut self, path: &str, change: Change, after: &str, seen: &dyn Fn(&str) -> Seen) -> Result<(), Broken> {
         let before = fs::read_to_string(self.root.join(path)).ok();
         let request = Write { path: path.to_owned(), session: self.session.clone(), change };
         let outcome = self.engine.write(&request);
@@ -282,7 +291,7 @@ impl Work<'_> {
         match outcome {
             Ok(written) => {
                 must(Some(after), "the write succeeded and the file is another")?;
-                self.reader.see(&seen)?;
+                self.reader.see(&seen(&written.text))?;
                 let hash = ContentHash::of(after.as_bytes());
                 (self.tell)(&Told::Ack(Whose::Own, Ack::Written(written.receipt.entry.0, Some(hash))))?;
                 self.confirm(Whose::Own, &written.receipt)
@@ -308,7 +317,7 @@ impl Work<'_> {
             let text = fs::read_to_string(self.root.join(&path))?;
             let lines: Vec<&str> = text.lines().collect();
             let old = lines[1 + self.random.below(FEWEST - 2)].to_owned();
-            Change::Replace { old, new: some_line(&mut self.random) }
+            Change::Replace { old, new: some_line(&mut self.random), places: Places::One }
         };
         match self.engine.write(&Write { path, session: shared()?, change }) {
             Ok(written) => {

@@ -1,5 +1,6 @@
 //! Operations whose answers show lines and are no reads, and the agent's own changes.
 
+use readproof_core::edit::Places;
 use readproof_engine::{Change, Error, Write};
 
 use super::{Kind, Run, code};
@@ -64,7 +65,7 @@ impl Run {
             (_, Some(text)) if code::is_code(name) => Some(Change::Whole(code::changed(&text, random))),
             (Kind::Edit, text) => {
                 let edit = text.and_then(|text| some_edit(&text, shape, random));
-                edit.map(|(old, new)| Change::Replace { old, new })
+                edit.map(|(old, new)| Change::Replace { old, new, places: Places::One })
             }
             (_, _) => Some(Change::Whole(some_text(shape, random))),
         };

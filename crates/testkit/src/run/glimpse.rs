@@ -1,6 +1,6 @@
 //! Operations whose answers show lines and are no reads.
 
-use readproof_engine::{Answer, Error};
+use readproof_engine::{Answer, EntryId, Error};
 use readproof_reader::Seen;
 
 use super::{Call, Run, Step, conversation::Turn};
@@ -19,6 +19,7 @@ impl Run {
 
     /// What a search gives, before it is seen.
     pub(crate) fn found(&mut self, random: &mut Random) -> Step<Shown> {
+        let before = self.newest();
         let (name, session) = (self.some_name(random), self.name());
         let text = self.world.truth(name).unwrap_or_default();
         let found = if random.below(2) == 0 {
@@ -26,16 +27,19 @@ impl Run {
         } else {
             glimpse::find_in(self.engine(), &session, (name, &text), random)
         };
-        self.or_nothing(found)
+        let found = self.or_nothing(found)?;
+        Ok(self.told(before, found))
     }
 
     /// The working file beside another text.
     pub(crate) fn preview(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.name());
         let Some(text) = self.world.truth(name) else { return self.idle() };
+        let before = self.newest();
         let content = crate::world::changed(&text, self.world.shape(), random);
         let found = glimpse::preview(self.engine(), &session, (name, content), random);
         let found = self.or_nothing(found)?;
+        let found = self.told(before, found);
         self.shown(found);
         Ok(())
     }
@@ -59,12 +63,21 @@ impl Run {
         }
     }
 
+    /// The newest entry of the session, if there is one.
+    fn newest(&mut self) -> Option<EntryId> {
+        let session = self.name();
+        let view = self.engine().session_show(&session).ok()?;
+        view.entries.last().map(|entry| entry.id)
+    }
+
+    /// What is shown, where the session was told of it: it is not where nothing of these files was ever read or written, so
+    /// that they contradict nothing.
+    fn told(&mut self, before: Option<EntryId>, found: Shown) -> Shown {
+        if self.newest() == before { Shown::new() } else { found }
+    }
+
     /// The model sees it.
     pub(crate) fn shown(&mut self, found: Shown) {
-        if self.talk().nodes.is_empty() {
-            // There is no session yet, and nothing that these lines could contradict.
-            return;
-        }
         for (path, lines) in found.into_iter().filter(|(_, lines)| !lines.is_empty()) {
             let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
             self.note(format!("lines {numbers:?} of {path} are shown beside reads"));

@@ -1,7 +1,8 @@
 //! What each operation does: to the files, to the conversation, and to the product.
 
-use readproof_engine::{Change, Error, Receipt, Write};
-use readproof_reader::Seen;
+use readproof_core::edit::Places;
+use readproof_engine::{Change, Error, Receipt, Write, Written};
+use readproof_reader::{Replaces, Seen};
 use std::cell::{Cell, RefCell};
 
 use super::{
@@ -12,7 +13,7 @@ use super::{
 use crate::{
     glimpse::Shown,
     op::{Kind, Op, Random},
-    world::{Harm, NAMES, session, some_edit, some_text},
+    world::{Harm, NAMES, session, some_common, some_edit, some_text},
 };
 
 /// The most conversations in one run.
@@ -55,7 +56,9 @@ impl Run {
             Kind::Outside => self.outside(random),
             Kind::Revert => self.reverted(random),
             Kind::Write | Kind::LostWrite => self.write(random, op.kind),
-            Kind::Edit => self.edit(random),
+            Kind::Edit | Kind::LostEdit => self.edit(random, op.kind),
+            Kind::EditAll => self.edit_all(random),
+            Kind::FailedEdit => self.edit_refused(random),
             Kind::Branch => self.branch(random),
             Kind::Switch => self.switch(random),
             Kind::Fork => self.fork(),
@@ -202,27 +205,81 @@ impl Run {
         let content = some_text(self.world.shape(), random);
         let seen = Seen::Write { path: name.to_owned(), content: content.clone() };
         self.note(format!("the agent writes {name}"));
-        let receipt = self.change(name, Change::Whole(content))?;
+        let Written { receipt, .. } = self.change(name, Change::Whole(content))?;
         let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
         if kind == Kind::Write {
             return self.wrote(receipt, seen);
         }
+        self.never_comes(node, seen, random);
+        Ok(())
+    }
+
+    /// The result of a call never comes; the model may have seen it all the same.
+    fn never_comes(&mut self, node: usize, seen: Seen, random: &mut Random) {
         if random.below(2) == 0 {
             self.talk().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
             let leaf = self.talk().leaf;
             self.talk().go(leaf);
         }
         self.note("and its result never comes".to_owned());
-        Ok(())
     }
 
-    fn edit(&mut self, random: &mut Random) -> Step {
+    fn edit(&mut self, random: &mut Random, kind: Kind) -> Step {
         let name = self.some_name(random);
-        if random.below(4) == 0 {
-            self.page(name, 0, random)?;
-            return self.edit_moved(name, random);
+        match random.below(6) {
+            0 => {
+                self.page(name, 0, random)?;
+                return self.edit_moved(name, random);
+            }
+            // Someone changes the file first, perhaps between two pages of it.
+            1 | 2 => {
+                self.page(name, random.below(2) as u64, random)?;
+                self.note(format!("someone changes {name}"));
+                self.world.change(name, random)?;
+                if random.below(2) == 0 {
+                    self.page(name, random.below(2) as u64, random)?;
+                }
+            }
+            _ => {}
         }
-        self.edit_of(name, None, random)
+        let change = self.some_change(name, None, random);
+        self.edit_with(name, change, (Places::One, kind), random)
+    }
+
+    /// Some text that may stand in several places, or the only place of one.
+    fn edit_all(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let text = self.world.truth(name).unwrap_or_default();
+        let change = match random.below(4) {
+            0 => self.some_change(name, None, random),
+            _ => some_common(&text, self.world.shape(), random),
+        };
+        self.edit_with(name, change, (Places::All, Kind::EditAll), random)
+    }
+
+    /// Not there, or there twice: nothing happens, and nothing that is held goes.
+    fn edit_refused(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let Some(text) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        let twice = some_common(&text, self.world.shape(), random).map(|(old, _)| old);
+        let old =
+            twice.filter(|old| text.matches(old.as_str()).count() > 1).unwrap_or_else(|| "nowhere\n\t".to_owned());
+        self.note(format!("the agent tries to edit {name}: {old:?}"));
+        let change = Change::Replace { old, new: "new".to_owned(), places: Places::One };
+        let request = Write { path: name.to_owned(), session: self.name(), change };
+        match self.engine().write(&request) {
+            Err(Error::Edit { .. }) if self.world.truth(name).as_ref() == Some(&text) => Ok(()),
+            other => violation(format!("an edit that cannot be made came to {other:?}")),
+        }
+    }
+
+    /// Old and new text for an edit of one place: this line, or anything.
+    fn some_change(&self, name: &str, line: Option<String>, random: &mut Random) -> Option<(String, String)> {
+        let text = self.world.truth(name)?;
+        match line {
+            Some(line) if !line.is_empty() && text.matches(&line).count() == 1 => Some((line, "moved".to_owned())),
+            Some(_) | None => some_edit(&text, self.world.shape(), random),
+        }
     }
 
     /// A line moves to where it is shown anew and is then edited: where it stood before it may still be in sight.
@@ -230,7 +287,8 @@ impl Run {
         let moved = self.world.move_line(name, random)?;
         self.note(format!("a line of {name} moves to its second half"));
         self.page(name, 1, random)?;
-        self.edit_of(name, moved, random)
+        let change = self.some_change(name, moved, random);
+        self.edit_with(name, change, (Places::One, Kind::Edit), random)
     }
 
     /// The first or the second half of a file, neither of which shows where it ends.
@@ -241,30 +299,36 @@ impl Run {
         self.read(&Call { name, offset, limit: Some(half) }, random)
     }
 
-    fn edit_of(&mut self, name: &'static str, line: Option<String>, random: &mut Random) -> Step {
-        let shape = self.world.shape();
-        let some = |text: String| match line {
-            Some(line) if !line.is_empty() && text.matches(&line).count() == 1 => Some((line, "moved".to_owned())),
-            Some(_) | None => some_edit(&text, shape, random),
-        };
-        let Some((old, new)) = self.world.truth(name).and_then(some) else {
-            return self.idle();
-        };
-        if name == ".env" {
-            return self.idle();
+    fn edit_with(
+        &mut self,
+        name: &'static str,
+        change: Option<(String, String)>,
+        (places, kind): (Places, Kind),
+        random: &mut Random,
+    ) -> Step {
+        let Some((old, new)) = change.filter(|_| name != ".env") else { return self.idle() };
+        self.note(format!("the agent edits {name} ({places:?}): {old:?} becomes {new:?}"));
+        let change = Change::Replace { old: old.clone(), new: new.clone(), places };
+        let Written { receipt, text, .. } = self.change(name, change)?;
+        let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
+        let seen = Seen::Edit { path: name.to_owned(), old, new, replaces, answer: text.clone() };
+        self.note(text);
+        if let Err(complaint) = self.talk().reader().clone().see(&seen) {
+            return violation(format!("the answer to an edit cannot be right: {complaint}"));
         }
-        self.note(format!("the agent edits {name}: {old:?} becomes {new:?}"));
-        let seen = Seen::Edit { path: name.to_owned(), old: old.clone(), new: new.clone() };
-        let receipt = self.change(name, Change::Replace { old, new })?;
-        self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        if kind == Kind::LostEdit {
+            self.never_comes(node, seen, random);
+            return Ok(());
+        }
         self.wrote(receipt, seen)
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Step<Receipt> {
+    fn change(&mut self, name: &str, change: Change) -> Step<Written> {
         let request = Write { path: name.to_owned(), session: self.name(), change };
         let written = self.engine().write(&request)?;
         self.world.remember(name);
-        Ok(written.receipt)
+        Ok(written)
     }
 
     fn wrote(&mut self, receipt: Receipt, seen: Seen) -> Step {
@@ -370,10 +434,10 @@ impl Run {
         let Some((target, entry)) = self.some_turn(random, |turn| matches!(turn, Turn::Saw(_))) else {
             return self.idle();
         };
-        let original = if let Turn::Saw(Seen::Read { answer, .. }) = &self.talk().nodes[target].turn {
-            Some(answer.text.clone())
-        } else {
-            None
+        let original = match &self.talk().nodes[target].turn {
+            Turn::Saw(Seen::Read { answer, .. }) => Some(answer.text.clone()),
+            Turn::Saw(Seen::Edit { answer, .. }) => Some(answer.clone()),
+            Turn::Saw(_) | Turn::Called { .. } | Turn::Compacted | Turn::Edited { .. } | Turn::Silent => None,
         };
         let (how, text) = match (random.below(4), original) {
             (0 | 1, _) => (Alteration::Dropped, None),
