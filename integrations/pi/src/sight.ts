@@ -90,6 +90,7 @@ export function missing(due: readonly Counted[], messages: readonly unknown[], p
   if (letsTheServerDrop(payload)) return "altered";
   const carried = carriedIn(payload);
   if (!carried) return "unreadable";
+  const asked = byId(carriedIn({ messages })?.calls ?? []);
   const calls = byId(carried.calls);
   const results = byId(carried.results);
   const others: Counted[] = [];
@@ -98,7 +99,9 @@ export function missing(due: readonly Counted[], messages: readonly unknown[], p
     const [half] = counted.toolCallId.split("|");
     const id = [counted.toolCallId, half].find((id) => calls.has(id) || results.has(id));
     const [call, result] = [calls.get(id), results.get(id)];
-    if (call?.length === 1 && result?.length === 1) {
+    // Of an id that is used twice one may be gone and the other be alike.
+    const once = asked.get(counted.toolCallId)?.length === 1;
+    if (once && call?.length === 1 && result?.length === 1) {
       if (!stands(counted, call[0]!, result[0]!)) return "altered";
     } else {
       others.push(counted);

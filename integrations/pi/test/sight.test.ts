@@ -174,6 +174,10 @@ describe.each(Object.entries(FORMS))("%s", (_name, form) => {
     expect(check([A, next], form([A, next]))).toBeUndefined();
     expect(check([A, next], form([pruned(A), next]))).toBe("altered");
     expect(check([A, next], form([A, pruned(next)]))).toBe("altered");
+    const between = { ...B, id: "c2" };
+    expect(check([A, between, A], form([A, between, A]))).toBeUndefined();
+    expect(check([A, between, A], form([A, between]))).toBe("altered");
+    expect(missing(due([between, A]), asMessages([A, between, A]), form([A, between]))).toBe("altered");
   });
 
   test("ids that pi had to rewrite for another provider are told by their place", () => {

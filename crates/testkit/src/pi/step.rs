@@ -482,9 +482,10 @@ impl Run {
             let (left_out, bare) = (!complete && random.below(2) == 0, !complete && random.below(2) == 0);
             if !left_out {
                 let id = format!("p/{number}");
-                calls.push(match bare {
-                    true => json!({ "id": id, "name": "read", "argumentsBytes": 9000, "status": status }),
-                    false => json!({ "id": id, "name": "read", "arguments": { "path": path }, "status": status }),
+                calls.push(if bare {
+                    json!({ "id": id, "name": "read", "argumentsBytes": 9000, "status": status })
+                } else {
+                    json!({ "id": id, "name": "read", "arguments": { "path": path }, "status": status })
                 });
             }
         }
