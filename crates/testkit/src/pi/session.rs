@@ -144,7 +144,7 @@ impl Session {
             disordered: false,
             older: false,
             pruner: None,
-            names_blanks: number % 2 == 0,
+            names_blanks: number.is_multiple_of(2),
             place,
             judge: None,
         };
