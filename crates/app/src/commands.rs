@@ -77,7 +77,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let mut engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     match command {
         Command::Read(args) if args.unified.mode.is_some() => unified(engine, &args, json),
-        Command::Read(args) => read(&mut engine, *args, json),
+        Command::Read(args) => read(&mut engine.for_one_read(), *args, json),
         Command::Head(args) => bounded::piece(&mut engine, args, End::Head, json),
         Command::Tail(args) => bounded::piece(&mut engine, args, End::Tail, json),
         Command::Grep(args) => bounded::grep(&mut engine, args, json),

@@ -39,6 +39,9 @@ const LOCK_TRIES: u32 = 1000;
 /// Far more than a header has: a log with a second line has it within these.
 const HEADER_BYTES: u64 = 64 * 1024;
 
+/// How much of a log is read at a time.
+const BLOCK_BYTES: u64 = 64 * 1024;
+
 /// What a writer puts around the length of a torn tail before it ends that line: U+0018, CANCEL. Payloads cannot hold it,
 /// and one altered byte cannot make two of it, so a line sealed like that is a fragment and nothing else.
 const CANCEL: u8 = 0x18;
@@ -330,9 +333,41 @@ impl SessionLog {
         &mut self,
         take: &mut impl FnMut(u64, &str) -> Result<(), E>,
     ) -> Result<(), E> {
-        let bytes = self.appended()?;
+        let len = self.len()?;
+        if self.end == Some(len) {
+            return Ok(());
+        }
+        if len - self.at > MOST_BYTES {
+            return Err(LogError::TooLarge { session: self.session.clone(), len, max: MOST_BYTES }.into());
+        }
+        // Only what the stat knew of: a byte beyond would belong to a write that is not done.
+        self.end = Some(len);
+        // Block by block: memory for a whole log costs more than reading it.
+        let (mut rest, mut at) = (Vec::new(), self.at);
+        while at < len {
+            let want = (len - at).min(BLOCK_BYTES);
+            let read = read_at(&self.file, at, want).map_err(|error| LogError::from_io(&self.session, error))?;
+            let block = &read[..read.len().min(usize::try_from(want).unwrap_or(usize::MAX))];
+            if block.is_empty() {
+                self.end = Some(at);
+                break;
+            }
+            at += block.len() as u64;
+            rest.extend_from_slice(block);
+            let used = self.take_lines(&rest, take)?;
+            rest.drain(..used);
+        }
+        Ok(())
+    }
+
+    /// Takes the whole lines of these bytes; gives how many bytes they are.
+    fn take_lines<E: From<LogError>>(
+        &mut self,
+        bytes: &[u8],
+        take: &mut impl FnMut(u64, &str) -> Result<(), E>,
+    ) -> Result<usize, E> {
         let mut from = 0;
-        for end in memchr::memchr_iter(b'\n', &bytes) {
+        for end in memchr::memchr_iter(b'\n', bytes) {
             let taken = self.take(&bytes[from..end])?;
             self.at += (end + 1 - from) as u64;
             from = end + 1;
@@ -340,7 +375,7 @@ impl SessionLog {
                 take(line, text)?;
             }
         }
-        Ok(())
+        Ok(from)
     }
 
     /// As [`SessionLog::catch_up`]; what stands before the damage is given too, for those who look into a log.
@@ -352,23 +387,6 @@ impl SessionLog {
             payloads.push(Payload { line, text: text.to_owned() });
             Ok(())
         })
-    }
-
-    /// The bytes that were appended since the last look, as far as lines are whole and beyond.
-    fn appended(&mut self) -> Result<Vec<u8>, LogError> {
-        let len = self.len()?;
-        if self.end == Some(len) {
-            return Ok(Vec::new());
-        }
-        let new = len - self.at;
-        if new > MOST_BYTES {
-            return Err(LogError::TooLarge { session: self.session.clone(), len, max: MOST_BYTES });
-        }
-        let mut bytes = read_at(&self.file, self.at, new).map_err(|error| LogError::from_io(&self.session, error))?;
-        // Only what the stat knew of: the byte beyond would belong to a write that is not done.
-        bytes.truncate(usize::try_from(new).unwrap_or(usize::MAX));
-        self.end = Some(self.at + bytes.len() as u64);
-        Ok(bytes)
     }
 
     /// Waits up to about a second for the exclusive right to append, which ends when the value is dropped.

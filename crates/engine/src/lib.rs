@@ -45,7 +45,7 @@ use readproof_core::{
 };
 use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 pub use readproof_disk::{GitSettings, SmallTexts};
-use readproof_hosts::own::Session;
+use readproof_hosts::own::{Focus, Session};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -159,6 +159,10 @@ pub struct Engine {
     sessions: BTreeMap<SessionName, Session>,
     recent: Recent,
     symbols: Symbols,
+    /// Whether it answers one read and is gone.
+    one_read: bool,
+    /// Which answers of a session's log matter.
+    focus: Focus,
     /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
     behind: BTreeSet<SessionName>,
 }
@@ -181,7 +185,16 @@ impl Engine {
             recent: Recent::default(),
             symbols: Symbols::default(),
             behind: BTreeSet::new(),
+            one_read: false,
+            focus: Focus::All,
         })
+    }
+
+    /// For a program that answers one read and ends: of a session's log it looks only at what concerns that file, so that a long
+    /// session costs little more than a short one. Nothing else may be asked of this engine.
+    #[must_use]
+    pub fn for_one_read(self) -> Self {
+        Self { one_read: true, ..self }
     }
 
     /// The workspace.

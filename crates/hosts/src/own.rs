@@ -12,7 +12,7 @@ pub use past::{Past, PastLine};
 pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, SeenFile, Sha, Stated};
 pub use transcript::{Entry, EntryId, Step, Transcript};
 
-use readproof_core::{knowledge::Knowledge, limits::Answers, scope::Scope};
+use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};
 use readproof_disk::{Create, Locked, LogError, LogId, SessionLog, SessionName, Store};
 
 /// Why a session cannot be used or moved.
@@ -71,11 +71,34 @@ pub enum Stands {
     BehindCall,
 }
 
+/// Which files' answers of a log are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Focus {
+    /// All.
+    #[default]
+    All,
+    /// Those of files with this name, in whatever folder. Answers of others keep their place in the tree and mean nothing: what
+    /// is held of one file never depends on another.
+    Named(String),
+}
+
+impl Focus {
+    /// Whether what is known of a file is all there is to know.
+    #[must_use]
+    pub fn covers(&self, path: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(name) => path.rsplit('/').next() == Some(name.as_str()),
+        }
+    }
+}
+
 /// One conversation.
 pub struct Session {
     name: SessionName,
     log: SessionLog,
     transcript: Transcript,
+    focus: Focus,
 }
 
 impl Session {
@@ -89,8 +112,22 @@ impl Session {
         create: Create,
         answers: Answers,
     ) -> Result<Option<Self>, SessionError> {
+        Self::open_for(store, name, create, answers, Focus::All)
+    }
+
+    /// The same, where only some files matter: a program that answers one read need not look at all that was read before.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_for(
+        store: &Store,
+        name: &SessionName,
+        create: Create,
+        answers: Answers,
+        focus: Focus,
+    ) -> Result<Option<Self>, SessionError> {
         let Some(log) = SessionLog::open(store, name, create)? else { return Ok(None) };
-        let mut session = Self { name: name.clone(), log, transcript: Transcript::new(answers) };
+        let mut session = Self { name: name.clone(), log, transcript: Transcript::new(answers), focus };
         session.catch_up()?;
         Ok(Some(session))
     }
@@ -100,8 +137,14 @@ impl Session {
     /// # Errors
     /// When the log is damaged or newer.
     pub fn catch_up(&mut self) -> Result<(), SessionError> {
-        let Self { name, log, transcript } = self;
-        log.catch_up_each(&mut |line, text| take_in(transcript, name, line, text))
+        let Self { name, log, transcript, focus } = self;
+        log.catch_up_each(&mut |line, text| take_in(transcript, (name, focus), line, text))
+    }
+
+    /// Whether all that is held of this file is known here.
+    #[must_use]
+    pub fn covers(&self, path: &PathKey) -> bool {
+        self.focus.covers(path.as_str())
     }
 
     /// The session's name.
@@ -295,7 +338,8 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let from = from.map(|from| self.known(from)).transpose()?;
         let log = SessionLog::draft(store, name)?;
-        let mut fork = Self { name: name.clone(), log, transcript: Transcript::new(self.transcript.answers()) };
+        let transcript = Transcript::new(self.transcript.answers());
+        let mut fork = Self { name: name.clone(), log, transcript, focus: Focus::All };
         let origin = Some((self.name.to_string(), from.map(|id| id.0)));
         fork.append(|_| Ok(Record::open(name, origin, at)))?;
         let mut ids = std::collections::BTreeMap::new();
@@ -354,9 +398,9 @@ impl Session {
         &mut self,
         make: impl FnOnce(&Transcript, &SessionName) -> Result<Result<Record, EntryId>, SessionError>,
     ) -> Result<EntryId, SessionError> {
-        let Self { name, log, transcript } = self;
+        let Self { name, log, transcript, focus } = self;
         let mut locked: Locked<'_> = log.lock()?;
-        locked.catch_up_each(&mut |line, text| take_in(transcript, name, line, text))?;
+        locked.catch_up_each(&mut |line, text| take_in(transcript, (name, focus), line, text))?;
         let record = match make(transcript, name)? {
             Ok(record) => record,
             Err(said) => return Ok(said),
@@ -368,7 +412,19 @@ impl Session {
     }
 }
 
-fn take_in(transcript: &mut Transcript, name: &SessionName, line: u64, text: &str) -> Result<(), SessionError> {
+fn take_in(
+    transcript: &mut Transcript,
+    (name, focus): (&SessionName, &Focus),
+    line: u64,
+    text: &str,
+) -> Result<(), SessionError> {
+    if let Focus::Named(_) = focus
+        && let Some((parent, path)) = line::head(text)
+        && !focus.covers(path)
+    {
+        transcript.push(line, Record::Unknown { parent, raw: String::new() });
+        return Ok(());
+    }
     match Record::parse(text) {
         Some(record) if record.is_newer() => Err(SessionError::Newer(name.clone())),
         Some(record) => {

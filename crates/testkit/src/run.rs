@@ -128,6 +128,14 @@ pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
     Ok(run.world.open()?.replay(None)?)
 }
 
+/// Does these operations, and gives the workspace that they leave.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
+    Ok(play(seed, ops)?.0.world)
+}
+
 /// A run up to its end, or to the first operation that broke a promise.
 fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {

@@ -4,15 +4,47 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
 use readproof_core::edit::Places;
-use readproof_core::path::Bearings;
+use readproof_core::{
+    limits::Answers,
+    path::{Bearings, PathKey},
+};
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
+use readproof_hosts::own::{Focus, Session};
 use readproof_testkit::{
     op::{Random, script},
-    run::replayed,
+    run::{left, replayed},
 };
 use serde_json::Value;
 use std::{fs, path::Path};
+
+/// A command that answers one read looks only at what concerns its file, and must know of it what anyone knows.
+#[test]
+fn what_is_held_of_a_file_needs_no_other_files_answers() {
+    let mut seeds = Random::new(12);
+    let (mut compared, mut held) = (0, 0);
+    for _ in 0..25 {
+        let world = left(seeds.bits(), &script(seeds.bits(), 120)).expect("the harness works");
+        let store = Store::open(&Root::open(world.path()).unwrap()).unwrap();
+        for name in SessionLog::list(&store) {
+            let open = |focus| Session::open_for(&store, &name, Create::No, Answers::Held, focus).unwrap().unwrap();
+            let all = open(Focus::All);
+            for file in world.names().iter().map(|name| PathKey::new(name)) {
+                let one = open(Focus::Named(file.as_str().rsplit('/').next().unwrap().to_owned()));
+                assert!(one.covers(&file) && all.covers(&file));
+                assert_eq!(one.transcript().leaf(), all.transcript().leaf());
+                assert_eq!(one.transcript().is_pending(&file), all.transcript().is_pending(&file));
+                for entry in 0..=all.transcript().leaf().unwrap_or(0) {
+                    let at = |session: &Session| session.transcript().knowledge_at(Some(entry)).of(&file).to_vec();
+                    assert_eq!(at(&one), at(&all), "{name} {file} at {entry}");
+                    held += usize::from(!at(&one).is_empty());
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 10_000 && held > 500, "{held} of {compared}");
+}
 
 #[test]
 fn what_random_runs_recorded_comes_out_again() {

@@ -9,7 +9,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store, StoreError};
-use readproof_hosts::own::{Call, EntryId, Found, Mark, Session, Sha, Stands};
+use readproof_hosts::own::{Call, EntryId, Focus, Found, Mark, Session, Sha, Stands};
 
 use super::Talk;
 use crate::{Audience, Engine, Error, Freshness, Read};
@@ -54,6 +54,13 @@ impl Context {
 /// What is said when a text could not be stored.
 pub(crate) fn not_stored(error: &StoreError) -> String {
     format!("this text was not stored, so a later change is sent as plain text: {error}")
+}
+
+/// The file that a path most likely means; whether it is that one is seen when it is found.
+fn focus_of(path: &str) -> Focus {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = name.split(':').next().unwrap_or_default();
+    if name.is_empty() { Focus::All } else { Focus::Named(name.to_owned()) }
 }
 
 /// What is held at the moment of the decision.
@@ -149,6 +156,10 @@ impl Engine {
             context.plain = Some(Reason::NoTranscript);
             return context;
         };
+        if self.sessions.get(name).is_some_and(|session| !session.covers(file.key())) {
+            self.sessions.remove(name);
+            self.focus = Focus::All;
+        }
         let made = self.store(Create::Yes).map(drop);
         // Where the call is known the session is open; what others appended since is met when the answer is offered.
         let now = call.map_or_else(|| self.session(name, Create::Yes).map(|session| session.call()), Ok);
@@ -221,6 +232,9 @@ impl Engine {
     /// Where a call that is made now is made; `None` when the session is yet to be made, or to be mended.
     pub(crate) fn call(&mut self, request: &Read) -> Option<Call> {
         let name = request.session.as_ref()?;
+        if self.one_read {
+            self.focus = focus_of(&request.path);
+        }
         let session = self.session(name, Create::No).ok()?;
         (!session.transcript().is_empty()).then(|| session.call())
     }
@@ -241,9 +255,9 @@ impl Engine {
             }
         }
         if !self.sessions.contains_key(name) {
-            let answers = self.settings.answers;
+            let (answers, focus) = (self.settings.answers, self.focus.clone());
             let Some(store) = self.store(create)? else { return Err(Error::NoSession(name.clone())) };
-            let Some(session) = Session::open(store, name, create, answers)? else {
+            let Some(session) = Session::open_for(store, name, create, answers, focus)? else {
                 return Err(Error::NoSession(name.clone()));
             };
             self.sessions.insert(name.clone(), session);

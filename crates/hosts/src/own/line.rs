@@ -50,6 +50,26 @@ pub(super) fn delivered(parent: Option<u64>, of: u64) -> String {
     line.0
 }
 
+/// Where the record of an answer stands and which file it is of, without reading the rest; `None` for any other record, and
+/// for one that is not as it is written here.
+pub(super) fn head(text: &str) -> Option<(Option<u64>, &str)> {
+    let (parent, rest) = text.strip_prefix("{\"kind\":\"answer\",\"parent\":")?.split_once(',')?;
+    let parent = if parent == "null" { None } else { Some(parent.parse().ok()?) };
+    let path = rest.strip_prefix("\"answer\":{\"path\":\"")?;
+    let end = memchr::memchr2(b'"', b'\\', path.as_bytes())?;
+    (path.as_bytes()[end] == b'"').then(|| (parent, &path[..end]))
+}
+
+/// The two numbers of a record that says that something was delivered, as it is written here.
+fn delivery(text: &str) -> Option<Record> {
+    let rest = text.strip_prefix("{\"kind\":\"delivered\",\"parent\":")?.strip_suffix('}')?;
+    let (parent, of) = rest.split_once(",\"of\":")?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |text: &str| Some(text).filter(|text| is_number(text)).and_then(|text| text.parse().ok());
+    let parent = if parent == "null" { None } else { Some(number(parent)?) };
+    Some(Record::Delivered { parent, of: number(of)? })
+}
+
 /// Reads a record of these two kinds; `None` for any other, and for what is not as they are written.
 pub(super) fn parse(text: &str) -> Option<Record> {
     /// The kind is read too, so that a line that says two is none.
@@ -60,22 +80,11 @@ pub(super) fn parse(text: &str) -> Option<Record> {
         parent: Option<u64>,
         answer: Box<Answered>,
     }
-    #[derive(Deserialize)]
-    struct Delivered {
-        #[serde(rename = "kind")]
-        _kind: IgnoredAny,
-        parent: Option<u64>,
-        of: u64,
-    }
     if text.starts_with("{\"kind\":\"answer\",") {
         let Answer { parent, answer, .. } = serde_json::from_str(text).ok()?;
         return Some(Record::Answer { parent, answer });
     }
-    if text.starts_with("{\"kind\":\"delivered\",") {
-        let Delivered { parent, of, .. } = serde_json::from_str(text).ok()?;
-        return Some(Record::Delivered { parent, of });
-    }
-    None
+    delivery(text)
 }
 
 struct Line(String);

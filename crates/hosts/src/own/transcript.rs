@@ -7,7 +7,7 @@ use readproof_core::{
     scope::Scope,
 };
 use rpds::RedBlackTreeMapSync;
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use super::nodes::Nodes;
 use super::record::{Answered, Block, Record, SeenFile, Sha};
@@ -102,7 +102,8 @@ struct State {
 struct Node {
     parent: Option<u64>,
     record: Record,
-    state: State,
+    /// Shared with the entry before it where it changes nothing.
+    state: Arc<State>,
     /// The entry that says that its result reached the model.
     delivered: Option<u64>,
 }
@@ -215,7 +216,11 @@ impl Transcript {
         let delivers = if let Record::Delivered { of, .. } = record { Some(of) } else { None };
         let repeated = delivers.is_some_and(|of| self.is_delivered(of));
         // Said twice, it would make an old text the newest.
-        let state = if repeated { before } else { self.after(before, line, &record, parent) };
+        let state = if repeated || self.is_idle(&record) {
+            before
+        } else {
+            Arc::new(self.after(State::clone(&before), line, &record, parent))
+        };
         if let Some(call) = delivers.and_then(|of| self.nodes.get_mut(of)) {
             call.delivered = call.delivered.or(Some(line));
         }
@@ -254,7 +259,7 @@ impl Transcript {
     }
 
     fn state_of(&self, entry: Option<u64>) -> Option<&State> {
-        entry.and_then(|id| self.nodes.get(id)).map(|node| &node.state)
+        entry.and_then(|id| self.nodes.get(id)).map(|node| &*node.state)
     }
 
     fn is_delivered(&self, call: u64) -> bool {
@@ -273,8 +278,27 @@ impl Transcript {
         })
     }
 
-    fn state_at(&self, entry: Option<u64>) -> State {
-        self.state_of(entry).cloned().unwrap_or_default()
+    fn state_at(&self, entry: Option<u64>) -> Arc<State> {
+        entry.and_then(|id| self.nodes.get(id)).map(|node| Arc::clone(&node.state)).unwrap_or_default()
+    }
+
+    /// Whether a record leaves everything as it is.
+    fn is_idle(&self, record: &Record) -> bool {
+        let is_unknown = |node: &Node| matches!(node.record, Record::Unknown { .. });
+        match record {
+            Record::Unknown { .. } | Record::Change { .. } => true,
+            Record::Delivered { of, .. } => self.nodes.get(*of).is_none_or(is_unknown),
+            Record::Open { .. }
+            | Record::Answer { .. }
+            | Record::Begun { .. }
+            | Record::Seen { .. }
+            | Record::Alike { .. }
+            | Record::Refresh { .. }
+            | Record::Compact { .. }
+            | Record::ContextEdit { .. }
+            | Record::Distrust { .. }
+            | Record::Switch { .. } => false,
+        }
     }
 
     /// The state after one record; `parent` is the entry before it.
@@ -429,7 +453,7 @@ impl Transcript {
             return state;
         };
         let before = self.nodes.get(*start).and_then(|node| node.parent);
-        let mut anew = self.state_at(before);
+        let mut anew = State::clone(&self.state_at(before));
         anew.edits = state.edits;
         anew.edits.insert_mut(target, block);
         for (id, record) in path.into_iter().rev() {
