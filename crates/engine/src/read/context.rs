@@ -156,11 +156,8 @@ impl Engine {
             context.plain = Some(Reason::NoTranscript);
             return context;
         };
-        if self.sessions.get(name).is_some_and(|session| !session.covers(file.key())) {
-            self.sessions.remove(name);
-            self.focus = Focus::All;
-        }
-        let made = self.store(Create::Yes).map(drop);
+        let whole = self.whole_session(name, file.key());
+        let made = self.store(Create::Yes).map(drop).and(whole);
         // Where the call is known the session is open; what others appended since is met when the answer is offered.
         let now = call.map_or_else(|| self.session(name, Create::Yes).map(|session| session.call()), Ok);
         match made.and(now) {
@@ -171,6 +168,16 @@ impl Engine {
             Err(error) => self.forget(&mut context, name, &error),
         }
         context
+    }
+
+    /// Opens the session anew, with the answers of every file, where it was opened for another file than is meant.
+    fn whole_session(&mut self, name: &SessionName, path: &PathKey) -> Result<(), Error> {
+        if self.sessions.get(name).is_none_or(|session| session.covers(path)) {
+            return Ok(());
+        }
+        self.sessions.remove(name);
+        self.focus = Focus::All;
+        self.session(name, Create::Yes).map(drop)
     }
 
     /// What is held on the session's branch, by everything that was appended when the context was opened, or when the
