@@ -13,6 +13,10 @@ import { Sight } from "./src/sight.ts";
 
 const FLAG = "readproof-bin";
 const TIMEOUT_MS = 10_000;
+const DISTRUST = {
+  altered: "results of read are dropped or changed on their way to the model",
+  unreadable: "requests to the model have a form that is not known, so it cannot be told what the model is sent",
+};
 const PACKAGE = fileURLToPath(new URL(".", import.meta.url));
 
 export default function readproof(pi: ExtensionAPI): void {
@@ -23,11 +27,8 @@ export default function readproof(pi: ExtensionAPI): void {
     timeoutMs: timeout(process.env.READPROOF_PI_TIMEOUT_MS),
     onFailure: (failure) => notices.once(failure.key, `Readproof: ${failure.message}. pi's own read answers instead.`),
   });
-  const sight = new Sight(() =>
-    notices.once(
-      "distrusted",
-      "Readproof: results of read are dropped or changed on their way to the model, so every read of this session is plain from here on.",
-    ),
+  const sight = new Sight((why) =>
+    notices.once("distrusted", `Readproof: ${DISTRUST[why]}, so every read of this session is plain from here on.`),
   );
   const parts: Parts = { program, sight, notices };
 

@@ -69,7 +69,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     )?;
     shop.require(&["npm", "--version"], "npm", "one of the trees is fetched with it")?;
     shop.require(&["python3", "-m", "pip", "--version"], "python3-pip", "one of the trees is fetched with it")?;
-    let program = shop.build(&["build", "--quiet", "--locked", "-p", "readproof"], "debug")?;
+    let program = shop.program()?;
     let mut broken = Vec::new();
     for tree in TREES.iter().filter(|tree| names.is_empty() || names.iter().any(|name| name == tree.name)) {
         let folder = tree.fetch(&shop)?;

@@ -14,7 +14,7 @@ const COUNTED: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitiz
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     match arguments.iter().position(|word| word == "--coverage") {
         Some(at) => coverage(root, &[&arguments[..at], &arguments[at + 1..]].concat()),
-        None => finished(driver(root).args(arguments)),
+        None => process::finish(driver(root).args(arguments), "the fuzz run"),
     }
 }
 
@@ -22,15 +22,6 @@ fn driver(root: &Path) -> Command {
     let mut command = process::cargo(root);
     command.args(["run", "--quiet", "--profile", "fuzz", "--locked", "-p", "readproof-fuzz", "--bin", "fuzz", "--"]);
     command
-}
-
-fn finished(command: &mut Command) -> Result<(), Failure> {
-    let started = command.status();
-    let status = started.map_err(|error| Failure::failed(format!("cargo could not be started: {error}")))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure { code: process::exit_code(status), message: format!("the fuzz run ended with {status}") })
 }
 
 /// What libFuzzer is told.
@@ -66,7 +57,7 @@ fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let host = host(root)?;
     for target in &targets {
         let folder = format!("target/fuzzed/coverage/{target}");
-        finished(driver(root).args([target, "--starts", &folder]))?;
+        process::finish(driver(root).args([target, "--starts", &folder]), "the fuzz run")?;
         // Cargo looks for the file from where it starts, libFuzzer for the folders from where it runs.
         let mut command = process::cargo(root);
         command.args([
@@ -82,7 +73,7 @@ fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
         command.args(["--target-dir", "target/coverage", "--", &folder]);
         command.args([format!("-dict={folder}.dict"), format!("-runs={inputs}"), format!("-seed={seed}")]);
         command.args(["-max_len=4096".to_owned(), format!("-artifact_prefix=target/fuzzed/{target}-")]);
-        let run = finished(command.env("RUSTFLAGS", COUNTED).env("FUZZ_TARGET", target));
+        let run = process::finish(command.env("RUSTFLAGS", COUNTED).env("FUZZ_TARGET", target), "the fuzz run");
         run.map_err(|failure| Failure {
             message: format!("{}; repeat with `cargo xtask fuzz {target} --input FILE`", failure.message),
             ..failure

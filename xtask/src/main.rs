@@ -4,14 +4,14 @@
 mod bench;
 mod ctags;
 mod fuzz;
-mod load;
 mod mcp;
 mod mutants;
 mod pi;
 mod process;
+mod ripgrep;
 mod shop;
-mod soundness;
 mod test;
+mod testkit;
 mod tidy;
 
 use std::{
@@ -48,21 +48,27 @@ struct Command {
 
 const COMMANDS: &[Command] = &[
     Command {
+        name: "check",
+        arguments: "",
+        about: "what is quick and needs no network: fmt, build, clippy, tests, scenarios, tidy, short soundness runs",
+        run: test::check,
+    },
+    Command {
         name: "test",
         arguments: "",
-        about: "every check: fmt, clippy, build, tests, short soundness runs, mutant patches, the real pi, real MCP clients, universal-ctags",
-        run: test::run,
+        about: "every check: the above, then with the network ripgrep, the real pi, real MCP clients, universal-ctags",
+        run: test::test,
     },
     Command { name: "tidy", arguments: "", about: "only the repository's own rules", run: tidy::run },
     Command {
         name: "soundness",
         arguments: "--steps N --seed S …",
         about: "random runs judged by the reader, in release; all arguments are passed on",
-        run: soundness::run,
+        run: testkit::soundness,
     },
     Command {
         name: "mutants",
-        arguments: "[NAME…] [--steps N] [--seed S] [--list]",
+        arguments: "[NAME…] [--steps N] [--seed S] [--jobs N] [--list]",
         about: "put each known hole back into a copy and require the reader to catch it",
         run: mutants::run,
     },
@@ -70,37 +76,37 @@ const COMMANDS: &[Command] = &[
         name: "crash",
         arguments: "[--kills N] [--seed S]",
         about: "workers killed with SIGKILL at random moments: nothing acknowledged is lost, every log replays",
-        run: load::crash,
+        run: testkit::crash,
     },
     Command {
         name: "processes",
         arguments: "[--processes N] [--reads N] [--seed S] [--gc]",
         about: "many processes on one store with edits going on: no error, no altered object, every log replays",
-        run: load::processes,
+        run: testkit::processes,
     },
     Command {
         name: "fulldisk",
         arguments: "[--rounds N] [--processes N] [--steps N] [--seed S]",
         about: "the store on a small disk that fills up and is freed, with kills: the text always comes, nothing is lost",
-        run: load::fulldisk,
+        run: testkit::fulldisk,
     },
     Command {
         name: "readonly",
         arguments: "[--rounds N] [--processes N] [--steps N] [--seed S]",
         about: "the store on a disk that cannot be written for a while: the text comes, no edit is made, then all works",
-        run: load::readonly,
+        run: testkit::readonly,
     },
     Command {
         name: "clock",
         arguments: "[--steps N] [--seed S]",
         about: "a script with and without jumps of the clock and of files' times: every answer is the same",
-        run: load::clock,
+        run: testkit::clock,
     },
     Command {
         name: "savings",
         arguments: "[--traces FOLDER] [--json] [--sessions N]",
         about: "recorded sessions of real agents through the command line: what re-reads save; the traces are not in this tree",
-        run: load::savings,
+        run: testkit::savings,
     },
     Command {
         name: "fuzz",
@@ -111,8 +117,14 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
         arguments: "[--json] [--check] [--rounds N] [CASE…]",
-        about: "how long a read takes against the floor, in release; all arguments are passed on",
+        about: "how long a read takes against the floor, built as published; all arguments are passed on",
         run: bench::run,
+    },
+    Command {
+        name: "ripgrep",
+        arguments: "",
+        about: "searches of this repository find what the published ripgrep finds, line by line",
+        run: ripgrep::run,
     },
     Command {
         name: "ctags",

@@ -23,7 +23,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let shop = Shop::open(root, "mcp")?;
     shop.require(&["npm", "--version"], "npm", "two of the clients are fetched with it")?;
     shop.require(&["python3", "-m", "pip", "--version"], "python3-pip", "the Python client is fetched with it")?;
-    let program = shop.build(&["build", "--quiet", "--locked", "-p", "readproof"], "debug")?;
+    let program = shop.program()?;
     let node = shop.node()?;
     let source = root.join(CLIENTS);
     let packages = shop.locked("clients", &source)?;
@@ -40,17 +40,10 @@ pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let shop = Shop::open(root, "mcp")?;
     shop.require(&["npm", "--version"], "npm", "a server to compare with is fetched with it")?;
     let (node, official, rust) = (shop.node()?, official(&shop)?, rust(&shop)?);
-    let packages = ["-p", "readproof", "-p", "readproof-bench"];
-    let build = [&["build", "--quiet", "--release", "--locked"][..], &packages[..]].concat();
-    let program = shop.build(&build, "release")?;
+    let program = process::build_dist(root)?;
     let mut bench = Command::new(program.with_file_name("readproof-bench"));
     bench.args(["mcp", "--node"]).arg(node).arg("--official").arg(official).arg("--rust").arg(rust);
-    let status = bench.args(arguments).current_dir(root).status();
-    let status = status.map_err(|error| Failure::failed(format!("the bench could not be started: {error}")))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure { code: process::exit_code(status), message: format!("the bench ended with {status}") })
+    process::finish(bench.args(arguments).current_dir(root), "the bench")
 }
 
 /// The script of the official file server.

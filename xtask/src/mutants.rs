@@ -1,25 +1,32 @@
 //! `cargo xtask mutants`: puts each known hole back, one at a time, into a copy of the tree, and requires that the
 //! random runs of the testkit see it. Never touches the tree itself.
 
+mod lane;
 mod patch;
 mod runs;
 mod tree;
 
 use std::{
-    collections::BTreeSet,
-    env,
-    path::{Path, PathBuf},
+    collections::{BTreeSet, VecDeque},
+    fs,
+    path::Path,
+    str::FromStr,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
 use crate::{Failure, process};
+use lane::{Lane, Plan};
 use patch::{Patch, Runs};
-use runs::{Ended, Verdict};
-use tree::Tree;
+use runs::Verdict;
 
 /// Room for a mutant that makes the program slow, not for one that makes it hang.
 const SLOWDOWN: u32 = 10;
 const GRACE: Duration = Duration::from_secs(300);
+
+/// A second lane hides how little of one mutant's build can be done at once; a third finds no idle core.
+const LANES: usize = 2;
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,16 +34,15 @@ struct Options {
     names: Vec<String>,
     steps: u64,
     seed: u64,
+    jobs: Option<usize>,
     list: bool,
 }
 
-/// Where a mutant is built and run.
-struct Bench {
-    tree: Tree,
-    build: PathBuf,
-    logs: PathBuf,
-    steps: u64,
-    seed: u64,
+/// What the lanes share while they work.
+struct Progress<'p> {
+    /// By room: a lane takes from one end, so that mutants of one crate follow each other and the crates below it stay built.
+    left: VecDeque<&'p Patch>,
+    done: Vec<(&'p Patch, Verdict)>,
 }
 
 /// Runs all mutants, or those named; fails unless every one is caught.
@@ -49,25 +55,104 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let bench = Bench::new(root, &options)?;
+    let home = process::target(root).join("mutants");
+    let logs = home.join("logs");
+    fs::create_dir_all(&logs).map_err(|error| Failure::failed(format!("{}: {error}", logs.display())))?;
+    let lanes = lanes(root, &home, &options, patches.len());
     let kinds: BTreeSet<Runs> = patches.iter().map(|patch| patch.runs).collect();
-    let limit = bench.require_sound_tree(&kinds)? * SLOWDOWN + GRACE;
-    let mut rows = Vec::new();
-    for (index, patch) in patches.iter().enumerate() {
-        let begin = Instant::now();
-        let verdict = bench.try_mutant(patch, limit)?;
-        let took = begin.elapsed().as_secs_f64();
-        println!("[{}/{}] {}: {} ({took:.1} s)", index + 1, patches.len(), patch.name, verdict.explain());
-        rows.push((patch, verdict));
-    }
-    bench.tree.restore()?;
+    println!("unpatched tree: building and running {} steps, seed {}", options.steps, options.seed);
+    let limit = prepare(&lanes, &kinds)? * SLOWDOWN + GRACE;
+    let rows = try_all(&lanes, &patches, limit)?;
     println!("\n{}", table(&rows));
     let caught = rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Caught { .. })).count();
     println!("{caught} of {} caught within {} steps, seed {}", rows.len(), options.steps, options.seed);
     if caught == rows.len() {
         return Ok(());
     }
-    Err(Failure::failed(format!("not every mutant is caught; output of each run: {}", bench.logs.display())))
+    Err(Failure::failed(format!("not every mutant is caught; output of each run: {}", logs.display())))
+}
+
+fn lanes(root: &Path, home: &Path, options: &Options, patches: usize) -> Vec<Lane> {
+    let jobs = options.jobs.unwrap_or_else(|| LANES.min(cores())).min(patches).max(1);
+    let threads = (cores() / jobs).max(1);
+    let plan = Plan { root, home, threads, steps: options.steps, seed: options.seed };
+    (0..jobs).map(|number| Lane::new(plan, number)).collect()
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Builds every lane and requires that the tree as it is passes; gives the longest time a run of it took.
+fn prepare(lanes: &[Lane], kinds: &BTreeSet<Runs>) -> Result<Duration, Failure> {
+    let Some((first, others)) = lanes.split_first() else { return Ok(Duration::ZERO) };
+    first.build_first(cores())?;
+    thread::scope(|scope| {
+        let building: Vec<_> = others.iter().map(|lane| scope.spawn(|| lane.build_like(first))).collect();
+        let mut longest = Duration::ZERO;
+        for runs in kinds {
+            longest = longest.max(first.require_sound(*runs)?);
+        }
+        building.into_iter().try_for_each(finished)?;
+        Ok(longest)
+    })
+}
+
+/// Every patch with what its run said, by name.
+fn try_all<'p>(lanes: &[Lane], patches: &'p [Patch], limit: Duration) -> Result<Vec<(&'p Patch, Verdict)>, Failure> {
+    let mut left: Vec<&Patch> = patches.iter().collect();
+    left.sort_by_key(|patch| patch.room);
+    let progress = Mutex::new(Progress { left: left.into(), done: Vec::new() });
+    thread::scope(|scope| {
+        let mut working = Vec::new();
+        for (number, lane) in lanes.iter().enumerate() {
+            let progress = &progress;
+            working.push(scope.spawn(move || {
+                work(number, progress, patches.len(), |patch| lane.try_mutant(patch, limit))?;
+                lane.restore()
+            }));
+        }
+        working.into_iter().try_for_each(finished)
+    })?;
+    let mut rows = progress.into_inner().unwrap_or_else(PoisonError::into_inner).done;
+    rows.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+    Ok(rows)
+}
+
+/// What one lane does until nothing is left.
+fn work(
+    number: usize,
+    progress: &Mutex<Progress<'_>>,
+    all: usize,
+    attempt: impl Fn(&Patch) -> Result<Verdict, Failure>,
+) -> Result<(), Failure> {
+    loop {
+        // A statement of its own: the lock is let go before the work begins.
+        let next = lock(progress).take(number);
+        let Some(patch) = next else { return Ok(()) };
+        let begin = Instant::now();
+        let verdict = attempt(patch)?;
+        let took = begin.elapsed().as_secs_f64();
+        let mut progress = lock(progress);
+        println!("[{}/{all}] {}: {} ({took:.1} s)", progress.done.len() + 1, patch.name, verdict.explain());
+        progress.done.push((patch, verdict));
+    }
+}
+
+impl<'p> Progress<'p> {
+    /// The next patch for this lane: lanes with an even number begin in front, the others behind.
+    fn take(&mut self, lane: usize) -> Option<&'p Patch> {
+        if lane.is_multiple_of(2) { self.left.pop_front() } else { self.left.pop_back() }
+    }
+}
+
+fn lock<'m, 'p>(progress: &'m Mutex<Progress<'p>>) -> MutexGuard<'m, Progress<'p>> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a lane's thread came to; one that panicked is a failure.
+fn finished(lane: ScopedJoinHandle<'_, Result<(), Failure>>) -> Result<(), Failure> {
+    lane.join().unwrap_or_else(|_| Err(Failure::failed("a lane panicked")))
 }
 
 /// Whether every patch still applies to the tree: the cheap half, part of `cargo xtask test`.
@@ -83,15 +168,18 @@ pub(crate) fn check_patches(root: &Path) -> Result<(), Failure> {
 }
 
 fn parse(arguments: &[String]) -> Result<Options, Failure> {
-    let mut options = Options { names: Vec::new(), steps: 100_000, seed: 1, list: false };
+    let mut options = Options { names: Vec::new(), steps: 100_000, seed: 1, jobs: None, list: false };
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--list" => options.list = true,
             "--steps" => options.steps = number(argument, arguments.next())?,
             "--seed" => options.seed = number(argument, arguments.next())?,
+            "--jobs" => options.jobs = Some(number(argument, arguments.next())?),
             option if option.starts_with('-') => {
-                return Err(Failure::usage(format!("unknown option `{option}`: --steps N, --seed S and --list exist")));
+                return Err(Failure::usage(format!(
+                    "unknown option `{option}`: --steps N, --seed S, --jobs N and --list exist"
+                )));
             }
             name => options.names.push(name.strip_suffix(".patch").unwrap_or(name).to_owned()),
         }
@@ -99,7 +187,7 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
     Ok(options)
 }
 
-fn number(option: &str, value: Option<&String>) -> Result<u64, Failure> {
+fn number<N: FromStr>(option: &str, value: Option<&String>) -> Result<N, Failure> {
     let value = value.ok_or_else(|| Failure::usage(format!("{option} needs a number after it")))?;
     value.parse().map_err(|_| Failure::usage(format!("{option} needs a number, not `{value}`")))
 }
@@ -110,87 +198,6 @@ fn select(patches: Vec<Patch>, names: &[String]) -> Result<Vec<Patch>, Failure> 
         return Err(Failure::usage(format!("no mutant is called `{unknown}`; there are: {}", known.join(", "))));
     }
     Ok(patches.into_iter().filter(|patch| names.is_empty() || names.contains(&patch.name)).collect())
-}
-
-impl Bench {
-    fn new(root: &Path, options: &Options) -> Result<Self, Failure> {
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
-        let home = target.join("mutants");
-        let logs = home.join("logs");
-        std::fs::create_dir_all(&logs).map_err(|error| Failure::failed(format!("{}: {error}", logs.display())))?;
-        Ok(Self {
-            tree: Tree::new(root, home.join("tree")),
-            build: home.join("build"),
-            logs,
-            steps: options.steps,
-            seed: options.seed,
-        })
-    }
-
-    /// Builds and runs the tree as it is; a red run there would make every mutant look caught. Gives the longest time.
-    fn require_sound_tree(&self, kinds: &BTreeSet<Runs>) -> Result<Duration, Failure> {
-        println!("unpatched tree: building and running {} steps, seed {}", self.steps, self.seed);
-        self.tree.restore()?;
-        self.build("unpatched")?.map_err(|()| {
-            Failure::failed(format!("the unpatched tree does not build; see {}", self.log("unpatched").display()))
-        })?;
-        let mut longest = Duration::ZERO;
-        for runs in kinds {
-            let (begin, name) = (Instant::now(), format!("unpatched_{}", runs.word()));
-            let verdict = self.soundness(&name, *runs, Duration::MAX)?;
-            if verdict != Verdict::Missed {
-                return Err(Failure::failed(format!(
-                    "the unpatched tree must pass first, but: {}; see {}",
-                    verdict.explain(),
-                    self.log(&name).display()
-                )));
-            }
-            longest = longest.max(begin.elapsed());
-        }
-        Ok(longest)
-    }
-
-    fn try_mutant(&self, patch: &Patch, limit: Duration) -> Result<Verdict, Failure> {
-        self.tree.restore()?;
-        if let Err(failure) = patch.apply(self.tree.folder()) {
-            return Ok(Verdict::Broken(failure.message));
-        }
-        // git skips, without a word, what it takes to lie outside its reach; such a mutant would look missed.
-        if self.tree.is_as_the_original()? {
-            return Ok(Verdict::Broken("the patch changes nothing".to_owned()));
-        }
-        match self.build(&patch.name)? {
-            Ok(()) => self.soundness(&patch.name, patch.runs, limit),
-            Err(()) => Ok(Verdict::Broken("does not build".to_owned())),
-        }
-    }
-
-    /// `Ok(Err(()))`: the compiler refused; its words are in the log.
-    fn build(&self, name: &str) -> Result<Result<(), ()>, Failure> {
-        let mut command = self.cargo("build");
-        let ended = runs::run_logged(&mut command, &self.log(name), Duration::MAX)?;
-        Ok(if ended == Ended::Exit(Some(0)) { Ok(()) } else { Err(()) })
-    }
-
-    fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
-        let mut command = self.cargo("run");
-        command.arg("--quiet").arg("--");
-        command.args(runs.option()).args(["--steps", &self.steps.to_string(), "--seed", &self.seed.to_string()]);
-        let ended = runs::run_logged(&mut command, &self.log(name), limit)?;
-        Ok(runs::judge(ended, &runs::read_log(&self.log(name))?))
-    }
-
-    /// Dev profile and incremental: between two mutants only the patched crate and what stands on it is built again.
-    fn cargo(&self, verb: &str) -> std::process::Command {
-        let mut command = process::cargo(self.tree.folder());
-        command.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1");
-        command.args([verb, "--locked", "-p", "readproof-testkit", "--bin", "soundness"]);
-        command
-    }
-
-    fn log(&self, name: &str) -> PathBuf {
-        self.logs.join(format!("{name}.txt"))
-    }
 }
 
 fn table(rows: &[(&Patch, Verdict)]) -> String {
@@ -211,6 +218,7 @@ fn table(rows: &[(&Patch, Verdict)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{path::PathBuf, sync::Barrier};
 
     fn words(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -222,13 +230,41 @@ mod tests {
 
     #[test]
     fn options_are_read_in_any_order() {
-        let plain = Options { names: vec![], steps: 100_000, seed: 1, list: false };
+        let plain = Options { names: vec![], steps: 100_000, seed: 1, jobs: None, list: false };
         assert_eq!(parse(&words("")).unwrap(), plain);
-        let all = Options { names: words("one two"), steps: 5, seed: 9, list: true };
-        assert_eq!(parse(&words("one --steps 5 two.patch --list --seed 9")).unwrap(), all);
+        let all = Options { names: words("one two"), steps: 5, seed: 9, jobs: Some(3), list: true };
+        assert_eq!(parse(&words("one --steps 5 two.patch --list --seed 9 --jobs 3")).unwrap(), all);
         for bad in ["--steps", "--steps x", "--seed -1", "--fast"] {
             assert_eq!(parse(&words(bad)).unwrap_err().code, 2, "{bad}");
         }
+    }
+
+    #[test]
+    fn lanes_take_from_both_ends_and_leave_nothing() {
+        let all = ["one", "two", "three"].map(patch);
+        let mut progress = Progress { left: all.iter().collect(), done: Vec::new() };
+        let taken = [0, 1, 0, 1].map(|lane| progress.take(lane).map(|patch| patch.name.as_str()));
+        assert_eq!(taken, [Some("one"), Some("three"), Some("two"), None]);
+    }
+
+    #[test]
+    fn two_lanes_work_at_the_same_time() {
+        let all = ["one", "two"].map(patch);
+        let progress = Mutex::new(Progress { left: all.iter().collect(), done: Vec::new() });
+        // Nobody goes on before both have begun.
+        let both = Barrier::new(2);
+        let attempt = |_: &Patch| {
+            both.wait();
+            Ok(Verdict::Missed)
+        };
+        thread::scope(|scope| {
+            let lanes = [0, 1].map(|number| {
+                let (progress, attempt) = (&progress, &attempt);
+                scope.spawn(move || work(number, progress, 2, attempt))
+            });
+            lanes.into_iter().try_for_each(finished).unwrap();
+        });
+        assert_eq!(progress.into_inner().unwrap().done.len(), 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    Failure,
+    Failure, process,
     shop::{Shop, at, copy, npm, npm_unpack, only},
 };
 
@@ -35,7 +35,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let shop = Shop::open(root, "pi")?;
     shop.require(&["tmux", "-V"], "tmux", "pi's own screen is tried in it")?;
     shop.require(&["npm", "--version"], "npm", "pi is fetched with it")?;
-    let program = shop.build(&["build", "--quiet", "--locked", "-p", "readproof"], "debug")?;
+    let program = shop.program()?;
     let node = fetch_all(&shop)?;
     if names.is_empty() {
         let adapter = adapter(&shop)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
 /// Measures reads through the extension against pi's own, in the real pi's bundle.
 pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let shop = Shop::open(root, "pi")?;
-    let program = shop.build(&["build", "--quiet", "--release", "--locked", "-p", "readproof"], "release")?;
+    let program = process::build_dist(root)?;
     let node = fetch_all(&shop)?;
     shop.step("bench", script(&shop, &node, &program, "bench.mjs").args(arguments))
 }

@@ -1,11 +1,26 @@
-//! How other programs are started: cargo and git, with nothing on their standard input.
+//! How other programs are started: cargo and git, with nothing on their standard input; what they cost; and the two
+//! builds whose programs everything else runs.
 
 use std::{
     env,
     ffi::OsString,
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
+    time::Duration,
 };
+
+use crate::Failure;
+
+/// The one development build. Whatever is built, linted or tested names the same packages and targets: with others cargo
+/// would choose other features of shared dependencies, and build most of the tree again.
+pub(crate) const BUILD: &str = "build --workspace --all-targets --locked";
+
+/// The build of what is published and measured.
+const BUILD_DIST: &str = "build --quiet --profile dist --locked -p readproof -p readproof-bench";
+
+/// Linux tells times of processes in hundredths of a second, whatever its own clock does.
+const TICKS: u64 = 100;
 
 /// The cargo that started us, so that the chosen toolchain carries over; the one on the path otherwise.
 pub(crate) fn cargo(folder: &Path) -> Command {
@@ -23,6 +38,50 @@ pub(crate) fn git(folder: &Path) -> Command {
         command.env_remove(variable);
     }
     command
+}
+
+/// Cargo's target folder.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
+}
+
+/// A program of the development build, which must have been made.
+pub(crate) fn built(root: &Path, name: &str) -> PathBuf {
+    target(root).join("debug").join(name)
+}
+
+/// Makes the program and its bench as they are published; gives the path of the program.
+pub(crate) fn build_dist(root: &Path) -> Result<PathBuf, Failure> {
+    finish(cargo(root).args(BUILD_DIST.split(' ')), "the build")?;
+    Ok(target(root).join("dist/readproof"))
+}
+
+/// Runs a program to its end; its exit code is passed on.
+pub(crate) fn finish(command: &mut Command, name: &str) -> Result<(), Failure> {
+    let started = command.stdin(Stdio::null()).status();
+    let status = started.map_err(|error| {
+        let program = command.get_program().display();
+        Failure::failed(format!("{name} could not be started ({program}): {error}"))
+    })?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure { code: exit_code(status), message: format!("{name} ended with {status}") })
+}
+
+/// How long processors have worked for programs that we started and that have ended, and for theirs. What goes on
+/// without its parent, such as tmux's server, is not in it. `None` where the system does not tell.
+pub(crate) fn children_cpu() -> Option<Duration> {
+    children_ticks(&fs::read_to_string("/proc/self/stat").ok()?)
+        .map(|ticks| Duration::from_millis(ticks * (1000 / TICKS)))
+}
+
+/// `cutime` and `cstime` of proc(5): fields 16 and 17. The name, field 2, may hold anything.
+fn children_ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let ticks = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(ticks(16)? + ticks(17)?)
 }
 
 /// The exit code to pass on; a program ended by a signal counts as 1.
@@ -49,4 +108,25 @@ pub(crate) fn may_mount() -> bool {
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_children_is_found_behind_any_name() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 100 200 0 0 11 12 340 56 20 0 1 0 1 2 3";
+        assert_eq!(children_ticks(stat), Some(396));
+        assert_eq!(children_ticks("7 (short) S 1"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_child_cost_is_counted_when_it_has_ended() {
+        let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let before = children_cpu().unwrap();
+        finish(Command::new("sh").args(["-c", busy]), "counting").unwrap();
+        assert!(children_cpu().unwrap() > before);
+    }
 }

@@ -2,7 +2,7 @@
 //! packages, Python packages, Debian's programs. What cannot be fetched is a failure, never a skipped test.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::Instant,
@@ -17,8 +17,6 @@ const NODE: &str = "24.21.0";
 pub(crate) struct Shop {
     /// The repository.
     pub(crate) root: PathBuf,
-    /// Cargo's target folder.
-    pub(crate) target: PathBuf,
     /// What is fetched stands here.
     pub(crate) home: PathBuf,
     /// Whose shop it is: the first word of every line printed.
@@ -33,17 +31,16 @@ impl Shop {
                 "`cargo xtask {label}` needs Linux on x86-64: the Node it fetches is built for it"
             )));
         }
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
-        let shop = Self { root: root.to_path_buf(), home: target.join(label), target, label };
+        let shop = Self { root: root.to_path_buf(), home: process::target(root).join(label), label };
         fs::create_dir_all(&shop.home).map_err(|error| at(&shop.home, &error))?;
         shop.sweep()?;
         Ok(shop)
     }
 
-    /// Builds the program with these words for cargo; gives its path.
-    pub(crate) fn build(&self, cargo: &[&str], profile: &str) -> Result<PathBuf, Failure> {
-        self.step("build", process::cargo(&self.root).args(cargo))?;
-        Ok(self.target.join(profile).join("readproof"))
+    /// The program of the development build, made if it is not there as it should be.
+    pub(crate) fn program(&self) -> Result<PathBuf, Failure> {
+        self.step("build", process::cargo(&self.root).args(process::BUILD.split(' ')).arg("--quiet"))?;
+        Ok(process::built(&self.root, "readproof"))
     }
 
     /// The one Node that all shops use.
@@ -131,13 +128,7 @@ impl Shop {
     pub(crate) fn step(&self, name: &str, command: &mut Command) -> Result<(), Failure> {
         println!("{}: {name}", self.label);
         let begin = Instant::now();
-        let status = command
-            .stdin(Stdio::null())
-            .status()
-            .map_err(|error| Failure::failed(format!("{name} could not be started: {error}")))?;
-        if !status.success() {
-            return Err(Failure { code: process::exit_code(status), message: format!("{name} ended with {status}") });
-        }
+        process::finish(command, name)?;
         println!("{}: {name}: ok in {:.1} s", self.label, begin.elapsed().as_secs_f64());
         Ok(())
     }

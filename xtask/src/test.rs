@@ -1,81 +1,68 @@
-//! `cargo xtask test`: the README's test command. Runs the steps in order, stops at the first that fails, and leaves
-//! with its exit code. Tidy and the scenarios are ordinary tests, so they run inside the step `tests`.
+//! `cargo xtask check` and `cargo xtask test`: steps in order, up to the first that fails, whose exit code is passed on.
+//! Everything is built once; every later step runs what that build made. Tidy and the scenarios are ordinary tests.
 
 use std::{
-    env,
-    ffi::OsString,
     path::Path,
+    process::Command,
     time::{Duration, Instant},
 };
 
-use crate::{Failure, ctags, mcp, mutants, no_arguments, pi, process};
+use crate::{Failure, ctags, mcp, mutants, no_arguments, pi, process, ripgrep};
 
-/// Seeds and length of the soundness runs: fixed, so that a red run is the change's fault.
-const SEEDS: [u32; 3] = [1, 2, 3];
-const STEPS: u32 = 4000;
-
-/// The same for agents that return handles.
-const MCP: &str = "--mcp --steps 20000 --seed 301";
-
-/// Which ripgrep searches are compared with.
-const RIPGREP: &str = "15.2.0";
+/// The soundness runs of both commands: seeds are fixed, so that a red run is the change's fault.
+const SHORT_RUNS: [(&str, &str); 3] = [
+    ("soundness 1", "--steps 4000 --seed 1"),
+    ("soundness pi", "--pi --steps 4000 --seed 201"),
+    ("soundness mcp", "--mcp --steps 4000 --seed 301"),
+];
+/// Those of `test` alone.
+const LONGER_RUNS: [(&str, &str); 4] = [
+    ("soundness 2", "--steps 4000 --seed 2"),
+    ("soundness 3", "--steps 4000 --seed 3"),
+    ("soundness pi 2", "--pi --steps 20000 --seed 202"),
+    ("soundness mcp 2", "--mcp --steps 20000 --seed 302"),
+];
 
 struct Step {
-    name: String,
+    name: &'static str,
     action: Action,
 }
 
 enum Action {
     /// The arguments as one line; none of them contains a space.
-    Cargo(String),
-    Ripgrep,
+    Cargo(&'static str),
+    /// The testkit's random runs with these arguments, in the program that was built.
+    Soundness(&'static str),
     MutantPatches,
-    RealPi,
-    RealClients,
-    Ctags,
-}
-
-impl Step {
-    fn cargo(name: &str, arguments: &str) -> Self {
-        Self { name: name.to_owned(), action: Action::Cargo(arguments.to_owned()) }
-    }
+    /// A command of its own, which fetches what it compares with.
+    Network(&'static str, fn(&Path, &[String]) -> Result<(), Failure>),
 }
 
 /// Which program runs the tests.
 #[derive(Clone, Copy, Debug)]
-enum Runner {
+pub(crate) enum Runner {
     Nextest,
     Cargo,
 }
 
-/// Runs every step.
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+/// What a step took.
+#[derive(Clone, Copy)]
+struct Cost {
+    wall: Duration,
+    /// `None` where the system does not tell.
+    cpu: Option<Duration>,
+}
+
+/// What needs no network, for use between two edits.
+pub(crate) fn check(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
-    require_components(root)?;
-    let runner = if process::has_subcommand(root, "nextest") { Runner::Nextest } else { Runner::Cargo };
-    let steps = steps(runner);
-    let begin = Instant::now();
-    let mut passed = Vec::new();
-    for step in &steps {
-        println!("== {}: {}", step.name, step.action.describe());
-        let begin = Instant::now();
-        let outcome = step.action.run(root);
-        let took = begin.elapsed();
-        match outcome {
-            Ok(()) => println!("== {}: ok in {}\n", step.name, seconds(took)),
-            Err(failure) => {
-                println!(
-                    "== {}: failed after {}\n\n{}",
-                    step.name,
-                    seconds(took),
-                    summary(&steps, &passed, Some(took))
-                );
-                return Err(Failure { code: failure.code, message: format!("{}: {}", step.name, failure.message) });
-            }
-        }
-        passed.push(took);
-    }
-    println!("{}all {} steps passed in {}", summary(&steps, &passed, None), steps.len(), seconds(begin.elapsed()));
+    run(root, &offline_steps(Runner::here(root)))
+}
+
+/// Everything that must hold before a change goes in.
+pub(crate) fn test(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    no_arguments(arguments)?;
+    run(root, &all_steps(Runner::here(root)))?;
     if !process::may_mount() {
         println!(
             "NOTE: nothing can be mounted here (`unshare -rm mount`), so NO REAL FULL OR READ-ONLY DISK was tried"
@@ -84,30 +71,57 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn steps(runner: Runner) -> Vec<Step> {
-    let mut steps = vec![
-        Step::cargo("fmt", "fmt --all --check"),
-        Step::cargo("clippy", "clippy --workspace --all-targets --locked -- -D warnings"),
-        Step::cargo("build", "build --workspace --locked"),
-        Step { name: "ripgrep".to_owned(), action: Action::Ripgrep },
-    ];
-    match runner {
-        Runner::Nextest => {
-            steps.push(Step::cargo("tests", "nextest run --workspace --locked"));
-            steps.push(Step::cargo("doc tests", "test --doc --workspace --locked"));
+fn run(root: &Path, steps: &[Step]) -> Result<(), Failure> {
+    require_components(root)?;
+    let mut passed = Vec::new();
+    for step in steps {
+        println!("== {}: {}", step.name, step.action.describe());
+        let (begin, cpu) = (Instant::now(), process::children_cpu());
+        let outcome = step.action.run(root);
+        let cpu = process::children_cpu().zip(cpu).map(|(after, before)| after.saturating_sub(before));
+        let cost = Cost { wall: begin.elapsed(), cpu };
+        match outcome {
+            Ok(()) => println!("== {}: ok in {}\n", step.name, seconds(cost.wall)),
+            Err(failure) => {
+                println!(
+                    "== {}: failed after {}\n\n{}",
+                    step.name,
+                    seconds(cost.wall),
+                    summary(steps, &passed, Some(cost))
+                );
+                return Err(Failure { code: failure.code, message: format!("{}: {}", step.name, failure.message) });
+            }
         }
-        Runner::Cargo => steps.push(Step::cargo("tests", "test --workspace --locked")),
+        passed.push(cost);
     }
-    for seed in SEEDS {
-        let line = format!("run --locked -p readproof-testkit --bin soundness -- --steps {STEPS} --seed {seed}");
-        steps.push(Step::cargo(&format!("soundness {seed}"), &line));
-    }
-    let line = format!("run --locked -p readproof-testkit --bin soundness -- {MCP}");
-    steps.push(Step::cargo("soundness mcp", &line));
-    steps.push(Step { name: "mutant patches".to_owned(), action: Action::MutantPatches });
-    steps.push(Step { name: "real pi".to_owned(), action: Action::RealPi });
-    steps.push(Step { name: "real MCP clients".to_owned(), action: Action::RealClients });
-    steps.push(Step { name: "universal-ctags".to_owned(), action: Action::Ctags });
+    println!("{}all {} steps passed", summary(steps, &passed, None), steps.len());
+    Ok(())
+}
+
+/// `check`: what the machine itself has.
+fn offline_steps(runner: Runner) -> Vec<Step> {
+    let mut steps = vec![
+        Step { name: "fmt", action: Action::Cargo("fmt --all --check") },
+        Step { name: "build", action: Action::Cargo(process::BUILD) },
+        Step { name: "clippy", action: Action::Cargo("clippy --workspace --all-targets --locked -- -D warnings") },
+        Step { name: "tests", action: Action::Cargo(runner.tests()) },
+        Step { name: "doc tests", action: Action::Cargo("test --doc --workspace --locked") },
+        Step { name: "mutant patches", action: Action::MutantPatches },
+    ];
+    steps.extend(SHORT_RUNS.map(|(name, line)| Step { name, action: Action::Soundness(line) }));
+    steps
+}
+
+/// `test`: the same, longer runs, and then what needs the package registries.
+fn all_steps(runner: Runner) -> Vec<Step> {
+    let mut steps = offline_steps(runner);
+    steps.extend(LONGER_RUNS.map(|(name, line)| Step { name, action: Action::Soundness(line) }));
+    steps.extend([
+        Step { name: "ripgrep", action: Action::Network("ripgrep", ripgrep::run) },
+        Step { name: "real pi", action: Action::Network("pi", pi::run) },
+        Step { name: "real MCP clients", action: Action::Network("mcp", mcp::run) },
+        Step { name: "universal-ctags", action: Action::Network("ctags", ctags::run) },
+    ]);
     steps
 }
 
@@ -124,67 +138,79 @@ fn require_components(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+impl Runner {
+    /// nextest where it is installed.
+    pub(crate) fn here(root: &Path) -> Self {
+        if process::has_subcommand(root, "nextest") { Self::Nextest } else { Self::Cargo }
+    }
+
+    fn tests(self) -> &'static str {
+        match self {
+            Self::Nextest => "nextest run --workspace --all-targets --locked",
+            Self::Cargo => "test --workspace --all-targets --locked",
+        }
+    }
+
+    /// The tests that need something that was fetched.
+    pub(crate) fn ignored_tests(self) -> &'static str {
+        match self {
+            Self::Nextest => "nextest run --workspace --all-targets --locked --run-ignored only",
+            Self::Cargo => "test --workspace --all-targets --locked -- --ignored",
+        }
+    }
+}
+
 impl Action {
     fn describe(&self) -> String {
         match self {
             Self::Cargo(arguments) => format!("cargo {arguments}"),
-            Self::Ripgrep => format!("cargo {} (once)", install_line()),
+            Self::Soundness(arguments) => format!("target/debug/soundness {arguments}"),
             Self::MutantPatches => "git apply --check mutants/*.patch".to_owned(),
-            Self::RealPi => "cargo xtask pi".to_owned(),
-            Self::RealClients => "cargo xtask mcp".to_owned(),
-            Self::Ctags => "cargo xtask ctags".to_owned(),
+            Self::Network(name, _) => format!("cargo xtask {name} (needs the network)"),
         }
     }
 
     fn run(&self, root: &Path) -> Result<(), Failure> {
         match self {
-            Self::Cargo(arguments) => cargo(root, arguments.split(' ').map(OsString::from)),
-            Self::Ripgrep => ripgrep(root),
+            Self::Cargo(arguments) => process::finish(process::cargo(root).args(arguments.split(' ')), "cargo"),
+            Self::Soundness(arguments) => {
+                let mut runs = Command::new(process::built(root, "soundness"));
+                process::finish(runs.args(arguments.split(' ')).current_dir(root), "the soundness run")
+            }
             Self::MutantPatches => mutants::check_patches(root),
-            Self::RealPi => pi::run(root, &[]),
-            Self::RealClients => mcp::run(root, &[]),
-            Self::Ctags => ctags::run(root, &[]),
+            Self::Network(_, command) => command(root, &[]),
         }
     }
 }
 
-fn cargo(root: &Path, arguments: impl Iterator<Item = OsString>) -> Result<(), Failure> {
-    let status = process::cargo(root)
-        .args(arguments)
-        .status()
-        .map_err(|error| Failure::failed(format!("cargo could not be started: {error}")))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure { code: process::exit_code(status), message: format!("ended with {status}") })
-}
-
-fn install_line() -> String {
-    format!("install --quiet --locked ripgrep@{RIPGREP}")
-}
-
-/// Searches are compared with the published ripgrep, which is made from the registry. The tests look for it beside what
-/// was built; what cannot be fetched is a failure, never a skipped test.
-fn ripgrep(root: &Path) -> Result<(), Failure> {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
-    let place = target.join("tools");
-    if place.join("bin/rg").exists() {
-        return Ok(());
-    }
-    let to = [OsString::from("--root"), place.into_os_string()];
-    cargo(root, install_line().split(' ').map(OsString::from).chain(to))
-}
-
-/// One line per step: those that passed, then the one that failed, then those that were never started.
-fn summary(steps: &[Step], passed: &[Duration], failed: Option<Duration>) -> String {
-    let mut times = passed.iter().map(|took| ("ok", *took)).chain(failed.map(|took| ("FAILED", took)));
-    let mut text = String::new();
+/// One line per step: those that passed, then the one that failed, then those that were never started; then the sum.
+fn summary(steps: &[Step], passed: &[Cost], failed: Option<Cost>) -> String {
+    let mut costs = passed.iter().map(|cost| ("ok", *cost)).chain(failed.map(|cost| ("FAILED", cost)));
+    let mut text = line("step", "result", "CPU", "wall");
     for step in steps {
-        let (result, took) = times.next().map_or(("not run", String::new()), |(word, took)| (word, seconds(took)));
-        text.push_str(format!("{:16} {result:8} {took:>9}", step.name).trim_end());
-        text.push('\n');
+        text.push_str(&match costs.next() {
+            Some((result, cost)) => line(step.name, result, &cost.cpu(), &seconds(cost.wall)),
+            None => line(step.name, "not run", "", ""),
+        });
     }
+    let all = passed.iter().copied().chain(failed);
+    let nothing = Cost { wall: Duration::ZERO, cpu: Some(Duration::ZERO) };
+    let total = all.fold(nothing, |sum, cost| Cost {
+        wall: sum.wall + cost.wall,
+        cpu: sum.cpu.zip(cost.cpu).map(|(sum, cpu)| sum + cpu),
+    });
+    text.push_str(&line("total", "", &total.cpu(), &seconds(total.wall)));
     text
+}
+
+fn line(name: &str, result: &str, cpu: &str, wall: &str) -> String {
+    format!("{:16} {result:8} {cpu:>10} {wall:>10}", name).trim_end().to_owned() + "\n"
+}
+
+impl Cost {
+    fn cpu(self) -> String {
+        self.cpu.map_or_else(|| "-".to_owned(), seconds)
+    }
 }
 
 fn seconds(took: Duration) -> String {
@@ -195,29 +221,43 @@ fn seconds(took: Duration) -> String {
 mod tests {
     use super::*;
 
-    fn lines(runner: Runner) -> Vec<String> {
-        steps(runner).iter().map(|step| step.action.describe()).collect()
+    #[test]
+    fn every_step_that_builds_names_the_same_packages_and_targets() {
+        for runner in [Runner::Nextest, Runner::Cargo] {
+            for Step { name, action } in all_steps(runner) {
+                let Action::Cargo(line) = action else { continue };
+                let words: Vec<&str> = line.split(' ').collect();
+                let has = |word| words.contains(&word);
+                // Formatting builds nothing, and doc tests are of libraries only.
+                let targets = has("--all-targets") || has("--doc");
+                assert!(name == "fmt" || (has("--workspace") && targets && has("--locked")), "{line}");
+                let others = ["-p", "--package", "--release", "--profile"];
+                assert!(!others.iter().any(|word| has(word)) && !line.contains("features"), "{line}");
+            }
+        }
     }
 
     #[test]
-    fn without_nextest_cargo_runs_the_tests() {
-        let with = lines(Runner::Nextest);
-        let without = lines(Runner::Cargo);
-        assert!(with.contains(&"cargo nextest run --workspace --locked".to_owned()));
-        assert!(with.contains(&"cargo test --doc --workspace --locked".to_owned()));
-        assert!(without.contains(&"cargo test --workspace --locked".to_owned()));
-        assert!(!without.iter().any(|line| line.contains("nextest")));
+    fn what_needs_the_network_comes_last_and_says_so() {
+        let lines: Vec<String> = all_steps(Runner::Cargo).iter().map(|step| step.action.describe()).collect();
+        let networked = |line: &String| line.contains("needs the network");
+        let first = lines.iter().position(networked).unwrap();
+        assert!(lines[first..].iter().all(networked) && lines.len() - first == 4);
+        assert!(!offline_steps(Runner::Cargo).iter().any(|step| networked(&step.action.describe())));
+        assert!(!lines.iter().any(|line| line.contains("nextest")));
     }
 
     #[test]
     fn the_summary_tells_passed_failed_and_never_started_apart() {
-        let steps = ["a", "b", "c"].map(|name| Step::cargo(name, "check"));
-        let second = Duration::from_secs(1);
+        let steps = ["a", "b", "c"].map(|name| Step { name, action: Action::MutantPatches });
+        let cost = |cpu, wall| Cost { wall: Duration::from_secs(wall), cpu: Some(Duration::from_secs(cpu)) };
         assert_eq!(
-            summary(&steps, &[second], Some(second * 2)),
-            "a                ok           1.0 s\n\
-             b                FAILED       2.0 s\n\
-             c                not run\n"
+            summary(&steps, &[cost(3, 1)], Some(cost(10, 5))),
+            "step             result          CPU       wall\n\
+             a                ok            3.0 s      1.0 s\n\
+             b                FAILED       10.0 s      5.0 s\n\
+             c                not run\n\
+             total                         13.0 s      6.0 s\n"
         );
     }
 }

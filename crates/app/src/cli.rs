@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// The file layer between an LLM agent and a workspace: a re-read costs only what changed, and nothing is vouched for
 /// that the model cannot see.
@@ -20,6 +20,33 @@ pub(crate) struct Cli {
     pub(crate) set: Vec<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Takes `--set KEY=VALUE` from before a verb: the parser forgets those once another stands behind it. What a flag behind the
+/// verb says counts over what one before it says.
+pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString>) {
+    let (mut set, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter().peekable();
+    rest.extend(words.next());
+    while let Some(word) = words.next() {
+        let text = word.to_str().unwrap_or_default();
+        if let Some(value) = text.strip_prefix("--set=") {
+            set.push(value.to_owned());
+        } else if let Some(value) = words.peek().and_then(|next| next.to_str()).filter(|_| text == "--set") {
+            set.push(value.to_owned());
+            words.next();
+        } else if text == "--workspace" {
+            rest.extend([word].into_iter().chain(words.next()));
+        } else {
+            // The one verb with verbs of its own.
+            let goes_on = text.starts_with("--workspace=") || matches!(text, "--json" | "session");
+            rest.push(word);
+            if !goes_on {
+                break;
+            }
+        }
+    }
+    (set, rest.into_iter().chain(words).collect())
 }
 
 #[derive(Subcommand, Debug)]
@@ -172,11 +199,21 @@ pub(crate) struct PieceArgs {
     /// How many lines
     #[arg(short = 'n', long = "lines", value_name = "N", default_value = "10", allow_hyphen_values = true)]
     pub(crate) lines: String,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
+}
+
+/// Who sees lines that no read shows.
+#[derive(Args, Debug)]
+pub(crate) struct ShownTo {
+    /// The conversation that sees these lines: what it holds of them from an older text no longer counts
+    #[arg(long = "session", value_name = "ID")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct GrepArgs {
-    /// What to find; large and small letters differ
+    /// What to find; case-sensitive
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// The file
@@ -187,12 +224,14 @@ pub(crate) struct GrepArgs {
     /// The most matching lines that are shown; all are counted [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) max_matches: Option<usize>,
-    /// Lines shown before each
+    /// Lines shown before each match
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) before: usize,
-    /// Lines shown behind each
+    /// Lines shown after each match
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) after: usize,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
 }
 
 #[derive(Args, Debug)]
@@ -203,15 +242,17 @@ pub(crate) struct SearchArgs {
     /// Files that hold all words, best first; every line that matches; files by their names; or where a name is defined
     #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol"])]
     pub(crate) mode: String,
-    /// Only files that this lets through, as in --glob '*.rs' or --glob '!docs/**'
+    /// Only files that match this, as in --glob '*.rs' or --glob '!docs/**'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
     /// The most that is shown: matching lines for a regular expression, else files [default: 100, else 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Lines shown around each matching one
+    /// Lines shown around each match
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) context: usize,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
 }
 
 const DIFF_HELP: &str = "\
@@ -221,8 +262,8 @@ Examples:
   readproof diff src/main.rs --against WORKTREE --content new.rs    what a write would change
   generate | readproof diff src/main.rs --content -                 text that is not written yet against the last commit
 
-No git is run, and nothing that its configuration names; what git would filter by a program is refused. HEAD and INDEX compare
-what git would keep (line ends and encodings as in the repository), WORKTREE the bytes as they stand.";
+No git is run, and no program that its configuration names: if git would need an external filter, this is an error. HEAD and
+INDEX compare what git would store (line endings and encodings as in the repository), WORKTREE the bytes on disk.";
 
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
@@ -234,13 +275,15 @@ pub(crate) struct DiffArgs {
     /// A file whose text stands for the working file, `-` for standard input; WORKTREE needs it
     #[arg(long, value_name = "FILE")]
     pub(crate) content: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) shown_to: ShownTo,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct SymbolsArgs {
     /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`
     pub(crate) query: Option<String>,
-    /// Only files that this lets through, as in --glob '*.rs'
+    /// Only files that match this, as in --glob '*.rs'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
     /// The most that are shown [default: 50 with a query, else all]

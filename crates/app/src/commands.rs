@@ -10,7 +10,7 @@ use clap::CommandFactory;
 use readproof_core::edit::Places;
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Change, End, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
+    Audience, Change, End, Engine, EntryId, Error, Freshness, PiSession, PiSources, Read, Receipt, Write, Written,
 };
 use std::{
     io::Read as _,
@@ -78,9 +78,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match command {
         Command::Read(args) if args.unified.mode.is_some() => unified(engine, &args, json),
         Command::Read(args) => read(&mut engine, *args, json),
-        Command::Head(args) => bounded::piece(&engine, &args, End::Head, json),
-        Command::Tail(args) => bounded::piece(&engine, &args, End::Tail, json),
-        Command::Grep(args) => bounded::grep(&engine, args, json),
+        Command::Head(args) => bounded::piece(&mut engine, args, End::Head, json),
+        Command::Tail(args) => bounded::piece(&mut engine, args, End::Tail, json),
+        Command::Grep(args) => bounded::grep(&mut engine, args, json),
         Command::Stat { path } => bounded::stat(&engine, &path, json),
         Command::Search(args) if args.mode == "symbol" => {
             let SearchArgs { query, glob, limit, .. } = args;
@@ -88,8 +88,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         }
         Command::Symbols(args) => symbols::list(&mut engine, args, json),
         Command::Outline { path } => symbols::outline(&mut engine, &path, json),
-        Command::Search(args) => bounded::search(&engine, args, json),
-        Command::Diff(args) => diff::run(&engine, args, json),
+        Command::Search(args) => bounded::search(&mut engine, args, json),
+        Command::Diff(args) => diff::run(&mut engine, args, json),
         Command::Refresh(args) => refresh(&mut engine, args, json),
         Command::Write(args) => write(&mut engine, args, json),
         Command::Edit(args) => edit(&mut engine, args, json),
@@ -121,7 +121,7 @@ fn show(json: bool, object: impl FnOnce() -> serde_json::Value, text: impl FnOnc
     Ok(output::line(&if json { object().to_string() } else { text() })?)
 }
 
-fn session_name(text: &str) -> Result<SessionName, Failure> {
+pub(crate) fn session_name(text: &str) -> Result<SessionName, Failure> {
     Ok(SessionName::parse(text).map_err(Error::from)?)
 }
 
@@ -185,7 +185,7 @@ fn unified(engine: Engine, args: &ReadArgs, json: bool) -> Outcome {
         given.insert("include_context".to_owned(), true.into());
     }
     let session = args.session.as_deref().map(session_name).transpose()?;
-    let talk = Conversation { handles: session.is_some(), session };
+    let talk = Conversation { handles: session.is_some(), session, audience: Audience::Model };
     let said = Surface::new(engine).call("read", &given, &talk, &|| false, &|_| ()).map_err(|refusal| Failure {
         usage: refusal.code == "INVALID_ARGS",
         ..Failure::refused(refusal.code, refusal.message)

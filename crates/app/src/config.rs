@@ -68,7 +68,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 13] = [
+pub(crate) const SETTINGS: [Setting; 14] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -142,7 +142,20 @@ pub(crate) const SETTINGS: [Setting; 13] = [
         },
         expects: "a list of paths, as in [\"~/shared/session.jsonl\"]",
     },
+    Setting {
+        key: CODEX_HOME,
+        help: "where Codex keeps its threads: their record says which calls are the model's own; not in readproof.toml",
+        show: |s| toml::Value::String(s.codex_home.display().to_string()),
+        set: |s, v| {
+            s.codex_home = PathBuf::from(v.as_str()?);
+            Some(())
+        },
+        expects: "a folder, as in \"/home/me/.codex\"",
+    },
 ];
+
+/// The one setting that a workspace may not have: it could name a record of its own making.
+pub(crate) const CODEX_HOME: &str = "codex_home";
 
 fn words(list: &[String]) -> toml::Value {
     toml::Value::Array(list.iter().cloned().map(toml::Value::String).collect())
@@ -183,7 +196,7 @@ impl Config {
         };
         let root = root.map_err(Error::Root)?;
         let bearings = bearings(&root, &cwd)?;
-        let settings = Settings { git_files: git_files(), ..Settings::default() };
+        let settings = Settings { git_files: git_files(), codex_home: codex_home(), ..Settings::default() };
         Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()] })
     }
 
@@ -227,6 +240,10 @@ impl Config {
             .parse()
             .map_err(|error| Failure::refused("BAD_SETTING", format!("{FILE} is not valid TOML: {error}")))?;
         for (key, value) in &table {
+            if key == CODEX_HOME {
+                let message = format!("{FILE} may not set {key}; use {PREFIX}CODEX_HOME or --set {key}=FOLDER");
+                return Err(Failure::refused("BAD_SETTING", message));
+            }
             self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
         }
         Ok(())
@@ -272,6 +289,12 @@ fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
         .ok_or_else(|| Failure::refused("BAD_WORKSPACE", format!("{} is not UTF-8; rename it", start.display())))?;
     let home = env::var_os("HOME").and_then(|home| home.into_string().ok()).filter(|home| home.starts_with('/'));
     Ok(Bearings { cwd: cwd.to_owned(), home })
+}
+
+/// As Codex finds it; it does not tell its MCP servers.
+fn codex_home() -> PathBuf {
+    let told = env::var_os("CODEX_HOME").map(PathBuf::from).filter(|told| told.is_absolute());
+    told.or_else(|| home().map(|home| home.join(".codex"))).unwrap_or_default()
 }
 
 fn home() -> Option<PathBuf> {

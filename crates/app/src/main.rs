@@ -12,8 +12,9 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
+    let (set, words) = cli::settings_first(std::env::args_os().collect());
+    let cli = match cli::Cli::try_parse_from(words) {
+        Ok(cli) => cli::Cli { set: set.into_iter().chain(cli.set).collect(), ..cli },
         Err(error) => {
             let asked = std::env::args_os().any(|word| word == "--json");
             return output::not_understood(&error, asked);

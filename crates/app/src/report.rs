@@ -8,7 +8,7 @@ pub(crate) use readproof_core::path::printable;
 use readproof_engine::{FileStatus, SessionStatus, SessionView, Status};
 use std::fmt::Write;
 
-use crate::config::{Config, SETTINGS};
+use crate::config::{CODEX_HOME, Config, SETTINGS};
 
 /// An estimate, and said to be one: about four bytes to a token.
 pub(crate) fn tokens(bytes: u64) -> u64 {
@@ -124,7 +124,8 @@ pub(crate) fn config(config: &Config) -> String {
     let mut out = format!("workspace = {}\n", config.root.path().display());
     for (setting, source) in SETTINGS.iter().zip(&config.sources) {
         let _ = writeln!(out, "\n# {} ({})", setting.help, setting.variable());
-        let _ = writeln!(out, "{} = {}  # {}", setting.key, setting.value(&config.settings), source.as_str());
+        let off = if setting.key == CODEX_HOME { "# " } else { "" };
+        let _ = writeln!(out, "{off}{} = {}  # {}", setting.key, setting.value(&config.settings), source.as_str());
     }
     out.trim_end().to_owned()
 }

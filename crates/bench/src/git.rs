@@ -57,7 +57,7 @@ impl Previews {
         let settings = Settings { git_files: git_files(), ..Settings::default() };
         let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(|| 0))?;
         let most = Most { lines: u32::MAX, chars: u32::MAX };
-        let preview = Preview { path: FILE.to_owned(), against: Against::Head, content: None, most };
+        let preview = Preview { path: FILE.to_owned(), against: Against::Head, content: None, most, session: None };
         Ok(Self { folder, engine, preview })
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn version(rounds: u32) -> Result<Samples, Broken> {
     measure(rounds, &mut Version { program })
 }
 
-/// The release profile strips it.
+/// Its profile strips it.
 pub(crate) fn stripped_size() -> Option<u64> {
     Some(std::fs::metadata(beside_us()?).ok()?.len())
 }

@@ -97,6 +97,16 @@ pub enum Event {
         /// Which lines, of which other text.
         pieces: Vec<Alike>,
     },
+    /// Lines may have been seen elsewhere than in the answer to a read: in a search, in a diff, printed by a program that
+    /// was given them. Adds nothing, and takes these lines from every other text.
+    Seen {
+        /// The file.
+        path: PathKey,
+        /// The text they are of.
+        version: Version,
+        /// Which lines, whole or in part.
+        lines: Vec<Lines>,
+    },
     /// Someone asked for fresh text of these names of one file.
     Refreshed {
         /// Every name of the file that is known.
@@ -124,6 +134,7 @@ impl Event {
             | Self::Diff { path, .. }
             | Self::Written { path, .. }
             | Self::Edited { path, .. }
+            | Self::Seen { path, .. }
             | Self::Alike { path, .. }
             | Self::Void { path } => Some(path),
             Self::Refreshed { .. } | Self::Compacted => None,
@@ -142,7 +153,8 @@ fn is_possible(event: &Event, held: &[Held]) -> bool {
         | Event::Same { version, .. }
         | Event::Told { version, .. }
         | Event::Diff { version, .. }
-        | Event::Written { version, .. } => [version, version],
+        | Event::Written { version, .. }
+        | Event::Seen { version, .. } => [version, version],
         Event::Edited { before, after, hunks, .. } if !add_up(*before, *after, hunks) => return false,
         Event::Edited { before, after, .. } => [before, after],
         Event::Alike { version, pieces, .. } if !pieces.iter().all(|piece| is_within(*piece, *version)) => {
@@ -396,6 +408,7 @@ impl Knowledge {
                     self.set(path, held);
                 }
             }
+            Event::Seen { path, version, lines } => self.see(path, *version, lines),
             Event::Refreshed { paths, scope } => {
                 for path in paths {
                     self.refresh(path, *scope);
@@ -591,6 +604,20 @@ impl Knowledge {
             self.take(path, left.clone());
         }
         left
+    }
+
+    /// Lines of a text that stands beside what is held: of the lines seen only those of that very text stay held.
+    fn see(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
+        if self.of(path).iter().all(|h| h.is_of(version.hash)) {
+            return;
+        }
+        let mut left = self.passed(path, version, lines.iter().map(|lines| lines.last()).max().unwrap_or(0));
+        for slots in lines.iter().map(|lines| Slots::lines(*lines)) {
+            let (of_it, others): (Vec<Held>, Vec<Held>) = left.into_iter().partition(|h| h.is_of(version.hash));
+            left = of_it.into_iter().chain(without(&others, slots)).collect();
+            left.sort_unstable_by_key(|h| h.slots.from);
+        }
+        self.take(path, left);
     }
 
     fn refresh(&mut self, path: &PathKey, scope: Scope) {

@@ -5,7 +5,7 @@
 //! `show A1-3` lines 1-3 of text A, `show A4-5.` also its end, `show A.` the end alone, `show A!3` line 3 in part;
 //! `same A B 2-3` a marker for B that relies on A; `diff A B`; `write A`; `edit A F 2-2 2` lines 2-2 of A became two
 //! lines of F, the first and last with rests of the old ones (`2h`: only the first; `2a`: any), and `edit A F 1-1 2,4-4 0`
-//! so in two places; `alike A B 2-3` lines 2-3 of A are those of B (6 is the end); `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
+//! so in two places; `alike A B 2-3` lines 2-3 of A are those of B (6 is the end); `see B2-3,5-5` lines of B shown beside reads; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
 //! What is held is written the same way: `A1-1@1 B2-3@2 A4-5.@1 /y C1-8.@3`.
 #![allow(clippy::unwrap_used)]
 
@@ -70,6 +70,10 @@ fn event(text: &str) -> Event {
             let (base, at) = (version(base).hash, lines(at));
             let pieces = vec![Alike { base, first: at.first(), last: at.last() }];
             Event::Alike { path, version: version(now), pieces }
+        }
+        ["see", text] => {
+            let (name, rest) = text.split_at(1);
+            Event::Seen { path, version: version(name), lines: rest.split(',').map(lines).collect() }
         }
         ["refresh", at] => Event::Refreshed { paths, scope: scope(at) },
         ["void"] => Event::Void { path },
@@ -700,8 +704,8 @@ impl Model {
             Event::Refreshed { paths, scope } => paths.iter().for_each(|path| self.of(path).refresh(*scope)),
             Event::Void { path } => self.of(path).clear(),
             Event::Compacted => *self = Self::default(),
-            // It only takes, as a marker does; its own test stands below.
-            Event::Told { .. } => {}
+            // They only take; each has a test of its own.
+            Event::Told { .. } | Event::Seen { .. } => {}
         }
     }
 }
@@ -725,6 +729,7 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
         | Event::Refreshed { .. }
         | Event::Void { .. }
         | Event::Told { .. }
+        | Event::Seen { .. }
         | Event::Compacted => false,
     }
 }
@@ -928,7 +933,7 @@ fn event_path(event: &Event) -> Option<&PathKey> {
         | Event::Edited { path, .. }
         | Event::Alike { path, .. }
         | Event::Void { path } => Some(path),
-        Event::Told { .. } | Event::Refreshed { .. } | Event::Compacted => None,
+        Event::Told { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
     }
 }
 
@@ -943,8 +948,26 @@ fn kind(event: &Event) -> &'static str {
         Event::Refreshed { .. } => "refreshed",
         Event::Void { .. } => "void",
         Event::Told { .. } => "told",
+        Event::Seen { .. } => "seen",
         Event::Compacted => "compacted",
     }
+}
+
+#[test]
+fn lines_seen_beside_reads_are_taken_from_other_texts_and_add_nothing() {
+    check(&[
+        ("see A1-5", ""),
+        ("show A1-5.; see A2-3", "A1-5.@1"),
+        ("show A1-5.; see B2-3", "A1-1@1 A4-5.@1"),
+        ("show A1-5.; see B1-1,3-3", "A2-2@1 A4-5.@1"),
+        ("show A1-2; show B3-5.; see B1-5", "B3-5.@2"),
+        ("show A1-2; show B3-5.; see A4-4", "A1-2@1 B3-3@2 B5-5.@2"),
+        // The file goes on: where the shorter text ended, and how its last line did, is not known any more.
+        ("show A1-5.; see C7-7", "A1-4@1"),
+        ("show A1-5.; same A B 2-3; see B2-2", "A1-1@1 A2-3@1 A4-5.@1"),
+        ("show A1-5.; see /y B2-3", "A1-5.@1"),
+        ("show A1-5.; see B2-3; show A2-3", "A1-1@1 A2-3@3 A4-5.@1"),
+    ]);
 }
 
 /// A text of five lines has no line 7, so it cannot serve one that another text showed.

@@ -30,4 +30,4 @@ pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
     database_in_memory, is_folder,
 };
-pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in};
+pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};

@@ -321,14 +321,44 @@ impl SessionLog {
         Ok(payloads)
     }
 
+    /// As [`SessionLog::catch_up`], one after the other: the number of a line and what was appended. The first error of
+    /// `take` ends it; what it was not given is not given again.
+    ///
+    /// # Errors
+    /// As [`SessionLog::catch_up`], or that of `take`.
+    pub fn catch_up_each<E: From<LogError>>(
+        &mut self,
+        take: &mut impl FnMut(u64, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let bytes = self.appended()?;
+        let mut from = 0;
+        for end in memchr::memchr_iter(b'\n', &bytes) {
+            let taken = self.take(&bytes[from..end])?;
+            self.at += (end + 1 - from) as u64;
+            from = end + 1;
+            if let Some((line, text)) = taken {
+                take(line, text)?;
+            }
+        }
+        Ok(())
+    }
+
     /// As [`SessionLog::catch_up`]; what stands before the damage is given too, for those who look into a log.
     ///
     /// # Errors
     /// As [`SessionLog::catch_up`].
     pub fn catch_up_into(&mut self, payloads: &mut Vec<Payload>) -> Result<(), LogError> {
+        self.catch_up_each(&mut |line, text| {
+            payloads.push(Payload { line, text: text.to_owned() });
+            Ok(())
+        })
+    }
+
+    /// The bytes that were appended since the last look, as far as lines are whole and beyond.
+    fn appended(&mut self) -> Result<Vec<u8>, LogError> {
         let len = self.len()?;
         if self.end == Some(len) {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let new = len - self.at;
         if new > MOST_BYTES {
@@ -338,12 +368,7 @@ impl SessionLog {
         // Only what the stat knew of: the byte beyond would belong to a write that is not done.
         bytes.truncate(usize::try_from(new).unwrap_or(usize::MAX));
         self.end = Some(self.at + bytes.len() as u64);
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let Some(body) = line.strip_suffix(b"\n") else { break };
-            payloads.extend(self.take(body)?);
-            self.at += line.len() as u64;
-        }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Waits up to about a second for the exclusive right to append, which ends when the value is dropped.
@@ -439,12 +464,12 @@ impl SessionLog {
     }
 
     /// Takes one whole line into the chain. `None`: a fragment.
-    fn take(&mut self, body: &[u8]) -> Result<Option<Payload>, LogError> {
+    fn take<'b>(&mut self, body: &'b [u8]) -> Result<Option<(u64, &'b str)>, LogError> {
         let number = self.lines + 1;
         if let Some((hash, text)) = self.verified(body) {
             self.chain(hash);
             self.lines = number;
-            return Ok(Some(Payload { line: number, text: text.to_owned() }));
+            return Ok(Some((number, text)));
         }
         if is_sealed(body) {
             self.lines = number;
@@ -457,7 +482,7 @@ impl SessionLog {
     fn verified<'b>(&self, body: &'b [u8]) -> Option<(ContentHash, &'b str)> {
         let (hex, text) = str::from_utf8(body).ok()?.split_once(' ')?;
         let hash = self.chained(text);
-        (ContentHash::parse(hex)? == hash).then_some((hash, text))
+        (hex.as_bytes() == hash.to_hex()).then_some((hash, text))
     }
 
     /// The chain goes on from here.
@@ -542,7 +567,20 @@ pub struct Locked<'l> {
 }
 
 impl Locked<'_> {
-    /// As [`SessionLog::catch_up`]; needed before [`Locked::append`] when others appended.
+    /// As [`SessionLog::catch_up_each`]; needed before [`Locked::append`] when others appended.
+    ///
+    /// # Errors
+    /// As [`SessionLog::catch_up_each`].
+    pub fn catch_up_each<E: From<LogError>>(
+        &mut self,
+        take: &mut impl FnMut(u64, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.log.catch_up_each(take)?;
+        self.len = self.log.end;
+        Ok(())
+    }
+
+    /// As [`SessionLog::catch_up`].
     ///
     /// # Errors
     /// As [`SessionLog::catch_up`].

@@ -34,6 +34,9 @@ use crate::{
 /// What the directory is called.
 pub const STORE_NAME: &str = ".readproof";
 
+/// Where its texts lie.
+const OBJECTS_NAME: &str = ".readproof/objects";
+
 /// What makes git ignore a folder.
 pub(crate) const IGNORE_ALL: &str = "*\n";
 
@@ -104,7 +107,8 @@ impl Store {
     #[must_use]
     pub fn objects(&self) -> Objects<'_> {
         let (objects, tmp) = (self.objects.as_fd(), self.tmp.as_fd());
-        Objects { objects, tmp, prefix: "", temps: &self.temps, small_texts: self.small_texts, packs: &self.packs }
+        let (temps, packs, small_texts) = (&self.temps, &self.packs, self.small_texts);
+        Objects { objects, tmp, prefix: "", temps, small_texts, packs, shown: OBJECTS_NAME }
     }
 
     /// Stores small texts like this from now on.
@@ -348,7 +352,8 @@ pub enum StoreError {
     /// Others can use it.
     #[error(
         "`{name}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run \
-         `chmod -R go= .readproof`, else delete it"
+         `chmod -R go= {}`, else delete it",
+        folder_of(name)
     )]
     NotPrivate {
         /// The part of the store.
@@ -373,7 +378,7 @@ pub enum StoreError {
         known: u32,
     },
     /// Not as it was made.
-    #[error("the store is damaged at `{name}`: {why}; delete `.readproof` to begin anew")]
+    #[error("the store is damaged at `{name}`: {why}; delete `{}` to begin anew", folder_of(name))]
     Damaged {
         /// The part of the store.
         name: String,
@@ -399,7 +404,7 @@ pub enum StoreError {
         name: String,
     },
     /// No space.
-    #[error("there is no space left for `{name}`; free some or delete `.readproof`")]
+    #[error("there is no space left for `{name}`; free some or delete `{}`", folder_of(name))]
     Full {
         /// The part of the store.
         name: String,
@@ -411,13 +416,19 @@ pub enum StoreError {
         name: String,
     },
     /// Anything else.
-    #[error("`{name}` cannot be used: {source}; check it or delete `.readproof`")]
+    #[error("`{name}` cannot be used: {source}; check it or delete `{}`", folder_of(name))]
     Io {
         /// The part of the store.
         name: String,
         /// What the system said.
         source: io::Error,
     },
+}
+
+/// The folder that may be deleted whole: our own, or the one of ours in another tool's.
+fn folder_of(name: &str) -> &str {
+    let depth = usize::from(!name.starts_with(STORE_NAME));
+    name.match_indices('/').nth(depth).map_or(name, |(end, _)| &name[..end])
 }
 
 impl StoreError {

@@ -151,6 +151,28 @@ pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
     Ok(found)
 }
 
+/// How deep a host's folders are looked into: year, month and day.
+const DEPTH: u32 = 3;
+
+/// The transcripts of a host whose names fit, in the last folder, by name, that has any: hosts name folders by the date. They
+/// are sorted. A folder that cannot be looked into has none.
+#[must_use]
+pub fn transcripts_named(folder: &Path, fits: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    named(folder, fits, DEPTH)
+}
+
+fn named(folder: &Path, fits: &dyn Fn(&str) -> bool, depth: u32) -> Vec<PathBuf> {
+    let Ok((mut files, mut folders)) = look_into(folder) else { return Vec::new() };
+    files.retain(|file| file.file_name().and_then(|name| name.to_str()).is_some_and(fits));
+    if !files.is_empty() || depth == 0 {
+        files.sort();
+        return files;
+    }
+    folders.sort();
+    let found = folders.iter().rev().map(|folder| named(folder, fits, depth - 1));
+    found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+}
+
 /// The transcripts and the folders in a folder. Links are followed: a host's folder is the person's own.
 fn look_into(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), TranscriptError> {
     let fail = |error| TranscriptError::from_io(folder, error);

@@ -1,5 +1,5 @@
-//! The working file, or text that is to take its place, beside the version it would be committed on. One snapshot; nothing
-//! is recorded, nothing is known of it, and nothing is run. A version that cannot be had is an error, never another one.
+//! The working file, or text that is to take its place, beside the version it would be committed on. One snapshot; nothing is
+//! held of it, and nothing is run. A version that cannot be had is an error, never another one.
 
 use readproof_core::{
     diff::{Side, fit, patches},
@@ -7,11 +7,11 @@ use readproof_core::{
     text::Text,
 };
 use readproof_disk::{
-    Baseline, Compare, Compared, FileRef, GitError, GitMode, Kept, LocateError, StandsIn, Working, WorkingError,
-    looks_binary,
+    Baseline, Compare, Compared, FileRef, GitError, GitMode, Kept, LocateError, SessionName, StandsIn, Working,
+    WorkingError, looks_binary,
 };
 
-use crate::{Cancelled, Engine, Error, Most, Settings, go_on};
+use crate::{Cancelled, Engine, Error, Most, Settings, go_on, read::Glimpse};
 
 /// What a file is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub struct Preview {
     pub content: Option<String>,
     /// How much of the diff is shown.
     pub most: Most,
+    /// The conversation that gets it.
+    pub session: Option<SessionName>,
 }
 
 /// How the new version differs.
@@ -168,7 +170,22 @@ impl Engine {
     ///
     /// # Errors
     /// When the path cannot be used, there is no such baseline, or a version cannot be shown byte for byte.
-    pub fn preview(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
+    pub fn preview(&mut self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
+        let call = self.asked_in(asked.session.as_ref());
+        let mut found = self.previewed(asked, cancelled)?;
+        let shown = match (asked.against, &asked.content) {
+            (_, None) => Glimpse::diff(&found.path, &found.text, '+'),
+            (Against::WorkTree, Some(_)) => Glimpse::diff(&found.path, &found.text, '-'),
+            // Neither side is the file as it is, and yet both are texts of it.
+            (Against::Head | Against::Index, Some(_)) => Glimpse::somewhere(&found.path),
+        };
+        let shown = Some(shown).filter(|_| !found.text.is_empty());
+        let notices = self.saw(asked.session.as_ref(), call, shown.into_iter());
+        found.notices.extend(notices);
+        Ok(found)
+    }
+
+    fn previewed(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
         if asked.path.is_empty() {
             return Err(Error::EmptyPath);
         }

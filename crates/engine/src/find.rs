@@ -1,17 +1,17 @@
 //! Finding: what a name leads to, lines in one file, lines, files and names in the whole workspace. Reads in blocks or up
-//! to the largest file that is read at once; nothing is recorded and nothing is known of what was found. Bounds are by
-//! size, never by clock.
+//! to the largest file that is read at once. Nothing is held of what was found, and what is held of those lines under another
+//! text goes. Bounds are by size, never by clock.
 
 use readproof_core::{
     limits::ANSWER_CHARS,
     path::{candidates, meant},
     text::NotText,
 };
-use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SnapshotError, Stream};
+use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SessionName, SnapshotError, Stream};
 use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, Line, Query, Words, fit, walk};
 use std::{cell::Cell, io};
 
-use crate::{Cancelled, Engine, Error, go_on};
+use crate::{Cancelled, Engine, Error, go_on, read::Glimpse};
 
 /// The most characters given of one line in a file.
 const LINE_CHARS: usize = 2000;
@@ -58,6 +58,8 @@ pub struct FindIn {
     pub max_chars: usize,
     /// Whether each line is printed with the path, which then counts too.
     pub with_path: bool,
+    /// The conversation that gets the lines.
+    pub session: Option<SessionName>,
 }
 
 impl Default for FindIn {
@@ -72,6 +74,7 @@ impl Default for FindIn {
             after: 0,
             max_chars: ANSWER_CHARS as usize,
             with_path: true,
+            session: None,
         }
     }
 }
@@ -97,6 +100,8 @@ pub struct InFile {
     pub lossy: bool,
     /// Bytes in the file.
     pub bytes: u64,
+    /// Whatever else there is to say.
+    pub notices: Vec<String>,
 }
 
 /// What is searched for.
@@ -153,12 +158,14 @@ pub struct Search {
     pub context_lines: usize,
     /// The most characters that are given.
     pub max_chars: usize,
+    /// The conversation that gets the lines.
+    pub session: Option<SessionName>,
 }
 
 impl Default for Search {
     fn default() -> Self {
-        let mode = SearchMode::default();
-        Self { query: String::new(), mode, glob: None, limit: None, context_lines: 0, max_chars: ANSWER_CHARS as usize }
+        let (query, mode, max_chars) = (String::new(), SearchMode::default(), ANSWER_CHARS as usize);
+        Self { query, mode, glob: None, limit: None, context_lines: 0, max_chars, session: None }
     }
 }
 
@@ -213,6 +220,8 @@ pub struct Searched {
     pub skipped: Skipped,
     /// The paths of the hits, in their order.
     pub top: Vec<String>,
+    /// Whatever else there is to say.
+    pub notices: Vec<String>,
 }
 
 impl Engine {
@@ -261,7 +270,15 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::read`], but for the file's size; also for a query that cannot be searched for.
-    pub fn find_in(&self, asked: &FindIn, cancelled: Cancelled<'_>) -> Result<InFile, Error> {
+    pub fn find_in(&mut self, asked: &FindIn, cancelled: Cancelled<'_>) -> Result<InFile, Error> {
+        let call = self.asked_in(asked.session.as_ref());
+        let mut found = self.lines_in(asked, cancelled)?;
+        let shown = Glimpse::found(&found.path, &found.lines);
+        found.notices = self.saw(asked.session.as_ref(), call, [shown].into_iter());
+        Ok(found)
+    }
+
+    fn lines_in(&self, asked: &FindIn, cancelled: Cancelled<'_>) -> Result<InFile, Error> {
         if asked.query.is_empty() {
             return Err(Error::EmptyQuery);
         }
@@ -296,6 +313,7 @@ impl Engine {
             matches: found.total,
             lines: found.lines,
             bytes: stream.stat().len,
+            notices: Vec::new(),
         })
     }
 
@@ -303,7 +321,20 @@ impl Engine {
     ///
     /// # Errors
     /// For a query or a glob that is malformed. What cannot be read is counted instead.
-    pub fn search(&self, asked: &Search, cancelled: Cancelled<'_>, progress: &dyn Fn(u64)) -> Result<Searched, Error> {
+    pub fn search(
+        &mut self,
+        asked: &Search,
+        cancelled: Cancelled<'_>,
+        progress: &dyn Fn(u64),
+    ) -> Result<Searched, Error> {
+        let call = self.asked_in(asked.session.as_ref());
+        let mut found = self.searched(asked, cancelled, progress)?;
+        let shown = found.hits.iter().map(|hit| Glimpse::found(&hit.path, &hit.lines));
+        found.notices = self.saw(asked.session.as_ref(), call, shown);
+        Ok(found)
+    }
+
+    fn searched(&self, asked: &Search, cancelled: Cancelled<'_>, progress: &dyn Fn(u64)) -> Result<Searched, Error> {
         let empty = match asked.mode {
             SearchMode::Regex => asked.query.is_empty(),
             SearchMode::Text | SearchMode::Path => asked.query.trim().is_empty(),
@@ -584,7 +615,7 @@ mod tests {
         fs::write(temp.path().join("a"), "text\n").unwrap();
         let bearings = Bearings { cwd: temp.path().to_str().unwrap().to_owned(), home: None };
         let root = Root::open(temp.path()).unwrap();
-        let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+        let mut engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
         for mode in [SearchMode::Text, SearchMode::Regex, SearchMode::Path] {
             let asked = Search { query: "a".to_owned(), mode, ..Search::default() };
             assert!(matches!(engine.search(&asked, &|| true, &|_| {}), Err(Error::Aborted)), "{mode:?}");

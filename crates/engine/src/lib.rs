@@ -20,15 +20,18 @@ pub use pi::{
     PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
     PiView, pi_session,
 };
-pub use read::{Echoed, EchoedStatus, End, Piece};
-pub use readproof_hosts::own::{EntryId, Step};
+pub use read::{Echoed, EchoedStatus, End, Piece, PieceOf};
+pub use readproof_hosts::{
+    codex::Rollouts,
+    own::{EntryId, Step},
+};
 pub use readproof_index::{
     BadQuery, BadWalk, Defined, Fit, Fitting, Line, Query, Refreshed as Indexed, Symbol, SymbolKind,
 };
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};
 pub use symbol::{
-    AROUND_BYTES, Around, Candidate, Indexing, Outlined, Resolved, SymbolSearch, SymbolsFound, qualified,
+    AROUND_BYTES, Around, Candidate, Indexing, Outlined, Resolved, Surroundings, SymbolSearch, SymbolsFound, qualified,
 };
 pub use upkeep::{
     About, Check, Collected, FileStatus, Finding, GcPlan, GcRules, Health, Needed, Needer, OutsideChange, Progress,
@@ -75,6 +78,8 @@ pub struct Settings {
     pub handles: Handles,
     /// Answers of more bytes have none.
     pub handle_bytes: u32,
+    /// Where Codex keeps its threads: what it records says which calls are the model's own.
+    pub codex_home: PathBuf,
     /// Whose settings of git count where a file is compared with what git keeps.
     pub git: GitSettings,
     /// Where git's settings are beside the repository's own: a repository stays open only while none of them changes.
@@ -125,6 +130,7 @@ impl Default for Settings {
             window: Most { lines: WINDOW_LINES, chars: WINDOW_CHARS },
             handles: Handles::default(),
             handle_bytes: HANDLE_BYTES,
+            codex_home: PathBuf::new(),
             git: GitSettings::default(),
             git_files: Vec::new(),
         }

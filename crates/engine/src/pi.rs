@@ -14,11 +14,16 @@ pub use status::PiStatus;
 
 use readproof_core::{
     decide::Reason,
+    path::PathKey,
     text::{ContentHash, Text},
 };
 use readproof_disk::{Appended, Loaded, Root, StoreError, StoredTexts, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
-use std::{borrow::Cow, path::Path};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use crate::{Engine, Error, read::not_stored};
 use session::MOST;
@@ -32,9 +37,36 @@ pub struct PiTalk {
     later: Option<Vec<Text>>,
     /// What the next answer has to say.
     notices: Vec<String>,
+    batch: Batch,
     /// Where relative names start in reads, and the workspace's name through a link.
     cwd: String,
     alias: Option<(String, String)>,
+}
+
+/// The answers given to one message of the model. None of them is in sight before all are, and beside an answer about
+/// another text of the same file nobody could tell which of the two "unchanged" speaks of.
+#[derive(Default)]
+struct Batch {
+    message: Option<EntryRef>,
+    answered: BTreeMap<PathKey, BTreeSet<ContentHash>>,
+}
+
+impl Batch {
+    /// Goes on with the calls of this message.
+    fn go_on(&mut self, message: Option<EntryRef>) {
+        if self.message != message {
+            *self = Self { message, ..Self::default() };
+        }
+    }
+
+    /// Whether another text of the file was answered.
+    fn holds_other(&self, path: &PathKey, text: ContentHash) -> bool {
+        self.answered.get(path).is_some_and(|texts| texts.iter().any(|other| *other != text))
+    }
+
+    fn answer(&mut self, path: PathKey, text: ContentHash) {
+        self.answered.entry(path).or_default().insert(text);
+    }
 }
 
 /// What stands behind the entries.
@@ -52,8 +84,15 @@ impl Behind {
             None => StoredTexts::make(root, &OBJECTS),
         };
         let put = made.and_then(|texts| self.texts.insert(texts).put(text));
+        let put = match put {
+            // Removed under our hands, as by `git clean`.
+            Err(StoreError::Gone { .. }) => {
+                StoredTexts::make(root, &OBJECTS).and_then(|texts| self.texts.insert(texts).put(text))
+            }
+            put => put,
+        };
         if put.is_err() {
-            // It may have been removed: look again next time.
+            // Look again next time.
             self.texts = None;
         }
         put.map(drop)
@@ -81,7 +120,16 @@ impl PiTalk {
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
         let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
         let behind = Behind { file: None, texts };
-        Self { transcript, behind, distrusted: false, later: None, notices: Vec::new(), cwd, alias }
+        Self {
+            transcript,
+            behind,
+            distrusted: false,
+            later: None,
+            notices: Vec::new(),
+            batch: Batch::default(),
+            cwd,
+            alias,
+        }
     }
 
     /// A session that is read from its file, as it is now; see [`Self::follow`].

@@ -12,10 +12,10 @@ mod talk;
 
 pub(crate) use context::{Context, Fetched, Held, not_stored};
 pub use echo::{Echoed, EchoedStatus};
-pub use piece::{End, Piece};
+pub use piece::{End, Piece, PieceOf};
 pub(crate) use place::Placed;
 pub(crate) use recent::Recent;
-pub(crate) use record::{Offer, Recorded};
+pub(crate) use record::{Glimpse, Offer, Recorded};
 pub(crate) use talk::{Own, Talk};
 
 use readproof_core::{

@@ -15,7 +15,7 @@ pub struct Listed {
     pub parent: Option<EntryId>,
     /// Whether it is on the branch that ends at the leaf.
     pub on_branch: bool,
-    /// `read`, `write`, `refresh`, `compact`, `context_edit` or `unknown`.
+    /// `read`, `write`, `seen`, `refresh`, `compact`, `context_edit` or `unknown`.
     pub kind: &'static str,
     /// The file or files it concerns.
     pub path: Option<String>,
@@ -164,6 +164,10 @@ fn described(step: &Step<'_>) -> (&'static str, Option<String>, Option<Mode>, St
             ("read", Some(answer.path.clone()), Mode::parse(&answer.mode), note)
         }
         Step::Write { path, delivered } => ("write", Some((*path).to_owned()), None, unconfirmed(*delivered)),
+        Step::Seen { files } => {
+            let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+            ("seen", Some(names.join(", ")), None, "lines shown beside reads".to_owned())
+        }
         Step::Refresh { paths, scope } => ("refresh", Some(paths.join(", ")), None, (*scope).to_owned()),
         Step::Compact { summary } => ("compact", None, None, summary.unwrap_or_default().to_owned()),
         Step::ContextEdit { target, dropped } => {

@@ -7,13 +7,13 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, Root, database_in_memory};
+use readproof_disk::{Create, Root, SessionName, database_in_memory};
 use readproof_index::{
     Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, SymbolKind,
     Target, Unusable, Upset, nearest, rank,
 };
 
-use crate::{Cancelled, Engine, Error, Read, go_on};
+use crate::{Cancelled, Engine, Error, Read, go_on, read::Glimpse};
 
 /// Where the catalog is kept in the store.
 const DATABASE: &str = "index.db";
@@ -102,6 +102,17 @@ pub struct Around {
     pub lines: Lines,
     /// To the byte.
     pub text: String,
+}
+
+/// What stands around a definition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// In order.
+    pub runs: Vec<Around>,
+    /// Whether there is more.
+    pub cut: bool,
+    /// Whatever else there is to say.
+    pub notices: Vec<String>,
 }
 
 /// Definitions of the workspace.
@@ -220,7 +231,13 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::read`]; also when the file has changed since.
-    pub fn around(&mut self, found: &Resolved, cancelled: Cancelled<'_>) -> Result<(Vec<Around>, bool), Error> {
+    pub fn around(
+        &mut self,
+        found: &Resolved,
+        session: Option<&SessionName>,
+        cancelled: Cancelled<'_>,
+    ) -> Result<Surroundings, Error> {
+        let call = self.asked_in(session);
         let (path, text) = self.text_of(&found.read(self).path)?;
         if text.hash() != found.hash {
             return Err(Error::Changed { path });
@@ -231,7 +248,10 @@ impl Engine {
         let encloses = |lines: Lines| lines != own && lines.first() <= own.first() && own.last() <= lines.last();
         wanted.extend(outline.symbols.iter().filter(|symbol| encloses(symbol.lines)).map(|symbol| symbol.signature));
         wanted.sort_unstable();
-        Ok(cut(&text, &wanted, found.symbol.lines))
+        let (runs, cut) = cut(&text, &wanted, found.symbol.lines);
+        let shown: Vec<_> = runs.iter().map(|run| Glimpse::text(&path, run.lines.first().into(), &run.text)).collect();
+        let notices = self.saw(session, call, shown.into_iter());
+        Ok(Surroundings { runs, cut, notices })
     }
 
     fn in_file(

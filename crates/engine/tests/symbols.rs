@@ -76,8 +76,9 @@ fn a_definition_is_shown_with_what_belongs_to_it() {
     assert!(matches!(body_in(&mut engine, "run", Some("src/b.rs")), Err(Error::NoSymbol { .. })));
     assert!(matches!(body_in(&mut engine, "run", Some("src/none.rs")), Err(Error::Missing { .. })));
     let found = engine.resolve("run", None, &|| false, &|_, _| ()).unwrap();
-    let (around, cut) = engine.around(&found, &|| false).unwrap();
-    let around: Vec<&str> = around.iter().map(|run| run.text.as_str()).collect();
+    let around = engine.around(&found, None, &|| false).unwrap();
+    let cut = around.cut;
+    let around: Vec<&str> = around.runs.iter().map(|run| run.text.as_str()).collect();
     assert_eq!((&around[..], cut), (&["use std::fmt;\n", "impl A {\n"][..], false));
 }
 
@@ -149,7 +150,7 @@ fn a_place_found_in_another_text_is_refused() {
     world.put("a.rs", "fn g() {}\nfn f() { 2 }\n");
     let request = found.read(&engine);
     assert!(matches!(engine.read(&request, &|| false), Err(Error::Changed { .. })));
-    assert!(matches!(engine.around(&found, &|| false), Err(Error::Changed { .. })));
+    assert!(matches!(engine.around(&found, None, &|| false), Err(Error::Changed { .. })));
     // Whoever changes it at every look is not followed for ever.
     let mut looks = 0;
     let done = engine.at_symbol(("f", None), &|| false, &|_, _| (), |engine, found| {

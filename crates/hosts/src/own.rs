@@ -9,7 +9,7 @@ mod record;
 mod transcript;
 
 pub use past::{Past, PastLine};
-pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, Sha, Stated};
+pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, SeenFile, Sha, Stated};
 pub use transcript::{Entry, EntryId, Step, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, scope::Scope};
@@ -100,10 +100,8 @@ impl Session {
     /// # Errors
     /// When the log is damaged or newer.
     pub fn catch_up(&mut self) -> Result<(), SessionError> {
-        for payload in self.log.catch_up()? {
-            take_in(&mut self.transcript, &self.name, payload.line, &payload.text)?;
-        }
-        Ok(())
+        let Self { name, log, transcript } = self;
+        log.catch_up_each(&mut |line, text| take_in(transcript, name, line, text))
     }
 
     /// The session's name.
@@ -220,6 +218,19 @@ impl Session {
             let no_entry = || SessionError::NoEntry { session: name.clone(), entry: of };
             let parent = transcript.parent_for_result(of).ok_or_else(no_entry)?;
             Ok(Ok(Record::Delivered { parent, of: of.0 }))
+        })
+    }
+
+    /// Records that lines of files are about to be shown otherwise than in the answer to a read. They take those lines
+    /// from every other text at once, whether they reach the model or not. Who asked at `call` gets them there, wherever
+    /// the conversation has gone since.
+    ///
+    /// # Errors
+    /// When the log cannot be written.
+    pub fn saw(&mut self, call: Call, files: Vec<SeenFile>, at: u64) -> Result<EntryId, SessionError> {
+        self.append(|transcript| {
+            let parent = if transcript.reaches(call.0) { transcript.leaf() } else { call.0 };
+            Ok(Record::Seen { parent, files, at })
         })
     }
 
@@ -345,9 +356,7 @@ impl Session {
     ) -> Result<EntryId, SessionError> {
         let Self { name, log, transcript } = self;
         let mut locked: Locked<'_> = log.lock()?;
-        for payload in locked.catch_up()? {
-            take_in(transcript, name, payload.line, &payload.text)?;
-        }
+        locked.catch_up_each(&mut |line, text| take_in(transcript, name, line, text))?;
         let record = match make(transcript, name)? {
             Ok(record) => record,
             Err(said) => return Ok(said),

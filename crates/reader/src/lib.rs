@@ -64,11 +64,37 @@ pub enum Seen {
         /// The visible result, which states the lines that were replaced.
         answer: String,
     },
+    /// Lines shown by something that is no read: a search, a diff, a program that was given them.
+    Lines {
+        /// The file.
+        path: String,
+        /// What is shown of it.
+        lines: Vec<Glimpse>,
+    },
     /// Something of this file was seen that cannot be placed (an altered block, a failed write): the file is forgotten.
     Lost {
         /// The path as the call gives it.
         path: String,
     },
+}
+
+/// One line, or a part of it, shown with its number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glimpse {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What is shown of it, without a terminator.
+    pub text: String,
+    /// Whether that is all of it.
+    pub whole: bool,
+}
+
+impl Glimpse {
+    /// Whether a held line can be the one that is shown here.
+    fn is_of(&self, line: &str) -> bool {
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        if self.whole { line == self.text } else { line.contains(&self.text) }
+    }
 }
 
 /// What an answer stands for, rebuilt from visible text alone.
@@ -145,6 +171,12 @@ impl Reader {
                 let edited = edit::edited(&view, &call, answer);
                 let edited = edited.map_err(|complaint| Complaint(format!("{path}: {complaint}")))?;
                 self.views.extend(edited.map(|view| (path.clone(), view)));
+                Ok(None)
+            }
+            Seen::Lines { path, lines } => {
+                if let Some(view) = self.views.get_mut(path) {
+                    lines.iter().for_each(|glimpse| view.glimpse(glimpse));
+                }
                 Ok(None)
             }
             Seen::Lost { path } => {

@@ -10,7 +10,7 @@ mod trailer;
 use std::sync::Arc;
 
 use crate::{
-    Complaint, Kind,
+    Complaint, Glimpse, Kind,
     answer::{self, Form},
     demand,
 };
@@ -79,6 +79,8 @@ pub struct Rebuilt {
     pub next: Option<u64>,
     /// The beginning of a line that is too long.
     pub part: Option<String>,
+    /// So many lines are said to be blank and are not shown.
+    pub blank: u64,
     /// What to return to say that this is still seen.
     pub handle: Option<String>,
 }
@@ -91,12 +93,21 @@ struct Refreshed {
     lines: Option<(u64, u64)>,
 }
 
+/// Lines shown by something that is no read.
+#[derive(Clone, Debug)]
+struct Glimpsed {
+    turn: u64,
+    path: String,
+    lines: Vec<Glimpse>,
+}
+
 /// One agent's sight. Clone it where a conversation is forked.
 #[derive(Clone, Debug, Default)]
 pub struct Agent {
     turn: u64,
     seen: Vec<Arc<Seen>>,
     refreshed: Vec<Refreshed>,
+    glimpsed: Vec<Glimpsed>,
     handles: Vec<(String, String)>,
 }
 
@@ -116,6 +127,17 @@ impl Agent {
     pub fn refresh(&mut self, paths: Vec<String>, lines: Option<(u64, u64)>) {
         self.turn += 1;
         self.refreshed.push(Refreshed { turn: self.turn, paths, lines });
+    }
+
+    /// Lines of a file are shown by something that is no read: a search, a diff, a program that was given them.
+    pub fn glimpse(&mut self, path: &str, lines: Vec<Glimpse>) {
+        self.turn += 1;
+        self.glimpsed.push(Glimpsed { turn: self.turn, path: path.to_owned(), lines });
+    }
+
+    /// The agent itself changed the file: what was shown before is not to be vouched for.
+    pub fn wrote(&mut self, path: &str) {
+        self.refresh(vec![path.to_owned()], None);
     }
 
     /// Every answer is gone from sight; what a summary says of them is not theirs.
@@ -155,7 +177,8 @@ impl Agent {
         answer.handle(&seen)?;
         let handle = (!trailer.handle.is_empty()).then(|| trailer.handle.join("+"));
         let (text, total, next) = (seen.lines.concat(), trailer.total, trailer.next);
-        Ok((Rebuilt { kind, first, text, total, next, part, handle }, seen))
+        let blank = trailer.lines.filter(|_| trailer.blank).map_or(0, |(first, last)| last + 1 - first);
+        Ok((Rebuilt { kind, first, text, total, next, part, blank, handle }, seen))
     }
 
     /// The visible answer of which this is the handle.
@@ -186,6 +209,16 @@ impl Agent {
             for (number, line) in (later.first..).zip(&later.lines).take_while(|(number, _)| *number <= last) {
                 let other = held.line(number).filter(|(shown, turn)| *turn < later.turn && *shown != line);
                 demand!(number < first || other.is_none(), "line {number} was shown otherwise since");
+            }
+        }
+        for later in self.glimpsed.iter().filter(|glimpsed| glimpsed.path == path) {
+            for shown in &later.lines {
+                let number = shown.number;
+                let other = held.line(number).filter(|(line, turn)| *turn < later.turn && !shown.is_of(line));
+                let inside = (first..=last).contains(&number);
+                demand!(!inside || other.is_none(), "line {number} was shown otherwise since");
+                let beyond = held.total().is_some_and(|total| number > total) && held.turn() < later.turn;
+                demand!(!beyond, "line {number} was shown since, which is beyond the end");
             }
         }
         for refresh in self.refreshed.iter().filter(|refresh| refresh.paths.iter().any(|name| name == path)) {
@@ -221,6 +254,10 @@ impl Answer<'_> {
             let open = lines.pop().filter(|line| lines.is_empty() && !line.ends_with('\n'));
             let shown = open.map(|line| line.len() as u64);
             demand!(shown == Some(part.shown), "{shown:?} bytes of line {} are shown", part.line);
+        }
+        if self.trailer.blank {
+            demand!(text.is_empty() && self.trailer.handle.is_empty(), "blank lines are shown, or have a handle");
+            return Ok((Kind::Plain, Vec::new(), Shows::Text { total: *total }));
         }
         let count = said.map_or(0, |(first, last)| last + 1 - first);
         demand!(count == lines.len() as u64, "{} lines are shown as {said:?}", lines.len());

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::Glimpse;
 use crate::edit::Placed;
 
 /// The lines held of one file.
@@ -58,6 +59,14 @@ impl View {
     pub(crate) fn forget_line(&mut self, number: u64) {
         self.pass(number);
         self.lines.remove(&number);
+    }
+
+    /// A line is shown by something that is no read. Where it is not what is held, its text is not known any more: how it ends
+    /// was not shown.
+    pub(crate) fn glimpse(&mut self, glimpse: &Glimpse) {
+        if !self.lines.get(&glimpse.number).is_some_and(|line| glimpse.is_of(line)) {
+            self.forget_line(glimpse.number);
+        }
     }
 
     /// The file has exactly this many lines.

@@ -3,6 +3,7 @@
 
 mod ask;
 mod code;
+mod glimpse;
 mod known;
 mod op;
 mod step;

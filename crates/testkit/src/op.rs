@@ -54,6 +54,10 @@ pub enum Kind {
     ReadFresh,
     /// A read whose answer goes to a program.
     ReadForProgram,
+    /// A search of the workspace, or of one file.
+    Search,
+    /// A diff of a working file and other text.
+    Preview,
     /// Several reads at once: none is a base for another.
     Batch,
     /// A read that is given up between two stages.
@@ -107,11 +111,13 @@ pub enum Kind {
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 29] = [
+const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
     (Kind::ReadForProgram, 2),
+    (Kind::Search, 3),
+    (Kind::Preview, 2),
     (Kind::Batch, 4),
     (Kind::Aborted, 2),
     (Kind::Unconfirmed, 3),

@@ -12,6 +12,7 @@ mod world;
 pub use op::{Kind, script};
 
 use readproof_reader::pi::Asks;
+use std::sync::Arc;
 
 use self::{session::Session, world::World};
 use crate::{op::Op, report::Report, run::Outcome, world::Broken};
@@ -49,6 +50,8 @@ struct Run {
     /// The call of the last message that was only a read.
     asked: Option<(&'static str, Asks)>,
     calls: usize,
+    /// The files answered about in the message under way whose results are not in sight, and the texts answered.
+    batch: Vec<(&'static str, Arc<str>)>,
     /// How many of the last entries are held back at the next read.
     late: usize,
     recent: Vec<Kind>,
@@ -70,6 +73,7 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
         last: None,
         asked: None,
         calls: 0,
+        batch: Vec::new(),
         late: 0,
         recent: Vec::new(),
         report: Report::default(),

@@ -15,11 +15,13 @@ pub trait Event: Copy + Ord + Debug + 'static {
 const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
 /// After a prune everything is plain, by rule.
-const EVENTS: [Kind; 28] = [
+const EVENTS: [Kind; 30] = [
     Kind::Read,
     Kind::ReadAgain,
     Kind::ReadFresh,
     Kind::ReadForProgram,
+    Kind::Search,
+    Kind::Preview,
     Kind::Batch,
     Kind::Aborted,
     Kind::Unconfirmed,

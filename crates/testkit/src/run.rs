@@ -1,6 +1,7 @@
 //! One run: operations done through the real engine, every answer judged at once by what the model can see.
 
 pub mod conversation;
+mod glimpse;
 pub mod shrink;
 mod step;
 
@@ -377,7 +378,7 @@ impl Run {
     }
 
     /// A program gets the plain text, whatever the model holds; the model sees nothing of it.
-    pub(crate) fn read_for_program(&mut self, call: &Call) -> Step {
+    pub(crate) fn read_for_program(&mut self, call: &Call, random: &mut Random) -> Step {
         let request = Read { audience: Audience::Program, ..self.request(call) };
         let truth = self.world.truth(call.name);
         match self.engine().read(&request, &|| false) {
@@ -389,9 +390,12 @@ impl Run {
                     return violation(format!("{call:?} for a program was answered {:?}", answer.text));
                 }
                 self.note(format!("{call:?} went to a program"));
-                if let Some(receipt) = answer.receipt {
+                if let Some(receipt) = &answer.receipt {
                     self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
-                    self.engine().delivered(&receipt)?;
+                    self.engine().delivered(receipt)?;
+                }
+                if random.below(2) == 0 {
+                    self.program_prints(call, &answer, random);
                 }
                 Ok(())
             }

@@ -81,6 +81,7 @@ impl Pi {
     fn answer(&mut self, read: &Read) -> PiAnswer {
         match self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read, &|| false).unwrap() {
             PiRead::Answer(answer) => *answer,
+            PiRead::End => panic!("no line was asked for"),
             PiRead::Own(why) => panic!("left to pi: {why}"),
         }
     }
@@ -163,6 +164,104 @@ fn programs_fresh_reads_and_hosts_that_prune_get_the_text() {
     assert_eq!(pi.ask(&known).mode, Mode::Unchanged);
     pi.talk.distrust();
     assert_eq!((pi.ask(&known).text.as_str(), pi.ask(&known).reason), (OLD, Reason::HostAlters));
+}
+
+#[test]
+fn a_blank_text_is_never_counted_as_seen() {
+    for blank in ["", "\n", "   ", "\r\n", "\n\n\n\n", "\u{feff}\n", "\u{85}"] {
+        let mut pi = Pi::new();
+        fs::write(pi.path("f"), blank).unwrap();
+        pi.read("f");
+        let again = pi.read("f");
+        assert_eq!((again.text.as_str(), again.reason), (blank, Reason::NotHeld), "{blank:?}");
+        fs::write(pi.path("f"), OLD).unwrap();
+        pi.read("f");
+        assert_eq!(pi.read("f").mode, Mode::Unchanged);
+        fs::write(pi.path("f"), blank).unwrap();
+        let gone = pi.read("f");
+        fs::write(pi.path("f"), OLD).unwrap();
+        if !gone.mode.is_derived() {
+            assert_eq!(pi.read("f").text, OLD, "{blank:?} was seen since, whatever of it");
+        }
+    }
+    let mut pi = Pi::new();
+    pi.read("f");
+    let write = pi.call("write", &json!({ "path": "f", "content": "\n" }));
+    pi.result("write", &write, "ok", &Value::Null);
+    fs::write(pi.path("f"), "\n").unwrap();
+    assert_eq!(pi.read("f").mode, Mode::Unchanged, "what the model wrote itself it sees in its call");
+}
+
+#[test]
+fn what_a_program_read_is_taken_from_every_other_text() {
+    let call = |path: &str| json!({ "id": "c/1", "name": "read", "arguments": { "path": path }, "status": "ok" });
+    let check = |nested: Value, mode: Mode| {
+        let mut pi = Pi::new();
+        pi.read("f");
+        let id = pi.call("codemode", &json!({ "code": "…" }));
+        let message = json!({
+            "role": "toolResult", "toolCallId": id, "toolName": "codemode", "isError": false, "nestedCalls": nested,
+            "content": [{ "type": "text", "text": "whatever it printed" }],
+        });
+        pi.entry("message", json!({ "message": message }));
+        assert_eq!(pi.read("f").mode, mode, "{message}");
+        assert_eq!(pi.read("f").mode, Mode::Unchanged, "what the model reads itself is held again");
+        let file = pi.path("session.jsonl");
+        fs::write(&file, pi.lines.join("\n") + "\n").unwrap();
+        pi.talk = PiTalk::open(&pi.engine, &file).unwrap();
+        pi.leaf = Some(format!("{:08x}", pi.lines.len() - 5));
+        assert_eq!(pi.ask(&Read { path: "f".to_owned(), ..Read::default() }).mode, mode, "the same from the file");
+    };
+    check(json!({ "calls": [call("f")], "complete": true }), Mode::Full);
+    check(json!({ "calls": [call("./f:2-3")], "complete": true }), Mode::Full);
+    check(json!({ "calls": [call("g")], "complete": true }), Mode::Unchanged);
+    check(json!({ "calls": [call("g")], "complete": false }), Mode::Full);
+    check(
+        json!({ "calls": [{ "id": "c/1", "name": "edit", "argumentsBytes": 9000, "status": "ok" }], "complete": true }),
+        Mode::Full,
+    );
+    check(
+        json!({ "calls": [{ "id": "c/1", "name": "bash", "arguments": {}, "status": "ok" }], "complete": true }),
+        Mode::Unchanged,
+    );
+    check(json!(7), Mode::Full);
+    check(Value::Null, Mode::Unchanged);
+}
+
+#[test]
+fn beside_an_answer_about_another_text_every_answer_is_plain() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    let new = OLD.replace("two", "TWO");
+    let read = Read { path: "f".to_owned(), ..Read::default() };
+    pi.call("read", &json!({ "path": "f" }));
+    assert_eq!((pi.ask(&read).mode, pi.ask(&read).mode), (Mode::Unchanged, Mode::Unchanged));
+    fs::write(pi.path("f"), &new).unwrap();
+    let other = pi.ask(&read);
+    assert_eq!((other.text.as_str(), other.reason), (new.as_str(), Reason::NotConfirmed));
+    // An entry in between, as a refresh makes one, does not end the batch.
+    pi.entry("custom", json!({ "customType": "other", "data": {} }));
+    fs::write(pi.path("f"), OLD).unwrap();
+    assert_eq!(pi.ask(&read).text, OLD);
+    pi.call("read", &json!({ "path": "f" }));
+    assert_eq!(pi.ask(&read).mode, Mode::Unchanged, "the next message has its own answers");
+}
+
+#[test]
+fn a_store_that_is_removed_in_use_is_made_again() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    fs::remove_dir_all(pi.path(".pi")).unwrap();
+    fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
+    let after = pi.read("f");
+    assert_eq!((after.reason, after.notices.as_slice()), (Reason::BaseMissing, [].as_slice()));
+    fs::write(pi.path("f"), OLD).unwrap();
+    assert_eq!(pi.read("f").mode, Mode::Diff, "the text after it was stored");
+    fs::remove_dir_all(pi.path(".pi")).unwrap();
+    fs::write(pi.path(".pi"), "in the way").unwrap();
+    fs::write(pi.path("f"), OLD.replace("two", "2")).unwrap();
+    let notices = pi.read("f").notices;
+    assert!(notices[0].contains("`.pi`") && !notices[0].contains(".readproof"), "{notices:?}");
 }
 
 #[test]
@@ -262,6 +361,7 @@ fn what_pi_does_otherwise_is_left_to_pi() {
         let read = Read { path: path.to_owned(), offset, ..Read::default() };
         match pi.engine.read_in_pi(&mut pi.talk, None, &read, &|| false) {
             Ok(PiRead::Own(_)) => "own".to_owned(),
+            Ok(PiRead::End) => "end".to_owned(),
             Ok(PiRead::Answer(answer)) => answer.answer.text,
             Err(error) => error.to_string(),
         }
@@ -270,6 +370,9 @@ fn what_pi_does_otherwise_is_left_to_pi() {
         assert_eq!(own(path, None), "own", "{path}");
     }
     assert_eq!(own("f", Some(14)), "own", "pi has the words for it");
+    assert_eq!((own("f", Some(13)).as_str(), own("f:13", None).as_str()), ("own", "end"), "the line behind the last");
+    assert_eq!(own("f:13-20", None), "end");
+    assert!(own("f:14", None).contains("beyond"), "{}", own("f:14", None));
     assert_eq!(own("@f:2-2", None), "two");
     assert!(own("f:3-2", None).contains("reversed"));
     assert!(pi.path(".pi/readcache/objects").read_dir().unwrap().count() == 1, "only of f");

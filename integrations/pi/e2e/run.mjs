@@ -5,8 +5,8 @@ import path from "node:path";
 import { run } from "node:test";
 import { fileURLToPath } from "node:url";
 
-/** Files at a time. Each test waits for pi more than it computes. */
-const AT_ONCE = 4;
+/** Files at a time. Every test has folders, a model and processes of its own; more at once only wait for each other. */
+const AT_ONCE = 2;
 
 const folder = fileURLToPath(new URL("tests/", import.meta.url));
 const only = process.argv.flatMap((word, i) => (process.argv[i - 1] === "--only" ? [word] : []));

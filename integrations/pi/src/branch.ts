@@ -2,6 +2,7 @@
 // looked at once; only a move in the tree makes it start over, so a read costs the same however long the session is.
 
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { wholeText } from "./payload.ts";
 import { isRecord } from "./wire.ts";
 
 /** The part of pi's session manager that is used; none of it copies the session. */
@@ -57,6 +58,17 @@ export function isNested(session: Session, callId: string): boolean {
   return true;
 }
 
+/** The message whose calls are being made now. */
+export function callingMessage(session: Session): string | undefined {
+  for (let id = session.getLeafId(); id !== null;) {
+    const entry = session.getEntry(id);
+    if (!entry) return undefined;
+    if (entry.type === "message" && entry.message.role === "assistant") return id;
+    id = entry.parentId;
+  }
+  return undefined;
+}
+
 /** A result the program may have counted as seen, with the call it answers. The strings are the session's own. */
 export interface Counted {
   toolCallId: string;
@@ -64,8 +76,8 @@ export interface Counted {
   entryIds: string[];
   name: string;
   arguments: unknown;
-  /** What the result of a read shows; what a write or an edit shows stands in its arguments. */
-  content?: unknown;
+  /** What the result says. */
+  content: unknown;
 }
 
 type Call = Pick<Counted, "name" | "arguments"> & { entryId: string };
@@ -109,8 +121,14 @@ export class CountedResults {
       const recorded = toolName === "read" && isRecord(details) && isRecord(details.readcache);
       // Without its call a result counts for nothing.
       if (!call || isError || !(recorded || CHANGES.has(toolName))) return;
+      // Some transports say "(no tool output)" instead of a blank text, so the program never counts one as seen.
+      if (recorded && isBlank(content)) return;
       const { entryId, ...made } = call;
-      this.#counted.push({ toolCallId, entryIds: [entryId, entry.id], ...made, ...(recorded && { content }) });
+      this.#counted.push({ toolCallId, entryIds: [entryId, entry.id], ...made, content });
     }
   }
+}
+
+function isBlank(content: unknown): boolean {
+  return wholeText(content)?.trim() === "";
 }

@@ -58,6 +58,10 @@ function slimMessage(message: Extract<SessionEntry, { type: "message" }>["messag
     }
     return { role: message.role, content };
   }
+  if (message.role === "toolResult" && "nestedCalls" in message && message.nestedCalls !== undefined) {
+    const { role, toolCallId, toolName } = message;
+    return { role, toolCallId, toolName, nestedCalls: slimCalls(message.nestedCalls) };
+  }
   if (message.role === "toolResult" && FILE_TOOLS.has(message.toolName)) {
     const { role, toolCallId, toolName, isError, details, content } = message;
     const readcache: unknown = isRecord(details) ? details.readcache : undefined;
@@ -65,4 +69,18 @@ function slimMessage(message: Extract<SessionEntry, { type: "message" }>["messag
     return { role, toolCallId, toolName, isError, details: { readcache }, content };
   }
   return undefined;
+}
+
+/** Which files the script of a call may have shown. pi keeps so many calls and no more, and says when it dropped any. */
+function slimCalls(nested: unknown): object {
+  if (!isRecord(nested) || !Array.isArray(nested.calls)) return { complete: false, calls: [] };
+  const calls = nested.calls.filter((call) => isRecord(call) && FILE_TOOLS.has(String(call.name)));
+  return {
+    complete: nested.complete,
+    calls: calls.map(({ name, status, arguments: given }) => ({
+      name,
+      status,
+      arguments: { path: isRecord(given) ? given.path : undefined },
+    })),
+  };
 }

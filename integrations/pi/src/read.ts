@@ -3,7 +3,7 @@
 
 import type { ExtensionContext, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import { Type } from "typebox";
-import { isNested } from "./branch.ts";
+import { callingMessage, isNested } from "./branch.ts";
 import { Aborted } from "./failure.ts";
 import { askSession, type Parts, Refusal, type SessionRequest, wholeLines } from "./request.ts";
 import { asReadAnswer, type ReadAnswer } from "./wire.ts";
@@ -29,14 +29,23 @@ export interface ReadParams {
 }
 
 export function readTool<T extends BuiltIn>(builtIn: T, parts: Parts): T {
+  /** The message in whose calls a script has read something last. */
+  let scripted: string | undefined;
   const execute: BuiltIn["execute"] = async (callId, params: ReadParams, signal, onUpdate, ctx) => {
     const own = () => builtIn.execute(callId, params, signal, onUpdate, ctx);
     const range = wholeLines(params);
     // A nested call's result goes to a script, which wants the file and whose sight is not the model's.
-    if (!range || !isText(params.path) || isNested(ctx.sessionManager, callId)) return own();
+    if (isNested(ctx.sessionManager, callId)) {
+      scripted = callingMessage(ctx.sessionManager);
+      return own();
+    }
+    if (!range || !isText(params.path)) return own();
+    // A script of the same message may print another text than the model holds: "unchanged" could be taken for that one.
+    const fresh =
+      params.bypass_cache === true || (scripted !== undefined && scripted === callingMessage(ctx.sessionManager));
     const answer = await answerOf(
       parts,
-      { op: "read", path: params.path, ...range, ...(params.bypass_cache === true && { fresh: true }) },
+      { op: "read", path: params.path, ...range, ...(fresh && { fresh: true }) },
       signal,
       ctx,
     );

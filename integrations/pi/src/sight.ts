@@ -2,16 +2,22 @@
 // way; no entry of the session tells. Once that was seen, nothing is vouched for in this session any more.
 
 import { type Counted, CountedResults, type Session } from "./branch.ts";
+import { type Carried, type CarriedCall, type CarriedResult, carriedIn } from "./payload.ts";
 import { isRecord } from "./wire.ts";
 
+/** Why nothing is vouched for: something was changed, or it cannot be told whether it was. */
+export type Distrust = "altered" | "unreadable";
+
 export class Sight {
-  readonly #onDistrust: () => void;
+  readonly #onDistrust: (why: Distrust) => void;
   readonly #results = new CountedResults();
   /** The results that the request under way has to carry; none while no request of the agent is under way. */
   #due: readonly Counted[] = [];
+  /** The messages that the request under way is made of, as far as they were seen. */
+  #messages: readonly unknown[] = [];
   #distrusted = false;
 
-  constructor(onDistrust: () => void) {
+  constructor(onDistrust: (why: Distrust) => void) {
     this.#onDistrust = onDistrust;
   }
 
@@ -23,32 +29,35 @@ export class Sight {
   context(messages: readonly unknown[], session: Session): void {
     this.#check(() => {
       this.#due = this.#results.update(session);
-      return inMessages(this.#due, messages);
+      this.#messages = messages;
+      return inMessages(this.#due, messages) ? undefined : "altered";
     });
   }
 
   /** The request itself, as far as the extensions loaded before this one left it. Only one that follows `context` is the agent's; a summary need hold nothing. */
   request(payload: unknown): void {
-    this.#check(() => inPayload(this.#due, payload));
-    this.#due = [];
+    this.#check(() => missing(this.#due, this.#messages, payload));
+    this.requestOver();
   }
 
   /** The request was answered, failed, or will not be made. */
   requestOver(): void {
     this.#due = [];
+    this.#messages = [];
   }
 
-  #check(isWhole: () => boolean): void {
+  #check(look: () => Distrust | undefined): void {
     if (this.#distrusted) return;
-    let whole = false;
+    let why: Distrust | undefined;
     try {
-      whole = isWhole();
+      why = look();
     } catch {
       // What cannot be checked cannot be vouched for.
+      why = "unreadable";
     }
-    if (whole) return;
+    if (!why) return;
     this.#distrusted = true;
-    this.#onDistrust();
+    this.#onDistrust(why);
   }
 }
 
@@ -71,46 +80,104 @@ export function inMessages(due: readonly Counted[], messages: readonly unknown[]
   return due.every(
     (counted) =>
       calls.get(counted.toolCallId)?.some((given) => isSame(counted.arguments, given)) &&
-      results
-        .get(counted.toolCallId)
-        ?.some((content) => counted.content === undefined || isSame(texts(counted.content), texts(content))),
+      results.get(counted.toolCallId)?.some((content) => isSame(texts(counted.content), texts(content))),
   );
 }
 
-/** Shorter texts stand in others by chance. */
-const JOINED = 32;
-
-export function inPayload(due: readonly Counted[], payload: unknown): boolean {
-  if (due.length === 0) return true;
-  if (letsTheServerDrop(payload)) return false;
-  const values = stringsIn(payload);
-  const wanted = new Map<string, number>();
-  for (const { content } of due)
-    for (const text of texts(content)) if (text !== "") wanted.set(text, (wanted.get(text) ?? 0) + 1);
-  // As often as they are due: the same text may have been shown, replaced by another, and shown again.
-  for (const [text, times] of wanted) {
-    // A transport may cut the blanks at the ends, or join texts; the same would happen to a plain answer.
-    const core = text.trim();
-    const whole = (values.get(text) ?? 0) + (core === text ? 0 : (values.get(core) ?? 0));
-    if (whole < times && (core.length < JOINED || countWithin(values, core) < times)) return false;
+/** Why a request is not known to carry everything that is due; `messages` is what it was made of. */
+export function missing(due: readonly Counted[], messages: readonly unknown[], payload: unknown): Distrust | undefined {
+  if (due.length === 0) return undefined;
+  if (letsTheServerDrop(payload)) return "altered";
+  const carried = carriedIn(payload);
+  if (!carried) return "unreadable";
+  const asked = byId(carriedIn({ messages })?.calls ?? []);
+  const calls = byId(carried.calls);
+  const results = byId(carried.results);
+  const others: Counted[] = [];
+  for (const counted of due) {
+    // OpenAI's responses API is given the first half of what pi has as the id.
+    const [half] = counted.toolCallId.split("|");
+    const id = [counted.toolCallId, half].find((id) => calls.has(id) || results.has(id));
+    const [call, result] = [calls.get(id), results.get(id)];
+    // Of an id that is used twice one may be gone and the other be alike.
+    const once = asked.get(counted.toolCallId)?.length === 1;
+    if (once && call?.length === 1 && result?.length === 1) {
+      if (!stands(counted, call[0]!, result[0]!)) return "altered";
+    } else {
+      others.push(counted);
+    }
   }
-  return due.every((counted) => counted.content !== undefined || carries(values, counted.arguments));
+  return others.length === 0 || standInPlace(others, messages, carried) ? undefined : "altered";
 }
 
-/** Some transports carry the arguments of a call as JSON in a string, some as an object. */
-function carries(values: ReadonlyMap<string, number>, given: unknown): boolean {
-  if (values.has(JSON.stringify(given))) return true;
-  return [...stringsIn(given).keys()].every(
-    (text) => text === "" || values.has(text) || countWithin(values, JSON.stringify(text).slice(1, -1)) > 0,
+/**
+ * The same where an id is used twice, where the API has none, or where pi made another of it because it came from another
+ * provider: if the request has call for call and result for result what the messages have, each stands at its place.
+ */
+function standInPlace(due: readonly Counted[], messages: readonly unknown[], sent: Carried): boolean {
+  const kept = messages.filter((message) => !(isRecord(message) && UNFINISHED.has(message.stopReason)));
+  const held = carriedIn({ messages: kept });
+  if (!held) return false;
+  const [was, is] = [given(held.results), given(sent.results)];
+  const sameCalls =
+    held.calls.length === sent.calls.length &&
+    held.calls.every(({ name }, at) => isSameName(name, sent.calls[at]!.name));
+  if (!sameCalls || was.length !== is.length) return false;
+  const taken = { calls: new Set<number>(), results: new Set<number>() };
+  // From the newest on, so that of two that are alike the later one is meant.
+  for (const counted of [...due].reverse()) {
+    const { toolCallId, arguments: asked } = counted;
+    const call = held.calls.findLastIndex(
+      (made, at) => made.id === toolCallId && !taken.calls.has(at) && isSame(asked, made.arguments),
+    );
+    const result = was.findLastIndex(
+      ({ id, text }, at) => id === toolCallId && !taken.results.has(at) && shows(counted, text),
+    );
+    if (call < 0 || result < 0 || !stands(counted, sent.calls[call]!, is[result]!)) return false;
+    taken.calls.add(call);
+    taken.results.add(result);
+  }
+  return true;
+}
+
+/** pi leaves out messages that broke off. */
+const UNFINISHED = new Set<unknown>(["error", "aborted"]);
+
+/** Without what pi puts in where a call has no result. */
+function given(results: readonly CarriedResult[]): CarriedResult[] {
+  return results.filter(({ text }) => !text?.endsWith("No result provided"));
+}
+
+function stands(counted: Counted, call: CarriedCall, { text }: CarriedResult): boolean {
+  return (
+    isSameName(counted.name, call.name) && isSame(asJson(counted.arguments), call.arguments) && shows(counted, text)
   );
 }
 
-function countWithin(values: ReadonlyMap<string, number>, text: string): number {
-  let count = 0;
-  for (const [value, times] of values) {
-    for (let at = value.indexOf(text); at >= 0; at = value.indexOf(text, at + text.length)) count += times;
+/** Anthropic's own clients write the names of some tools with a capital letter. */
+function isSameName(name: string, other: string): boolean {
+  return name.toLowerCase() === other.toLowerCase();
+}
+
+function shows(counted: Counted, text: string | undefined): boolean {
+  const due = texts(counted.content).join("\n");
+  // A transport may cut the blanks at the ends; the same would happen to a plain answer. Instead of a blank text it may
+  // say anything, and what a blank read shows is not counted.
+  return text !== undefined && (text === due || text === due.trim() || due.trim() === "");
+}
+
+function asJson(given: unknown): unknown {
+  return given === undefined ? {} : JSON.parse(JSON.stringify(given));
+}
+
+function byId<T extends { id: string | undefined }>(carried: readonly T[]): Map<string | undefined, T[]> {
+  const found = new Map<string | undefined, T[]>();
+  for (const one of carried) {
+    const same = found.get(one.id);
+    if (same) same.push(one);
+    else found.set(one.id, [one]);
   }
-  return count;
+  return found;
 }
 
 /** Anthropic's context editing, OpenAI's compaction and truncation, and OpenRouter's transforms drop what was sent. */
@@ -143,19 +210,4 @@ function isSame(a: unknown, b: unknown): boolean {
   if (!isRecord(a) || !isRecord(b)) return false;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => isSame(a[key], b[key]));
-}
-
-/** Every string value, and how often it stands there. */
-function stringsIn(payload: unknown): Map<string, number> {
-  const strings = new Map<string, number>();
-  const seen = new Set<object>();
-  const open: unknown[] = [payload];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value === "string") strings.set(value, (strings.get(value) ?? 0) + 1);
-    if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || seen.has(value)) continue;
-    seen.add(value);
-    for (const inner of Object.values(value)) open.push(inner);
-  }
-  return strings;
 }

@@ -110,6 +110,33 @@ test("entries are told without what cannot matter", () => {
     message: { role: "toolResult", toolCallId: "c1", toolName: "read", isError: true, content: [] },
   });
   expect(told(session.result("c2", "text", readcache, "bash"))).toEqual({ type: "message" });
+  const script = (nestedCalls: unknown) =>
+    session.append({
+      type: "message",
+      message: { role: "toolResult", toolCallId: "c2", toolName: "codemode", content: [], isError: false, nestedCalls },
+    });
+  const nested = [
+    { id: "c2/1", name: "read", arguments: { path: "a", limit: 2 }, status: "ok", durationMs: 3 },
+    { id: "c2/2", name: "bash", arguments: { command: "ls" }, status: "ok" },
+    { id: "c2/3", name: "write", argumentsBytes: 9000, status: "error" },
+  ];
+  expect(told(script({ calls: nested, complete: false }))).toEqual({
+    type: "message",
+    message: {
+      role: "toolResult",
+      toolCallId: "c2",
+      toolName: "codemode",
+      nestedCalls: {
+        complete: false,
+        calls: [
+          { name: "read", status: "ok", arguments: { path: "a" } },
+          { name: "write", status: "error", arguments: { path: undefined } },
+        ],
+      },
+    },
+  });
+  expect(told(script({ calls: [], complete: true }))).toMatchObject({ message: { nestedCalls: { complete: true } } });
+  expect(told(script("something else"))).toMatchObject({ message: { nestedCalls: { complete: false, calls: [] } } });
   expect(told(session.user("secret"))).toEqual({ type: "message" });
   expect(told(session.append({ type: "compaction", summary: "long", firstKeptEntryId: "e1" }))).toEqual({
     type: "compaction",
@@ -159,6 +186,17 @@ test("the read results on the branch are those since the latest compaction that 
   expect(results(session, reads)).toEqual([a, d]);
   session.leaf = null;
   expect(results(session, reads)).toEqual([]);
+});
+
+test("a blank result is not waited for, but what was written before it is", () => {
+  const session = new FakeSession();
+  session.call("c1", "write", { path: "a", content: "" });
+  const written = session.result("c1", "", undefined, "write");
+  for (const blank of ["", "\n", " \t\r\n", "\u3000\ufeff"]) {
+    session.call("c2", "read");
+    session.result("c2", blank);
+  }
+  expect(results(session, new CountedResults())).toEqual([written]);
 });
 
 test("a nested call is one that no message made", () => {

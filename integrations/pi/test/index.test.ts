@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { FakeSession, callMessage, toolMessage } from "./support/fake-session.ts";
+import { FORMS } from "./support/forms.ts";
 import { FAKE, fakeChild, isAlive, place, until } from "./support/place.ts";
 
 // pi itself needs a newer Node than these tests.
@@ -53,8 +54,12 @@ test("what another extension prunes makes the session plain; handlers change not
   session.call("c0", "read");
   session.result("c0", "text");
   expect(emit("context", { messages: [callMessage("c0"), toolMessage("c0", "text")] })).toBeUndefined();
-  expect(emit("before_provider_request", { payload: { messages: ["text"] } })).toBeUndefined();
-  expect(emit("before_provider_request", { payload: { messages: ["a summary"] } })).toBeUndefined();
+  expect(
+    emit("before_provider_request", { payload: FORMS["openai-completions"]!([{ id: "c0", text: "text" }]) }),
+  ).toBeUndefined();
+  expect(
+    emit("before_provider_request", { payload: { messages: [{ role: "user", content: "a summary" }] } }),
+  ).toBeUndefined();
   emit("context", { messages: [callMessage("c0"), toolMessage("c0", "text")] });
   expect(emit("message_end", { message: { role: "assistant" } })).toBeUndefined();
   emit("before_provider_request", { payload: {} });

@@ -132,6 +132,16 @@ test("pi's own read answers nested calls and what only it understands, with the 
   expect(own).toHaveBeenLastCalledWith("c1", params, undefined, undefined, expect.anything());
 });
 
+test("beside a script that has read something, the model's own reads are plain", async () => {
+  const { read, asked, session } = begin();
+  await read({ path: "a" });
+  await read({ path: "b" }, "c1/1");
+  await read({ path: "a" });
+  session.call("c2", "read");
+  await read({ path: "a" }, "c2");
+  expect(asked().map((line) => line.fresh)).toEqual([undefined, true, undefined]);
+});
+
 test("refusals are errors in the program's words", async () => {
   const { read, own } = begin();
   await expect(

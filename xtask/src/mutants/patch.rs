@@ -12,9 +12,14 @@ use crate::{Failure, process};
 pub(crate) struct Patch {
     pub(crate) name: String,
     pub(crate) runs: Runs,
+    /// The lowest room it changes: a place in `ROOMS`, or behind them.
+    pub(crate) room: usize,
     file: PathBuf,
     description: String,
 }
+
+/// The rooms that the random runs are built from, in the order in which they are built.
+const ROOMS: [&str; 5] = ["core", "disk", "hosts", "index", "engine"];
 
 /// Which random runs must see a mutant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +81,9 @@ impl Patch {
             _ => None,
         };
         let runs = head().find_map(said).unwrap_or_default();
-        Self { name: name.to_owned(), runs, file, description: description.to_owned() }
+        let changes = |room: &str| text.contains(&format!("\n+++ b/crates/{room}/"));
+        let room = ROOMS.iter().position(|room| changes(room)).unwrap_or(ROOMS.len());
+        Self { name: name.to_owned(), runs, room, file, description: description.to_owned() }
     }
 
     /// The first line of the description.
@@ -130,6 +137,14 @@ mod tests {
         check("\n  Indented.\n--- a/x\n+++ b/x\n", "Indented.");
         check("diff --git a/x b/x\nnot this\n", "(no description)");
         check("", "(no description)");
+    }
+
+    #[test]
+    fn the_lowest_room_it_changes_is_its_room() {
+        let room = |text: &str| Patch::from_text("x", PathBuf::new(), text).room;
+        assert_eq!(room("A hole.\n\n--- a/x\n+++ b/crates/engine/src/x.rs\n"), 4);
+        assert_eq!(room("A hole.\n\n--- a/x\n+++ b/crates/engine/a\n--- a/y\n+++ b/crates/disk/b\n"), 1);
+        assert_eq!(room("A hole.\n\n--- a/x\n+++ b/docs/x.md\n"), 5);
     }
 
     #[test]

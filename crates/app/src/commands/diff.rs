@@ -8,10 +8,10 @@ use super::Outcome;
 use crate::{
     cli::DiffArgs,
     output::{self, Failure},
-    tools::preview,
+    tools::{bounded, preview},
 };
 
-pub(super) fn run(engine: &Engine, args: DiffArgs, json: bool) -> Outcome {
+pub(super) fn run(engine: &mut Engine, args: DiffArgs, json: bool) -> Outcome {
     let against = Against::parse(&args.against.to_uppercase()).unwrap_or_default();
     if against == Against::WorkTree && args.content.is_none() {
         let message = "--against WORKTREE compares the working file with other text; give it, as in `readproof diff PATH --against \
@@ -20,7 +20,8 @@ pub(super) fn run(engine: &Engine, args: DiffArgs, json: bool) -> Outcome {
     }
     let content = args.content.as_deref().map(|file| content(engine, file)).transpose()?;
     let most = Most { lines: u32::MAX, chars: u32::MAX };
-    let found = engine.preview(&Preview { path: args.path.clone(), against, content, most }, &|| false)?;
+    let session = bounded::shown_to(&args.shown_to)?;
+    let found = engine.preview(&Preview { path: args.path.clone(), against, content, most, session }, &|| false)?;
     if json {
         let mut object = preview::contract(&found, &args.path);
         object["text"] = found.text.into();

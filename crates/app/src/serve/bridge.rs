@@ -165,6 +165,7 @@ impl Server {
         let leaf = request.leaf.as_deref();
         Ok(match self.engine.read_in_pi(&mut self.talk, leaf, &read, cancelled)? {
             PiRead::Own(own) => Said::Own { own },
+            PiRead::End => Said::Read(Box::default()),
             PiRead::Answer(answer) => Said::Read(Box::new((*answer).into())),
         })
     }
@@ -179,6 +180,9 @@ impl Server {
         };
         let text = match (done.scope, done.paths.is_empty()) {
             (_, true) => format!("{path} lies outside the workspace, where every read is plain text anyway"),
+            _ if !done.found => {
+                format!("There is no file {path}. If there is one later, its next read gives its text.")
+            }
             (Scope::Full, false) => format!("The next read of {path} gives its text."),
             (Scope::Lines(lines), false) => {
                 format!("The next read of lines {}-{} of {path} gives their text.", lines.first(), lines.last())

@@ -1,8 +1,9 @@
 //! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. Calls
 //! run beside each other as far as they do not wait for the same thing; nothing is ever asked of the client.
 
-use readproof_disk::SessionName;
-use readproof_engine::{Cancelled, Engine, Error, Handles, Settings, SmallTexts};
+use readproof_core::path::Bearings;
+use readproof_disk::{Root, SessionName};
+use readproof_engine::{Audience, Cancelled, Engine, Error, Handles, Rollouts, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -29,7 +30,7 @@ use crate::{
     tools::{
         Listed, Tool,
         args::Refusal,
-        conversation::Conversation,
+        conversation::{Conversation, Told},
         surface::{Progress, Said, Surface},
     },
 };
@@ -72,6 +73,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 #[derive(Clone)]
 struct Server {
     reading: Arc<Mutex<Surface>>,
+    rollouts: Arc<Mutex<Rollouts>>,
     /// Searching takes long, and reads do not wait for it.
     searching: Arc<Mutex<Lazy>>,
     listed: Arc<Listed>,
@@ -80,10 +82,11 @@ struct Server {
     handles: Handles,
 }
 
-/// A surface that is made when it is first used.
+/// A surface that is made when it is first used, with the settings that the first one has.
 struct Lazy {
     workspace: PathBuf,
-    set: Vec<String>,
+    bearings: Bearings,
+    settings: Settings,
     clock: fn() -> u64,
     made: Option<Surface>,
 }
@@ -92,28 +95,30 @@ impl Lazy {
     fn get(&mut self) -> Result<&mut Surface, Refusal> {
         let made = match self.made.take() {
             Some(made) => made,
-            None => surface(Some(self.workspace.clone()), &self.set, self.clock)
-                .map_err(|failure| Refusal { code: failure.code, message: failure.message })?,
+            None => {
+                let root = Root::open(&self.workspace).map_err(Error::from)?;
+                let (bearings, settings) = (self.bearings.clone(), self.settings.clone());
+                Surface::new(Engine::new(root, bearings, settings, Box::new(self.clock))?)
+            }
         };
         Ok(self.made.insert(made))
     }
 }
 
-fn surface(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64) -> Result<Surface, Failure> {
-    let config = Config::load(workspace, set)?;
-    let settings = Settings { small_texts: SmallTexts::Together, ..config.settings };
-    Ok(Surface::new(Engine::new(config.root, config.bearings, settings, Box::new(clock))?))
-}
-
 impl Server {
     fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let reading = surface(workspace, set, clock)?;
-        let (workspace, set) = (reading.engine.root().path().to_owned(), set.to_vec());
+        let Config { root, bearings, settings, .. } = Config::load(workspace, set)?;
+        let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+        let workspace = root.path().to_owned();
+        let searching = Lazy { workspace, bearings: bearings.clone(), settings: settings.clone(), clock, made: None };
+        let (handles, rollouts) = (settings.handles, Rollouts::new(&settings.codex_home));
+        let reading = Surface::new(Engine::new(root, bearings, settings, Box::new(clock))?);
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
-            handles: reading.engine.settings().handles,
+            handles,
             reading: Arc::new(Mutex::new(reading)),
-            searching: Arc::new(Mutex::new(Lazy { workspace, set, clock, made: None })),
+            rollouts: Arc::new(Mutex::new(rollouts)),
+            searching: Arc::new(Mutex::new(searching)),
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
         })
@@ -122,7 +127,7 @@ impl Server {
     /// Runs one call. What takes long runs beside, so that others go on and it can be cancelled; a read does not, as to
     /// hand it over would take longer than the read.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
-        let talk = Conversation::of(&context.meta.0.0, &self.connection, self.handles);
+        let talk = self.conversation(&context).await;
         if matches!(&*request.name, "search" | "search_in_file") {
             let work = self.beside(request, talk, &context, |surface, asked, cancelled, progress| {
                 surface.call(&asked.name, &asked.given, &asked.talk, cancelled, progress)
@@ -138,6 +143,23 @@ impl Server {
             said = self.read(&request, &talk, &context, Look::Again).await;
         }
         result(said)
+    }
+
+    /// Whose call it is.
+    async fn conversation(&self, context: &RequestContext<RoleServer>) -> Conversation {
+        let told = Told::of(&context.meta.0.0);
+        let (rollouts, connection, handles) = (Arc::clone(&self.rollouts), self.connection.clone(), self.handles);
+        let (session, needs_record) = (Some(connection.clone()), told.needs_record());
+        let look = move || {
+            let mut rollouts = rollouts.lock().unwrap_or_else(PoisonError::into_inner);
+            told.conversation(&connection, handles, &mut rollouts)
+        };
+        if !needs_record {
+            return look();
+        }
+        // A record may be long.
+        let found = tokio::task::spawn_blocking(look).await;
+        found.unwrap_or(Conversation { session, handles: false, audience: Audience::Program })
     }
 
     async fn read(
@@ -292,10 +314,16 @@ fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
 /// Text first, our words in a block of their own, the contract where no model looks.
 fn result(said: Result<Said, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
-        Ok(Said { text, context, trailer, contract, .. }) => (
-            CallToolResult::success(text.into_iter().chain(context).chain(trailer).map(ContentBlock::text).collect()),
-            contract,
-        ),
+        Ok(Said { text, context, trailer, contract, .. }) => {
+            // Some hosts refuse a message with an empty or blank block, and their session is stuck. The trailer says that the
+            // text was one.
+            let visible = |block: &String| !block.trim().is_empty();
+            let mut blocks: Vec<String> = text.into_iter().chain(context).chain(trailer).filter(visible).collect();
+            if blocks.is_empty() {
+                blocks.push("[no text]".to_owned());
+            }
+            (CallToolResult::success(blocks.into_iter().map(ContentBlock::text).collect()), contract)
+        }
         Err(mut refusal) => {
             if let Some((at, _)) = refusal.message.char_indices().nth(REFUSAL_CHARS) {
                 refusal.message.truncate(at);

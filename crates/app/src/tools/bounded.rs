@@ -2,12 +2,15 @@
 //! people. Decides nothing. Lines of a file go out as they are; names are escaped, as a name may hold anything.
 
 use readproof_core::limits::ANSWER_CHARS;
-use readproof_engine::{End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, Query, Search, SearchMode, Searched};
+use readproof_disk::SessionName;
+use readproof_engine::{
+    End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, PieceOf, Query, Search, SearchMode, Searched,
+};
 use serde_json::{Value, json};
 
 use crate::{
-    cli::{GrepArgs, PieceArgs, SearchArgs},
-    commands::line_number,
+    cli::{GrepArgs, PieceArgs, SearchArgs, ShownTo},
+    commands::{line_number, session_name},
     output::{self, Failure},
     report::printable,
 };
@@ -15,21 +18,31 @@ use crate::{
 type Outcome = Result<(), Failure>;
 
 /// The first or last lines of a file.
-pub(crate) fn piece(engine: &Engine, args: &PieceArgs, end: End, json: bool) -> Outcome {
-    let lines = line_number("lines", Some(args.lines.clone()))?.unwrap_or_default();
-    let piece = engine.piece(&args.path, end, lines, ANSWER_CHARS)?;
+pub(crate) fn piece(engine: &mut Engine, args: PieceArgs, end: End, json: bool) -> Outcome {
+    let session = shown_to(&args.shown_to)?;
+    let lines = line_number("lines", Some(args.lines))?.unwrap_or_default();
+    let piece = engine.piece(&PieceOf { path: args.path, end, lines, chars: ANSWER_CHARS, session })?;
     if json {
         return Ok(output::line(&piece_json(&piece).to_string())?);
     }
     output::text(&piece.text)?;
-    if let Some(notice) = cut_notice(&piece) {
-        output::notice(&notice);
-    }
+    notices(cut_notice(&piece), &piece.notices);
     Ok(())
 }
 
+/// Whose conversation sees the lines.
+pub(crate) fn shown_to(args: &ShownTo) -> Result<Option<SessionName>, Failure> {
+    args.session.as_deref().map(session_name).transpose()
+}
+
+fn notices(own: Option<String>, others: &[String]) {
+    for notice in own.iter().chain(others) {
+        output::notice(notice);
+    }
+}
+
 /// The lines of one file that match.
-pub(crate) fn grep(engine: &Engine, args: GrepArgs, json: bool) -> Outcome {
+pub(crate) fn grep(engine: &mut Engine, args: GrepArgs, json: bool) -> Outcome {
     let standard = FindIn::default();
     let found = engine.find_in(
         &FindIn {
@@ -39,6 +52,7 @@ pub(crate) fn grep(engine: &Engine, args: GrepArgs, json: bool) -> Outcome {
             max_matches: args.max_matches.unwrap_or(standard.max_matches),
             before: args.before,
             after: args.after,
+            session: shown_to(&args.shown_to)?,
             ..standard
         },
         &|| false,
@@ -48,9 +62,8 @@ pub(crate) fn grep(engine: &Engine, args: GrepArgs, json: bool) -> Outcome {
     }
     let context = args.before > 0 || args.after > 0;
     output::text(&lines_text(&found.path, &found.lines, context))?;
-    if found.truncated {
-        output::notice(&format!("{} of {} matching lines are shown", found.given, found.matches));
-    }
+    let cut = found.truncated.then(|| format!("{} of {} matching lines are shown", found.given, found.matches));
+    notices(cut, &found.notices);
     Ok(())
 }
 
@@ -61,13 +74,14 @@ pub(crate) fn stat(engine: &Engine, path: &str, json: bool) -> Outcome {
 }
 
 /// Files, lines or names of the whole workspace.
-pub(crate) fn search(engine: &Engine, args: SearchArgs, json: bool) -> Outcome {
+pub(crate) fn search(engine: &mut Engine, args: SearchArgs, json: bool) -> Outcome {
     let asked = Search {
         query: args.query,
         mode: SearchMode::parse(&args.mode).unwrap_or_default(),
         glob: args.glob,
         limit: args.limit,
         context_lines: args.context,
+        session: shown_to(&args.shown_to)?,
         ..Search::default()
     };
     let pace = output::Pace::default();
@@ -79,9 +93,7 @@ pub(crate) fn search(engine: &Engine, args: SearchArgs, json: bool) -> Outcome {
         return Ok(output::line(&search_json(&found).to_string())?);
     }
     output::text(&search_text(&found, asked.context_lines > 0))?;
-    if let Some(notice) = search_notice(&found) {
-        output::notice(&notice);
-    }
+    notices(search_notice(&found), &found.notices);
     Ok(())
 }
 

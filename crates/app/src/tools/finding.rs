@@ -25,6 +25,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         limit: size(call, "limit"),
         context_lines: context,
         max_chars: TEXT_CHARS as usize,
+        session: call.talk.session.clone(),
     };
     let found = surface.engine.search(&asked, call.cancelled, call.progress)?;
     let text = bounded::search_text(&found, context > 0);
@@ -35,13 +36,16 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
     if found.matches == 0 {
         trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
     }
+    for notice in &found.notices {
+        trailer = format!("{trailer}; {}", short(&printable(notice)));
+    }
     let contract = numbers(bounded::search_json(&found));
     surface.found(call.talk, found.top);
     Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
 }
 
 /// One file.
-pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn in_file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let standard = FindIn::default();
     let (before, after) = (size(call, "before_lines").unwrap_or(0), size(call, "after_lines").unwrap_or(0));
     let asked = FindIn {
@@ -53,6 +57,7 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         after,
         max_chars: TEXT_CHARS as usize,
         with_path: false,
+        session: call.talk.session.clone(),
     };
     let found = surface.engine.find_in(&asked, call.cancelled)?;
     let text = bounded::numbered_text(&found.lines, before > 0 || after > 0);
@@ -60,6 +65,9 @@ pub(super) fn in_file(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusa
         format!("{}: {} of {} matching lines", short(&printable(&found.path)), found.given, found.matches);
     if found.lossy {
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
+    }
+    for notice in &found.notices {
+        trailer = format!("{trailer}; {}", short(&printable(notice)));
     }
     let contract = numbers(bounded::in_file_json(&found));
     Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "content" })

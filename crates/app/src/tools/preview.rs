@@ -10,7 +10,7 @@ use super::{
     surface::{Call, Said, Surface},
 };
 
-pub(super) fn read(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     let path = call.args.text("target").unwrap_or_default().to_owned();
     let refuse = |message: &str, better: &Value| invalid(call.tool, call.args.all(), &path, message, better);
     let against = call.args.text("against").and_then(Against::parse).unwrap_or_default();
@@ -23,8 +23,10 @@ pub(super) fn read(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> 
     }
     let number = |name| call.args.number(name).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
     let chars = number("max_preview_chars").unwrap_or(TEXT_CHARS).min(TEXT_CHARS);
+    let session = call.talk.session.clone();
     let most = Most { lines: number("limit").unwrap_or(u32::MAX), chars };
-    let found = surface.engine.preview(&Preview { path: path.clone(), against, content, most }, call.cancelled)?;
+    let found =
+        surface.engine.preview(&Preview { path: path.clone(), against, content, most, session }, call.cancelled)?;
     let shows = call.args.text("preview_mode") != Some("none");
     let (trailer, contract) = (trailer(&found), contract(&found, &path));
     Ok(Said { text: shows.then_some(found.text), context: None, trailer: Some(trailer), contract, text_key: "text" })

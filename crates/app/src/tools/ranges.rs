@@ -1,7 +1,7 @@
 //! The bounded reads: exactly the lines that are named, from the start, or from the end.
 
 use readproof_core::{limits::TEXT_CHARS, pick::Pick};
-use readproof_engine::{Echoed, End, Error, Read};
+use readproof_engine::{Echoed, End, Error, PieceOf, Read};
 use serde_json::{Value, json};
 
 use super::bounded;
@@ -70,11 +70,12 @@ pub(super) fn tail(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refus
 }
 
 /// A file that is too large to be read at once is read from its end only; nothing is known of it.
-fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error) -> Result<Said, Refusal> {
+fn piece(surface: &mut Surface, call: &Call<'_>, end: End, lines: u64, error: Error) -> Result<Said, Refusal> {
     if error.code() != "TOO_LARGE" {
         return Err(error.into());
     }
-    let piece = surface.engine.piece(&path(call), end, lines, TEXT_CHARS)?;
+    let session = call.talk.session.clone();
+    let piece = surface.engine.piece(&PieceOf { path: path(call), end, lines, chars: TEXT_CHARS, session })?;
     let mut contract = bounded::piece_json(&piece);
     if let Some(fields) = contract.as_object_mut() {
         fields.remove("content");
@@ -88,6 +89,7 @@ fn piece(surface: &Surface, call: &Call<'_>, end: End, lines: u64, error: Error)
     };
     let mut said = vec![format!("{}: {which} of {} bytes", short(&printable(&piece.path)), piece.bytes)];
     said.extend(bounded::cut_notice(&piece).map(|notice| short(&printable(&notice))));
+    said.extend(piece.notices.iter().map(|notice| short(&printable(notice))));
     said.push("too large for anything to be known of it".to_owned());
     let trailer = Some(format!("[{}]", said.join("; ")));
     Ok(Said { text: Some(piece.text), context: None, trailer, contract, text_key: "content" })

@@ -3,7 +3,7 @@
 
 use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable, scope::Lines};
 use readproof_disk::SessionName;
-use readproof_engine::{Answer, Cancelled, Echoed, Engine, Error, Freshness, Most, Read, Resolved};
+use readproof_engine::{Answer, Audience, Cancelled, Echoed, Engine, Error, Freshness, Most, Read, Resolved};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -83,7 +83,12 @@ pub(crate) struct Call<'a> {
 impl Call<'_> {
     /// Reads lines of a file for the model, or only looks where they are.
     pub(crate) fn lines(&self, engine: &mut Engine, request: Read) -> Result<Echoed, Error> {
+        let audience = match self.talk.audience {
+            Audience::Model => request.audience,
+            Audience::Program => Audience::Program,
+        };
         let request = Read {
+            audience,
             session: self.talk.session.clone(),
             freshness: if self.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known },
             ..request
@@ -168,7 +173,7 @@ impl Surface {
         run(self, tool, args).map_err(|refusal| self.inside(refusal, (tool, &asked)))
     }
 
-    /// Where the workspace lies is nobody's business who is inside; and each tool has its own words.
+    /// Error messages must not reveal the workspace's absolute path; and each tool has its own words.
     fn inside(&self, refusal: Refusal, call: (&'static Tool, &str)) -> Refusal {
         let root = self.engine.root().path().display().to_string();
         let message = match refusal.code {

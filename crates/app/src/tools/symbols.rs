@@ -2,8 +2,8 @@
 
 use readproof_core::{limits::TEXT_CHARS, path::printable, scope::Lines};
 use readproof_engine::{
-    AROUND_BYTES, Around, Candidate, Defined, Engine, Error, Fitting, Most, Outlined, Read, Resolved, Symbol,
-    SymbolSearch, SymbolsFound, qualified,
+    AROUND_BYTES, Around, Candidate, Defined, Engine, Error, Fitting, Most, Outlined, Read, Resolved, Surroundings,
+    Symbol, SymbolSearch, SymbolsFound, qualified,
 };
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -45,13 +45,16 @@ fn show(engine: &mut Engine, call: &Call<'_>, found: &Resolved) -> Result<Said, 
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
     let room = if with_context { TEXT_CHARS - AROUND_BYTES } else { TEXT_CHARS };
     let most = unified::bounded(call, Most { lines: limit.unwrap_or(whole_answer().lines), chars: room });
-    let (around, cut) = if with_context { engine.around(found, call.cancelled)? } else { (Vec::new(), false) };
+    let session = call.talk.session.as_ref();
+    let Surroundings { runs: around, cut, notices } =
+        if with_context { engine.around(found, session, call.cancelled)? } else { Surroundings::default() };
     let mut said = vec![format!("{} {}", found.symbol.kind.as_str(), short(&qualified(&found.symbol)))];
     if !around.is_empty() {
         let runs: Vec<String> = around.iter().map(|run| range(run.lines)).collect();
         let more = if cut { ", which has more" } else { "" };
         said.push(format!("with lines {} for context{more}", runs.join(", ")));
     }
+    said.extend(notices.iter().map(|notice| short(&printable(notice))));
     if found.others > 0 {
         said.push(format!("{} other definitions have this name: search mode=symbol lists them", found.others));
     }

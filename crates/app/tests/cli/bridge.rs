@@ -169,6 +169,20 @@ fn what_is_pis_own_and_what_is_wrong() {
     assert_eq!((&answer["ok"], &answer["code"]), (&json!(false), &json!("BAD_RANGE")), "{answer}");
     pi.ask(json!({"op": "read", "path": "a.txt:7"}));
     assert_eq!(pi.answers().pop().unwrap()["error"], "Offset 7 is beyond end of file (2 lines total)");
+    for range in ["2", "2-9"] {
+        pi.ask(json!({"op": "read", "path": format!("a.txt:{range}")}));
+        let answer = pi.answers().pop().unwrap();
+        assert_eq!((&answer["text"], answer.get("readcache")), (&json!(""), None), "as `offset` would: {answer}");
+    }
+}
+
+#[test]
+fn a_refresh_of_a_file_that_is_not_there_promises_nothing() {
+    let mut pi = Pi::new(&[("a.txt", "1\n")]);
+    pi.ask(json!({"op": "refresh", "path": "nope.txt"}));
+    let done = pi.answers().pop().unwrap();
+    assert_eq!(done["text"], "There is no file nope.txt. If there is one later, its next read gives its text.");
+    assert_eq!(done["pathKeys"], json!([pi.workspace.path("nope.txt")]), "it may have been read before it went");
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("window_chars"), (json!(12_000), json!("default")));
     assert_eq!(of("handles"), (json!("reported"), json!("default")));
     assert_eq!(of("handle_bytes"), (json!(10_000), json!("default")));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 13);
+    assert_eq!(of("codex_home").1, json!("default"));
+    assert_eq!(config["settings"].as_object().unwrap().len(), 14);
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 
@@ -64,6 +65,20 @@ fn what_config_prints_is_a_settings_file() {
     assert!(rest.contains("\n# the most lines one answer shows (READPROOF_ANSWER_LINES)\nanswer_lines = 3  # --set\n"));
     ws.put("readproof.toml", rest);
     shows(ws.run("read a.txt"), 3);
+}
+
+#[test]
+fn a_setting_counts_wherever_it_stands() {
+    let ws = ten_lines();
+    shows(ws.run("--set answer_lines=3 read a.txt"), 3);
+    shows(ws.run("--set answer_lines=3 read a.txt --set file_bytes=1000"), 3);
+    shows(ws.run("read a.txt --set=answer_lines=3"), 3);
+    shows(ws.run("--set=answer_lines=3 --set window_lines=7 read a.txt --set answer_lines=4"), 4);
+    ws.run("--set answer_lines=x read a.txt --set file_bytes=1000").refused(2, &["answer_lines"]);
+    ws.run("--set nonsense session --set answer_lines=3 list").refused(2, &["--set nonsense"]);
+    ws.run("session --set nonsense list --set answer_lines=3").refused(2, &["--set nonsense"]);
+    ws.run("read a.txt --set").refused(2, &["--set"]);
+    ws.run("--set").refused(2, &["--set"]);
 }
 
 #[test]

@@ -303,3 +303,12 @@ fn records() {
     let refreshed = server.call("readcache_refresh", json!({"path": "d/a.txt"}));
     assert_eq!(refreshed.contract["paths"], json!(["d/a.txt"]));
 }
+
+/// A server that obeyed one file here and another there would contradict itself.
+#[test]
+fn settings_are_read_once() {
+    let mut server = Server::start(&[("a.txt", "needle in here\n"), ("readproof.toml", "file_bytes = 100\n")], &[]);
+    server.put("readproof.toml", "file_bytes = 5\n");
+    assert!(server.call("search", json!({"query": "needle"})).text().contains("needle in here"));
+    assert_eq!(server.call("read_file", json!({"path": "a.txt"})).text(), "needle in here\n");
+}

@@ -38,6 +38,13 @@ pub(crate) struct Given {
 impl Given {
     pub(crate) fn text(&self) -> &str {
         assert!(!self.is_error, "{:?}", self.blocks);
+        let trailer = |block: &String| block.starts_with('[') && block.ends_with(']');
+        // No block is empty: where there is no text, there is none.
+        if let [only] = &self.blocks[..]
+            && trailer(only)
+        {
+            return "";
+        }
         &self.blocks[0]
     }
 
@@ -159,6 +166,8 @@ impl Server {
         assert!(result.is_object(), "{answer}");
         assert!(result.get("structuredContent").is_none(), "{answer}");
         let blocks = result["content"].as_array().unwrap();
+        let visible = |block: &Value| block["text"].as_str().is_some_and(|text| !text.trim().is_empty());
+        assert!(!blocks.is_empty() && blocks.iter().all(visible), "an empty or blank block: {answer}");
         Given {
             blocks: blocks.iter().map(|block| block["text"].as_str().unwrap().to_owned()).collect(),
             contract: result["_meta"]["readproof/contract"].clone(),
@@ -169,8 +178,8 @@ impl Server {
 
     /// The host tells this context window from here on.
     pub(crate) fn window(&mut self, thread: &str, window: &str) {
-        self.meta.insert("threadId".to_owned(), json!(thread));
-        self.meta.insert("windowId".to_owned(), json!(window));
+        self.meta.insert("readproof/window".to_owned(), json!(format!("{thread} {window}")));
+        self.meta.insert("readproof/direct".to_owned(), json!(true));
     }
 
     /// Ends standard input and waits for the server to go.

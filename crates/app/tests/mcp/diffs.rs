@@ -82,7 +82,7 @@ fn states_are_told_in_the_trailer() {
         (
             given.contract["meta"]["status"].as_str().unwrap().to_owned(),
             given.trailer().to_owned(),
-            given.blocks[0].clone(),
+            given.text().to_owned(),
         )
     };
     let (status, trailer, text) = ask("b.txt", "HEAD");

@@ -126,6 +126,19 @@ fn what_is_known_of_a_definition_is_not_sent_again() {
     assert_eq!((moved.text(), &moved.contract["location"]["line"]), (NEW, &json!(7)));
 }
 
+/// No watch tells of a change that was made under another name of the file.
+#[test]
+fn a_definition_is_found_after_a_change_through_another_link() {
+    let mut server = server();
+    fs::hard_link(server.path("src/a.rs"), server.path("other name")).unwrap();
+    let read = json!({"mode": "symbol", "target": "A::new"});
+    assert_eq!(server.call("read", read.clone()).text(), NEW);
+    for round in 0..3 {
+        fs::write(server.path("other name"), format!("{}{A}", "// one more\n".repeat(round + 1))).unwrap();
+        assert_eq!(server.call("read", read.clone()).text(), NEW, "round {round}");
+    }
+}
+
 /// A file that is rewritten all the time: every answer is of one state of it, and the right lines of that.
 #[test]
 fn an_answer_is_never_of_two_states_of_a_file() {

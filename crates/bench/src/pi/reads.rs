@@ -108,7 +108,9 @@ impl Reading {
                 black_box(answer);
                 Ok(())
             }
-            other @ (PiRead::Answer(_) | PiRead::Own(_)) => Err(format!("it was answered otherwise: {other:?}").into()),
+            other @ (PiRead::Answer(_) | PiRead::End | PiRead::Own(_)) => {
+                Err(format!("it was answered otherwise: {other:?}").into())
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::{
-    IGNORE_ALL, Missing, READ_FLAGS, STORE_NAME, SmallTexts, StoreError, open_folder,
+    IGNORE_ALL, Missing, READ_FLAGS, SmallTexts, StoreError, open_folder,
     packs::{Packs, SMALL},
     private_folder, shared_folder,
 };
@@ -37,6 +37,8 @@ pub struct Objects<'s> {
     pub(super) temps: &'s AtomicU64,
     pub(super) small_texts: SmallTexts,
     pub(super) packs: &'s Mutex<Packs>,
+    /// The folder as people know it, beneath the workspace.
+    pub(super) shown: &'s str,
 }
 
 /// What storing a text did.
@@ -81,11 +83,11 @@ impl Objects<'_> {
             return Ok(put);
         }
         let name = object_name(text.hash());
-        let there = self.look(&name, text).map_err(|error| failed(&name, error))?;
+        let there = self.look(&name, text).map_err(|error| self.failed(&name, error))?;
         if there == There::Fitting {
             return Ok(Put::Present);
         }
-        self.write(&name, text, there, |_| Ok(())).map_err(|error| failed(&name, error))
+        self.write(&name, text, there, |_| Ok(())).map_err(|error| self.failed(&name, error))
     }
 
     /// Stores a text so that it outlives a power failure. One that is present is read, made anew if damaged, and synced.
@@ -94,7 +96,7 @@ impl Objects<'_> {
     /// [`StoreError`] when it cannot be written and synced.
     pub fn put_synced(&self, text: &Text) -> Result<Put, StoreError> {
         let name = object_name(text.hash());
-        self.put_durably(&name, text).map_err(|error| failed(&name, error))
+        self.put_durably(&name, text).map_err(|error| self.failed(&name, error))
     }
 
     /// The text of that hash, verified.
@@ -144,6 +146,10 @@ impl Objects<'_> {
         Ok(put)
     }
 
+    fn failed(&self, name: &str, error: io::Error) -> StoreError {
+        StoreError::from_io(&format!("{}/{name}", self.shown), error)
+    }
+
     /// Writes a temporary file, lets `finish` sync it, and gives it its name.
     fn write(&self, name: &str, text: &Text, there: There, finish: fn(&File) -> io::Result<()>) -> io::Result<Put> {
         let temp = Temp::create(self.tmp, self.prefix, Mode::RUSR | Mode::WUSR, self.temps)?;
@@ -169,6 +175,8 @@ pub struct StoredTexts {
     temps: AtomicU64,
     /// There are none here.
     packs: Mutex<Packs>,
+    /// As people know it, beneath the workspace.
+    shown: String,
 }
 
 impl StoredTexts {
@@ -180,7 +188,7 @@ impl StoredTexts {
         for name in rest {
             folder = open_folder(folder.as_fd(), name).ok()?;
         }
-        Some(Self::of(folder))
+        Some(Self::of(folder, under))
     }
 
     /// The same, and whatever of it is missing is made: the first folder as any other, what is beneath it private and
@@ -199,15 +207,15 @@ impl StoredTexts {
                 made.ok_or(StoreError::Gone { name: shown })?
             };
             if depth == 1 {
-                let ignore = Self::of(folder.try_clone().map_err(|error| failed_at(under, error))?);
+                let ignore = Self::of(folder.try_clone().map_err(|error| failed_at(under, error))?, under);
                 ignore.ignore_all().map_err(|error| failed_at(under, error))?;
             }
         }
-        Ok(Self::of(folder))
+        Ok(Self::of(folder, under))
     }
 
-    fn of(folder: OwnedFd) -> Self {
-        Self { folder, temps: AtomicU64::new(0), packs: Mutex::default() }
+    fn of(folder: OwnedFd, under: &[&str]) -> Self {
+        Self { folder, temps: AtomicU64::new(0), packs: Mutex::default(), shown: under.join("/") }
     }
 
     fn ignore_all(&self) -> io::Result<()> {
@@ -235,8 +243,8 @@ impl StoredTexts {
 
     fn objects(&self) -> Objects<'_> {
         let (folder, temps) = (self.folder.as_fd(), &self.temps);
-        let small_texts = SmallTexts::Apart;
-        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs }
+        let (small_texts, shown) = (SmallTexts::Apart, &self.shown);
+        Objects { objects: folder, tmp: folder, prefix: IN_WORKSPACE, temps, small_texts, packs: &self.packs, shown }
     }
 
     /// Stores a text, as [`Objects::put`] does.
@@ -270,10 +278,6 @@ fn load_from(folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
         Ok(text) if text.hash() == hash => Loaded::Text(text),
         Ok(_) | Err(_) => Loaded::Damaged,
     }
-}
-
-fn failed(name: &str, error: io::Error) -> StoreError {
-    StoreError::from_io(&format!("{STORE_NAME}/objects/{name}"), error)
 }
 
 /// The name of the object of a text.

@@ -23,6 +23,9 @@ use crate::{
 pub enum PiRead {
     /// This is the answer.
     Answer(Box<PiAnswer>),
+    /// The empty line behind a final newline was asked for by a range in the path, which pi's own `read` would not
+    /// understand: no text, and nothing is known of it.
+    End,
     /// pi's own `read` answers, and nothing is known of it; why.
     Own(String),
 }
@@ -96,6 +99,8 @@ impl Engine {
             return Ok(PiRead::Own(why.to_owned()));
         }
         let place = talk.place(leaf);
+        let message = place.ok().and_then(|place| talk.known_at(place).calling());
+        talk.batch.go_on(message);
         let mut at = AtLeaf { talk, place, own: None, given: None };
         match self.read_in(&mut at, request, cancelled) {
             Ok(mut answer) => match (at.own, at.given) {
@@ -110,6 +115,11 @@ impl Engine {
             // A name that only looks like one with a range.
             Err(error @ Error::Range { source: ScopeError::NotANumber { .. }, .. }) => {
                 Ok(PiRead::Own(error.to_string()))
+            }
+            Err(Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. })
+                if offset == u64::from(total) && (request.offset, request.limit) == (None, None) =>
+            {
+                Ok(PiRead::End)
             }
             // pi knows no ranges in paths, so it could not say what is wrong.
             Err(error @ Error::Range { .. }) if (request.offset, request.limit) == (None, None) => Err(error),
@@ -192,6 +202,9 @@ impl Talk for AtLeaf<'_> {
         if self.talk.distrusted {
             context.plain = context.plain.or(Some(Reason::HostAlters));
         }
+        if self.talk.batch.holds_other(&self.key(file), read.text.hash()) {
+            context.plain = context.plain.or(Some(Reason::NotConfirmed));
+        }
         if pi::is_image(read.text.as_str()) {
             self.own = Some("an image");
         } else if context.plain == Some(Reason::Sensitive) {
@@ -219,6 +232,7 @@ impl Talk for AtLeaf<'_> {
         {
             context.not_stored(&error);
         }
+        self.talk.batch.answer(self.key(&offer.placed.file), offer.snapshot.text.hash());
         let (shown, page) = (offer.shown, offer.shown.window().page());
         self.given = Some(Given {
             tail: shown.tail().to_owned(),

@@ -17,6 +17,8 @@ pub struct PiRefreshed {
     pub paths: Vec<String>,
     /// Which lines, as pi counts.
     pub scope: Scope,
+    /// Whether there is a file of that name now.
+    pub found: bool,
 }
 
 impl Engine {
@@ -35,10 +37,11 @@ impl Engine {
             Ok(placed) => placed,
             Err(error @ (Error::Range { .. } | Error::EmptyPath)) => return Err(error),
             // It may have been removed since it was read.
-            Err(_) => {
+            Err(error) => {
+                let found = !matches!(error, Error::Missing { .. });
                 let name = meant(path, &self.bearings);
                 let paths = if self.root.holds(Path::new(&name)) { vec![name] } else { Vec::new() };
-                return Ok(PiRefreshed { paths, scope: Scope::Full });
+                return Ok(PiRefreshed { paths, scope: Scope::Full, found });
             }
         };
         let scope = match self.look(&mut placed) {
@@ -59,6 +62,6 @@ impl Engine {
         };
         let names = self.names(&placed.file, known.into_iter());
         let paths = names.iter().map(|key| format!("{top}{key}")).collect();
-        Ok(PiRefreshed { paths, scope })
+        Ok(PiRefreshed { paths, scope, found: true })
     }
 }

@@ -27,12 +27,19 @@ pub struct Echoed {
 }
 
 impl Echoed {
+    /// The block of text; none where it would be empty or blank.
+    #[must_use]
+    pub fn block(&self) -> Option<&str> {
+        Some(self.answer.text.as_str()).filter(|text| !text.trim().is_empty())
+    }
+
     /// What stands behind the text. `asked_to` is the last line asked for, `go_on` the argument that a next call takes, `said`
     /// whatever the surface adds.
     #[must_use]
     pub fn trailer(&self, asked_to: Option<u64>, go_on: &str, said: &[String], handle: bool) -> String {
         let answer = &self.answer;
-        let notices: Vec<String> = said.iter().chain(&answer.notices).cloned().collect();
+        let blank = is_blank(&answer.text).then(|| BLANK.to_owned());
+        let notices: Vec<String> = said.iter().cloned().chain(blank).chain(answer.notices.iter().cloned()).collect();
         let trailer = Trailer {
             path: &answer.path,
             // A diff is of the whole file, whatever a plain answer would have shown of it.
@@ -45,6 +52,14 @@ impl Echoed {
         };
         trailer.line()
     }
+}
+
+/// What is said of lines that are not shown, as some hosts refuse a block without a visible character.
+const BLANK: &str = "these lines are blank and not shown";
+
+/// Whether a text has characters, and none that is visible.
+fn is_blank(text: &str) -> bool {
+    !text.is_empty() && text.trim().is_empty()
 }
 
 impl Engine {
@@ -212,7 +227,9 @@ impl Talk for Echo<'_> {
         }
         let recorded = self.own.record(engine, context, &offer);
         self.handle = match &recorded {
-            Recorded::Done { receipt: Some(receipt) } if may_be_relied_on(offer.shown.reason()) => {
+            Recorded::Done { receipt: Some(receipt) }
+                if may_be_relied_on(offer.shown.reason()) && !is_blank(offer.shown.text()) =>
+            {
                 match offer.shown.mode() {
                     // What it says is as it was shown before.
                     Mode::Unchanged | Mode::UnchangedRange => {

@@ -1,10 +1,11 @@
-//! The first or the last lines of a file, however large it is. Memory is bounded by the answer and a block; nothing is
-//! hashed, recorded or known of it. Only what is given is looked at: bytes elsewhere need not be text.
+//! The first or the last lines of a file, however large it is. Memory is bounded by the answer and a block; nothing is held
+//! of it. Only what is given is looked at: bytes elsewhere need not be text.
 
 use readproof_core::text::NotText;
-use readproof_disk::{SnapshotError, Stream};
+use readproof_disk::{SessionName, SnapshotError, Stream};
 use std::io;
 
+use super::Glimpse;
 use crate::{Engine, Error};
 
 /// Which end of a file.
@@ -39,17 +40,47 @@ pub struct Piece {
     pub partial: bool,
     /// Bytes in the file.
     pub bytes: u64,
+    /// Whatever else there is to say.
+    pub notices: Vec<String>,
+}
+
+/// Which lines of a file are wanted.
+#[derive(Clone, Debug)]
+pub struct PieceOf {
+    /// The path as written.
+    pub path: String,
+    /// Which end.
+    pub end: End,
+    /// How many lines.
+    pub lines: u64,
+    /// The most characters.
+    pub chars: u32,
+    /// The conversation that gets them.
+    pub session: Option<SessionName>,
 }
 
 /// How much is read at a time.
 const BLOCK: usize = 1 << 16;
 
 impl Engine {
-    /// The first or last `lines` lines of a file, as far as one answer of `chars` characters holds them.
+    /// The first or last lines of a file, as far as one answer holds them.
     ///
     /// # Errors
     /// As [`Engine::read`], but for the file's size.
-    pub fn piece(&self, path: &str, end: End, lines: u64, chars: u32) -> Result<Piece, Error> {
+    pub fn piece(&mut self, asked: &PieceOf) -> Result<Piece, Error> {
+        let call = self.asked_in(asked.session.as_ref());
+        let mut piece = self.piece_of(asked)?;
+        let shown = match piece.first.filter(|_| !piece.partial) {
+            Some(first) => Glimpse::text(&piece.path, first, &piece.text),
+            None => Glimpse::somewhere(&piece.path),
+        };
+        piece.notices = self.saw(asked.session.as_ref(), call, [shown].into_iter());
+        Ok(piece)
+    }
+
+    fn piece_of(&self, asked: &PieceOf) -> Result<Piece, Error> {
+        let PieceOf { path, end, lines, chars, .. } = asked;
+        let (end, lines, chars) = (*end, *lines, *chars);
         // A number for the offset, so that `:10-20` is no range here but part of the name.
         let placed = self.place(path, Some(1), None)?;
         let name = placed.file.key().to_string();
@@ -68,7 +99,8 @@ impl Engine {
         let Found { first, total, truncated, cut, partial, .. } = found;
         let count = lines_of(&found.bytes).count() as u64;
         let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
-        Ok(Piece { path: name, end, text, first, count, total, truncated, cut, partial, bytes })
+        let notices = Vec::new();
+        Ok(Piece { path: name, end, text, first, count, total, truncated, cut, partial, bytes, notices })
     }
 }
 

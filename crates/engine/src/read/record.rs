@@ -1,4 +1,9 @@
-//! The only writer of objects and logs for reads: stores the text, appends what was shown, confirms what was delivered.
+//! The only writer of objects and logs for reads: stores the text, appends what was shown, by whatever kind of answer, and
+//! confirms what was delivered.
+
+mod seen;
+
+pub(crate) use seen::Glimpse;
 
 use readproof_core::{
     decide::{Mode, Reason},
@@ -88,6 +93,12 @@ impl Engine {
     pub(crate) fn forget(&mut self, context: &mut Context, name: &SessionName, error: &Error) {
         context.session = None;
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
+        let notice = self.retire(name, error);
+        context.notices.push(notice);
+    }
+
+    /// Puts aside the log of a session that missed what the model is about to see; gives what to say of it.
+    pub(crate) fn retire(&mut self, name: &SessionName, error: &Error) -> String {
         self.sessions.remove(name);
         // It may have been removed or made anew: look again next time.
         self.store = None;
@@ -99,7 +110,7 @@ impl Engine {
                 format!("; use another session than {name}, as its log cannot be put aside ({error})")
             }
         };
-        context.notices.push(format!("nothing is remembered of this answer: {error}{then}"));
+        format!("nothing is remembered of this answer: {error}{then}")
     }
 
     /// Confirms that a result reached the model: from here on it is relied on.

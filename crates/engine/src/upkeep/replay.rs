@@ -372,6 +372,7 @@ fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
             Some(
                 Record::Open { .. }
                 | Record::Delivered { .. }
+                | Record::Seen { .. }
                 | Record::Refresh { .. }
                 | Record::Compact { .. }
                 | Record::ContextEdit { .. }
@@ -540,8 +541,9 @@ fn allowed(
     recorded: &Answered,
 ) -> Result<(), Wrong> {
     let refuse = |why: String| Err(Wrong::NotAllowed(why));
-    if parent != tree.leaf() {
-        return refuse("it does not stand at the leaf of that moment".to_owned());
+    // Calls that name what they rely on stand beside each other; then what is held at both must allow it.
+    if !tree.reaches(parent) {
+        return refuse("it was asked for where the conversation no longer was".to_owned());
     }
     if tree.is_distrusted() {
         return refuse("the host was seen to change results".to_owned());
@@ -550,6 +552,9 @@ fn allowed(
         return refuse("an earlier answer about this file was not confirmed".to_owned());
     }
     let choice = choose_base(&tree.knowledge(), path, now, ask, tree.answers());
+    if choice != choose_base(&tree.knowledge_at(parent), path, now, ask, tree.answers()) {
+        return refuse("what came in since it was asked for changed what is held".to_owned());
+    }
     let base = match choice {
         Choice::None(reason) => return refuse(reason.sentence().to_owned()),
         Choice::Same => now.hash(),

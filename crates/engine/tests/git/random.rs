@@ -277,12 +277,12 @@ fn patched(folder: &Path, base: &Tree, patch: &[u8], names: &BTreeMap<String, Op
 }
 
 fn ours(repo: &Repo, against: Against, asked: &BTreeMap<String, Option<String>>) -> BTreeMap<String, Previewed> {
-    let engine = repo.engine();
+    let mut engine = repo.engine();
     let mut all = BTreeMap::new();
     for (name, content) in asked {
         // A name may begin like a guess, or hold what is trimmed: the whole path is never mistaken.
         let path = repo.path.join(name);
-        match ask(&engine, path.to_str().unwrap(), against, content.as_deref()) {
+        match ask(&mut engine, path.to_str().unwrap(), against, content.as_deref()) {
             Ok(found) => drop(all.insert(name.clone(), found)),
             Err(error) => assert_eq!(error.code(), "NOT_FOUND", "{name:?}: {error}"),
         }

@@ -126,7 +126,7 @@ impl Repo {
 
     /// Our answer.
     pub(crate) fn ask(&self, name: &str, against: Against, content: Option<&str>) -> Result<Previewed, Error> {
-        ask(&self.engine(), name, against, content)
+        ask(&mut self.engine(), name, against, content)
     }
 
     pub(crate) fn diff(&self, name: &str, against: Against) -> Previewed {
@@ -171,9 +171,17 @@ pub(crate) fn engine_at(path: &Path) -> Engine {
     Engine::new(Root::open(path).unwrap(), bearings, settings, Box::new(|| 0)).unwrap()
 }
 
-pub(crate) fn ask(engine: &Engine, name: &str, against: Against, content: Option<&str>) -> Result<Previewed, Error> {
+pub(crate) fn ask(
+    engine: &mut Engine,
+    name: &str,
+    against: Against,
+    content: Option<&str>,
+) -> Result<Previewed, Error> {
     let most = Most { lines: u32::MAX, chars: u32::MAX };
-    engine.preview(&Preview { path: name.to_owned(), against, content: content.map(str::to_owned), most }, &|| false)
+    engine.preview(
+        &Preview { path: name.to_owned(), against, content: content.map(str::to_owned), most, session: None },
+        &|| false,
+    )
 }
 
 /// The lines of object ids stand only in heads, where no line begins like one of a hunk.

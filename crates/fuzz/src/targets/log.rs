@@ -9,7 +9,7 @@ use readproof_core::{
     text::{ContentHash, Version},
 };
 use readproof_disk::{Create, LogError, Payload, SessionLog};
-use readproof_hosts::own::{Block, EntryId, Past, Record, Session, SessionError, Sha, Transcript};
+use readproof_hosts::own::{Block, EntryId, Past, Record, SeenFile, Session, SessionError, Sha, Transcript};
 use readproof_testkit::op::Random;
 
 use super::{
@@ -246,7 +246,8 @@ fn sort(record: &Record) -> u64 {
         Record::ContextEdit { .. } => 7,
         Record::Distrust { .. } => 8,
         Record::Switch { .. } => 9,
-        Record::Alike { .. } => 10,
+        Record::Seen { .. } => 10,
+        Record::Alike { .. } => 11,
         Record::Unknown { .. } => 12,
     }
 }
@@ -281,6 +282,10 @@ fn filled(mut record: Record, number: u64) -> Record {
             *parent = Some(number);
             (changed.before, changed.after, changed.hunk) = (Some((sha, small)), Some((sha, 1)), Some((1, small, 2)));
             changed.block = Some(Block { sha, bytes: number });
+        }
+        Record::Seen { parent, files, .. } => {
+            *parent = Some(number);
+            files.push(SeenFile { path: "a".to_owned(), text: Some((sha, small)), lines: vec![(1, small)] });
         }
         Record::Compact { parent, summary, .. } => {
             (*parent, *summary) = (Some(number), Some("\u{18}\n\"\u{e9}".to_owned()));

@@ -5,7 +5,7 @@
 
 use readproof_core::path::PathKey;
 
-use super::{Answered, EntryId, Record, Session, SessionError};
+use super::{EntryId, Record, Session, SessionError};
 
 /// Digits of each part.
 const DIGITS: usize = 16;
@@ -23,7 +23,7 @@ impl Session {
     }
 
     /// The answer about a file that a handle stands for, if it can be relied on: it is of this log and names every answer
-    /// that it builds on, and nothing newer was shown or asked for afresh of the file.
+    /// that it builds on, and since then nothing newer of the file was shown, written or asked for afresh.
     #[must_use]
     pub fn named_by(&self, handle: &str, path: &PathKey) -> Option<EntryId> {
         let parts: Vec<&str> = handle.split('+').map(str::trim).take(MOST_PARTS + 1).collect();
@@ -40,20 +40,37 @@ impl Session {
         self.texts(answer).len() < MOST_PARTS
     }
 
-    /// Whether an answer shows this file, and since then no other text of it was shown and none asked for afresh.
+    /// Whether an answer shows this file, and since then no other text of it was shown, by whatever kind of answer, it
+    /// was not written, and none of it asked for afresh.
     fn is_newest(&self, answer: EntryId, path: &PathKey) -> bool {
-        let shown =
-            |record: &Record| record.answered().filter(|answer| answer.path == path.as_str()).and_then(|a| a.hash);
-        // A marker shows none.
-        let newer = |record: &Record| shown(record).filter(|_| !record.answered().is_some_and(Answered::is_marker));
-        let text = self.transcript.record(answer).and_then(shown);
-        let still = |record: &Record| {
-            if let Record::Refresh { paths, .. } = record {
-                return !paths.iter().any(|other| other == path.as_str());
-            }
-            newer(record).is_none_or(|other| Some(other) == text)
+        let path = path.as_str();
+        let answered = self.transcript.record(answer).and_then(Record::answered);
+        let Some(text) = answered.filter(|answer| answer.path == path).and_then(|answer| answer.hash) else {
+            return false;
         };
-        text.is_some() && self.transcript.records_after(answer).all(|(_, record)| still(record))
+        let still = |record: &Record| match record {
+            // A marker shows no text.
+            Record::Answer { answer, .. } => {
+                answer.path != path || answer.is_marker() || answer.hash.is_none_or(|other| other == text)
+            }
+            Record::Seen { files, .. } => {
+                let shown = files.iter().filter(|file| file.path == path);
+                shown.map(|file| file.text).all(|shown| shown.is_some_and(|(other, _)| other == text))
+            }
+            // The model itself wrote another text, or may have: what came of it is in its call.
+            Record::Begun { path: written, .. } => written != path,
+            Record::Change { changed, .. } => changed.path != path,
+            Record::Refresh { paths, .. } => !paths.iter().any(|other| other == path),
+            Record::Open { .. }
+            | Record::Delivered { .. }
+            | Record::Alike { .. }
+            | Record::Compact { .. }
+            | Record::ContextEdit { .. }
+            | Record::Distrust { .. }
+            | Record::Switch { .. }
+            | Record::Unknown { .. } => true,
+        };
+        self.transcript.records_after(answer).all(|(_, record)| still(record))
     }
 
     /// The answers with text on the branch that ends at an answer.

@@ -1,7 +1,9 @@
 //! The two records that every read appends, written straight into one string: the general serializer takes as long for
 //! them as the system does to append them. The bytes are the serializer's, to which the tests hold them.
 
-use super::record::{Answered, Block, LimitsUsed, Sha};
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::record::{Answered, Block, LimitsUsed, Record, Sha};
 
 /// Room for the record of an answer with a name of usual length.
 const ANSWER_BYTES: usize = 768;
@@ -46,6 +48,34 @@ pub(super) fn delivered(parent: Option<u64>, of: u64) -> String {
     line.parent("delivered", parent);
     line.raw(",\"of\":").number(of).raw("}");
     line.0
+}
+
+/// Reads a record of these two kinds; `None` for any other, and for what is not as they are written.
+pub(super) fn parse(text: &str) -> Option<Record> {
+    /// The kind is read too, so that a line that says two is none.
+    #[derive(Deserialize)]
+    struct Answer {
+        #[serde(rename = "kind")]
+        _kind: IgnoredAny,
+        parent: Option<u64>,
+        answer: Box<Answered>,
+    }
+    #[derive(Deserialize)]
+    struct Delivered {
+        #[serde(rename = "kind")]
+        _kind: IgnoredAny,
+        parent: Option<u64>,
+        of: u64,
+    }
+    if text.starts_with("{\"kind\":\"answer\",") {
+        let Answer { parent, answer, .. } = serde_json::from_str(text).ok()?;
+        return Some(Record::Answer { parent, answer });
+    }
+    if text.starts_with("{\"kind\":\"delivered\",") {
+        let Delivered { parent, of, .. } = serde_json::from_str(text).ok()?;
+        return Some(Record::Delivered { parent, of });
+    }
+    None
 }
 
 struct Line(String);

@@ -19,8 +19,9 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
 };
 
-/// The version of the records below.
-const VERSION: u32 = 1;
+/// The version of the records below. A program that knows only version 1 would pass over [`Record::Seen`] and vouch for
+/// lines that were shown otherwise since.
+const VERSION: u32 = 2;
 
 /// One line of a session log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,6 +71,15 @@ pub enum Record {
         parent: Option<u64>,
         /// The answer or change.
         of: u64,
+    },
+    /// Lines of files are shown otherwise than in the answer to a read.
+    Seen {
+        /// The entry before it.
+        parent: Option<u64>,
+        /// What is shown of each.
+        files: Vec<SeenFile>,
+        /// When.
+        at: u64,
     },
     /// Lines held of other texts were found to be the same in this one. Nobody was told anything.
     Alike {
@@ -159,6 +169,7 @@ impl Record {
             Self::Open { .. }
             | Self::Begun { .. }
             | Self::Change { .. }
+            | Self::Seen { .. }
             | Self::Alike { .. }
             | Self::Refresh { .. }
             | Self::Compact { .. }
@@ -176,6 +187,11 @@ impl Record {
         struct Loose {
             parent: Option<u64>,
         }
+        // The two that every read appends are read by themselves: to find out the kind of any record, all of it must be
+        // taken apart first, and a command reads the whole log of its session.
+        if let Some(record) = line::parse(text) {
+            return Some(record);
+        }
         match serde_json::from_str(text) {
             Ok(record) => Some(record),
             Err(_) => {
@@ -188,6 +204,26 @@ impl Record {
     #[must_use]
     pub fn answered(&self) -> Option<&Answered> {
         if let Self::Answer { answer, .. } = self { Some(answer) } else { None }
+    }
+
+    /// The file that was read or is written.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Answer { answer, .. } => Some(&answer.path),
+            Self::Begun { path, .. } => Some(path),
+            Self::Change { changed, .. } => Some(&changed.path),
+            Self::Open { .. }
+            | Self::Delivered { .. }
+            | Self::Seen { .. }
+            | Self::Alike { .. }
+            | Self::Refresh { .. }
+            | Self::Compact { .. }
+            | Self::ContextEdit { .. }
+            | Self::Distrust { .. }
+            | Self::Switch { .. }
+            | Self::Unknown { .. } => None,
+        }
     }
 
     /// Whether it heads a log that a later program wrote.
@@ -208,6 +244,7 @@ impl Record {
             Self::Open { .. }
             | Self::Begun { .. }
             | Self::Delivered { .. }
+            | Self::Seen { .. }
             | Self::Refresh { .. }
             | Self::Compact { .. }
             | Self::ContextEdit { .. }
@@ -226,6 +263,7 @@ impl Record {
             Self::Open { .. } | Self::Distrust { .. } => {}
             Self::Answer { parent, .. }
             | Self::Begun { parent, .. }
+            | Self::Seen { parent, .. }
             | Self::Alike { parent, .. }
             | Self::Refresh { parent, .. }
             | Self::Compact { parent, .. }
@@ -378,6 +416,7 @@ impl Answered {
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }
+            | Event::Seen { .. }
             | Event::Alike { .. }
             | Event::Refreshed { .. }
             | Event::Void { .. }
@@ -444,6 +483,62 @@ impl Answered {
             }
             (Mode::Diff, Some(Sha(base))) => Event::Diff { path, base, version },
             (Mode::Unchanged | Mode::UnchangedRange | Mode::Diff, None) => void,
+        }
+    }
+}
+
+impl Answered {
+    /// What it does to knowledge where it goes to a program: that may print any of it, or nothing.
+    #[must_use]
+    pub fn seen(&self) -> Event {
+        match self.event() {
+            Event::Shown { path, version, lines, part, .. } => {
+                let part = part.and_then(|line| Lines::new(line, line));
+                Event::Seen { path, version, lines: lines.into_iter().chain(part).collect() }
+            }
+            Event::Same { path, .. }
+            | Event::Told { path, .. }
+            | Event::Diff { path, .. }
+            | Event::Written { path, .. }
+            | Event::Edited { path, .. }
+            | Event::Seen { path, .. }
+            | Event::Alike { path, .. }
+            | Event::Void { path } => Event::Void { path },
+            none @ (Event::Refreshed { .. } | Event::Compacted) => none,
+        }
+    }
+}
+
+/// What is shown of one file otherwise than in the answer to a read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFile {
+    /// Which file.
+    pub path: String,
+    /// The text that has these lines, and how many it has in all; absent where they could not be placed in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<(Sha, u32)>,
+    /// First and last line of each run of lines, whole or in part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<(u32, u32)>,
+}
+
+impl SeenFile {
+    /// What it does to knowledge where it is not known which lines are shown.
+    #[must_use]
+    pub fn unplaced(&self) -> Event {
+        Event::Void { path: PathKey::new(&self.path) }
+    }
+
+    /// What it does to knowledge. Lines that cannot be placed void the path.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        let path = PathKey::new(&self.path);
+        let lines: Option<Vec<Lines>> = self.lines.iter().map(|(first, last)| Lines::new(*first, *last)).collect();
+        match (self.text, lines) {
+            (Some((Sha(hash), total)), Some(lines)) if lines.iter().all(|lines| lines.last() <= total) => {
+                Event::Seen { path, version: Version { hash, total }, lines }
+            }
+            (_, _) => Event::Void { path },
         }
     }
 }

@@ -10,7 +10,7 @@ use rpds::RedBlackTreeMapSync;
 use std::{collections::BTreeSet, fmt};
 
 use super::nodes::Nodes;
-use super::record::{Answered, Block, Record};
+use super::record::{Answered, Block, Record, SeenFile, Sha};
 
 /// The number of an entry: its line in the log. Prints as `e12`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +46,11 @@ pub enum Step<'a> {
         path: &'a str,
         /// Whether its result reached the model.
         delivered: bool,
+    },
+    /// Lines were shown otherwise than in the answer to a read.
+    Seen {
+        /// Of which files.
+        files: &'a [SeenFile],
     },
     /// Fresh text was asked for.
     Refresh {
@@ -113,13 +118,16 @@ pub struct Transcript {
     /// Events applied so far: what all knowledge has cost.
     applied: u64,
     lines: u64,
+    /// Every file that was read or written, on whatever branch.
+    known: BTreeSet<String>,
 }
 
 impl Transcript {
     /// An empty tree whose knowledge counts as `answers` says.
     #[must_use]
     pub fn new(answers: Answers) -> Self {
-        Self { answers, nodes: Nodes::new(), leaf: None, distrusted: false, moves: 0, applied: 0, lines: 0 }
+        let (nodes, known) = (Nodes::new(), BTreeSet::new());
+        Self { answers, nodes, leaf: None, distrusted: false, moves: 0, applied: 0, lines: 0, known }
     }
 
     /// Which answers are allowed.
@@ -189,12 +197,16 @@ impl Transcript {
             | Record::Begun { parent, .. }
             | Record::Change { parent, .. }
             | Record::Delivered { parent, .. }
+            | Record::Seen { parent, .. }
             | Record::Alike { parent, .. }
             | Record::Refresh { parent, .. }
             | Record::Compact { parent, .. }
             | Record::ContextEdit { parent, .. }
             | Record::Unknown { parent, .. } => *parent,
         };
+        if let Some(path) = record.path().filter(|path| !self.known.contains(*path)) {
+            self.known.insert(path.to_owned());
+        }
         // What stands behind something that is not there stands alone: nothing earlier is known of its branch, and nothing
         // that comes later under that number belongs to it.
         let is_orphan = parent.is_some_and(|parent| !self.nodes.contains(parent));
@@ -270,6 +282,7 @@ impl Transcript {
         match record {
             Record::Answer { answer, .. } => {
                 if answer.for_program {
+                    self.seen(&mut state, line, &answer.seen());
                     return state;
                 }
                 match answer.event() {
@@ -282,6 +295,7 @@ impl Transcript {
                     | Event::Diff { path, .. }
                     | Event::Written { path, .. }
                     | Event::Edited { path, .. }
+                    | Event::Seen { path, .. }
                     | Event::Alike { path, .. }
                     | Event::Void { path } => state.pending.insert_mut(line, path),
                     Event::Refreshed { .. } | Event::Compacted => {}
@@ -289,6 +303,14 @@ impl Transcript {
             }
             Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
             Record::Delivered { of, .. } => self.deliver(&mut state, line, *of),
+            Record::Seen { files, .. } => {
+                // What the host shows in its place cannot be told from the lines.
+                let altered = state.edits.contains_key(&line);
+                for file in files {
+                    let event = if altered { file.unplaced() } else { file.event() };
+                    self.seen(&mut state, line, &event);
+                }
+            }
             Record::Alike { found, .. } => self.apply(&mut state, line, &found.event()),
             Record::Refresh { paths, scope, .. } => {
                 let paths: Vec<PathKey> = paths.iter().map(|path| PathKey::new(path)).collect();
@@ -315,6 +337,22 @@ impl Transcript {
         state
     }
 
+    /// Lines are shown beside the answers to reads. An answer of another text that is on its way may stand before them
+    /// or behind, so it does not count when it comes in.
+    fn seen(&mut self, state: &mut State, line: u64, event: &Event) {
+        let Some(path) = event.path().cloned() else { return };
+        let text = if let Event::Seen { version, .. } = event { Some(version.hash) } else { None };
+        let out: Vec<u64> = state.pending.iter().filter(|(_, other)| **other == path).map(|(id, _)| *id).collect();
+        for id in out {
+            let answer = self.nodes.get(id).and_then(|node| node.record.answered());
+            if text.is_none() || answer.and_then(|answer| answer.hash).map(|Sha(hash)| hash) != text {
+                state.pending.remove_mut(&id);
+                self.apply(state, line, &Event::Void { path: path.clone() });
+            }
+        }
+        self.apply(state, line, event);
+    }
+
     fn apply(&mut self, state: &mut State, line: u64, event: &Event) {
         self.applied += 1;
         state.knowledge.apply(line, event, self.answers);
@@ -330,6 +368,7 @@ impl Transcript {
                 Record::Open { .. }
                 | Record::Begun { .. }
                 | Record::Delivered { .. }
+                | Record::Seen { .. }
                 | Record::Alike { .. }
                 | Record::Refresh { .. }
                 | Record::Compact { .. }
@@ -357,6 +396,7 @@ impl Transcript {
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }
+            | Event::Seen { .. }
             | Event::Alike { .. }
             | Event::Refreshed { .. }
             | Event::Void { .. }
@@ -421,10 +461,16 @@ impl Transcript {
         self.nodes.iter_from(0).filter_map(|(_, node)| node.record.answered())
     }
 
-    /// Every file that something was answered about.
+    /// Every file that was read or written, on whatever branch.
     #[must_use]
     pub fn files(&self) -> BTreeSet<PathKey> {
-        self.answered().map(|answer| PathKey::new(&answer.path)).collect()
+        self.known.iter().map(|path| PathKey::new(path)).collect()
+    }
+
+    /// Whether a file was read or written, on whatever branch. Of any other nothing can be held.
+    #[must_use]
+    pub fn knows(&self, path: &str) -> bool {
+        self.known.contains(path)
     }
 
     /// What was recorded after an entry, on whatever branch.
@@ -495,7 +541,7 @@ impl Transcript {
                         reads.push(&**answer);
                     }
                 }
-                Record::Refresh { .. } | Record::ContextEdit { .. } => entries += 1,
+                Record::Seen { .. } | Record::Refresh { .. } | Record::ContextEdit { .. } => entries += 1,
                 Record::Open { .. }
                 | Record::Answer { .. }
                 | Record::Begun { .. }
@@ -516,6 +562,7 @@ impl Transcript {
             Record::Answer { answer, .. } => Step::Read { answer, delivered },
             Record::Begun { path, .. } => Step::Write { path, delivered },
             Record::Change { changed, .. } => Step::Write { path: &changed.path, delivered },
+            Record::Seen { files, .. } => Step::Seen { files },
             Record::Refresh { paths, scope, .. } => Step::Refresh { paths, scope },
             Record::Compact { summary, .. } => Step::Compact { summary: summary.as_deref() },
             Record::ContextEdit { target, block, .. } => {

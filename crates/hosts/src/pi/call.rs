@@ -138,6 +138,27 @@ fn call(id: Box<[u8]>, tool: Tool, arguments: &[u8], names: &mut Names, piece: &
     Call { id, key, what }
 }
 
+/// The files that a program may show because of the calls it made, under every name it may have meant; `None` when pi did
+/// not keep all of the calls, or one of them cannot be told.
+pub(super) fn programmed(nested: &[u8], names: &mut Names) -> Option<Vec<PathKey>> {
+    let [calls, complete] = fields(nested, &["calls", "complete"])?;
+    let calls = fields_of_each(calls?, &["name", "arguments", "status"]).filter(|_| complete == Some(b"true"))?;
+    let mut files = Vec::new();
+    for [name, arguments, status] in calls {
+        let Some(tool) = Tool::parse(&name.and_then(bytes)?) else { continue };
+        if tool == Tool::Read && status.and_then(bytes).as_deref() == Some(b"error") {
+            continue;
+        }
+        let [path] = fields(arguments?, &["path"])?;
+        let path = text(path?)?;
+        files.append(&mut names.possible(&path)?);
+        if let Some(named) = split_range(&path).ok().flatten() {
+            files.append(&mut names.possible(named.path)?);
+        }
+    }
+    Some(files)
+}
+
 /// A number of any kind, or nothing; `Err` is something else.
 fn numeric(raw: Option<&[u8]>) -> Result<Option<&[u8]>, ()> {
     match raw {
@@ -250,6 +271,30 @@ mod tests {
             assert_eq!(edits_of(&arguments.get(&NoSource).unwrap()), [("a".to_owned(), "b".to_owned())]);
         }
         assert_eq!(found[5].key, None);
+    }
+
+    #[test]
+    fn files_of_a_program() {
+        let check = |nested: &str, files: Option<&[&str]>| {
+            let found = programmed(nested.as_bytes(), &mut names());
+            let found: Option<Vec<&str>> = found.as_ref().map(|found| found.iter().map(PathKey::as_str).collect());
+            assert_eq!(found.as_deref(), files, "{nested}");
+        };
+        let call = |name: &str, path: &str, status: &str| {
+            format!(r#"{{"id":"c/1","name":"{name}","arguments":{{"path":{path}}},"status":"{status}"}}"#)
+        };
+        let record = |calls: &[String]| format!(r#"{{"calls":[{}],"complete":true}}"#, calls.join(","));
+        check(&record(&[]), Some(&[]));
+        check(&record(&[call("read", "\"a\"", "ok"), call("bash", "7", "ok")]), Some(&["/w/a"]));
+        check(&record(&[call("edit", "\"a\"", "error"), call("read", "\"b\"", "error")]), Some(&["/w/a"]));
+        check(&record(&[call("read", "\"a:3-4\"", "ok")]), Some(&["/w/a:3-4", "/w/a"]));
+        check(&record(&[call("read", "\"it's\"", "ok")]), Some(&["/w/it's", "/w/it\u{2019}s"]));
+        check(&record(&[call("read", "7", "ok")]), None);
+        check(&record(&[call("read", "\"~/a\"", "ok")]), None);
+        check(&record(&[r#"{"id":"c/1","name":"write","argumentsBytes":9000,"status":"ok"}"#.to_owned()]), None);
+        check(&record(&[call("read", "\"a\"", "ok")]).replace("true", "false"), None);
+        check(r#"{"calls":[]}"#, None);
+        check("", None);
     }
 
     #[test]

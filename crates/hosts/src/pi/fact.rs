@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::Arc};
 use super::{
     Source,
     block::Visible,
-    call::{Call, Tool, calls},
+    call::{Call, Tool, calls, programmed},
     id::Names,
     json::piece::{Piece, offset},
     line::{Line, Payload, ToolResult, parse},
@@ -26,6 +26,8 @@ pub(super) enum Fact {
     Calls(Box<[Arc<Call>]>),
     /// A call has its result.
     Result(Box<Outcome>),
+    /// A program that read or changed these files printed what it likes.
+    Program(Box<[PathKey]>),
     /// Fresh text was asked for.
     Refreshed(Box<(PathKey, Scope)>),
     /// What the model sees of another entry was changed.
@@ -71,6 +73,7 @@ impl Unread {
                 Parts::Result { tool: *tool, failed: *failed, call: span(call), content: span(content), details }
             }
             Payload::Result(_)
+            | Payload::Program(_)
             | Payload::Compaction
             | Payload::Invalidation(_)
             | Payload::ContextEdit { .. }
@@ -193,6 +196,9 @@ impl Look<'_> {
                 let ToolResult { call, tool, failed, .. } = result;
                 Fact::Result(Box::new(Outcome { call: call.into(), tool, failed, shows }))
             }
+            Payload::Program(nested) => {
+                programmed(nested, self.names).map_or(Fact::Lost, |files| Fact::Program(files.into()))
+            }
             Payload::Invalidation(data) => invalidation(data).map_or(Fact::Nothing, |asked| {
                 Fact::Refreshed(Box::new((self.names.recorded(&asked.path_key), asked.scope)))
             }),
@@ -229,7 +235,7 @@ impl Fact {
         match self {
             Self::Calls(_) | Self::Lost => true,
             Self::Result(outcome) => !outcome.read().is_some_and(|read| read.is_seen_as(visible, source)),
-            Self::Unread(_) | Self::Nothing | Self::Refreshed(_) | Self::ContextEdit(_) => false,
+            Self::Unread(_) | Self::Nothing | Self::Program(_) | Self::Refreshed(_) | Self::ContextEdit(_) => false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Names as numbers: entry ids (eight hex digits, or anything else once per name), where the entry of an id stands, and the
 //! paths of tool calls as keys.
 
-use readproof_core::path::{Bearings, PathKey, meant, resolve};
+use readproof_core::path::{Bearings, PathKey, candidates, meant, resolve};
 use std::{
     collections::BTreeMap,
     hash::{BuildHasher, RandomState},
@@ -178,6 +178,13 @@ impl Names {
         let key = (!unknown).then(|| meant(raw, &self.bearings)).map(|name| self.recorded(&name));
         self.called.insert(raw.into(), key.clone());
         key
+    }
+
+    /// Every name under which pi looks for a path; `None` when that cannot be told from the letters.
+    pub(super) fn possible(&mut self, raw: &str) -> Option<Vec<PathKey>> {
+        self.key(raw)?;
+        let found = candidates(raw, &self.bearings);
+        Some(found.iter().map(|name| self.recorded(name)).collect())
     }
 
     /// The key of a path as a record holds it: the name itself, not what a model may have meant.

@@ -40,6 +40,8 @@ pub(super) enum Payload<'a> {
     Assistant(&'a [u8]),
     /// The result of a tool call.
     Result(ToolResult<'a>),
+    /// What a program called before it printed a result, which may show any of it.
+    Program(&'a [u8]),
     /// The barrier.
     Compaction,
     /// Fresh text was asked for: the data that says of what.
@@ -97,6 +99,7 @@ struct Message<'a> {
     tool_name: Raw<'a>,
     is_error: Raw<'a>,
     details: Raw<'a>,
+    nested_calls: Raw<'a>,
     /// Whether the content can hold a tool call we know.
     may_call: bool,
 }
@@ -151,6 +154,13 @@ impl<'a> Message<'a> {
         match string(self.role)?.as_ref() {
             b"assistant" => self.may_call.then_some(Payload::Assistant(content?)),
             b"toolResult" => {
+                let known = string(self.tool_name).and_then(|name| Tool::parse(&name));
+                match (self.nested_calls.filter(|nested| *nested != b"null"), known) {
+                    (None, _) => {}
+                    (Some(nested), None) => return Some(Payload::Program(nested)),
+                    // Both a file of its own and whatever its program read: that cannot be placed.
+                    (Some(nested), Some(_)) => return Some(Payload::Program(&nested[..0])),
+                }
                 // Whatever it showed, a result came in: that counts also where its content was not kept.
                 let content = content.or(self.role.map(|role| &role[..0]))?;
                 let (call, tool) = (string(self.tool_call_id)?, Tool::parse(&string(self.tool_name)?)?);
@@ -232,6 +242,7 @@ fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
             b"toolName" => &mut message.tool_name,
             b"isError" => &mut message.is_error,
             b"details" => &mut message.details,
+            b"nestedCalls" => &mut message.nested_calls,
             _ => return scan.value(),
         };
         scan.field(slot)
@@ -250,12 +261,12 @@ fn loose(line: &[u8]) -> Option<Fields<'_>> {
 }
 
 fn loose_message(message: &[u8]) -> Option<Message<'_>> {
-    const NAMES: [&str; 6] = ["role", "content", "toolCallId", "toolName", "isError", "details"];
-    let [role, content, tool_call_id, tool_name, is_error, details] = slow_fields(message, &NAMES)?;
+    const NAMES: [&str; 7] = ["role", "content", "toolCallId", "toolName", "isError", "details", "nestedCalls"];
+    let [role, content, tool_call_id, tool_name, is_error, details, nested_calls] = slow_fields(message, &NAMES)?;
     // A word may be spelt with escapes, though pi itself does not.
     let holds = |content: &[u8], word: &[u8]| memchr::memmem::find(content, word).is_some();
     let may_call = content.is_some_and(|content| holds(content, b"\"toolCall\"") || holds(content, b"\\u"));
-    Some(Message { role, content, tool_call_id, tool_name, is_error, details, may_call })
+    Some(Message { role, content, tool_call_id, tool_name, is_error, details, nested_calls, may_call })
 }
 
 #[cfg(test)]
@@ -273,6 +284,7 @@ mod tests {
         r#"{"type":"message","id":"9a000002","parentId":"9a000001","timestamp":"t","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm \u001b[0m"},{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"a.txt","offset":-1.5e+3}}],"usage":{"input":0,"cost":{"total":0.012}},"stopReason":"toolUse"}}"#,
         r#"{"type":"message","id":"9a000003","parentId":"9a000002","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"a\n\tb \\ \/\n"}],"details":{"readcache":{"v":1,"lines":[1,2],"end":true}},"isError":false}}"#,
         r#"{"type":"message","id":"9a000004","parentId":"9a000003","timestamp":"t","message":{"role":"toolResult","toolCallId":"c2","toolName":"bash","content":[],"details":null,"isError":true}}"#,
+        r#"{"type":"message","id":"9a00000b","parentId":"9a000004","timestamp":"t","message":{"role":"toolResult","toolCallId":"c2","toolName":"codemode","content":[],"nestedCalls":{"calls":[{"id":"c2/1","name":"read","arguments":{"path":"a"},"status":"ok"}],"complete":true},"isError":false}}"#,
         r#"{"type":"message","id":"9a000005","parentId":"9a000004","timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c3","name":"bash","arguments":{"command":"read"}}]}}"#,
         r#"{"type":"compaction","id":"9a000006","parentId":"9a000005","timestamp":"t","summary":"s","details":{"readFiles":[]}}"#,
         r#"{"type":"custom","id":"9a000007","parentId":"9a000006","timestamp":"t","customType":"pi-readcache","data":{"v":1}}"#,
@@ -322,6 +334,8 @@ mod tests {
             is_error: Option<&'a RawValue>,
             #[serde(borrow)]
             details: Option<&'a RawValue>,
+            #[serde(borrow)]
+            nested_calls: Option<&'a RawValue>,
         }
         fn raw(value: Option<&RawValue>) -> Raw<'_> {
             value.map(|value| value.get().as_bytes())
@@ -335,6 +349,7 @@ mod tests {
                 tool_name: raw(read.tool_name),
                 is_error: raw(read.is_error),
                 details: raw(read.details),
+                nested_calls: raw(read.nested_calls),
                 may_call: true,
             })
         }
@@ -372,6 +387,7 @@ mod tests {
                         Payload::Result(ToolResult { details: result.details.filter(|raw| *raw != b"null"), ..result })
                     }
                     other @ (Payload::Assistant(_)
+                    | Payload::Program(_)
                     | Payload::Compaction
                     | Payload::Invalidation(_)
                     | Payload::Nothing) => other,

@@ -127,6 +127,10 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     fn told(&self, source: &dyn Source) -> Option<Told> {
+        // Some transports say "(no tool output)" instead, so whether the model saw the blanks is not known.
+        if is_blank(self.text) {
+            return None;
+        }
         match &self.meta.extras {
             Some(extras) => self.by_extras(extras),
             None => self.by_object(source),
@@ -154,9 +158,8 @@ impl Seen<'_> {
         let (lines, _) = count::range(v1.range_start, v1.range_end, extras.total);
         let (inside, first) = match (extras.lines, lines) {
             (Some(shown), Some(said)) => (shown.first() == said.first() && shown.last() <= said.last(), shown.first()),
-            // The empty file. The end alone of another says too little to be worth placing.
-            (None, _) => (extras.total == 0 && self.text.is_empty(), 1),
-            (Some(_), None) => return None,
+            // The end alone of a file says too little to be worth placing.
+            (None, _) | (Some(_), None) => return None,
         };
         let reaches = extras.lines.map_or(extras.total, Lines::last) == extras.total;
         let needs = Needs { first: u64::from(first), least: 0 };
@@ -218,8 +221,7 @@ impl Seen<'_> {
             // pi says so where it stops early, so this is all there is. The end alone says too little to be worth placing.
             let lines = Lines::new(start, served.total());
             let needs = Needs { first, least: v1.total_lines.saturating_sub(first).saturating_add(1) };
-            let places = lines.is_some() || (start == 1 && served.total() == 0);
-            return (places && !ends_like_pi(self.text)).then_some((lines, true, needs));
+            return (lines.is_some() && !ends_like_pi(self.text)).then_some((lines, true, needs));
         }
         let (body, next) = without_notice(self.text)?;
         let count = body.split('\n').count() as u64;
@@ -249,6 +251,11 @@ impl Seen<'_> {
         let counted = (base == version.hash).then_some(base);
         Some(Told { event, ends_under, needs: None, counted })
     }
+}
+
+/// Whether a text is nothing but white space, by every host's measure of that.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c == '\u{feff}')
 }
 
 /// Whether a diff of the older tool carries every byte: it cuts white space off its end, which may be all or nothing.

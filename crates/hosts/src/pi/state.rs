@@ -19,6 +19,8 @@ pub(super) struct State {
     /// Calls of the latest assistant message that made any, whose results are not there. An older call without a result
     /// never gets one: hosts give every result before the next message.
     pub(super) open: Arc<[Open]>,
+    /// That message.
+    pub(super) calling: Option<u32>,
     /// Entries that the model sees otherwise than they were given.
     pub(super) altered: RedBlackTreeSetSync<u32>,
     /// The latest compaction.
@@ -59,6 +61,7 @@ impl State {
                 let (path, scope) = &**asked;
                 taking.step(path, Step::refreshed(at, *scope, taking.before(path)));
             }
+            Fact::Program(files) => files.iter().for_each(|path| taking.void(Some(path))),
             Fact::Lost | Fact::Unread(_) => taking.lose(),
             Fact::Nothing | Fact::ContextEdit(_) => {}
         }
@@ -95,6 +98,7 @@ impl Taking<'_> {
 
     /// A write or edit may have happened from here on, whatever becomes of its result.
     fn calls(&mut self, calls: &[Arc<Call>]) {
+        self.state.calling = Some(self.at);
         let mut open = Vec::with_capacity(calls.len());
         for call in calls {
             let base = call.key.as_ref().filter(|_| call.tool() == Tool::Edit).and_then(|key| self.before(key));

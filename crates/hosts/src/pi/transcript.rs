@@ -417,6 +417,12 @@ impl<'a> Known<'a> {
         self.state.barrier.map(EntryRef)
     }
 
+    /// The latest message on the branch since the barrier that made calls.
+    #[must_use]
+    pub fn calling(&self) -> Option<EntryRef> {
+        self.state.calling.map(EntryRef)
+    }
+
     /// Own calls on the branch whose result is not there.
     #[must_use]
     pub fn pending(&self) -> Vec<Pending> {
@@ -454,6 +460,7 @@ impl<'a> Known<'a> {
             | Fact::Nothing
             | Fact::Lost
             | Fact::Calls(_)
+            | Fact::Program(_)
             | Fact::Refreshed(_)
             | Fact::ContextEdit(_) => None,
         }

@@ -19,8 +19,16 @@ fn a_whole_read_is_held_to_its_end() {
     assert_eq!(s.held("/w/a.txt"), "1-3$");
     s.read("open.txt", "a\nb");
     assert_eq!(s.held("/w/open.txt"), "1-2$");
-    s.read("empty.txt", "");
-    assert_eq!(s.held("/w/empty.txt"), "$");
+}
+
+#[test]
+fn a_blank_read_is_not_held_and_ends_what_was() {
+    for blank in ["", "\n", "  ", "\r\n", "\n\n\n", "\u{feff}\n", "\u{85}\n"] {
+        let mut s = Session::new();
+        s.read("a.txt", ABC);
+        s.read("a.txt", blank);
+        assert_eq!(s.held("/w/a.txt"), "", "{blank:?}");
+    }
 }
 
 #[test]

@@ -146,6 +146,7 @@ fn path_of(event: &Event) -> &PathKey {
         Event::Told { .. }
         | Event::Written { .. }
         | Event::Edited { .. }
+        | Event::Seen { .. }
         | Event::Alike { .. }
         | Event::Refreshed { .. }
         | Event::Compacted => {
@@ -368,6 +369,8 @@ impl Generator {
                 let meta = extras(range, &text, total, Some((1, lines.last())), false);
                 (text, Some(meta), Event::Same { path, base: base.hash(), version, scope, ends: false }, None)
             }
+            // What a transport makes of a blank text is not known.
+            _ if now.as_str().trim().is_empty() => (now.as_str().to_owned(), Some(plain), void, None),
             _ => (now.as_str().to_owned(), Some(plain), shown(Lines::new(1, total), true), None),
         }
     }

@@ -34,11 +34,13 @@ pub(super) enum Shows {
 pub(super) struct Held {
     lines: BTreeMap<u64, (Arc<str>, u64)>,
     total: Option<u64>,
+    turn: u64,
 }
 
 impl Held {
     /// Takes in one more answer.
     pub(super) fn add(&mut self, seen: &Seen) -> Result<(), Complaint> {
+        self.turn = self.turn.max(seen.turn);
         match &seen.shows {
             Shows::Nothing => Ok(()),
             Shows::Text { total } => {
@@ -53,6 +55,11 @@ impl Held {
             }
             Shows::Diff(diff) => self.apply(&seen.path, diff, seen.turn).map(drop),
         }
+    }
+
+    /// When the newest of it was shown.
+    pub(super) fn turn(&self) -> u64 {
+        self.turn
     }
 
     /// Applies a diff to all of it; gives how many lines that changes.

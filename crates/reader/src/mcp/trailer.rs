@@ -21,6 +21,8 @@ pub(super) struct Trailer {
     pub(super) next: Option<u64>,
     /// The text is the beginning of this line.
     pub(super) part: Option<Part>,
+    /// The lines are blank and not shown.
+    pub(super) blank: bool,
     /// Whose words the text is.
     pub(super) origin: Origin,
     /// The parts of the handle.
@@ -53,6 +55,7 @@ pub(super) fn read(trailer: &str, path: &str) -> Result<Trailer, Complaint> {
         words.next();
     }
     let rest: Vec<&str> = words.collect();
+    read.blank = rest.contains(&"these lines are blank and not shown");
     for notice in &rest {
         if let Some([line, bytes, shown]) =
             fields(notice, "line {} is {} bytes long and is shown in part: its first {} bytes")

@@ -13,6 +13,7 @@ use std::{
 
 use super::{Host, Kind, Run, code};
 use crate::{
+    glimpse,
     op::Random,
     run::{Step, violation},
     world::{Broken, MIDDLING},
@@ -228,7 +229,7 @@ impl Run {
     }
 
     /// A program gets the plain text, whatever the agent sees; the agent sees nothing of it but, perhaps, the handle.
-    pub(super) fn ask_for_program(&mut self, question: &Question) -> Step {
+    pub(super) fn ask_for_program(&mut self, question: &Question, random: &mut Random) -> Step {
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Program)?;
         let known = self.passed(question);
@@ -246,6 +247,11 @@ impl Run {
         if !truth.is_some_and(|truth| self.is_true(question, &rebuilt, &truth)) {
             return violation(format!("{what}: {rebuilt:?} is not the file"));
         }
+        if random.below(2) == 0 {
+            let lines = glimpse::printed(&rebuilt.text, rebuilt.first, random);
+            self.note(format!("and it prints some of {}", question.name));
+            self.agent().sight.glimpse(question.name, lines);
+        }
         let heard = rebuilt.handle.map(|handle| (question.name.to_owned(), handle));
         self.agent().heard.extend(heard);
         Ok(())
@@ -257,7 +263,7 @@ impl Run {
             Asks::Lines { .. } | Asks::Last(_) | Asks::Span { .. } | Asks::Around(_) => Vec::new(),
         };
         let trailer = echoed.trailer(question.asked_to(), "offset", &said, self.host == Host::TellsWindows);
-        Blocks { text: echoed.answer.text.clone(), trailer }
+        Blocks { text: echoed.block().unwrap_or_default().to_owned(), trailer }
     }
 
     /// The promise: from what this agent can see and this answer, the lines asked for can be rebuilt to the byte.
@@ -347,6 +353,11 @@ impl Run {
         let Some(same) = all.get(first..first + got) else { return false };
         if rebuilt.total != all.len() as u64 || same.concat() != rebuilt.text {
             return false;
+        }
+        if rebuilt.blank > 0 {
+            let hidden = usize::try_from(rebuilt.blank).unwrap_or(usize::MAX);
+            let said = all.get(first..first.saturating_add(hidden)).unwrap_or_default();
+            return said.len() == hidden && said.iter().all(|line| line.trim().is_empty());
         }
         let limits = self.world.limits();
         let (most, fits): (usize, &dyn Fn(&str) -> bool) = match question.most {

@@ -20,6 +20,10 @@ impl Run {
             | Kind::Symbol
             | Kind::ReadFresh
             | Kind::ReadForProgram
+            | Kind::Search
+            | Kind::Preview
+            | Kind::Write
+            | Kind::Edit
             | Kind::Batch
             | Kind::Between
             | Kind::Race

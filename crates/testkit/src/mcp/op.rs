@@ -18,8 +18,16 @@ pub enum Kind {
     Symbol,
     /// A read that asks for plain text.
     ReadFresh,
-    /// A read whose answer goes to a program.
+    /// A read whose answer goes to a program, which may print some of it.
     ReadForProgram,
+    /// A search of the workspace, or of one file.
+    Search,
+    /// A diff of a working file and other text.
+    Preview,
+    /// The agent writes a file.
+    Write,
+    /// The agent edits a file.
+    Edit,
     /// With a handle that is in sight and not the newest of its file.
     Older,
     /// With the handle of another file.
@@ -65,13 +73,17 @@ pub enum Kind {
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 27] = [
+const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
     (Kind::Symbol, 8),
     (Kind::ReadFresh, 2),
     (Kind::ReadForProgram, 3),
+    (Kind::Search, 4),
+    (Kind::Preview, 3),
+    (Kind::Write, 2),
+    (Kind::Edit, 2),
     (Kind::Older, 4),
     (Kind::OtherFile, 3),
     (Kind::CutPart, 4),
@@ -95,7 +107,7 @@ const WEIGHTS: [(Kind, usize); 27] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 27] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 31] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -45,8 +45,11 @@ impl Run {
             }
             Kind::ReadForProgram => {
                 let question = self.some_question(op.kind, random);
-                self.ask_for_program(&question)?;
+                self.ask_for_program(&question, random)?;
             }
+            Kind::Search => self.search(random)?,
+            Kind::Preview => self.preview(random)?,
+            Kind::Write | Kind::Edit => self.write(op.kind, random)?,
             Kind::Batch => self.batch(random)?,
             Kind::Between => {
                 let question = self.some_question(op.kind, random);
@@ -95,7 +98,7 @@ impl Run {
     }
 
     /// Someone changes a file, in a way that fits it.
-    fn change(&mut self, name: &str, random: &mut Random) -> Step {
+    pub(super) fn change(&mut self, name: &str, random: &mut Random) -> Step {
         match self.world.truth(name).filter(|_| code::is_code(name)) {
             Some(text) => self.world.put(name, &code::changed(&text, random))?,
             None => self.world.change(name, random)?,

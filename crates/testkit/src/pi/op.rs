@@ -78,12 +78,16 @@ pub enum Kind {
     Inspect,
     /// Entries that say nothing of files.
     Noise,
+    /// A program reads files and prints what it likes.
+    Program,
     /// The host is seen to prune results per request.
     Distrust,
+    /// Another extension begins or ceases to prune results from each request; what the model is sent is watched.
+    Prune,
 }
 
 /// Kinds and how often each comes.
-const WEIGHTS: [(Kind, usize); 36] = [
+const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 18),
     (Kind::ReadFresh, 2),
@@ -119,11 +123,13 @@ const WEIGHTS: [(Kind, usize); 36] = [
     (Kind::AlterObject, 2),
     (Kind::Inspect, 4),
     (Kind::Noise, 2),
+    (Kind::Program, 4),
     (Kind::Distrust, 0),
+    (Kind::Prune, 0),
 ];
 
 /// After a host was seen to prune, everything is plain until the process ends.
-const EVENTS: [Kind; 35] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 36] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;
@@ -137,6 +143,9 @@ pub fn script(seed: u64, length: usize) -> Vec<Op<Kind>> {
     let mut ops = drawn(&WEIGHTS, stays, length, &mut random);
     if random.below(6) == 0 && length > 10 {
         ops[length * 3 / 4].kind = Kind::Distrust;
+    }
+    if random.below(4) == 0 && length > 10 {
+        ops[random.below(length)].kind = Kind::Prune;
     }
     ops
 }

@@ -29,6 +29,8 @@ pub(super) enum What {
     Edit { target: usize, shown: Option<String> },
     /// Fresh text was asked for.
     Refreshed { paths: Vec<String>, lines: Option<(u64, u64)> },
+    /// A program printed something of these files.
+    Printed { paths: Vec<String> },
 }
 
 impl What {
@@ -45,8 +47,16 @@ pub(super) struct ResultOf {
     pub(super) reads: bool,
     pub(super) text: Option<String>,
     pub(super) failed: bool,
+    /// Whether it may be counted as seen.
+    pub(super) counted: bool,
     /// The name and the text of the file a read was answered from.
     pub(super) served: Option<(&'static str, Arc<str>)>,
+}
+
+impl ResultOf {
+    fn is_blank(&self) -> bool {
+        self.text.as_ref().is_some_and(|text| text.trim_matches('\u{feff}').trim().is_empty())
+    }
 }
 
 /// An entry in its place.
@@ -57,6 +67,29 @@ pub(super) struct Node {
     line: String,
     pub(super) what: What,
 }
+
+/// An extension that prunes results from each request; the session keeps them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pruner {
+    /// How many of the latest results it leaves alone.
+    pub(super) keep: usize,
+    pub(super) which: Pruned,
+    /// Whether it takes a result out whole, or only its text.
+    pub(super) drops: bool,
+}
+
+/// Which results are pruned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pruned {
+    All,
+    /// Those without text.
+    Blank,
+    /// Those that nobody counts.
+    Uncounted,
+}
+
+/// What pi's transports for OpenAI and Mistral say instead of a blank text.
+const NO_OUTPUT: &str = "(no tool output)";
 
 /// How entries reach the product.
 enum Way {
@@ -87,6 +120,9 @@ pub(super) struct Session {
     disordered: bool,
     /// Whether there are records of the older tool, which count only while their texts are stored.
     pub(super) older: bool,
+    pub(super) pruner: Option<Pruner>,
+    /// Whether the transport says something else instead of a blank text.
+    names_blanks: bool,
     place: Place,
     judge: Option<(usize, Judge)>,
 }
@@ -107,6 +143,8 @@ impl Session {
             out_of_order: false,
             disordered: false,
             older: false,
+            pruner: None,
+            names_blanks: number.is_multiple_of(2),
             place,
             judge: None,
         };
@@ -140,7 +178,7 @@ impl Session {
             fork.nodes.push(node);
         }
         fork.leaf = fork.nodes.len().checked_sub(1);
-        (fork.next, fork.older) = (self.next, self.older);
+        (fork.next, fork.older, fork.pruner) = (self.next, self.older, self.pruner);
         fork
     }
 
@@ -191,17 +229,52 @@ impl Session {
             self.judge.take().and_then(|(at, judge)| Some((window.iter().position(|other| *other == at)?, judge)));
         let is_edit = |at: &usize| matches!(self.nodes[*at].what, What::Edit { .. });
         let (from, mut judge) = match known {
-            Some((last, judge)) if !window[last + 1..].iter().any(is_edit) => (last + 1, judge),
+            Some((last, judge)) if self.pruner.is_none() && !window[last + 1..].iter().any(is_edit) => {
+                (last + 1, judge)
+            }
             Some(_) | None => (0, Judge::new(self.place.clone())),
         };
-        let shown: BTreeMap<usize, &Option<String>> = window.iter().filter_map(|at| self.edit_at(*at)).collect();
+        let pruned = self.pruned(&window);
+        let mut shown: BTreeMap<usize, &Option<String>> = window.iter().filter_map(|at| self.edit_at(*at)).collect();
+        shown.extend(pruned.iter().map(|(at, text)| (*at, text)));
         for at in &window[from..] {
             for seen in self.seen(*at, shown.get(at).copied()) {
                 judge.see(&seen);
             }
         }
-        let at = window.last().copied().unwrap_or(usize::MAX);
+        // A pruner that goes makes visible again what it took out.
+        let at = window.last().copied().filter(|_| self.pruner.is_none()).unwrap_or(usize::MAX);
         &self.judge.insert((at, judge)).1
+    }
+
+    /// The results that the pruner changes, and what the model sees of each.
+    fn pruned(&self, window: &[usize]) -> BTreeMap<usize, Option<String>> {
+        let Some(Pruner { keep, which, drops }) = self.pruner else { return BTreeMap::new() };
+        let result = |at: &usize| self.nodes[*at].what.result().map(|result| (*at, result));
+        let results: Vec<(usize, &ResultOf)> = window.iter().filter_map(result).collect();
+        let old = &results[..results.len().saturating_sub(keep)];
+        let fits = |result: &ResultOf| match which {
+            Pruned::All => true,
+            Pruned::Blank => result.is_blank(),
+            Pruned::Uncounted => !result.counted,
+        };
+        let shown = || (!drops).then(|| "[pruned]".to_owned());
+        old.iter().filter(|(_, result)| fits(result)).map(|(at, _)| (*at, shown())).collect()
+    }
+
+    /// A request is made, and the extension looks whether it carries every result that may be counted, each for its own
+    /// call and as a whole block. What it finds is all that the product is told.
+    pub(super) fn request(&mut self) {
+        let window = self.window();
+        let edited: Vec<usize> = window.iter().filter_map(|at| Some(self.edit_at(*at)?.0)).collect();
+        let is_due = |at: &usize| {
+            let counts = |result: &ResultOf| result.counted && !result.is_blank();
+            self.nodes[*at].what.result().is_some_and(counts) && !edited.contains(at)
+        };
+        if self.pruned(&window).keys().any(is_due) {
+            self.distrusted = true;
+            self.talk.distrust();
+        }
     }
 
     fn edit_at(&self, at: usize) -> Option<(usize, &Option<String>)> {
@@ -215,7 +288,9 @@ impl Session {
             // The results of calls that are not visible are of no known file.
             (What::Calls(_), Some(_)) => vec![Seen::Calls(Vec::new())],
             (What::Result(result), None) => {
-                vec![Seen::Result { call: result.call.clone(), text: result.text.clone(), failed: result.failed }]
+                let named = self.names_blanks && result.is_blank();
+                let text = if named { Some(NO_OUTPUT.to_owned()) } else { result.text.clone() };
+                vec![Seen::Result { call: result.call.clone(), text, failed: result.failed }]
             }
             (What::Result(result), Some(shown)) => {
                 // That a change succeeded is not said by other words.
@@ -224,6 +299,10 @@ impl Session {
             }
             (What::Refreshed { paths, lines }, _) => {
                 paths.iter().map(|path| Seen::Refreshed { path: path.clone(), lines: *lines }).collect()
+            }
+            // What it printed is newer than what was seen before, and stands nowhere in particular.
+            (What::Printed { paths }, _) => {
+                paths.iter().map(|path| Seen::Refreshed { path: path.clone(), lines: None }).collect()
             }
             (What::Nothing | What::Compaction | What::Edit { .. }, _) => Vec::new(),
         }

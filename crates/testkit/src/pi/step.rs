@@ -11,7 +11,7 @@ use std::{fs, sync::Arc};
 
 use super::{
     Kind, Run, Step,
-    session::What,
+    session::{Pruned, Pruner, What},
     turn::{How, Success, Then, Wanted, short},
     violation,
     world::World,
@@ -74,6 +74,8 @@ impl Run {
             Kind::DropObject | Kind::AlterObject => self.object(op.kind, random),
             Kind::Inspect => self.inspect(),
             Kind::Noise => self.noise(random),
+            Kind::Program => self.program(random),
+            Kind::Prune => self.prune(random),
             Kind::Distrust => {
                 let session = self.session();
                 session.distrusted = true;
@@ -162,8 +164,10 @@ impl Run {
     /// Several calls in one message.
     fn batch(&mut self, random: &mut Random) -> Step {
         let mut wanted = Vec::new();
+        let flips = random.below(4) == 0;
+        let same = self.some_name(random);
         for _ in 0..2 + random.below(3) {
-            let name = self.some_name(random);
+            let name = if flips { same } else { self.some_name(random) };
             let kinds = [Kind::Write, Kind::Edit, Kind::FailedChange, Kind::LostChange, Kind::FalseChange];
             let change = if random.below(3) == 0 {
                 let kind = random.pick(&kinds).copied().unwrap_or(Kind::Write);
@@ -322,7 +326,9 @@ impl Run {
         let wanted = |at: &usize| match &session.nodes[*at].what {
             What::Result(_) => kind != Kind::DropCalls,
             What::Calls(_) => kind == Kind::DropCalls,
-            What::Nothing | What::Compaction | What::Edit { .. } | What::Refreshed { .. } => false,
+            What::Nothing | What::Compaction | What::Edit { .. } | What::Refreshed { .. } | What::Printed { .. } => {
+                false
+            }
         };
         let fit: Vec<usize> = session.window().into_iter().filter(wanted).collect();
         // Most often something recent.
@@ -436,7 +442,8 @@ impl Run {
             home: None,
             answers: self.world.settings.answers,
         };
-        if asked.leaf.is_none() {
+        // A session file tells nothing of what is pruned on the way.
+        if asked.leaf.is_none() || self.session().pruner.is_some() {
             return self.idle();
         }
         let view = match pi_session(&asked) {
@@ -451,6 +458,62 @@ impl Run {
                 return violation(format!("{said}, but is not in sight"));
             }
         }
+        Ok(())
+    }
+
+    /// A call whose program reads files, as pi records it, and prints some of what it was given.
+    fn program(&mut self, random: &mut Random) -> Step {
+        self.session().request();
+        let (mut calls, mut paths) = (Vec::new(), Vec::new());
+        let complete = random.below(6) > 0;
+        for number in 0..1 + random.below(3) {
+            let name = self.some_name(random);
+            if random.below(3) == 0 {
+                self.world.change(name, random)?;
+                self.say(format!("{name} changed outside"));
+            }
+            let path = self.world.spelt(name, random);
+            let found = self.world.truth(name).is_some();
+            if found && random.below(4) > 0 {
+                paths.push(self.world.root.join(name).display().to_string());
+            }
+            let status = if found { "ok" } else { "error" };
+            // What pi has no room for it leaves out.
+            let (left_out, bare) = (!complete && random.below(2) == 0, !complete && random.below(2) == 0);
+            if !left_out {
+                let id = format!("p/{number}");
+                calls.push(if bare {
+                    json!({ "id": id, "name": "read", "argumentsBytes": 9000, "status": status })
+                } else {
+                    json!({ "id": id, "name": "read", "arguments": { "path": path }, "status": status })
+                });
+            }
+        }
+        let id = self.call_id();
+        let call = format!(
+            r#""message":{{"role":"assistant","content":[{{"type":"toolCall","id":"{id}","name":"codemode","arguments":{{"code":"…"}}}}]}}"#
+        );
+        let nested = json!({ "calls": calls, "complete": complete });
+        let result = format!(
+            r#""message":{{"role":"toolResult","toolCallId":"{id}","toolName":"codemode","content":[],"nestedCalls":{nested},"isError":false}}"#
+        );
+        let session = self.session();
+        session.append("message", &call, What::Calls(Vec::new()));
+        let said = format!("a program prints of {paths:?}; pi says {nested}");
+        let at = session.append("message", &result, What::Printed { paths });
+        self.say(format!("e{at}: {said}"));
+        Ok(())
+    }
+
+    /// Another extension begins to prune, or ceases to. Whether it is loaded before ours or after, ours looks at what is
+    /// left.
+    fn prune(&mut self, random: &mut Random) -> Step {
+        let which = [Pruned::All, Pruned::Blank, Pruned::Uncounted][random.below(3)];
+        let pruner = Pruner { keep: random.below(4), which, drops: random.below(2) == 0 };
+        let session = self.session();
+        session.pruner = if session.pruner.is_some() { None } else { Some(pruner) };
+        let said = format!("from here on pruned: {:?}", session.pruner);
+        self.say(said);
         Ok(())
     }
 

@@ -71,6 +71,8 @@ struct Given {
 impl Run {
     /// Makes a message of these calls. At once: all are done before any result is there.
     pub(super) fn turn(&mut self, wanted: Vec<Wanted>, at_once: bool, random: &mut Random) -> Step {
+        self.session().request();
+        self.batch.clear();
         let ids: Vec<String> = wanted.iter().map(|_| self.call_id()).collect();
         let calls: Vec<Call> =
             wanted.iter().zip(&ids).map(|(want, id)| Call { id: id.clone(), asks: want.asks.clone() }).collect();
@@ -81,12 +83,19 @@ impl Run {
         self.say(format!("e{at}: the model calls {}", said.join("; ")));
         let mut late = Vec::new();
         for (want, call) in wanted.iter().zip(&calls) {
-            if at_once && random.below(8) == 0 {
-                self.world.change(want.name, random)?;
+            if at_once && random.below(6) == 0 {
+                if random.below(2) == 0 {
+                    self.world.change(want.name, random)?;
+                } else {
+                    self.world.revert(want.name, random)?;
+                }
                 self.say(format!("{} changed outside", want.name));
             }
             let Some(given) = self.done(want, call, random)? else { continue };
             if at_once {
+                // Of what another tool answers the product knows nothing before it stands in the session.
+                let ours = matches!(want.how, How::Answered { .. }) && given.details.is_some();
+                self.batch.extend(given.of.served.clone().filter(|_| ours));
                 late.push(given);
             } else {
                 self.put(given);
@@ -100,13 +109,14 @@ impl Run {
         Ok(())
     }
 
-    fn call_id(&mut self) -> String {
+    pub(super) fn call_id(&mut self) -> String {
         self.calls += 1;
         format!("call_{}", self.calls)
     }
 
     fn put(&mut self, given: Given) {
-        let Given { of, tool, content, details } = given;
+        let Given { mut of, tool, content, details } = given;
+        of.counted = !of.failed && (!of.reads || details.is_some());
         let details = details.map_or(String::new(), |details| format!(r#""details":{details},"#));
         let more = format!(
             r#""message":{{"role":"toolResult","toolCallId":"{}","toolName":"{tool}","content":{content},{details}"isError":{}}}"#,
@@ -234,6 +244,15 @@ impl Run {
                 self.report.refused += 1;
                 return Ok(self.own(want, call));
             }
+            Ok(PiRead::End) => {
+                self.report.refused += 1;
+                let (path, offset, limit) = asked_for(&want.asks);
+                let is_end = |truth: &String| page(truth, path, offset, limit).is_some_and(|page| page.text.is_empty());
+                if !before.iter().chain(&after).any(is_end) {
+                    return violation(format!("{path} was answered with nothing, and there is something"));
+                }
+                return Ok(given(call, "read", "", false, None));
+            }
             Err(Error::Range { .. }) => {
                 self.report.refused += 1;
                 return Ok(given(call, "read", "no such line", true, None));
@@ -265,6 +284,12 @@ impl Run {
         self.say(format!("{said}: {}", short(&block)));
         if mode.is_derived() && (fresh || self.session().distrusted) {
             return violation(format!("{said}, and plain text was due"));
+        }
+        if mode.is_derived()
+            && let Some((_, other)) = self.batch.iter().find(|(name, _)| *name == want.name)
+            && !truths.iter().any(|truth| **truth == **other)
+        {
+            return violation(format!("{said}, beside an answer about another text: {}", short(other)));
         }
         let (path, offset, limit) = asked_for(&want.asks);
         let pages: Vec<(&String, Page)> =
@@ -326,8 +351,14 @@ fn asked_for(asks: &Asks) -> (&str, Option<i64>, Option<u64>) {
 }
 
 fn given(call: &Call, tool: &'static str, text: &str, failed: bool, details: Option<Value>) -> Given {
-    let of =
-        ResultOf { call: call.id.clone(), reads: tool == "read", text: Some(text.to_owned()), failed, served: None };
+    let of = ResultOf {
+        call: call.id.clone(),
+        reads: tool == "read",
+        text: Some(text.to_owned()),
+        failed,
+        counted: false,
+        served: None,
+    };
     Given { of, tool, content: block(text), details }
 }
 

@@ -24,7 +24,14 @@ const MIDDLING: [&str; 7] =
     ["plain.txt", "open.txt", "crlf.txt", "forged.txt", "my notes.txt", "sub/deep.txt", "link.txt"];
 
 /// The others.
-const ODD: [&str; 5] = ["empty.txt", "newlines.txt", "folder/deep.txt", ".env", "picture.txt"];
+const ODD: [&str; 8] =
+    ["empty.txt", "newlines.txt", "blank.txt", "word.txt", "bundle.txt", "folder/deep.txt", ".env", "picture.txt"];
+
+/// White space by one measure or another.
+const BLANK: [&str; 7] = ["   ", "\r\n", " \n\t\n", "\u{feff}\n", "\u{85}\n", "\u{3000}", "\u{c}\n\n"];
+
+/// Words that also stand in the form of every request.
+const WORDS: [&str; 4] = ["user\n", "tool", "text\n", "assistant"];
 
 /// Files that one answer does not hold.
 const LARGE: [&str; 4] = ["long.txt", "wide.txt", "giant.txt", "edge.txt"];
@@ -70,7 +77,11 @@ impl World {
         let mut world = Self { _dir: dir, root, given, cwd, settings, engine, shape, names, history, texts };
         for name in world.names.clone() {
             if world.truth(name).is_none() {
-                let text = first_text(name, shape, &mut random);
+                let mut text = first_text(name, shape, &mut random);
+                // One result that holds another.
+                if let ("bundle.txt", Some(inner)) = (name, world.names.first().and_then(|name| world.truth(name))) {
+                    text = format!("HEAD\n{inner}TAIL\n");
+                }
                 world.put(name, &text)?;
             }
         }
@@ -150,6 +161,9 @@ impl World {
         }
         let new = match random.below(8) {
             0 => toggled(&old),
+            5 if name == "blank.txt" => BLANK[random.below(BLANK.len())].to_owned(),
+            5 if name == "word.txt" => WORDS[random.below(WORDS.len())].to_owned(),
+            6 if name == "newlines.txt" => "\n".repeat(random.below(14)),
             // The same number of lines by every count but pi's.
             4 if !old.is_empty() && !old.ends_with('\n') => format!("{old} {}\n", line(self.shape, random)),
             1 => format!("{old}{}\n", line(self.shape, random)),
@@ -235,6 +249,8 @@ fn first_text(name: &str, shape: Shape, random: &mut Random) -> String {
     match name {
         "empty.txt" => String::new(),
         "newlines.txt" => "\n".repeat(random.below(14)),
+        "blank.txt" => BLANK[random.below(BLANK.len())].to_owned(),
+        "word.txt" => WORDS[random.below(WORDS.len())].to_owned(),
         ".env" => "SECRET=1\nOTHER=2\n".to_owned(),
         "picture.txt" => format!("GIF89a\n{}", some(4, shape, random)),
         "long.txt" => {

@@ -175,6 +175,10 @@ impl Conversation {
 /// Something of this file was seen that cannot be placed.
 #[must_use]
 pub fn lost(seen: &Seen) -> Seen {
-    let (Seen::Read { path, .. } | Seen::Write { path, .. } | Seen::Edit { path, .. } | Seen::Lost { path }) = seen;
+    let (Seen::Read { path, .. }
+    | Seen::Write { path, .. }
+    | Seen::Edit { path, .. }
+    | Seen::Lines { path, .. }
+    | Seen::Lost { path }) = seen;
     Seen::Lost { path: path.clone() }
 }

@@ -11,6 +11,7 @@ use super::{
     violation,
 };
 use crate::{
+    glimpse::Shown,
     op::{Kind, Op, Random},
     world::{Harm, NAMES, session, some_common, some_edit, some_text},
 };
@@ -40,8 +41,10 @@ impl Run {
             }
             Kind::ReadForProgram => {
                 let call = self.some_call(random);
-                self.read_for_program(&call)
+                self.read_for_program(&call, random)
             }
+            Kind::Search => self.search(random),
+            Kind::Preview => self.preview(random),
             Kind::MovedUnder => self.moved_under(random),
             Kind::Aborted => {
                 let call = self.some_call(random);
@@ -73,7 +76,8 @@ impl Run {
         }
     }
 
-    /// Several calls at one leaf, delivered in any order; sometimes the file changes between.
+    /// Several calls at one leaf, delivered in any order; sometimes the file changes between. A search among them is seen last,
+    /// whenever it was made.
     fn batch(&mut self, random: &mut Random) -> Step {
         let first = self.some_call(random);
         let mut ways = Vec::new();
@@ -84,10 +88,15 @@ impl Run {
                 self.world.change(call.name, random)?;
             }
         }
+        let found = if random.below(3) == 0 { self.found(random)? } else { Shown::new() };
+        if random.below(3) == 0 {
+            self.world.revert(first.name, random)?;
+        }
         while !ways.is_empty() {
             let way = ways.swap_remove(random.below(ways.len()));
             self.deliver(way)?;
         }
+        self.shown(found);
         Ok(())
     }
 
@@ -181,7 +190,7 @@ impl Run {
     }
 
     /// Mostly what was read last, so that things meet.
-    fn some_name(&self, random: &mut Random) -> &'static str {
+    pub(crate) fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
             Some(last) if random.below(3) > 0 => last.name,
             _ => random.pick(self.world.names()).copied().unwrap_or(NAMES[0].0),

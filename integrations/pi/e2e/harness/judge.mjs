@@ -12,6 +12,8 @@ const GO_ON = "(\\n\\n\\[[^\\n]* Use offset=\\d+ to continue\\.\\])?";
 const NO_TEXT = /^(\[Line \d+ is [^\n]* exceeds 50\.0KB limit\.|Offset \S+ is beyond end of file|E[A-Z]+: |Read image file \[)/;
 /** pi's words for a call that has no result of its own, and the probe's for one that it took away. */
 const NO_RESULT = /^(Operation aborted|No result provided|\[pruned\]|\[replaced\])$/;
+/** pi's words for a text without anything in it. */
+const NO_OUTPUT = "(no tool output)";
 const UNCHANGED = /^\[readcache: unchanged, (\d+) lines\]$/;
 const UNCHANGED_RANGE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+) of (\\d+)\\]${GO_ON}$`);
 const CHANGED_OUTSIDE = new RegExp(`^\\[readcache: unchanged in lines (\\d+)-(\\d+); changes exist outside this range\\]${GO_ON}$`);
@@ -157,6 +159,7 @@ function seeRead({ view, base, args, text, truths, problem, plainMustBeTrue }) {
 
 function isTruePlain(text, truth, args) {
 	const plain = plainAnswer(truth, args, args.path);
+	if (text === NO_OUTPUT && plain.text?.trim() === "") return true;
 	const notice = FILE_TEXT_NOTICE.exec(text);
 	if (notice) return text.slice(0, notice.index) === plain.text && plain.text.includes("[readcache: ");
 	return text === (plain.error ?? plain.text);
@@ -164,6 +167,8 @@ function isTruePlain(text, truth, args) {
 
 function seePlain(view, args, text) {
 	if (NO_TEXT.test(text)) return;
+	// Which blanks, nobody can see.
+	if (text === NO_OUTPUT) return view.forget();
 	const start = Math.floor(args.offset ? Math.max(0, args.offset - 1) : 0) + 1;
 	const cut = CUT.exec(text);
 	if (cut) return view.show(Number(cut[1]), text.slice(0, cut.index).split("\n"), Number(cut[3]));
@@ -324,9 +329,7 @@ function terminated(text) {
 }
 
 export function textOf(content) {
-	const text = typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("");
-	// What pi puts in the place of a result without text.
-	return text === "(no tool output)" ? "" : text;
+	return typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? "").join("");
 }
 
 const sizeOf = (bytes) => (bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)}KB` : `${(bytes / 1024 / 1024).toFixed(1)}MB`);

@@ -111,7 +111,7 @@ scenario("14 of several compactions the latest is the barrier", async (world) =>
 	assert.equal((await pi.entries()).filter((entry) => entry.type === "compaction").length, 2);
 });
 
-scenario("15 the first read after a compaction is plain, for the file and for a range", async (world) => {
+scenario("15 the first read after a compaction is plain, for the file and for a range", { alsoOlder: true }, async (world) => {
 	world.write("a.txt", A);
 	world.write("b.txt", lines(30, "other"));
 	const range = { offset: 5, limit: 5 };
@@ -172,7 +172,7 @@ scenario("16 a clone knows all that it was cloned from", async (world) => {
 	assert.equal(a.text, UNCHANGED);
 });
 
-scenario("17 a restarted session knows what it knew", async (world) => {
+scenario("17 a restarted session knows what it knew", { alsoOlder: true }, async (world) => {
 	world.write("a.txt", A);
 	let pi = await world.start();
 	await pi.run([[read("a.txt")]]);

@@ -7,7 +7,7 @@ const A = lines(40);
 const CHANGED = withLine(A, 7, "LINE SEVEN");
 const UNCHANGED = "[readcache: unchanged, 41 lines]";
 
-scenario("a first read is plain, an unchanged file a marker, a changed one a diff", async (world) => {
+scenario("a first read is plain, an unchanged file a marker, a changed one a diff", { alsoOlder: true }, async (world) => {
 	world.write("a.txt", A);
 	const pi = await world.start();
 	const [first, second] = await pi.run([[read("a.txt")], [read("a.txt")]]);

@@ -15,7 +15,7 @@ const TWICE = [[read("a.txt")], [read("a.txt")]];
 
 const newest = (world) => world.lastRequest.messages.filter((message) => message.role === "tool").map((message) => message.content);
 
-scenario("print mode: two reads, the answer on stdout and nothing else, and pi is gone", async (world) => {
+scenario("print mode: two reads, the answer on stdout and nothing else, and pi is gone", { alsoOlder: true }, async (world) => {
 	world.write("a.txt", A);
 	const run = await world.once("text", TWICE);
 	assert.equal(run.code, 0, run.stderr);
@@ -108,7 +108,7 @@ scenario("two pi processes in one repository, with a file that changes", async (
 	assert.notEqual(first, second);
 });
 
-scenario("`pi install ./integrations/pi` from a clone, then two reads of one file: the marker", async (world) => {
+scenario("`pi install ./integrations/pi` from a clone, then two reads of one file: the marker", { alsoOlder: true }, async (world) => {
 	const clone = path.join(world.root, "clone");
 	const place = path.join(clone, "integrations/pi");
 	fs.mkdirSync(path.join(clone, "target/release"), { recursive: true });

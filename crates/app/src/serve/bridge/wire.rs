@@ -92,7 +92,7 @@ pub(super) enum Said {
 }
 
 /// The answer to a read.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Block {
     text: String,
     tail: String,

@@ -1,0 +1,149 @@
+//! Lines shown otherwise than in the answer to a read: by a search, by a diff, beside a definition, of a file too large to be
+//! read at once. The log of the conversation is told of them before they are given, so that no other text of those lines is
+//! vouched for afterwards. They are placed by comparing them with the file as it is now; what cannot be placed so voids it.
+
+use readproof_disk::{Create, SessionName, Snapshot};
+use readproof_hosts::own::{Call, SeenFile, Sha};
+use readproof_index::Line;
+
+use crate::{Engine, Error};
+
+/// What an answer shows of one file.
+pub(crate) struct Glimpse {
+    /// By its name in the workspace.
+    path: String,
+    lines: Vec<Glimpsed>,
+    /// Whether something is shown that has no number, or not its own bytes.
+    odd: bool,
+}
+
+/// What is shown of one line, without its terminator.
+#[derive(Debug, PartialEq, Eq)]
+struct Glimpsed {
+    number: u64,
+    text: String,
+    /// Whether that is all of it.
+    whole: bool,
+}
+
+impl Glimpse {
+    /// Text of a file whose place is not known.
+    pub(crate) fn somewhere(path: &str) -> Self {
+        Self { path: path.to_owned(), lines: Vec::new(), odd: true }
+    }
+
+    /// Lines as a search gives them.
+    pub(crate) fn found(path: &str, found: &[Line]) -> Self {
+        let lines = found.iter().map(|line| {
+            // What is left out of a long line is said by a character of our own.
+            let text = if line.cut { line.text.trim_start_matches('…') } else { &line.text };
+            Glimpsed { number: line.number, text: text.to_owned(), whole: !line.cut }
+        });
+        Self { path: path.to_owned(), lines: lines.collect(), odd: found.iter().any(|line| line.lossy) }
+    }
+
+    /// Whole lines from `first` on.
+    pub(crate) fn text(path: &str, first: u64, text: &str) -> Self {
+        let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line).to_owned());
+        let lines = (first..).zip(lines).map(|(number, text)| Glimpsed { number, text, whole: true });
+        Self { path: path.to_owned(), lines: lines.collect(), odd: false }
+    }
+
+    /// One side of a unified diff: the lines that it adds (`+`), or those that it takes away (`-`), and those around them.
+    pub(crate) fn diff(path: &str, diff: &str, side: char) -> Self {
+        let (mut lines, mut next) = (Vec::new(), None);
+        for line in diff.split('\n') {
+            if let Some(ranges) = line.strip_prefix("@@ ") {
+                let range = ranges.split(' ').find_map(|range| range.strip_prefix(side));
+                next = range.and_then(|range| range.split(',').next()?.parse::<u64>().ok());
+            } else if let (Some(number), Some(shown)) = (next, line.strip_prefix([side, ' '])) {
+                lines.push(Glimpsed { number, text: shown.to_owned(), whole: true });
+                next = Some(number + 1);
+            }
+        }
+        Self { path: path.to_owned(), lines, odd: false }
+    }
+
+    /// Where the lines stand in a text; `None` when they are not lines of it.
+    fn placed(&self, read: &Snapshot) -> Option<Vec<(u32, u32)>> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        for Glimpsed { number, text, whole } in &self.lines {
+            let number = u32::try_from(*number).ok().filter(|number| (1..=read.text.total()).contains(number))?;
+            let line = read.text.line(number);
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            if if *whole { line != text } else { !line.contains(text.as_str()) } {
+                return None;
+            }
+            match runs.last_mut().filter(|(_, last)| last + 1 == number) {
+                Some((_, last)) => *last = number,
+                None => runs.push((number, number)),
+            }
+        }
+        Some(runs).filter(|_| !self.odd)
+    }
+}
+
+impl Engine {
+    /// Where a call is made that is made now; `None` when its conversation has no log, and so holds nothing.
+    pub(crate) fn asked_in(&mut self, session: Option<&SessionName>) -> Option<Call> {
+        self.session(session?, Create::No).ok().map(|session| session.call())
+    }
+
+    /// Tells the conversation that these lines are about to be given. What is to be said of that comes back.
+    pub(crate) fn saw(
+        &mut self,
+        session: Option<&SessionName>,
+        call: Option<Call>,
+        shown: impl Iterator<Item = Glimpse>,
+    ) -> Vec<String> {
+        let Some(name) = session else { return Vec::new() };
+        let at = self.now();
+        let known = match self.session(name, Create::No) {
+            Ok(session) => session.transcript().files(),
+            Err(Error::NoSession(_)) => return Vec::new(),
+            Err(error) => return vec![self.retire(name, &error)],
+        };
+        let known = |glimpse: &Glimpse| known.iter().any(|path| path.as_str() == glimpse.path);
+        let files: Vec<SeenFile> = shown.filter(known).filter_map(|glimpse| self.placed(&glimpse)).collect();
+        if files.is_empty() {
+            return Vec::new();
+        }
+        let told = match self.session(name, Create::No) {
+            Ok(session) => session.saw(call.unwrap_or_else(|| session.call()), files, at).map_err(Error::from),
+            Err(error) => Err(error),
+        };
+        told.err().map(|error| self.retire(name, &error)).into_iter().collect()
+    }
+
+    /// `None`: nothing of the file is shown.
+    fn placed(&self, glimpse: &Glimpse) -> Option<SeenFile> {
+        if glimpse.lines.is_empty() && !glimpse.odd {
+            return None;
+        }
+        let path = glimpse.path.clone();
+        let file = self.root.locate(&[self.root.absolute(&path)]).ok();
+        let file = file.filter(|file| !self.sensitive.is_sensitive(&self.root, file));
+        let read = file.and_then(|file| self.root.snapshot(&file, &self.snapshot_rules()).ok());
+        let placed = read.as_ref().and_then(|read| Some((read, glimpse.placed(read)?)));
+        Some(match placed {
+            Some((read, lines)) => SeenFile { path, text: Some((Sha(read.text.hash()), read.text.total())), lines },
+            None => SeenFile { path, text: None, lines: Vec::new() },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_shows_the_lines_of_a_side_by_their_numbers() {
+        let diff = "--- a/f\n+++ b/f\n@@ -1,2 +1,3 @@\n a\n-b\n+c\n+d\n@@ -9 +10 @@ fn x() {\n-old\n\\ No newline at end of file\n+new\n";
+        let lines = |side| Glimpse::diff("f", diff, side).lines;
+        let line = |(number, text): &(u64, &str)| Glimpsed { number: *number, text: (*text).to_owned(), whole: true };
+        let of = |lines: &[(u64, &str)]| lines.iter().map(line).collect::<Vec<_>>();
+        assert_eq!(lines('+'), of(&[(1, "a"), (2, "c"), (3, "d"), (10, "new")]));
+        assert_eq!(lines('-'), of(&[(1, "a"), (2, "b"), (9, "old")]));
+        assert_eq!(Glimpse::diff("f", "Binary files differ\n", '+').lines, []);
+    }
+}

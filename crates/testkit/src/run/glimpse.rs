@@ -1,0 +1,87 @@
+//! Operations whose answers show lines and are no reads.
+
+use readproof_engine::{Answer, EntryId, Error};
+use readproof_reader::Seen;
+
+use super::{Call, Run, Step, conversation::Turn};
+use crate::{
+    glimpse::{self, Shown},
+    op::Random,
+};
+
+impl Run {
+    /// A search of everything, or of one file.
+    pub(crate) fn search(&mut self, random: &mut Random) -> Step {
+        let found = self.found(random)?;
+        self.shown(found);
+        Ok(())
+    }
+
+    /// What a search gives, before it is seen.
+    pub(crate) fn found(&mut self, random: &mut Random) -> Step<Shown> {
+        let before = self.newest();
+        let (name, session) = (self.some_name(random), self.name());
+        let text = self.world.truth(name).unwrap_or_default();
+        let found = if random.below(2) == 0 {
+            glimpse::search(self.engine(), &session, &text, random)
+        } else {
+            glimpse::find_in(self.engine(), &session, (name, &text), random)
+        };
+        let found = self.or_nothing(found)?;
+        Ok(self.told(before, found))
+    }
+
+    /// The working file beside another text.
+    pub(crate) fn preview(&mut self, random: &mut Random) -> Step {
+        let (name, session) = (self.some_name(random), self.name());
+        let Some(text) = self.world.truth(name) else { return self.idle() };
+        let before = self.newest();
+        let content = crate::world::changed(&text, self.world.shape(), random);
+        let found = glimpse::preview(self.engine(), &session, (name, content), random);
+        let found = self.or_nothing(found)?;
+        let found = self.told(before, found);
+        self.shown(found);
+        Ok(())
+    }
+
+    /// A program prints some of what it was given.
+    pub(crate) fn program_prints(&mut self, call: &Call, answer: &Answer, random: &mut Random) {
+        let lines = glimpse::printed(&answer.text, call.offset.unwrap_or(1), random);
+        // Of a line given in part the program does not know the rest, and so prints none of it.
+        let whole = answer.lines.map_or(0, |lines| lines.count() as usize);
+        let last = call.offset.unwrap_or(1) + whole as u64;
+        let lines = lines.into_iter().filter(|line| line.number < last).collect();
+        self.note(format!("and it prints some of {}", call.name));
+        self.talk().push(Turn::Saw(Seen::Lines { path: call.name.to_owned(), lines }), None);
+    }
+
+    /// No such file, one that is no text, or a link, for which no other text can stand: then nothing is shown.
+    fn or_nothing(&mut self, found: Result<Shown, Error>) -> Step<Shown> {
+        match found {
+            Err(Error::Missing { .. } | Error::Snapshot(_) | Error::Git(_)) => self.idle().map(|()| Shown::new()),
+            found => Ok(found?),
+        }
+    }
+
+    /// The newest entry of the session, if there is one.
+    fn newest(&mut self) -> Option<EntryId> {
+        let session = self.name();
+        let view = self.engine().session_show(&session).ok()?;
+        view.entries.last().map(|entry| entry.id)
+    }
+
+    /// What is shown, where the session was told of it: it is not where nothing of these files was ever read or written, so
+    /// that they contradict nothing.
+    fn told(&mut self, before: Option<EntryId>, found: Shown) -> Shown {
+        if self.newest() == before { Shown::new() } else { found }
+    }
+
+    /// The model sees it.
+    pub(crate) fn shown(&mut self, found: Shown) {
+        for (path, lines) in found.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+            let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
+            self.note(format!("lines {numbers:?} of {path} are shown beside reads"));
+            self.talk().push(Turn::Saw(Seen::Lines { path, lines }), None);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! One copy of the tree with its own build folder: where one mutant at a time is built and run. Several lanes work side by
+//! side, because most of a mutant's time is the compiler going through one crate after another.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    patch::{Patch, Runs},
+    runs::{self, Ended, Verdict},
+    tree::Tree,
+};
+use crate::{Failure, process};
+
+/// Where a mutant is built and run.
+pub(super) struct Lane {
+    tree: Tree,
+    build: PathBuf,
+    logs: PathBuf,
+    /// How many processes of the compiler may work on a mutant at once.
+    threads: usize,
+    steps: u64,
+    seed: u64,
+}
+
+/// What every lane is told.
+#[derive(Clone, Copy)]
+pub(super) struct Plan<'a> {
+    pub(super) root: &'a Path,
+    /// The folder of all lanes.
+    pub(super) home: &'a Path,
+    pub(super) threads: usize,
+    pub(super) steps: u64,
+    pub(super) seed: u64,
+}
+
+impl Lane {
+    /// The lane with this number; nothing is made yet.
+    pub(super) fn new(plan: Plan<'_>, number: usize) -> Self {
+        let name = |word: &str| if number == 0 { word.to_owned() } else { format!("{word}-{}", number + 1) };
+        Self {
+            tree: Tree::new(plan.root, plan.home.join(name("tree"))),
+            build: plan.home.join(name("build")),
+            logs: plan.home.join("logs"),
+            threads: plan.threads,
+            steps: plan.steps,
+            seed: plan.seed,
+        }
+    }
+
+    /// Builds the tree as it is, as long as nothing else is built.
+    pub(super) fn build_first(&self, cores: usize) -> Result<(), Failure> {
+        self.build_unpatched(cores)
+    }
+
+    fn build_unpatched(&self, threads: usize) -> Result<(), Failure> {
+        self.tree.restore()?;
+        // One log a lane: they are built at the same time.
+        let name = self.build.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        self.build(&name, threads)?.map_err(|()| {
+            Failure::failed(format!("the unpatched tree does not build; see {}", self.log(&name).display()))
+        })
+    }
+
+    /// Builds the tree as it is, beginning with what another lane has built of the packages of others.
+    pub(super) fn build_like(&self, other: &Self) -> Result<(), Failure> {
+        if !self.build.exists() {
+            // With their times: cargo goes by them.
+            let mut copy = Command::new("cp");
+            process::finish(copy.arg("-a").arg(&other.build).arg(&self.build), "copying a build folder")?;
+        }
+        self.build_unpatched(self.threads)
+    }
+
+    /// Runs the tree as it was built; a red run there would make every mutant look caught. Gives the time it took.
+    pub(super) fn require_sound(&self, runs: Runs) -> Result<Duration, Failure> {
+        let (begin, name) = (Instant::now(), format!("unpatched_{}", runs.word()));
+        let verdict = self.soundness(&name, runs, Duration::MAX)?;
+        if verdict == Verdict::Missed {
+            return Ok(begin.elapsed());
+        }
+        Err(Failure::failed(format!(
+            "the unpatched tree must pass first, but: {}; see {}",
+            verdict.explain(),
+            self.log(&name).display()
+        )))
+    }
+
+    /// Puts one hole back, and says whether the runs see it.
+    pub(super) fn try_mutant(&self, patch: &Patch, limit: Duration) -> Result<Verdict, Failure> {
+        self.tree.restore()?;
+        if let Err(failure) = patch.apply(self.tree.folder()) {
+            return Ok(Verdict::Broken(failure.message));
+        }
+        // git skips, without a word, what it takes to lie outside its reach; such a mutant would look missed.
+        if self.tree.is_as_the_original()? {
+            return Ok(Verdict::Broken("the patch changes nothing".to_owned()));
+        }
+        match self.build(&patch.name, self.threads)? {
+            Ok(()) => self.soundness(&patch.name, patch.runs, limit),
+            Err(()) => Ok(Verdict::Broken("does not build".to_owned())),
+        }
+    }
+
+    /// Leaves the copy as the original is.
+    pub(super) fn restore(&self) -> Result<(), Failure> {
+        self.tree.restore()
+    }
+
+    /// `Ok(Err(()))`: the compiler refused; its words are in the log. Dev profile and incremental: between two mutants only
+    /// the patched crate and what stands on it is built again.
+    fn build(&self, name: &str, threads: usize) -> Result<Result<(), ()>, Failure> {
+        let mut cargo = process::cargo(self.tree.folder());
+        cargo.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1");
+        cargo.args(["build", "--locked", "-p", "readproof-testkit", "--bin", "soundness"]);
+        cargo.args(["--jobs", &threads.to_string()]);
+        let ended = runs::run_logged(&mut cargo, &self.log(name), Duration::MAX)?;
+        Ok(if ended == Ended::Exit(Some(0)) { Ok(()) } else { Err(()) })
+    }
+
+    fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
+        // Not through cargo: a program that hangs is stopped itself, not the one that waits for it.
+        let mut command = Command::new(self.build.join("debug/soundness"));
+        command.current_dir(self.tree.folder());
+        command.args(runs.option()).args(["--steps", &self.steps.to_string(), "--seed", &self.seed.to_string()]);
+        let ended = runs::run_logged(&mut command, &self.log(name), limit)?;
+        Ok(runs::judge(ended, &runs::read_log(&self.log(name))?))
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.logs.join(format!("{name}.txt"))
+    }
+}
