@@ -103,6 +103,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::clock,
     },
     Command {
+        name: "savings",
+        arguments: "[--traces FOLDER] [--json] [--sessions N]",
+        about: "recorded sessions of real agents through the command line: what re-reads save; the traces are not in this tree",
+        run: testkit::savings,
+    },
+    Command {
         name: "fuzz",
         arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE] [--coverage]",
         about: "inputs of any kind for every parser, in release with every check on; --coverage TARGET: by libFuzzer",

@@ -1,7 +1,7 @@
 //! `cargo xtask soundness`, `crash`, `processes`, `fulldisk`, `readonly` and `clock`: the testkit's programs at any length,
-//! in release. Knows none of their options.
+//! in release. Knows none of their options. And `cargo xtask savings`, whose traces lie outside the repository.
 
-use std::path::Path;
+use std::{env, path::Path, process::Command};
 
 use crate::{Failure, process};
 
@@ -43,4 +43,33 @@ fn run(root: &Path, program: &[&str], name: &str, arguments: &[String]) -> Resul
     let mut cargo = process::cargo(root);
     cargo.args(["run", "--release", "--locked", "-p", "readproof-testkit", "--bin"]).args(program).args(arguments);
     process::finish(&mut cargo, &format!("the {name} run"))
+}
+
+/// Where the traces are looked for, seen from the root of the tree.
+const TRACES: &str = "../shared/traces";
+
+/// What re-reads save on recorded sessions of real agents: builds the program and plays the traces through it.
+pub(crate) fn savings(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let traces = match arguments.iter().position(|word| word == "--traces") {
+        Some(at) => arguments.get(at + 1).map(|folder| env::current_dir().unwrap_or_default().join(folder)),
+        None => Some(root.join(TRACES)),
+    };
+    let traces = traces.ok_or_else(|| Failure::usage("--traces needs a folder"))?;
+    if !traces.is_dir() {
+        let name = traces.display();
+        return Err(Failure::usage(format!(
+            "there are no traces at {name}: they are not part of the repository; name their folder with --traces FOLDER"
+        )));
+    }
+    let rest = arguments.iter().enumerate().filter(|(at, word)| {
+        *word != "--traces" && (*at == 0 || arguments.get(*at - 1).is_none_or(|before| before != "--traces"))
+    });
+    let mut cargo = process::cargo(root);
+    cargo.args(["build", "--locked", "-p", "readproof", "-p", "readproof-testkit", "--bins"]);
+    process::finish(&mut cargo, "the build")?;
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
+    let built = target.join("debug");
+    let mut savings = Command::new(built.join("savings"));
+    savings.arg("--binary").arg(built.join("readproof")).arg("--traces").arg(&traces);
+    process::finish(savings.args(rest.map(|(_, word)| word)), "the savings run")
 }

@@ -1,6 +1,9 @@
 //! Everything that can be set, from `readproof.toml`, the environment and flags, read here once and nowhere else.
 
-use readproof_core::{limits::Answers, path::Bearings};
+use readproof_core::{
+    limits::{Answers, Markers},
+    path::Bearings,
+};
 use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder, is_program};
 use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings};
 use std::{
@@ -68,7 +71,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 14] = [
+pub(crate) const SETTINGS: [Setting; 15] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -78,6 +81,16 @@ pub(crate) const SETTINGS: [Setting; 14] = [
             Some(())
         },
         expects: "\"seed\" or \"held\"",
+    },
+    Setting {
+        key: "markers",
+        help: "when a marker stands for text that the model holds: \"shorter\" (only where it is shorter) or \"always\"",
+        show: |s| toml::Value::String(s.limits.markers.as_str().to_owned()),
+        set: |s, v| {
+            s.limits.markers = Markers::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"shorter\" or \"always\"",
     },
     number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
     number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),

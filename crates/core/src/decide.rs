@@ -4,10 +4,10 @@
 use crate::{
     diff::{Unified, apply, unified},
     knowledge::{Gone, Knowledge},
-    limits::{Answers, Limits},
+    limits::{Answers, Limits, Markers},
     path::PathKey,
     pi::Page,
-    render::{Window, diff_prefix},
+    render::{Window, diff_prefix, marker},
     scope::{Scope, ScopeError},
     text::{ContentHash, Text},
 };
@@ -130,6 +130,8 @@ reasons! {
     SameText = "same_text", "the file is the text the model holds";
     /// The lines are the ones held, though the file changed.
     SameLines = "same_lines", "the file changed, but not in these lines";
+    /// The marker is not shorter than the text.
+    MarkerNotShorter = "marker_not_shorter", "a marker would not be shorter than the text";
     /// The lines changed.
     LinesChanged = "lines_changed", "these lines changed since they were shown";
     /// The file changed, and not all of the old text is held.
@@ -288,14 +290,14 @@ pub fn decide(now: &Text, path: &PathKey, ask: &Ask, base: Base<'_>, limits: &Li
         Base::Missing(hash) => Decision::plain(Mode::BaselineFallback, Reason::BaseMissing, Some(hash)),
         Base::Same => {
             let mode = if window.scope() == Scope::Full { Mode::Unchanged } else { Mode::UnchangedRange };
-            Decision::plain(mode, Reason::SameText, Some(now.hash()))
+            marked((mode, Reason::SameText, now.hash()), now, window, limits.markers)
         }
         Base::Other { text, whole } => {
             // An open-ended request shows where the file ends, so that must not have moved either.
             let same_end = !window.shows_end() || text.total() == now.total();
             let same = same_end && window.lines().is_some_and(|lines| text.slice(lines) == now.slice(lines));
             if same && window.scope() != Scope::Full {
-                return Decision::plain(Mode::UnchangedRange, Reason::SameLines, Some(text.hash()));
+                return marked((Mode::UnchangedRange, Reason::SameLines, text.hash()), now, window, limits.markers);
             }
             let diff = if ask.scope == Scope::Full && whole {
                 try_diff(text, now, path, window, limits)
@@ -310,6 +312,20 @@ pub fn decide(now: &Text, path: &PathKey, ask: &Ask, base: Base<'_>, limits: &Li
             }
         }
     }
+}
+
+/// A marker, if it is shorter than what it stands for.
+fn marked(
+    (mode, reason, base): (Mode, Reason, ContentHash),
+    now: &Text,
+    window: &Window,
+    markers: Markers,
+) -> Decision {
+    let shorter = || marker(mode, reason, now, window).is_some_and(|marker| marker.len() < window.bytes());
+    if markers == Markers::Always || shorter() {
+        return Decision::plain(mode, reason, Some(base));
+    }
+    Decision::plain(Mode::BaselineFallback, Reason::MarkerNotShorter, Some(base))
 }
 
 /// A diff that is exact, fits one answer and is shorter than the text it stands for.

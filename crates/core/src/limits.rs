@@ -13,6 +13,35 @@ pub struct Limits {
     pub diff_bytes: u32,
     /// No diff when either text has more lines.
     pub diff_lines: u32,
+    /// When a marker stands for text.
+    pub markers: Markers,
+}
+
+/// When a marker is sent in place of text that the model holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Markers {
+    /// Where it is shorter than the text.
+    #[default]
+    Shorter,
+    /// Even where the text is as short.
+    Always,
+}
+
+impl Markers {
+    /// The word used in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shorter => "shorter",
+            Self::Always => "always",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Shorter, Self::Always].into_iter().find(|markers| markers.as_str() == word)
+    }
 }
 
 impl Default for Limits {
@@ -23,6 +52,7 @@ impl Default for Limits {
             answer_chars: None,
             diff_bytes: 2 * 1024 * 1024,
             diff_lines: 12_000,
+            markers: Markers::Shorter,
         }
     }
 }

@@ -354,23 +354,32 @@ pub fn diff_prefix(diff: &Unified, now: &Text, window: &Window) -> String {
     format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now.version()))
 }
 
+/// The one line that stands for lines as they are held; `None` when the window shows no whole line to speak of.
+#[must_use]
+pub fn marker(mode: Mode, reason: Reason, now: &Text, window: &Window) -> Option<String> {
+    let total = window.total(now.version());
+    match (mode, window.lines) {
+        (Mode::Unchanged, _) => Some(format!("{MARKER}unchanged, {total} lines]")),
+        (Mode::UnchangedRange, Some(lines)) => {
+            let (first, last) = window.said(lines);
+            Some(if reason == Reason::SameLines {
+                format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
+            } else {
+                format!("{MARKER}unchanged in lines {first}-{last} of {total}]")
+            })
+        }
+        (Mode::UnchangedRange, None) | (Mode::Full | Mode::BaselineFallback | Mode::Diff, _) => None,
+    }
+}
+
 /// The exact answer for a decision.
 #[must_use]
 pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     let window = &ask.window;
-    let text: Cow<'t, str> = match (decision.mode, &decision.diff, window.lines) {
-        (Mode::Diff, Some(diff), _) => (diff_prefix(diff, now, window) + &diff.body).into(),
-        (Mode::Unchanged, _, _) => format!("{MARKER}unchanged, {} lines]", window.total(now.version())).into(),
-        (Mode::UnchangedRange, _, Some(lines)) => {
-            let (first, last) = window.said(lines);
-            let marker = if decision.reason == Reason::SameLines {
-                format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
-            } else {
-                format!("{MARKER}unchanged in lines {first}-{last} of {}]", window.total(now.version()))
-            };
-            marker.into()
-        }
-        (Mode::Full | Mode::BaselineFallback | Mode::Diff | Mode::UnchangedRange, _, _) => window.text(now).into(),
+    let text: Cow<'t, str> = match (&decision.diff, marker(decision.mode, decision.reason, now, window)) {
+        (Some(diff), _) => (diff_prefix(diff, now, window) + &diff.body).into(),
+        (None, Some(marker)) => marker.into(),
+        (None, None) => window.text(now).into(),
     };
     let notices = notices(decision.mode, &text, window, now.total());
     let (tail, notices) = match &window.page {

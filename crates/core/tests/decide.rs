@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use readproof_core::{
     decide::{Ask, Base, Choice, Decision, Mode, Reason, choose_base, decide},
     knowledge::{Event, Hunk, Knowledge, Rests},
-    limits::{Answers, Limits},
+    limits::{Answers, Limits, Markers},
     path::PathKey,
     render::{Shown, render},
     scope::{Lines, Scope, ScopeError},
@@ -33,6 +33,7 @@ const LIMITS: Limits = Limits {
     answer_chars: None,
     diff_bytes: 2 * 1024 * 1024,
     diff_lines: 12_000,
+    markers: Markers::Always,
 };
 
 /// Whether the store still has the texts that were shown.
@@ -240,9 +241,9 @@ fn seed_answers_need_the_same_scope_or_the_whole_file() {
     let marker = "[readcache: unchanged in lines 2-3 of 5]";
     check(Case { held: &[page(2, 2)], ..case }, "same unchanged_range same_text", marker);
     check(Case { held: &[ALL], ..case }, "same unchanged_range same_text", marker);
-    check(Case { held: &[page(1, 4)], ..case }, "none full not_held", "b\nc\n");
-    check(Case { held: &[page(2, 1), page(3, 1)], ..case }, "none full not_held", "b\nc\n");
-    check(Case { held: &[page(1, 3), from(4)], ask: ALL, ..case }, "none full not_held", FIVE);
+    check(Case { held: &[page(1, 4)], ..case }, "none full not_that_range", "b\nc\n");
+    check(Case { held: &[page(2, 1), page(3, 1)], ..case }, "none full not_that_range", "b\nc\n");
+    check(Case { held: &[page(1, 3), from(4)], ask: ALL, ..case }, "none full not_that_range", FIVE);
 }
 
 #[test]
@@ -597,4 +598,23 @@ fn an_edit_among_lines_seen_before_a_refresh() {
         Edit("q\nc\nz\n", (3, 4), 1),
         Read(from(2), "[readcache: unchanged in lines 2-3 of 3]"),
     ]);
+}
+
+/// A marker stands for text only where it is shorter, unless it is to stand always.
+#[test]
+fn a_marker_is_shorter_than_its_text() {
+    let limits = Limits { markers: Markers::Shorter, ..LIMITS };
+    // `[readcache: unchanged, 2 lines]` has 31 bytes.
+    let (short, long) = (format!("a\n{}\n", "b".repeat(28)), format!("a\n{}\n", "b".repeat(29)));
+    for (text, expected, given) in [
+        (&short, "same baseline_fallback marker_not_shorter", short.as_str()),
+        (&long, "same unchanged same_text", "[readcache: unchanged, 2 lines]"),
+    ] {
+        check(Case { before: text, now: text, limits, ..CASE }, expected, given);
+        check(Case { before: text, now: text, ..CASE }, "same unchanged same_text", "[readcache: unchanged, 2 lines]");
+    }
+    check(Case { limits, ..CASE }, "same baseline_fallback marker_not_shorter", "");
+    let (before, now) = (format!("{long}c\n"), format!("{long}d\n"));
+    let case = Case { before: &before, now: &now, ask: page(1, 2), limits, ..CASE };
+    check(case, "whole baseline_fallback marker_not_shorter", &long);
 }

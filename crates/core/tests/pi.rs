@@ -4,7 +4,7 @@
 use readproof_core::{
     decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
     knowledge::{Event, Knowledge},
-    limits::{Answers, Limits},
+    limits::{Answers, Limits, Markers},
     path::PathKey,
     pi::{Page, Stop, total_lines},
     render::{Shown, render},
@@ -12,8 +12,14 @@ use readproof_core::{
     text::Text,
 };
 
-const PI: Limits =
-    Limits { answer_lines: 2000, answer_bytes: 51_200, answer_chars: None, diff_bytes: 1 << 21, diff_lines: 12_000 };
+const PI: Limits = Limits {
+    answer_lines: 2000,
+    answer_bytes: 51_200,
+    answer_chars: None,
+    diff_bytes: 1 << 21,
+    diff_lines: 12_000,
+    markers: Markers::Always,
+};
 
 /// What pi's `read` makes of a text: the block without the words behind it, those words, and of a cut: by what, the lines
 /// and bytes selected, the lines shown.

@@ -6,7 +6,7 @@ use readproof_core::{
     decide::{Ask, Decision, Mode, Reason},
     diff::unified,
     knowledge::Event,
-    limits::Limits,
+    limits::{Limits, Markers},
     path::PathKey,
     render::{MARKER, Notice, Part, Shown, Window, diff_prefix, render},
     scope::{Lines, Scope},
@@ -20,8 +20,14 @@ type Call = (Option<u64>, Option<u64>);
 
 const ALL: Call = (None, None);
 
-const LIMITS: Limits =
-    Limits { answer_lines: 2000, answer_bytes: 40_000, answer_chars: None, diff_bytes: 1 << 21, diff_lines: 12_000 };
+const LIMITS: Limits = Limits {
+    answer_lines: 2000,
+    answer_bytes: 40_000,
+    answer_chars: None,
+    diff_bytes: 1 << 21,
+    diff_lines: 12_000,
+    markers: Markers::Always,
+};
 
 /// Two lines to an answer.
 const TWO: Limits = Limits { answer_lines: 2, ..LIMITS };

@@ -2,7 +2,13 @@
 //! form of `steps.jsonl` and of `expected.txt`; `scenarios/README.md` describes both. Every answer is judged by the reader
 //! as well, so a wrong one cannot be recorded. Deterministic: the clock stands still, and no number of an entry is printed.
 
-use readproof_core::{edit::Places, limits::Answers, path::Bearings, scope::Lines, text::ContentHash};
+use readproof_core::{
+    edit::Places,
+    limits::{Answers, Limits, Markers},
+    path::Bearings,
+    scope::Lines,
+    text::ContentHash,
+};
 use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
 use readproof_engine::{
     Answer, Audience, Change, Engine, EntryId, Error, Freshness, Read, Receipt, SessionStatus, Settings, Write,
@@ -176,6 +182,7 @@ struct Set {
     diff_bytes: Option<u32>,
     file_bytes: Option<u64>,
     answers: Option<String>,
+    markers: Option<String>,
     refuse_hard_links: Option<Yes>,
 }
 
@@ -402,7 +409,9 @@ impl Stage {
         if files.is_dir() {
             copy(files, &root)?;
         }
-        let settings = Settings::default();
+        // The files of most stories are shorter than any marker.
+        let limits = Limits { markers: Markers::Always, ..Limits::default() };
+        let settings = Settings { limits, ..Settings::default() };
         let engine = open(&root, &settings)?;
         Ok(Self {
             _dir: dir,
@@ -486,6 +495,9 @@ impl Stage {
         self.settings.file_bytes = set.file_bytes.unwrap_or(self.settings.file_bytes);
         if let Some(word) = &set.answers {
             self.settings.answers = Answers::parse(word).ok_or("`answers` is `seed` or `held`")?;
+        }
+        if let Some(word) = &set.markers {
+            self.settings.limits.markers = Markers::parse(word).ok_or("`markers` is `shorter` or `always`")?;
         }
         if set.refuse_hard_links.is_some() {
             self.settings.hard_links = HardLinks::Refuse;

@@ -1,7 +1,7 @@
 //! A scratch workspace with files of every awkward shape, two engines on one store, and what outside hands do to it.
 
 use readproof_core::{
-    limits::{Answers, Limits},
+    limits::{Answers, Limits, Markers},
     path::Bearings,
 };
 use readproof_disk::{Root, SessionName};
@@ -92,8 +92,15 @@ impl World {
         let mut random = Random::new(seed);
         let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
         let answers = if random.below(5) == 0 { Answers::Seed } else { Answers::Held };
-        let limits =
-            Limits { answer_lines: 40, answer_bytes: 2500, answer_chars: None, diff_bytes: 20_000, diff_lines: 400 };
+        let markers = if random.below(4) == 0 { Markers::Shorter } else { Markers::Always };
+        let limits = Limits {
+            answer_lines: 40,
+            answer_bytes: 2500,
+            answer_chars: None,
+            diff_bytes: 20_000,
+            diff_lines: 400,
+            markers,
+        };
         let small_texts = if random.below(2) == 0 { SmallTexts::Together } else { SmallTexts::Apart };
         let settings = Settings { limits, answers, small_texts, ..Settings::default() };
         fs::create_dir(root.join("sub"))?;

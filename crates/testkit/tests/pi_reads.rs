@@ -3,6 +3,7 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    limits::{Limits, Markers},
     path::Bearings,
     text::ContentHash,
 };
@@ -11,6 +12,12 @@ use readproof_engine::{Answer, Audience, Engine, Freshness, PiAnswer, PiMeta, Pi
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use tempfile::TempDir;
+
+/// Texts here are shorter than any marker.
+fn settings() -> Settings {
+    let limits = Limits { markers: Markers::Always, ..Limits::default() };
+    Settings { limits, ..Settings::default() }
+}
 
 const OLD: &str = "one, where it begins\ntwo\nthree, and how it goes on\nfour, with a few words\nfive, and more of them\n\
 six, so that a diff\nseven, which has a head\neight, is shorter\nnine, than all of it\nten\neleven\ntwelve\n";
@@ -31,7 +38,7 @@ impl Pi {
         fs::write(dir.path().join("f"), OLD).unwrap();
         let cwd = root.path().display().to_string();
         let bearings = Bearings { cwd: cwd.clone(), home: None };
-        let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+        let engine = Engine::new(root, bearings, settings(), Box::new(|| 0)).unwrap();
         let talk = PiTalk::new(&engine);
         let mut pi = Self { dir, engine, talk, lines: Vec::new(), leaf: None };
         pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": cwd }));
@@ -327,7 +334,7 @@ fn a_folder_named_through_a_link_is_the_same_folder() {
     let cwd = link.display().to_string();
     let root = Root::open(&link).unwrap();
     let bearings = Bearings { cwd: cwd.clone(), home: None };
-    let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+    let engine = Engine::new(root, bearings, settings(), Box::new(|| 0)).unwrap();
     let talk = PiTalk::new(&engine);
     let mut pi = Pi { dir, engine, talk, lines: Vec::new(), leaf: None };
     pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": cwd }));

@@ -47,12 +47,13 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("answer_bytes"), (json!(40_000), json!("default")));
     assert_eq!(of("diff_bytes"), (json!(2_097_152), json!("default")));
     assert_eq!(of("hard_links"), (json!("allow"), json!("default")));
+    assert_eq!(of("markers"), (json!("always"), json!("environment")));
     assert_eq!(of("window_lines"), (json!(300), json!("default")));
     assert_eq!(of("window_chars"), (json!(12_000), json!("default")));
     assert_eq!(of("handles"), (json!("reported"), json!("default")));
     assert_eq!(of("handle_bytes"), (json!(10_000), json!("default")));
     assert_eq!(of("codex_home").1, json!("default"));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 14);
+    assert_eq!(config["settings"].as_object().unwrap().len(), 15);
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 

@@ -101,6 +101,8 @@ impl Workspace {
         command.env("HOME", self.top().join("home"));
         // A stray `.readproof` or `.git` above the temporary folder must not matter; `discovery` takes this out again.
         command.env("READPROOF_WORKSPACE", self.path(""));
+        // Tests of what is held use texts that are shorter than any marker.
+        command.env("READPROOF_MARKERS", "always");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -68,6 +68,19 @@ fn an_edit_of_a_file_never_read_vouches_for_nothing() {
     assert_eq!(ws.read("a.txt"), ws.get("a.txt"));
 }
 
+/// Where nothing is set, a marker stands only for text that is longer.
+#[test]
+fn a_marker_is_never_longer_than_its_text() {
+    let ws = Workspace::new();
+    ws.feed("write a.txt --session s", numbered(13)).text();
+    ws.run("read a.txt --session s --set markers=shorter").gives(&numbered(13));
+    ws.feed("write a.txt --session s", numbered(14)).text();
+    ws.run("read a.txt --session s --set markers=shorter").gives("[readcache: unchanged, 14 lines]");
+    let json = ws.run("read a.txt:3-9 --session s --set markers=shorter --json").json();
+    assert_eq!((&json["mode"], &json["reason"]), (&"baseline_fallback".into(), &"marker_not_shorter".into()));
+    assert_eq!(ws.run("replay --verify --json").json()["ok"], true);
+}
+
 #[test]
 fn an_outside_edit_after_an_own_write_is_a_diff() {
     let ws = Workspace::new();

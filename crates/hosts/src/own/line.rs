@@ -13,7 +13,7 @@ const DELIVERED_BYTES: usize = 64;
 pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     let Answered { path, offset, limit, for_program, mode, reason, hash, total, base, scope, .. } = answer;
     let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, at, .. } = answer;
-    let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines } = *limits;
+    let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = *limits;
 
     let mut line = Line(String::with_capacity(ANSWER_BYTES));
     line.parent("answer", parent);
@@ -38,7 +38,9 @@ pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     line.raw(",\"limits\":{\"answer_lines\":").number(answer_lines.into());
     line.raw(",\"answer_bytes\":").number(answer_bytes.into());
     line.optional(",\"answer_chars\":", answer_chars.map(u64::from)).raw(",\"diff_bytes\":").number(diff_bytes.into());
-    line.raw(",\"diff_lines\":").number(diff_lines.into()).raw("},\"at\":").number(*at).raw("}}");
+    line.raw(",\"diff_lines\":").number(diff_lines.into());
+    line.raw(if short_markers { ",\"short_markers\":true" } else { "" });
+    line.raw("},\"at\":").number(*at).raw("}}");
     line.0
 }
 
@@ -168,6 +170,7 @@ mod tests {
                 answer_chars: on(3).then_some(7),
                 diff_bytes: u32::MAX,
                 diff_lines: 12_000,
+                short_markers: on(6),
             };
             let answered = Answered {
                 path: path.to_owned(),

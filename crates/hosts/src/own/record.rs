@@ -4,7 +4,7 @@ use super::line;
 use readproof_core::{
     decide::{Mode, Reason},
     knowledge::{Alike, Event, Hunk, Rests},
-    limits::{Answers, Limits},
+    limits::{Answers, Limits, Markers},
     path::PathKey,
     render::Shown,
     scope::{Lines, Scope},
@@ -330,19 +330,24 @@ pub struct LimitsUsed {
     pub diff_bytes: u32,
     /// Most lines of a text to diff.
     pub diff_lines: u32,
+    /// Whether markers stood only for longer text; in records of older programs they always did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub short_markers: bool,
 }
 
 impl From<Limits> for LimitsUsed {
     fn from(limits: Limits) -> Self {
-        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines } = limits;
-        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines }
+        let Limits { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers } = limits;
+        let short_markers = markers == Markers::Shorter;
+        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers }
     }
 }
 
 impl From<LimitsUsed> for Limits {
     fn from(used: LimitsUsed) -> Self {
-        let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines } = used;
-        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines }
+        let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = used;
+        let markers = if short_markers { Markers::Shorter } else { Markers::Always };
+        Self { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, markers }
     }
 }
 
