@@ -11,12 +11,13 @@
 //!     text::Text,
 //! };
 //! let (limits, path) = (Limits::default(), PathKey::new("a.txt"));
-//! let now = Text::new("a\nb\nc\n".into());
+//! let poem = "I wandered lonely as a cloud\nthat floats on high\n";
+//! let now = Text::new(poem.into());
 //! let ask = Ask::new(&now, None, None, &limits).unwrap();
 //! let first = decide(&now, &path, &ask, Base::None(Reason::NotHeld), &limits);
-//! assert_eq!(render(&first, &now, &ask).text(), "a\nb\nc\n");
+//! assert_eq!(render(&first, &now, &ask).text(), poem);
 //! let again = decide(&now, &path, &ask, Base::Same, &limits);
-//! assert_eq!(render(&again, &now, &ask).text(), "[readcache: unchanged, 3 lines]");
+//! assert_eq!(render(&again, &now, &ask).text(), "[readcache: unchanged, 2 lines]");
 //! ```
 #![no_std]
 
