@@ -103,6 +103,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::clock,
     },
     Command {
+        name: "attacks",
+        arguments: "[--only NAME] [--rounds N] [--seed S]",
+        about: "hostile trees, repositories, requests and kills at length, on the release build",
+        run: testkit::attacks,
+    },
+    Command {
         name: "savings",
         arguments: "[--traces FOLDER] [--json] [--sessions N]",
         about: "recorded sessions of real agents through the command line: what re-reads save; the traces are not in this tree",

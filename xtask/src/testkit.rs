@@ -1,5 +1,6 @@
 //! `cargo xtask soundness`, `crash`, `processes`, `fulldisk`, `readonly` and `clock`: the testkit's programs at any length,
-//! in release. Knows none of their options. And `cargo xtask savings`, whose traces lie outside the repository.
+//! in release. Knows none of their options. `attacks` tries the program itself; `savings` plays traces that lie outside the
+//! repository.
 
 use std::{env, path::Path, process::Command};
 
@@ -45,6 +46,16 @@ fn run(root: &Path, program: &[&str], name: &str, arguments: &[String]) -> Resul
     process::finish(&mut cargo, &format!("the {name} run"))
 }
 
+/// The attacks at length, on the release build.
+pub(crate) fn attacks(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let mut cargo = process::cargo(root);
+    cargo.args(["build", "--release", "--locked", "-p", "readproof", "-p", "readproof-testkit", "--bins"]);
+    process::finish(&mut cargo, "the build")?;
+    let built = process::target(root).join("release");
+    let mut attacks = Command::new(built.join("attacks"));
+    process::finish(attacks.arg("--binary").arg(built.join("readproof")).args(arguments), "the attack run")
+}
+
 /// Where the traces are looked for, seen from the root of the tree.
 const TRACES: &str = "../shared/traces";
 
@@ -67,9 +78,7 @@ pub(crate) fn savings(root: &Path, arguments: &[String]) -> Result<(), Failure> 
     let mut cargo = process::cargo(root);
     cargo.args(["build", "--locked", "-p", "readproof", "-p", "readproof-testkit", "--bins"]);
     process::finish(&mut cargo, "the build")?;
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder));
-    let built = target.join("debug");
-    let mut savings = Command::new(built.join("savings"));
-    savings.arg("--binary").arg(built.join("readproof")).arg("--traces").arg(&traces);
+    let mut savings = Command::new(process::built(root, "savings"));
+    savings.arg("--binary").arg(process::built(root, "readproof")).arg("--traces").arg(&traces);
     process::finish(savings.args(rest.map(|(_, word)| word)), "the savings run")
 }

@@ -1,0 +1,22 @@
+//! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
+
+use std::path::Path;
+
+use crate::world::Broken;
+
+/// What an attack is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack<'a> {
+    /// The program.
+    pub binary: &'a Path,
+    /// How often it is tried.
+    pub rounds: u64,
+    /// What its choices follow from.
+    pub seed: u64,
+}
+
+/// Returns the figures in one line.
+pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
+
+/// Every attack by its name, with the rounds of a whole run.
+pub const ATTACKS: &[(&str, u64, Run)] = &[];
