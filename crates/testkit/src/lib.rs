@@ -1,7 +1,6 @@
 //! Random runs and scenarios through the real disk and the real entry points, judged by `readproof-reader`. What the
 //! model sees is modelled here anew, from the calls alone: nothing is taken from the product's own knowledge.
 
-pub mod attacks;
 pub mod glimpse;
 pub mod load;
 pub mod mcp;

@@ -1,6 +1,7 @@
 //! Many processes on one store, and processes that are killed: what a worker does, and what must hold afterwards. A worker
 //! says what was acknowledged to it on a pipe, which outlives it.
 
+pub mod attacks;
 pub mod clock;
 pub mod judged;
 pub mod processes;

@@ -2,7 +2,7 @@
 //! not. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
-use readproof_testkit::attacks::{ATTACKS, Attack};
+use readproof_testkit::load::attacks::{ATTACKS, Attack};
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 
 struct Options {
