@@ -16,13 +16,10 @@ use rmcp::{
     },
     service::RequestContext,
 };
-use rustix::event::{PollFd, PollFlags};
 use serde_json::{Map, Value, json};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
 };
 use tokio::sync::Notify;
 
@@ -30,6 +27,7 @@ use self::{
     desks::{Desks, Make, failed},
     lines::Lines,
 };
+use super::parting::{PARTING, leave_with_the_client};
 use crate::{
     config::Config,
     output::{self, Failure},
@@ -43,9 +41,6 @@ use crate::{
 
 /// Where a result has what a program may want to know.
 const CONTRACT: &str = "readproof/contract";
-
-/// So long the calls under way have when the client goes, before the process ends whatever hangs.
-const PARTING: Duration = Duration::from_millis(800);
 
 /// What the server says of itself.
 const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes first; the last block says which lines it is \
@@ -63,7 +58,8 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let server = Server::new(workspace, set, listed, clock)?;
-    thread::spawn(leave_with_the_client);
+    // What is done meanwhile does not count: a second is all there is.
+    leave_with_the_client(Arc::default());
     let ended = runtime.block_on(async move {
         let gone = Arc::new(Notify::new());
         let lines = Lines::new(rmcp::transport::io::stdio_pipes(), Arc::clone(&gone));
@@ -84,22 +80,6 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     // A thread that hangs is not waited for.
     runtime.shutdown_background();
     ended.or_else(|error| if error.contains("closed") { Ok(()) } else { Err(Failure::refused("MCP", error)) })
-}
-
-/// Ends the process when the client has closed its end, should the runtime itself hang and not notice.
-fn leave_with_the_client() {
-    let input = std::io::stdin();
-    loop {
-        let mut ends = [PollFd::new(&input, PollFlags::RDHUP)];
-        match rustix::event::poll(&mut ends, None) {
-            Ok(_) if ends.iter().any(|end| !end.revents().is_empty()) => break,
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // What cannot be watched is read to its end.
-            Err(_) => return,
-        }
-    }
-    thread::sleep(PARTING + PARTING / 8);
-    std::process::exit(0);
 }
 
 /// What all calls share.
