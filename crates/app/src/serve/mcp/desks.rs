@@ -26,6 +26,9 @@ const AT_ONCE: usize = 4;
 /// How often progress is told, at most.
 const TOLD: Duration = Duration::from_millis(250);
 
+/// After so many times the next in line is let in beside a call that may hang.
+const PATIENCE: u32 = 40;
+
 /// What a surface is made of.
 #[derive(Clone)]
 pub(super) struct Make {
@@ -74,8 +77,8 @@ impl Desks {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&mut Surface, Cancelled<'_>, Progress<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let _turn = tokio::select! {
-            turn = self.turns.acquire() => turn,
+        let mut turn = tokio::select! {
+            turn = self.turns.acquire() => turn.ok(),
             () = context.ct.cancelled() => return Err(Error::Aborted.into()),
         };
         let (desks, cancelled) = (Arc::clone(self), context.ct.clone());
@@ -90,8 +93,12 @@ impl Desks {
             said
         });
         let token = context.meta.get_progress_token();
-        let mut last = 0;
+        let (mut last, mut ticks) = (0, 0);
         loop {
+            ticks += 1;
+            if ticks > PATIENCE {
+                drop(turn.take());
+            }
             tokio::select! {
                 said = &mut work => return said.unwrap_or_else(|error| Err(failed(&error))),
                 () = context.ct.cancelled() => return Err(Error::Aborted.into()),
