@@ -504,8 +504,11 @@ impl Knowledge {
             }
             added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
         }
-        if hunks.last().is_some_and(|hunk| hunk.old.last() == before.total) {
-            // The answer names the number of lines, and the last of them stands where the edit fell.
+        let last = Slots { from: after.total, to: after.total + 1 };
+        if hunks.last().is_some_and(|hunk| hunk.old.last() == before.total)
+            && (after.total == 0 || covers(&moved, last, after.hash))
+        {
+            // The answer names the number of lines, and the last of them is known.
             let slots = Slots::end_of(after.total);
             moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
         }

@@ -376,7 +376,7 @@ fn an_own_edit_moves_what_is_held() {
         ("show A1-5; edit A F 5-5 2", "F1-4@1 F5-6@2 F.@2"),
         ("show A1-5.; edit A E 1-5 0", "E.@2"),
         ("show A1-5.; edit A D 4-5 0", "D1-3@1 D.@2"),
-        ("show A1-3; edit A F 5-5 2", "F1-3@1 F.@2"),
+        ("show A1-3; edit A F 5-5 2", "F1-3@1"),
         ("show A2-4; edit A F 3-3 2", "F2-2@1 F3-4@2 F5-5@1"),
         ("show A2-2; show A4-5.; edit A F 2-2 2", "F2-3@3 F5-6.@2"),
         ("show A1-5.; edit A F 2-2 2; same F F full", "F1-1@1 F2-3@2 F4-6.@1"),
@@ -428,9 +428,9 @@ fn lines_that_are_the_same_in_two_texts() {
     check(&[
         ("show A1-5.; alike A B 4-6; edit B F 2-2 2", "A1-1@1 F5-6.@1"),
         ("show A1-5.; alike A B 2-2; edit B F 2-2 2", "A1-1@1 F2-3@3"),
-        // Only what is held of that very text; the end is told by the edit's own answer.
+        // Only what is held of that very text.
         ("show A1-2; alike B C 1-2; edit C B 1-4 1", ""),
-        ("alike A B 1-5; edit B F 5-5 2", "F.@2"),
+        ("alike A B 1-5; edit B F 5-5 2", ""),
     ]);
     check_serves(&[
         ("show A1-2; show B3-4; alike A B 1-2", "1-4", "-", "B"),
@@ -641,7 +641,8 @@ impl Slots {
             }
             now += 1;
         }
-        if hunks.last().is_some_and(|hunk| hunk.old.last() == before.total) {
+        let ends = hunks.last().is_some_and(|hunk| hunk.old.last() == before.total);
+        if ends && (after.total == 0 || self.is_of(after.total, after.hash)) {
             self.0.insert(after.total + 1, after);
         }
     }
