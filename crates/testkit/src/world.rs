@@ -239,6 +239,18 @@ impl World {
         Ok(Some(line.trim_end().to_owned()))
     }
 
+    /// The last line gets a terminator or loses it; gives that line.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn change_end(&mut self, name: &str) -> Result<Option<String>, Broken> {
+        let text = self.truth(name).unwrap_or_default();
+        let Some(last) = text.lines().last().map(str::to_owned) else { return Ok(None) };
+        let new = text.strip_suffix('\n').map_or_else(|| format!("{text}\n"), str::to_owned);
+        self.put(name, &new)?;
+        Ok(Some(last))
+    }
+
     /// Back to an earlier text.
     ///
     /// # Errors

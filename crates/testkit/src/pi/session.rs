@@ -121,6 +121,8 @@ pub(super) struct Session {
     /// Whether there are records of the older tool, which count only while their texts are stored.
     pub(super) older: bool,
     pub(super) pruner: Option<Pruner>,
+    /// The entries that the latest request was made of: what comes later takes nothing out of it.
+    requested: usize,
     /// Whether the transport says something else instead of a blank text.
     names_blanks: bool,
     place: Place,
@@ -144,6 +146,7 @@ impl Session {
             disordered: false,
             older: false,
             pruner: None,
+            requested: 0,
             names_blanks: number.is_multiple_of(2),
             place,
             judge: None,
@@ -234,7 +237,8 @@ impl Session {
             }
             Some(_) | None => (0, Judge::new(self.place.clone())),
         };
-        let pruned = self.pruned(&window);
+        let requested = window.partition_point(|at| *at < self.requested);
+        let pruned = self.pruned(&window[..requested]);
         let mut shown: BTreeMap<usize, &Option<String>> = window.iter().filter_map(|at| self.edit_at(*at)).collect();
         shown.extend(pruned.iter().map(|(at, text)| (*at, text)));
         for at in &window[from..] {
@@ -266,6 +270,7 @@ impl Session {
     /// call and as a whole block. What it finds is all that the product is told.
     pub(super) fn request(&mut self) {
         let window = self.window();
+        self.requested = self.nodes.len();
         let edited: Vec<usize> = window.iter().filter_map(|at| Some(self.edit_at(*at)?.0)).collect();
         let is_due = |at: &usize| {
             let counts = |result: &ResultOf| result.counted && !result.is_blank();

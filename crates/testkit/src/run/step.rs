@@ -226,13 +226,14 @@ impl Run {
 
     fn edit(&mut self, random: &mut Random, kind: Kind) -> Step {
         let name = self.some_name(random);
-        match random.below(6) {
-            0 => {
+        match random.below(12) {
+            0 | 1 => {
                 self.page(name, 0, random)?;
                 return self.edit_moved(name, random);
             }
+            2 => return self.edit_end(name, random),
             // Someone changes the file first, perhaps between two pages of it.
-            1 | 2 => {
+            3..=6 => {
                 self.page(name, random.below(2) as u64, random)?;
                 self.note(format!("someone changes {name}"));
                 self.world.change(name, random)?;
@@ -289,6 +290,17 @@ impl Run {
         self.page(name, 1, random)?;
         let change = self.some_change(name, moved, random);
         self.edit_with(name, change, (Places::One, Kind::Edit), random)
+    }
+
+    /// The last line gets a terminator or loses it, and is then edited: the model has it otherwise than it is.
+    fn edit_end(&mut self, name: &'static str, random: &mut Random) -> Step {
+        self.read(&Call { name, offset: None, limit: None }, random)?;
+        let last = self.world.change_end(name)?;
+        self.note(format!("the last line of {name} ends otherwise"));
+        self.page(name, 0, random)?;
+        let change = self.some_change(name, last, random);
+        self.edit_with(name, change, (Places::One, Kind::Edit), random)?;
+        self.page(name, 1, random)
     }
 
     /// The first or the second half of a file, neither of which shows where it ends.
