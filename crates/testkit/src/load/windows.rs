@@ -15,6 +15,7 @@ use std::{
     str::FromStr,
     sync::{
         Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, channel},
     },
     thread,
@@ -157,15 +158,18 @@ impl Editor {
     fn engine(&self, now: &Arc<Mutex<String>>, tell: &Tell) -> Result<Engine, Broken> {
         let bearings = Bearings { cwd: self.root.display().to_string(), home: None };
         let (stop, beside, folder, now, tell) = (self.stop, self.beside, self.root.clone(), now.clone(), tell.clone());
+        let saved = AtomicBool::new(beside == Beside::Nobody);
         let root = Root::open(&self.root)?.watched(Arc::new(move |moment| {
             if beside == Beside::Saves && moment == Moment::Announced {
+                saved.store(true, Ordering::Relaxed);
                 let file = now.lock().map(|name| name.clone()).unwrap_or_default();
                 match save(&folder, &file) {
                     Ok(count) => tell(&Said::Counted(file, OUTSIDE.to_owned(), count)),
                     Err(error) => tell(&Said::At(format!("failed:{}", error.to_string().replace(' ', "_")))),
                 }
             }
-            if stop == Some(moment) {
+            // Others may be faster, and then a write ends without having come to it.
+            if stop == Some(moment) && saved.load(Ordering::Relaxed) {
                 tell(&Said::At(format!("{moment:?}")));
                 loop {
                     thread::park();
