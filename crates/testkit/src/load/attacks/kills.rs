@@ -17,7 +17,8 @@ pub(crate) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
     let among = [(Moment::Exchanged, Beside::Saves)];
-    let mut opens = |name: &str| read(attack.binary, &root, name);
+    let binary = attack.binary.canonicalize()?;
+    let mut opens = |name: &str| read(&binary, &root, name);
     let done = windows((&load, &root), &among, 1, attack.seed, &mut opens, |round| round < attack.rounds)?;
     Ok(done.to_string())
 }
