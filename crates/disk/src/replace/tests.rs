@@ -464,6 +464,29 @@ fn temporaries_are_ours() {
     assert_eq!(world.names(), [running.as_str(), "f", "link"]);
 }
 
+/// What lies about is told, and taking it away first puts right what it belongs to.
+#[test]
+fn leftovers_hold_what_must_go_back() {
+    for first in [NOTE, ".tmp"] {
+        let world = World::new();
+        assert!(world.crash(Moment::Exchanged, old(), vec![(Moment::Announced, saves("mine"))]).0);
+        let (left, all) = world.root.leftovers();
+        assert!(all && left.len() == 2 && left.iter().any(|left| left.name == NOTE && !left.running), "{left:?}");
+        let one = left.iter().find(|left| left.name.ends_with(first)).unwrap();
+        assert_eq!(world.root.remove_leftover(one).unwrap(), crate::store::Removed::Done, "{first}");
+        assert_eq!((world.text(), world.names()), ("mine".to_owned(), vec!["f".to_owned()]), "{first}");
+    }
+    // Who writes has a note too, and that is no leftover.
+    let world = World::new();
+    let folder = world.root.path().to_path_buf();
+    world
+        .edit(Moment::Written, move |_| {
+            let (left, _) = Root::open(&folder).unwrap().leftovers();
+            assert!(left.len() == 2 && left.iter().all(|left| left.running), "{left:?}");
+        })
+        .unwrap();
+}
+
 /// On a disk that cannot be written the right text is read, and where only a wrong one has the name, that is said.
 #[cfg(target_os = "linux")]
 #[test]
