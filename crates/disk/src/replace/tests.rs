@@ -380,6 +380,25 @@ fn writers_take_turns() {
     assert_eq!(world.names(), ["f"]);
 }
 
+/// A writer that does not go on costs the others an error, after a while, and readers of other files nothing.
+#[test]
+fn a_writer_that_does_not_go_on() {
+    let world = World::new();
+    fs::write(world.at("other"), "beside\n").unwrap();
+    let folder = fs::File::open(world.at(".")).unwrap();
+    rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let late = world.edit(Moment::Checked, |_| {}).unwrap_err();
+    assert!(matches!(late, ReplaceError::Busy { .. }) && late.to_string().ends_with("; try again"), "{late}");
+    assert_eq!((world.text(), world.names().len()), (OLD.to_owned(), 2));
+    assert_eq!(world.read("f").unwrap(), OLD);
+    rustix::fs::flock(&folder, rustix::fs::FlockOperation::Unlock).unwrap();
+    assert!(world.crash(Moment::Exchanged, old(), Vec::new()).0);
+    rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let late = world.read("f").unwrap_err();
+    assert!(matches!(late, SnapshotError::Busy { .. }), "{late}");
+    assert_eq!(world.read("other").unwrap(), "beside\n");
+}
+
 /// A note that came with the files of a stranger does nothing but go, and what is no note stays.
 #[test]
 fn notes_that_nobody_here_wrote() {

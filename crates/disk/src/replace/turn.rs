@@ -29,9 +29,9 @@ use crate::{
     snapshot::{FileKind, SnapshotError},
 };
 
-/// How often the turn is asked for: about ten seconds to write, two to read.
-const TO_WRITE: u32 = 1000;
-const TO_READ: u32 = 200;
+/// How often the turn is asked for: about ten seconds to write, two to read. In the tests of this room nobody waits so long.
+const TO_WRITE: u32 = if cfg!(test) { 100 } else { 1000 };
+const TO_READ: u32 = if cfg!(test) { 100 } else { 200 };
 
 /// Between two times; the first are shorter.
 const PAUSE: Duration = Duration::from_millis(10);

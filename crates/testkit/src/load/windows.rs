@@ -407,7 +407,8 @@ impl Fight<'_> {
     }
 }
 
-fn ours_in(root: &Path) -> Result<Vec<String>, Broken> {
+/// What a writer has left in a folder, or still needs there.
+pub(crate) fn ours_in(root: &Path) -> Result<Vec<String>, Broken> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root)? {
         found.extend(entry?.file_name().into_string().ok().filter(|name| is_ours(name)));
