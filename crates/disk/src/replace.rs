@@ -34,7 +34,7 @@ use crate::{
     store::STORE_NAME,
 };
 use note::{Content, NOTE, Step};
-use temp::{Placed, Temp};
+use temp::{Placed, Temp, sweep};
 use turn::{Displaced, NoTurn, Turn};
 
 /// What must be there when a file is replaced.
@@ -93,6 +93,7 @@ impl Root {
         let no_turn = |error| ReplaceError::without_turn(file.name(), error);
         let folder = self.folder_for(parent).map_err(fail)?;
         let mut turn = Turn::take(&folder, &self.moments).map_err(no_turn)?;
+        sweep(&folder);
         let old = stat_of(&folder, base).map_err(fail)?;
         if let Some(old) = &old {
             if let Some(kind) = FileKind::of(old.st_mode) {

@@ -495,6 +495,14 @@ fn leftovers_hold_what_must_go_back() {
         assert_eq!(world.root.remove_leftover(one).unwrap(), crate::store::Removed::Done, "{first}");
         assert_eq!((world.text(), world.names()), ("mine".to_owned(), vec!["f".to_owned()]), "{first}");
     }
+    // Each counts as removed, though they lie together.
+    let world = World::new();
+    for number in 0..2 {
+        fs::write(world.at(&format!(".readproof-999999999-{number}.tmp")), "").unwrap();
+    }
+    for one in world.root.leftovers().0 {
+        assert_eq!(world.root.remove_leftover(&one).unwrap(), crate::store::Removed::Done, "{one:?}");
+    }
     // Who writes has a note too, and that is no leftover.
     let world = World::new();
     let folder = world.root.path().to_path_buf();

@@ -21,7 +21,7 @@ use rustix::{
 use super::{
     moment::{Moment, Moments},
     note::{self, Content, Found, NOTE, Note, Step},
-    temp::{is_ours, is_running, sweep},
+    temp::{is_ours, is_running},
 };
 use crate::{
     locate::FileRef,
@@ -84,7 +84,6 @@ impl<'f> Turn<'f> {
             };
             let turn = Self { folder, moments, locked, noted: None };
             recover(folder.as_fd(), moments)?;
-            sweep(folder);
             moments.tell(Moment::Turn);
             return Ok(turn);
         }
