@@ -9,9 +9,14 @@ mod serve;
 mod tools;
 
 use clap::Parser;
-use std::process::ExitCode;
+use std::{
+    process::ExitCode,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 fn main() -> ExitCode {
+    // A write beyond `ulimit -f` then fails and is told; otherwise the signal ends the process. Nobody looks at the flag.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let (set, words) = cli::settings_first(std::env::args_os().collect());
     let cli = match cli::Cli::try_parse_from(words) {
         Ok(cli) => cli::Cli { set: set.into_iter().chain(cli.set).collect(), ..cli },

@@ -31,6 +31,21 @@ impl ContentHash {
         Self(hasher.finalize().into())
     }
 
+    /// The hash of what `read` puts into a buffer of `size` bytes, again and again, until it has nothing more.
+    ///
+    /// # Errors
+    /// The first of `read`.
+    pub fn of_pieces<E>(size: usize, mut read: impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<Self, E> {
+        let (mut hasher, mut buffer) = (Sha256::new(), alloc::vec![0; size]);
+        loop {
+            let read = read(&mut buffer)?;
+            if read == 0 {
+                return Ok(Self(hasher.finalize().into()));
+            }
+            hasher.update(&buffer[..read.min(size)]);
+        }
+    }
+
     /// A digest that was kept.
     #[must_use]
     pub fn from_digest(digest: [u8; 32]) -> Self {

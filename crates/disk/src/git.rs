@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use crate::{
     fault::Fault,
     locate::FileRef,
+    replace::is_ours,
     root::Root,
     snapshot::{FileKind, SnapshotError, SnapshotRules},
 };
@@ -154,6 +155,9 @@ impl Root {
         let name = file.name();
         if name.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
             return Err(GitError::GitFolder { name: name.to_owned() }.into());
+        }
+        if is_ours(name.rsplit('/').next().unwrap_or(name)) {
+            return Err(SnapshotError::Ours { name: name.to_owned() }.into());
         }
         if let Some((folder, last)) = name.rsplit_once('/') {
             let real = self.follow(folder).ok().and_then(|names| names.last().cloned());

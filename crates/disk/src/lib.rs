@@ -20,7 +20,7 @@ pub use git::{
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use replace::{Expected, Leftover, ReplaceError, Scratch};
+pub use replace::{Expected, Leftover, Moment, ReplaceError, Scratch, is_ours};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{

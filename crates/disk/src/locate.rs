@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use crate::{
     fault::{Fault, escape},
+    replace::is_ours,
     root::Root,
     snapshot::TO_READ,
 };
@@ -114,12 +115,18 @@ impl Root {
     /// # Errors
     /// As [`Root::locate`].
     pub fn locate_open(&self, candidates: &[String]) -> Result<(FileRef, Option<Opened>), LocateError> {
-        self.first(candidates, |file| match self.open_without_links(file) {
+        let found = self.first(candidates, |file| match self.open_without_links(file) {
             Ok(open) => Ok(Some(Some(open))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             // A link, no file, no permission, no such call: what it is shows when it is looked at.
             Err(_) => Ok(self.probe(file)?.map(|()| None)),
-        })
+        });
+        if let (Err(LocateError::Missing { .. }), Some(first)) = (&found, candidates.first())
+            && let Some(file) = self.file_ref(first)
+        {
+            self.settle_beside(&file);
+        }
+        found
     }
 
     /// A name by its letters, if it lies inside the root.
@@ -176,12 +183,14 @@ impl Root {
         self.follow(file.name()).ok()?.last().map(|name| PathKey::new(name))
     }
 
-    /// The names in a folder, sorted, of at most 2,000 entries; none when it cannot be listed.
+    /// The names in a folder, sorted, of at most 2,000 entries, without those of our own temporary files; none when it
+    /// cannot be listed.
     #[must_use]
     pub fn list_names(&self, dir_key: &str) -> Vec<String> {
         let Ok(entries) = self.dir.read_dir(dir_key) else { return Vec::new() };
         let mut names: Vec<String> =
             entries.take(LISTED).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.retain(|name| !is_ours(name));
         names.sort_unstable();
         names
     }

@@ -1,17 +1,23 @@
-//! The durable write of a whole file: temp, sync, rename, sync. A link stays a link and its target is replaced. Never leaves
-//! a half-written file under the name, never writes outside the root or into a store, and never over a change that the
-//! caller has not seen, if the caller says what is to be there.
+//! The durable write of a whole file, in the folder's turn: note, temp, sync, rename, sync. A link stays a link and its target
+//! is replaced. Never leaves a half-written file under the name, never writes outside the root or into a store, and never
+//! over a change that the caller has not seen, if the caller says what is to be there. Whenever the process ends, every name
+//! holds a text that was acknowledged or gets it back when something in its folder is opened next.
 
+mod moment;
+mod note;
 mod scratch;
 pub(crate) mod temp;
+pub(crate) mod turn;
 
+pub use moment::Moment;
+pub(crate) use moment::Moments;
 pub use scratch::Scratch;
-pub use temp::Leftover;
+pub use temp::{Leftover, is_ours};
 
 use std::{
     fs::File,
     io::{self, Write},
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
 };
 
 use readproof_core::text::ContentHash;
@@ -24,10 +30,12 @@ use crate::{
     fault::Fault,
     locate::FileRef,
     root::Root,
-    snapshot::{FileKind, HardLinks, MOST_BYTES, bytes::read_at},
-    store::{READ_FLAGS, STORE_NAME},
+    snapshot::{FileKind, HardLinks},
+    store::STORE_NAME,
 };
-use temp::{IN_WORKSPACE, Placed, Temp};
+use note::{Content, NOTE, Step};
+use temp::{Placed, Temp, sweep};
+use turn::{Displaced, NoTurn, Turn};
 
 /// What must be there when a file is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,17 +46,6 @@ pub enum Expected {
     Nothing,
     /// The text with this hash.
     Text(ContentHash),
-}
-
-/// The moments at which another may change the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    /// The new content is written, the old not looked at yet.
-    Written,
-    /// The old content is as expected.
-    Checked,
-    /// They changed places.
-    Exchanged,
 }
 
 /// What became of the name.
@@ -63,11 +60,12 @@ impl Root {
     /// Permissions are kept, without set-user-id and set-group-id; so is the owner where this user may. Access lists and
     /// extended attributes are not, and with [`HardLinks::Allow`] the other names keep the old content, as after any rename.
     ///
-    /// With [`Expected::Text`] the file is looked at once more just before it is replaced, and then changes places with the
-    /// new one, so that what was really replaced can be looked at as well: if that is another text, it is put back. What
-    /// can still be lost: a second change by another while the first is put back; a change between look and rename where
-    /// the file system cannot exchange names; and, as after any rename, what is written later through a handle that was
-    /// opened before.
+    /// One of ours at a time writes in a folder; the others wait, about ten seconds at most. With [`Expected::Text`] the file
+    /// is looked at once more just before it is replaced, and then changes places with the new one, so that what was really
+    /// replaced can be looked at as well: if another program put another text there, that goes back. A note in the folder
+    /// says so beforehand: if this process is killed, whoever opens something in the folder next puts it back. What can
+    /// still be lost: a change by another program between look and rename where the file system cannot exchange names; and,
+    /// as after any rename, what is written later through a handle that was opened before.
     ///
     /// # Errors
     /// [`ReplaceError`]; the old content is then intact, except that after a failed final sync either may be found.
@@ -77,18 +75,6 @@ impl Root {
         text: &str,
         expected: Expected,
         hard_links: HardLinks,
-    ) -> Result<ContentHash, ReplaceError> {
-        self.replace_with(file, text, expected, hard_links, |_| {})
-    }
-
-    /// `at` is called at the moments at which another may change the file, for the tests below.
-    fn replace_with(
-        &self,
-        file: &FileRef,
-        text: &str,
-        expected: Expected,
-        hard_links: HardLinks,
-        at: impl FnMut(Moment),
     ) -> Result<ContentHash, ReplaceError> {
         let fail = |error| ReplaceError::from_io(file.name(), error);
         let names = self.follow(file.name()).map_err(fail)?;
@@ -101,7 +87,13 @@ impl Root {
             return Err(ReplaceError::OwnStore { name: file.name().to_owned() });
         }
         let (parent, base) = real.rsplit_once('/').unwrap_or((".", real));
+        if is_ours(base) {
+            return Err(ReplaceError::Ours { name: file.name().to_owned() });
+        }
+        let no_turn = |error| ReplaceError::without_turn(file.name(), error);
         let folder = self.folder_for(parent).map_err(fail)?;
+        let mut turn = Turn::take(&folder, &self.moments).map_err(no_turn)?;
+        sweep(&folder);
         let old = stat_of(&folder, base).map_err(fail)?;
         if let Some(old) = &old {
             if let Some(kind) = FileKind::of(old.st_mode) {
@@ -114,28 +106,99 @@ impl Root {
             let writable = rustix::fs::accessat(&folder, base, Access::WRITE_OK, AtFlags::EACCESS);
             writable.map_err(|errno| fail(errno.into()))?;
         }
-        let temp = self.written(&folder, text, old.as_ref()).map_err(fail)?;
-        match named(temp, &folder, base, expected, at).map_err(fail)? {
+        let new = ContentHash::of(text.as_bytes());
+        let temp = self.written(&mut turn, (base, new), text, old.as_ref()).map_err(no_turn)?;
+        match self.named(&mut turn, temp, (base, new), expected).map_err(fail)? {
             Named::Done => {}
             Named::Changed => return Err(ReplaceError::Changed { name: file.name().to_owned() }),
         }
+        drop(turn);
+        self.moments.tell(Moment::Released);
         rustix::fs::fsync(&folder).map_err(|errno| fail(errno.into()))?;
-        Ok(ContentHash::of(text.as_bytes()))
+        Ok(new)
     }
 
     /// The new content under a name of its own, synced.
-    fn written<'f>(&self, folder: &'f OwnedFd, text: &str, old: Option<&Stat>) -> io::Result<Temp<'f>> {
+    fn written<'f>(
+        &self,
+        turn: &mut Turn<'f>,
+        what: (&str, ContentHash),
+        text: &str,
+        old: Option<&Stat>,
+    ) -> Result<Temp<'f>, NoTurn> {
         let mode = match old {
             Some(_) => Mode::RUSR | Mode::WUSR,
             None => Mode::from_raw_mode(0o666),
         };
-        let temp = Temp::create(folder.as_fd(), IN_WORKSPACE, mode, &self.temps)?;
+        let temp = Temp::create_noted(turn, what, mode, &self.temps)?;
+        self.moments.tell(Moment::Made);
         temp.file().write_all(text.as_bytes())?;
         if let Some(old) = old {
             keep_owner_and_mode(temp.file(), old)?;
         }
-        rustix::fs::fsync(temp.file())?;
+        rustix::fs::fsync(temp.file()).map_err(io::Error::from)?;
+        self.moments.tell(Moment::Written);
         Ok(temp)
+    }
+
+    /// Gives the new content its name, unless something else than expected has it.
+    fn named(
+        &self,
+        turn: &mut Turn<'_>,
+        temp: Temp<'_>,
+        (base, new): (&str, ContentHash),
+        expected: Expected,
+    ) -> io::Result<Named> {
+        let (folder, tell) = (turn.folder(), |moment| self.moments.tell(moment));
+        let hash = match expected {
+            Expected::Text(hash) => hash,
+            Expected::Anything => {
+                temp.replace(folder, base)?;
+                tell(Moment::Settled);
+                return Ok(Named::Done);
+            }
+            Expected::Nothing => {
+                let placed = temp.place(folder, base)?;
+                tell(Moment::Settled);
+                return Ok(match placed {
+                    Placed::New => Named::Done,
+                    Placed::Taken => Named::Changed,
+                });
+            }
+        };
+        let step = Step { put: Content::Bytes(new), over: Content::Bytes(hash) };
+        if Content::of(folder, base)? != step.over {
+            return Ok(Named::Changed);
+        }
+        tell(Moment::Checked);
+        turn.announce(step)?;
+        tell(Moment::Announced);
+        match temp.exchange(base) {
+            Ok(true) => {}
+            Ok(false) => {
+                temp.replace(folder, base)?;
+                tell(Moment::Settled);
+                return Ok(Named::Done);
+            }
+            Err(error) if Fault::of(&error) == Fault::Missing => return Ok(Named::Changed),
+            Err(error) => return Err(error),
+        }
+        tell(Moment::Exchanged);
+        match turn.settle(temp.name(), base, step) {
+            Ok(displaced) => {
+                tell(Moment::Settled);
+                Ok(match displaced {
+                    Displaced::Expected => Named::Done,
+                    Displaced::Another => Named::Changed,
+                })
+            }
+            Err(error) => {
+                // What must go back is there still, and the note says so.
+                temp.leave();
+                turn.leave();
+                Err(error)
+            }
+        }
     }
 
     /// Opens a folder so that it can be synced, and makes it if it is missing.
@@ -149,7 +212,7 @@ impl Root {
         }
     }
 
-    fn open_folder(&self, name: &str) -> io::Result<OwnedFd> {
+    pub(crate) fn open_folder(&self, name: &str) -> io::Result<OwnedFd> {
         let dir = self.dir.open_dir(name)?;
         // cap-std's handle only names the folder; to sync it one must have it open.
         Ok(rustix::fs::openat(&dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
@@ -169,65 +232,6 @@ impl Root {
         }
         Ok(())
     }
-}
-
-/// Gives the new content its name, unless something else than expected has it.
-fn named(
-    temp: Temp<'_>,
-    folder: &OwnedFd,
-    base: &str,
-    expected: Expected,
-    mut at: impl FnMut(Moment),
-) -> io::Result<Named> {
-    at(Moment::Written);
-    let hash = match expected {
-        Expected::Text(hash) => hash,
-        Expected::Anything => {
-            temp.replace(folder, base)?;
-            return Ok(Named::Done);
-        }
-        Expected::Nothing => {
-            return Ok(match temp.place(folder, base)? {
-                Placed::New => Named::Done,
-                Placed::Taken => Named::Changed,
-            });
-        }
-    };
-    if !holds(folder, base, hash)? {
-        return Ok(Named::Changed);
-    }
-    at(Moment::Checked);
-    match temp.exchange(base) {
-        Ok(true) => {}
-        Ok(false) => {
-            temp.replace(folder, base)?;
-            return Ok(Named::Done);
-        }
-        Err(error) if Fault::of(&error) == Fault::Missing => return Ok(Named::Changed),
-        Err(error) => return Err(error),
-    }
-    at(Moment::Exchanged);
-    // What cannot be looked at now was changed too.
-    if holds(folder, temp.name(), hash).unwrap_or(false) {
-        return Ok(Named::Done);
-    }
-    temp.put_back(base)?;
-    Ok(Named::Changed)
-}
-
-/// Whether a regular file of that name holds the text of that hash.
-fn holds(folder: &OwnedFd, base: &str, hash: ContentHash) -> io::Result<bool> {
-    let file = match rustix::fs::openat(folder, base, READ_FLAGS, Mode::empty()) {
-        Ok(fd) => File::from(fd),
-        Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(false),
-        Err(errno) => return Err(errno.into()),
-    };
-    let found = rustix::fs::fstat(&file)?;
-    let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
-    if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
-        return Ok(false);
-    }
-    Ok(ContentHash::of(&read_at(&file, 0, len)?) == hash)
 }
 
 fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
@@ -262,6 +266,27 @@ pub enum ReplaceError {
     /// What vouches for answers is not written by those it vouches to.
     #[error("`{name}` belongs to readproof's own store and is not written; name another file")]
     OwnStore {
+        /// The key.
+        name: String,
+    },
+    /// A name that only this program uses, for its own temporary files.
+    #[error("`{name}` is a name of readproof's own temporary files and is not written; use another name")]
+    Ours {
+        /// The key.
+        name: String,
+    },
+    /// Another writes in the folder and does not come to an end.
+    #[error("another program is writing in the folder of `{name}` and has not finished; try again")]
+    Busy {
+        /// The key.
+        name: String,
+    },
+    /// The name of a note is taken.
+    #[error(
+        "beside `{name}` stands a `{NOTE}` that this user's readproof did not make, and nothing was written; remove it \
+         and try again"
+    )]
+    InTheWay {
         /// The key.
         name: String,
     },
@@ -333,6 +358,14 @@ pub enum ReplaceError {
 }
 
 impl ReplaceError {
+    fn without_turn(name: &str, why: NoTurn) -> Self {
+        match why {
+            NoTurn::Busy => Self::Busy { name: name.to_owned() },
+            NoTurn::InTheWay => Self::InTheWay { name: name.to_owned() },
+            NoTurn::Io(source) => Self::from_io(name, source),
+        }
+    }
+
     fn from_io(name: &str, source: io::Error) -> Self {
         let name = name.to_owned();
         match Fault::of(&source) {
@@ -349,120 +382,4 @@ impl ReplaceError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{fs, path::PathBuf};
-
-    const OLD: &str = "old\n";
-
-    struct World {
-        temp: tempfile::TempDir,
-        root: Root,
-    }
-
-    impl World {
-        fn new() -> Self {
-            let temp = tempfile::tempdir().unwrap();
-            let root = Root::open(temp.path()).unwrap();
-            fs::write(temp.path().join("f"), OLD).unwrap();
-            Self { temp, root }
-        }
-
-        fn at(&self, name: &str) -> PathBuf {
-            self.temp.path().join(name)
-        }
-
-        /// Edits `f` while another does something at that moment.
-        fn edit(&self, moment: Moment, other: impl Fn()) -> Result<ContentHash, ReplaceError> {
-            let file = self.root.locate_new(&[format!("{}/f", self.root.path().display())]).unwrap();
-            let expected = Expected::Text(ContentHash::of(OLD.as_bytes()));
-            self.root.replace_with(&file, "new\n", expected, HardLinks::Refuse, |at| {
-                if at == moment {
-                    other();
-                }
-            })
-        }
-    }
-
-    #[test]
-    fn what_is_as_expected_is_replaced() {
-        let world = World::new();
-        world.edit(Moment::Checked, || {}).unwrap();
-        assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "new\n");
-        assert_eq!(world.root.list_names("."), ["f"]);
-    }
-
-    /// A change that comes in at any moment before the names change places is kept, and nothing is left behind.
-    #[test]
-    fn a_change_by_another_is_never_lost() {
-        for moment in [Moment::Written, Moment::Checked] {
-            let world = World::new();
-            let rewritten = world.edit(moment, || fs::write(world.at("f"), "mine").unwrap());
-            assert!(matches!(rewritten, Err(ReplaceError::Changed { .. })), "{moment:?}");
-            assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "mine");
-            assert_eq!(world.root.list_names("."), ["f"]);
-
-            // Another file of the same length, as an editor leaves it.
-            let world = World::new();
-            let replaced = world.edit(moment, || {
-                fs::write(world.at("g"), "mine").unwrap();
-                fs::rename(world.at("g"), world.at("f")).unwrap();
-            });
-            assert!(replaced.unwrap_err().to_string().contains("changed or removed by another"));
-            assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "mine");
-
-            let world = World::new();
-            let removed = world.edit(moment, || fs::remove_file(world.at("f")).unwrap());
-            assert!(matches!(removed, Err(ReplaceError::Changed { .. })), "{moment:?}");
-            assert_eq!(world.root.list_names("."), [""; 0]);
-
-            let world = World::new();
-            fs::write(world.at("g"), OLD).unwrap();
-            let linked = world.edit(moment, || {
-                fs::remove_file(world.at("f")).unwrap();
-                std::os::unix::fs::symlink("g", world.at("f")).unwrap();
-            });
-            assert!(matches!(linked, Err(ReplaceError::Changed { .. })), "{moment:?}");
-            assert_eq!(fs::read_link(world.at("f")).unwrap(), PathBuf::from("g"));
-        }
-    }
-
-    /// A file that another made first is kept, and nothing is left behind.
-    #[test]
-    fn a_new_file_replaces_nothing() {
-        let world = World::new();
-        let make = |name: &str, at: &dyn Fn()| {
-            let file = world.root.locate_new(&[format!("{}/{name}", world.root.path().display())]).unwrap();
-            world.root.replace_with(&file, "new\n", Expected::Nothing, HardLinks::Refuse, |_| at())
-        };
-        make("g", &|| {}).unwrap();
-        assert_eq!(fs::read_to_string(world.at("g")).unwrap(), "new\n");
-        let late = make("h", &|| fs::write(world.at("h"), "mine").unwrap());
-        assert!(matches!(late, Err(ReplaceError::Changed { .. })));
-        assert_eq!(fs::read_to_string(world.at("h")).unwrap(), "mine");
-        assert!(matches!(make("f", &|| {}), Err(ReplaceError::Changed { .. })));
-        assert_eq!(world.root.list_names("."), ["f", "g", "h"]);
-    }
-
-    /// Who still writes into the old file after it was replaced is noticed; who replaced the new one has the last word.
-    #[test]
-    fn a_change_after_the_names_changed_places() {
-        let world = World::new();
-        let open = fs::OpenOptions::new().append(true).open(world.at("f")).unwrap();
-        let late = world.edit(Moment::Exchanged, || (&open).write_all(b"late\n").unwrap());
-        assert!(matches!(late, Err(ReplaceError::Changed { .. })));
-        assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "old\nlate\n");
-        assert_eq!(world.root.list_names("."), ["f"]);
-
-        let world = World::new();
-        let open = fs::OpenOptions::new().append(true).open(world.at("f")).unwrap();
-        let both = world.edit(Moment::Exchanged, || {
-            (&open).write_all(b"late\n").unwrap();
-            fs::write(world.at("g"), "last word").unwrap();
-            fs::rename(world.at("g"), world.at("f")).unwrap();
-        });
-        assert!(matches!(both, Err(ReplaceError::Changed { .. })));
-        assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "last word");
-        assert_eq!(world.root.list_names("."), ["f"]);
-    }
-}
+mod tests;

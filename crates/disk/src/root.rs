@@ -10,7 +10,7 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 
-use crate::{fault::Fault, git::Opened, store::STORE_NAME};
+use crate::{fault::Fault, git::Opened, replace::Moments, store::STORE_NAME};
 
 /// A directory one may use: a handle, and the names it is known by.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Root {
     pub(crate) temps: AtomicU64,
     /// The repository of git that was asked about last.
     pub(crate) repositories: Opened,
+    /// Who is told of the moments of a write.
+    pub(crate) moments: Moments,
 }
 
 impl Root {
@@ -41,7 +43,8 @@ impl Root {
             return Err(RootError::NotUtf8 { path: canonical });
         };
         let given = clean(path).filter(|given| Path::new(given) != canonical);
-        Ok(Self { dir, path: canonical, text, given, temps: AtomicU64::new(0), repositories: Opened::default() })
+        let (temps, repositories, moments) = (AtomicU64::new(0), Opened::default(), Moments::default());
+        Ok(Self { dir, path: canonical, text, given, temps, repositories, moments })
     }
 
     /// The folder in which a file of the person's own really lies, and the name of the file in it: for settings of hosts,

@@ -19,7 +19,8 @@ use rustix::{
 
 use crate::{
     fault::Fault,
-    locate::{FileRef, Opened},
+    locate::{FileId, FileRef, Opened},
+    replace::turn::{Links, Settled},
     root::Root,
 };
 use bytes::read_at;
@@ -228,7 +229,12 @@ impl Root {
             // Opened anew each time: the file may have been replaced rather than rewritten.
             let free_of_links = opened.is_some();
             let open = opened.take().map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
-            if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})? {
+            if self.settled(file, Links::unless(free_of_links))? == Settled::Anew {
+                continue;
+            }
+            if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})?
+                && !self.is_unlinked(file, &stat)
+            {
                 let same = known.filter(|known| known.as_str().as_bytes() == bytes);
                 return match same.map_or_else(|| Text::from_bytes(bytes), Ok) {
                     Ok(text) => Ok(Snapshot { text, stat, free_of_links }),
@@ -246,12 +252,17 @@ impl Root {
         rules: &SnapshotRules,
     ) -> Result<(Vec<u8>, Stat), SnapshotError> {
         for _ in 0..ATTEMPTS {
-            let open = match self.open_without_links(file) {
-                Ok(opened) => opened.file,
+            let (open, links) = match self.open_without_links(file) {
+                Ok(opened) => (opened.file, Links::None),
                 Err(Errno::LOOP) => continue,
-                Err(_) => self.open_to_read(file)?,
+                Err(_) => (self.open_to_read(file)?, Links::Perhaps),
             };
-            if let Some(read) = read_once(&open, file.name(), rules, |_| {})? {
+            if self.settled(file, links)? == Settled::Anew {
+                continue;
+            }
+            if let Some(read) = read_once(&open, file.name(), rules, |_| {})?
+                && !self.is_unlinked(file, &read.1)
+            {
                 return Ok(read);
             }
         }
@@ -267,6 +278,13 @@ impl Root {
             }
             SnapshotError::from_io(file.name(), error)
         })
+    }
+
+    /// Whether the file has lost its name since it was opened: then it may be a write that was taken back. A file system
+    /// that counts no links is asked for the name.
+    pub(crate) fn is_unlinked(&self, file: &FileRef, stat: &Stat) -> bool {
+        let now = FileId { dev: stat.dev, ino: stat.ino };
+        stat.nlink == 0 && self.file_id(file) != Some(now)
     }
 
     /// What cannot even be opened: a socket, or a device without a driver.
@@ -379,6 +397,29 @@ pub enum SnapshotError {
     Changing {
         /// The key.
         name: String,
+    },
+    /// A file of our own.
+    #[error("`{name}` is a temporary file of readproof's own and is not read; name the file that it was made for")]
+    Ours {
+        /// The key.
+        name: String,
+    },
+    /// Its writer holds it half done.
+    #[error("`{name}` is being replaced by another program, which has not finished; try again")]
+    Busy {
+        /// The key.
+        name: String,
+    },
+    /// A killed writer's work can neither be finished nor undone.
+    #[error(
+        "`{name}` holds a text that a killed program had only begun to put there, and what belongs there cannot be put \
+         back: {source}; make its folder writable and read it again"
+    )]
+    Unrestored {
+        /// The key.
+        name: String,
+        /// What the system said.
+        source: io::Error,
     },
     /// Binary data or another encoding.
     #[error("`{name}` is not text: {why}; use a tool for binary files")]

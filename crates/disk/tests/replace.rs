@@ -42,8 +42,12 @@ impl World {
         fs::read_to_string(self.at(name)).unwrap()
     }
 
+    /// All of them, ours included.
     fn names(&self, folder: &str) -> Vec<String> {
-        self.root.list_names(folder)
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = fs::read_dir(self.at(folder)).unwrap().map(name).collect();
+        names.sort();
+        names
     }
 }
 

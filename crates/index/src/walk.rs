@@ -16,7 +16,7 @@ use ignore::{
     WalkBuilder,
     overrides::{Override, OverrideBuilder},
 };
-use readproof_disk::{FileKind, LocateError, Root, RootError, STORE_NAME};
+use readproof_disk::{FileKind, LocateError, Root, RootError, STORE_NAME, is_ours};
 
 /// Never walked, whatever a glob says.
 const NEVER: [&str; 2] = [".git", STORE_NAME];
@@ -112,7 +112,8 @@ pub(crate) fn walk_watched(root: &Root, glob: Option<&str>, folders: &Folders) -
     let closed = Arc::new(AtomicU64::new(0));
     let (filter_root, counter, folders) = (root.clone(), closed.clone(), folders.clone());
     builder.filter_entry(move |entry| {
-        if NEVER.iter().any(|name| entry.file_name() == *name) {
+        let name = entry.file_name();
+        if NEVER.iter().any(|never| name == *never) || name.to_str().is_some_and(is_ours) {
             return false;
         }
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod judged;
 pub mod processes;
 pub mod scarce;
+pub mod windows;
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::ContentHash};

@@ -14,6 +14,7 @@ mod find;
 mod gc_pi;
 mod help;
 mod init;
+mod interrupted;
 mod names;
 mod patches;
 mod pi_sessions;

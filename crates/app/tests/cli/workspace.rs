@@ -129,6 +129,12 @@ impl Workspace {
         finish(command.args(["-c", script, "sh", READPROOF]).args(words.split_whitespace()))
     }
 
+    /// The same with something on standard input.
+    pub(crate) fn shell_fed(&self, script: &str, words: &str, input: impl AsRef<[u8]>) -> Done {
+        let mut command = self.command("sh");
+        finish_with(command.args(["-c", script, "sh", READPROOF]).args(words.split_whitespace()), input.as_ref())
+    }
+
     /// Reads a file in session `s` without trouble.
     #[track_caller]
     pub(crate) fn read(&self, path: &str) -> String {

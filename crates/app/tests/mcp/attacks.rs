@@ -2,6 +2,7 @@
 //! no raw control character of a name is told.
 
 mod requests;
+mod writes;
 
 use crate::client::{Given, Server, numbered};
 use serde_json::{Value, json};

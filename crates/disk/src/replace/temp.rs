@@ -9,12 +9,17 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use readproof_core::text::ContentHash;
 use rustix::{
     fs::{AtFlags, Mode, OFlags, RenameFlags},
     io::Errno,
     process::Pid,
 };
 
+use super::{
+    note::NOTE,
+    turn::{NoTurn, Turn, is_taken},
+};
 use crate::{
     log::SessionName,
     root::Root,
@@ -49,17 +54,43 @@ pub(crate) struct Temp<'f> {
 impl<'f> Temp<'f> {
     /// Creates `<prefix><pid>-<n>.tmp`. Uniqueness comes from `O_EXCL`; `counter` only makes collisions rare.
     pub(crate) fn create(folder: BorrowedFd<'f>, prefix: &str, mode: Mode, counter: &AtomicU64) -> io::Result<Self> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let pid = std::process::id();
         for _ in 0..TRIES {
-            let name = format!("{prefix}{pid}-{}.tmp", counter.fetch_add(1, Ordering::Relaxed));
-            match rustix::fs::openat(folder, &name, flags, mode) {
-                Ok(fd) => return Ok(Self { folder, name, file: fd.into(), renamed: false }),
+            match Self::create_as(folder, name_by(prefix, counter), mode) {
+                Ok(temp) => return Ok(temp),
                 Err(Errno::EXIST | Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }
         Err(Errno::EXIST.into())
+    }
+
+    /// The same in a folder whose turn one has: the note tells its name before it is there.
+    pub(crate) fn create_noted(
+        turn: &mut Turn<'f>,
+        (base, new): (&str, ContentHash),
+        mode: Mode,
+        counter: &AtomicU64,
+    ) -> Result<Self, NoTurn> {
+        let folder = turn.folder();
+        for _ in 0..TRIES {
+            let name = name_by(IN_WORKSPACE, counter);
+            if !matches!(rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+                continue;
+            }
+            turn.note(&name, base, new)?;
+            match Self::create_as(folder, name, mode) {
+                Ok(temp) => return Ok(temp),
+                Err(Errno::EXIST | Errno::INTR) => turn.unnote()?,
+                Err(errno) => return Err(NoTurn::Io(errno.into())),
+            }
+        }
+        Err(NoTurn::Io(Errno::EXIST.into()))
+    }
+
+    fn create_as(folder: BorrowedFd<'f>, name: String, mode: Mode) -> Result<Self, Errno> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(folder, &name, flags, mode)?.into();
+        Ok(Self { folder, name, file, renamed: false })
     }
 
     /// The open file.
@@ -88,15 +119,9 @@ impl<'f> Temp<'f> {
         &self.name
     }
 
-    /// After [`Self::exchange`]: gives what was there its name back, unless another has put something else there.
-    pub(crate) fn put_back(mut self, name: &str) -> io::Result<()> {
-        let ours = rustix::fs::fstat(&self.file)?;
-        let there = rustix::fs::statat(self.folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        if there.is_ok_and(|there| (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)) {
-            rustix::fs::renameat(self.folder, &self.name, self.folder, name)?;
-            self.renamed = true;
-        }
-        Ok(())
+    /// Leaves it to whoever comes next, with what has its name by now.
+    pub(crate) fn leave(mut self) {
+        self.renamed = true;
     }
 
     /// Gives it its name unless that is taken.
@@ -122,6 +147,43 @@ impl<'f> Temp<'f> {
     }
 }
 
+fn name_by(prefix: &str, counter: &AtomicU64) -> String {
+    format!("{prefix}{}-{}.tmp", std::process::id(), counter.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Whether the last part of a name is one of ours in a workspace: a temporary file, or the note about one. Such files are
+/// never read, listed, searched, shown or kept, and nobody else writes them.
+#[must_use]
+pub fn is_ours(base: &str) -> bool {
+    // Cheap for nearly all names.
+    base.get(..IN_WORKSPACE.len()).is_some_and(|start| start.eq_ignore_ascii_case(IN_WORKSPACE))
+        && (base.eq_ignore_ascii_case(NOTE) || is_temporary(&base.to_ascii_lowercase()))
+}
+
+/// Whether it is exactly the name of a temporary file in a workspace.
+pub(crate) fn is_temporary(base: &str) -> bool {
+    made_by("", base).is_some()
+}
+
+/// Whether the process that a temporary file is named after runs. Only that there is none says that it is gone.
+pub(crate) fn is_running(temp: &str) -> bool {
+    made_by("", temp).is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+/// No more names of a folder than this are looked at when it is written in.
+const SWEPT: usize = 1000;
+
+/// Removes the temporary files that processes which are gone left without a note; only for who has the folder's turn.
+pub(crate) fn sweep(folder: &OwnedFd) {
+    let Ok(entries) = rustix::fs::Dir::read_from(folder) else { return };
+    for entry in entries.take(SWEPT).flatten() {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if is_temporary(name) && found(folder, "", name).is_some_and(|left| !left.running) {
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+}
+
 /// A temporary file of a process that may be gone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leftover {
@@ -131,7 +193,7 @@ pub struct Leftover {
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
     pub modified: u64,
-    /// Whether a process of the id in its name runs.
+    /// Whether a process of the id in its name runs; for a note, whether somebody writes in its folder.
     pub running: bool,
     ino: u64,
 }
@@ -174,6 +236,17 @@ impl Root {
         match found(&folder, path, name) {
             Some(again) if again == *leftover => {}
             _ => return Ok(Removed::Before),
+        }
+        if path.split('/').next() != Some(STORE_NAME) {
+            // A note may say that it holds what must go back.
+            match Turn::take(&folder, &self.moments) {
+                Ok(turn) => drop(turn),
+                Err(NoTurn::Busy | NoTurn::InTheWay) => return Err(Errno::AGAIN),
+                Err(NoTurn::Io(error)) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            }
+            if found(&folder, path, name).as_ref() != Some(leftover) {
+                return Ok(Removed::Done);
+            }
         }
         match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
             Ok(()) => Ok(Removed::Done),
@@ -218,7 +291,8 @@ impl Looking {
 
 /// The file of that name, if it is exactly a temporary file of ours: by its name, a regular file, and this user's.
 fn found(folder: &OwnedFd, path: &str, name: &str) -> Option<Leftover> {
-    let pid = made_by(path, name)?;
+    let in_store = path.split('/').next() == Some(STORE_NAME);
+    let pid = if name == NOTE && !in_store { None } else { Some(made_by(path, name)?) };
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     if FileKind::of(stat.st_mode).is_some() || stat.st_uid != rustix::process::geteuid().as_raw() {
         return None;
@@ -228,7 +302,10 @@ fn found(folder: &OwnedFd, path: &str, name: &str) -> Option<Leftover> {
         bytes: u64::try_from(stat.st_size).ok()?,
         modified: u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000),
         // Only that there is none says that it is gone.
-        running: rustix::process::test_kill_process(pid) != Err(Errno::SRCH),
+        running: match pid {
+            Some(pid) => rustix::process::test_kill_process(pid) != Err(Errno::SRCH),
+            None => is_taken(folder),
+        },
         ino: stat.st_ino,
     })
 }

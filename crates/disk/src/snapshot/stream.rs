@@ -5,9 +5,10 @@ use std::{fs::File, io};
 
 use crate::{
     locate::{FileRef, Opened},
+    replace::turn::{Links, Settled},
     root::Root,
     snapshot::bytes::read_at,
-    snapshot::{FileKind, HardLinks, SnapshotError, Stat},
+    snapshot::{ATTEMPTS, FileKind, HardLinks, SnapshotError, Stat},
 };
 
 /// A regular file, open.
@@ -40,15 +41,26 @@ impl Root {
         hard_links: HardLinks,
     ) -> Result<Stream, SnapshotError> {
         let name = || file.name().to_owned();
-        let open = opened.map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
-        let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;
-        if let Some(kind) = FileKind::of(stat.mode) {
-            return Err(SnapshotError::NotAFile { name: name(), kind });
+        let mut opened = opened;
+        for _ in 0..ATTEMPTS {
+            let links = Links::unless(opened.is_some());
+            let open = opened.take().map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
+            if self.settled(file, links)? == Settled::Anew {
+                continue;
+            }
+            let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;
+            if let Some(kind) = FileKind::of(stat.mode) {
+                return Err(SnapshotError::NotAFile { name: name(), kind });
+            }
+            if self.is_unlinked(file, &stat) {
+                continue;
+            }
+            if stat.nlink > 1 && hard_links == HardLinks::Refuse {
+                return Err(SnapshotError::HardLinked { name: name(), links: stat.nlink });
+            }
+            return Ok(Stream { file: open, stat });
         }
-        if stat.nlink > 1 && hard_links == HardLinks::Refuse {
-            return Err(SnapshotError::HardLinked { name: name(), links: stat.nlink });
-        }
-        Ok(Stream { file: open, stat })
+        Err(SnapshotError::Changing { name: name() })
     }
 
     /// What a name leads to; nothing is opened.
@@ -57,9 +69,18 @@ impl Root {
     /// [`SnapshotError`] when that cannot be told.
     pub fn found(&self, file: &FileRef) -> Result<Found, SnapshotError> {
         use cap_std::fs::MetadataExt;
-        let found = self.dir.metadata(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error))?;
-        let mtime_ms = found.mtime().saturating_mul(1000).saturating_add(found.mtime_nsec() / 1_000_000);
-        Ok(Found { kind: FileKind::of(found.mode()), len: found.len(), mtime_ms })
+        let look = || self.dir.metadata(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error));
+        for _ in 0..ATTEMPTS {
+            let found = look()?;
+            // The same file still: one that was taken back meanwhile has lost its name.
+            let same = || look().map(|again| (again.dev(), again.ino()) == (found.dev(), found.ino()));
+            if self.settled(file, Links::Perhaps)? == Settled::Anew || !same()? {
+                continue;
+            }
+            let mtime_ms = found.mtime().saturating_mul(1000).saturating_add(found.mtime_nsec() / 1_000_000);
+            return Ok(Found { kind: FileKind::of(found.mode()), len: found.len(), mtime_ms });
+        }
+        Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 }
 

@@ -18,8 +18,10 @@ mod numbers {
     pub const WRITE: i64 = 1;
     pub const PREAD64: i64 = 17;
     pub const WRITEV: i64 = 20;
+    pub const FLOCK: i64 = 73;
     pub const FSYNC: i64 = 74;
     pub const OPENAT: i64 = 257;
+    pub const UNLINKAT: i64 = 263;
     pub const MKDIRAT: i64 = 258;
     pub const FACCESSAT: i64 = 269;
     pub const RENAMEAT2: i64 = 316;
@@ -29,8 +31,10 @@ mod numbers {
     pub const WRITE: i64 = 64;
     pub const WRITEV: i64 = 66;
     pub const PREAD64: i64 = 67;
+    pub const FLOCK: i64 = 32;
     pub const FSYNC: i64 = 82;
     pub const OPENAT: i64 = 56;
+    pub const UNLINKAT: i64 = 35;
     pub const MKDIRAT: i64 = 34;
     pub const FACCESSAT: i64 = 48;
     pub const RENAMEAT2: i64 = 276;

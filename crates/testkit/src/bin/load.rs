@@ -10,6 +10,7 @@ use readproof_testkit::{
         clock::jumps,
         processes::{Beside, crash, processes},
         scarce::{self, Disk, Plan, Scarce},
+        windows::{Editor, Said, Tell},
     },
     world::Broken,
 };
@@ -18,6 +19,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    sync::Arc,
     time::Instant,
 };
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "worker" => worker(rest),
         "judged" => judged(rest),
+        "editor" => editor(rest),
         "fulldisk" | "readonly" => match options(rest, &["rounds", "processes", "steps", "seed"]) {
             Ok(_) => return apart(&words),
             Err(message) => return usage(&message),
@@ -104,6 +107,19 @@ fn worker(words: &[String]) -> Result<(), Broken> {
     })
 }
 
+/// One process that edits until it is killed, likewise.
+fn editor(words: &[String]) -> Result<(), Broken> {
+    Editor::parse(words)?.work(
+        &(Arc::new(|said: &Said| {
+            let mut out = std::io::stdout().lock();
+            // Who started it is gone if nobody listens, and then nobody will kill it.
+            if out.write_all(format!("{said}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
+                std::process::exit(1);
+            }
+        }) as Tell),
+    )
+}
+
 /// One process on a scarce disk, likewise.
 fn judged(words: &[String]) -> Result<(), Broken> {
     let mut out = std::io::stdout().lock();
@@ -179,6 +195,7 @@ fn killed(numbers: &Numbers) -> Result<(), Broken> {
         done.before_anything,
         begin.elapsed().as_secs_f64()
     );
+    println!("{}", done.windows);
     print(&done.found);
     Ok(())
 }
@@ -187,9 +204,10 @@ fn together(numbers: &Numbers, beside: Beside) -> Result<(), Broken> {
     let number = |name: &str, otherwise| numbers.get(name).copied().unwrap_or(otherwise);
     let (count, reads, seed) = (number("processes", 8), number("reads", 2000), number("seed", 1));
     let begin = Instant::now();
-    let found = processes(&std::env::current_exe()?, count, reads, seed, beside)?;
+    let (found, windows) = processes(&std::env::current_exe()?, count, reads, seed, beside)?;
     let took = begin.elapsed().as_secs_f64();
     println!("{count} processes x {reads} reads, {beside:?} going on, in {took:.1} s (seed {seed})");
+    println!("{windows}");
     print(&found);
     Ok(())
 }

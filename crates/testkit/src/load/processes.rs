@@ -15,7 +15,10 @@ use std::{
 };
 
 use crate::{
-    load::{Ack, InOrder, Worker, change_from_outside, check, open, prepare},
+    load::{
+        Ack, InOrder, Worker, change_from_outside, check, open, prepare,
+        windows::{Windows, every_window, read_anew, windows},
+    },
     op::Random,
     world::Broken,
 };
@@ -32,6 +35,8 @@ pub struct Killed {
     pub before_anything: u64,
     /// Workspaces used.
     pub workspaces: u64,
+    /// What became of those that were killed inside a write.
+    pub windows: Windows,
     /// What was found in order at the end of each workspace, added up.
     pub found: InOrder,
 }
@@ -95,7 +100,8 @@ impl<T: FromStr<Err = Broken> + Send + 'static> Running<T> {
     }
 }
 
-/// Kills workers with SIGKILL at random moments, two at a time on one session, and checks everything after each pair.
+/// Kills workers with SIGKILL at random moments, two at a time on one session, and checks everything after each pair. Then
+/// kills as many editors inside the windows of a write, at least one in each.
 ///
 /// # Errors
 /// On the first thing that was lost, altered or refused.
@@ -125,6 +131,13 @@ pub fn crash(program: &Path, kills: u64, seed: u64) -> Result<Killed, Broken> {
         }
         done.found.add(&last);
     }
+    let folder = tempfile::tempdir()?;
+    let (root, every) = (folder.path().canonicalize()?, every_window());
+    let rounds = kills.max(every.len() as u64);
+    let mut opens = |name: &str| read_anew(&root, name);
+    done.windows = windows((program, &root), &every, 2, random.bits(), &mut opens, |round| round < rounds)?;
+    done.kills += rounds;
+    check(&root, &BTreeMap::new())?;
     Ok(done)
 }
 
@@ -153,11 +166,18 @@ pub enum Beside {
     Removal,
 }
 
-/// Lets that many processes do that many reads each on one store, half of them in one session, while another hand edits.
+/// Lets that many processes do that many reads each on one store, half of them in one session, while another hand edits and
+/// editors in the same folder are killed inside the windows of a write, each at least once.
 ///
 /// # Errors
 /// On the first thing that was lost, altered or refused.
-pub fn processes(program: &Path, count: u64, reads: u64, seed: u64, beside: Beside) -> Result<InOrder, Broken> {
+pub fn processes(
+    program: &Path,
+    count: u64,
+    reads: u64,
+    seed: u64,
+    beside: Beside,
+) -> Result<(InOrder, Windows), Broken> {
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;
     let mut random = Random::new(seed);
@@ -169,9 +189,15 @@ pub fn processes(program: &Path, count: u64, reads: u64, seed: u64, beside: Besi
             start(program, &Worker { root, session, seed: random.bits(), reads })
         })
         .collect::<Result<_, Broken>>()?;
-    let over = AtomicBool::new(false);
-    let told = thread::scope(|scope| {
+    let (over, every, windows_seed) = (AtomicBool::new(false), every_window(), random.bits());
+    let (told, killed) = thread::scope(|scope| {
         let others = scope.spawn(|| disturb(&root, &mut random, beside, &over));
+        let windows = scope.spawn(|| {
+            let goes_on = |round| round < every.len() as u64 || !over.load(Ordering::Relaxed);
+            let mut opens = |name: &str| read_anew(&root, name);
+            let done = windows((program, &root), &every, 1, windows_seed, &mut opens, goes_on);
+            done.map_err(|error| error.to_string())
+        });
         let mut told: BTreeMap<SessionName, Vec<Ack>> = BTreeMap::new();
         let mut finished = Ok(());
         for worker in running {
@@ -182,14 +208,15 @@ pub fn processes(program: &Path, count: u64, reads: u64, seed: u64, beside: Besi
             }
         }
         over.store(true, Ordering::Relaxed);
+        let killed = windows.join().map_err(|_| "who kills panicked")?;
         others.join().map_err(|_| "the other hand panicked")??;
-        finished.map(|()| told)
+        finished.and_then(|()| Ok((told, killed?)))
     })?;
     let found = check(&root, &told)?;
     if beside == Beside::Edits && found.unverifiable > 0 {
         return Err(format!("the texts of {} answers were not stored", found.unverifiable).into());
     }
-    Ok(found)
+    Ok((found, killed))
 }
 
 /// Edits, and removes if so wanted, until it is over.

@@ -19,6 +19,7 @@ use crate::{
         judged::{Judged, Told, Whose, shared},
         open, prepare,
         processes::Running,
+        windows::ours_in,
     },
     op::Random,
     world::Broken,
@@ -272,6 +273,10 @@ impl<'a> Round<'a> {
         }
         if modes != ["full", "unchanged"] {
             return Err(format!("there is room again and the answers are {modes:?}").into());
+        }
+        let left = ours_in(&self.root)?;
+        if !left.is_empty() {
+            return Err(format!("left behind after the next open: {left:?}").into());
         }
         check(&self.root, &self.told)?;
         Ok(self.done.clone())

@@ -1,0 +1,254 @@
+//! What a writer leaves in the folder for the case that it is killed: which temporary file belongs to which name, and which
+//! content was about to be put over which. One small file of a fixed name, as one writer at a time has the folder's turn.
+//! A note acts only in the folder and under the inode it was made for, so that one that came with a stranger's files is
+//! worth nothing. Never follows a link.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Write},
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use readproof_core::text::ContentHash;
+use rustix::{
+    fs::{AtFlags, Mode, OFlags},
+    io::Errno,
+};
+
+use super::temp::{is_ours, is_temporary};
+use crate::{
+    snapshot::{FileKind, MOST_BYTES, bytes::read_at},
+    store::{READ_FLAGS, STORE_NAME},
+};
+
+/// The one name of a note.
+pub(crate) const NOTE: &str = ".readproof-turn";
+
+/// How the first line of a note begins.
+const HEAD: &str = "readproof-turn-1";
+
+/// A note with the most steps is smaller.
+const NOTE_BYTES: u64 = 16 << 10;
+
+/// Blocks in which a file is hashed.
+const BLOCK: usize = 64 << 10;
+
+/// What a name holds, as far as it can be told apart from anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// There is nothing.
+    Missing,
+    /// A regular file with these bytes.
+    Bytes(ContentHash),
+    /// Something else, or a file that cannot be read.
+    Other { mode: u32, ino: u64 },
+}
+
+impl Content {
+    /// Looks at a name; a link is not followed.
+    pub(crate) fn of(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
+        let file = match rustix::fs::openat(folder, name, READ_FLAGS, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(Errno::NOENT) => return Ok(Self::Missing),
+            Err(Errno::LOOP | Errno::NXIO) => return Self::by_stat(folder, name),
+            Err(errno) => return Err(errno.into()),
+        };
+        let found = rustix::fs::fstat(&file)?;
+        let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+        if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
+            return Ok(Self::Other { mode: found.st_mode, ino: found.st_ino });
+        }
+        let mut at = 0;
+        let hash = ContentHash::of_pieces(BLOCK, |buffer| -> Result<usize, Errno> {
+            loop {
+                match rustix::io::pread(&file, &mut *buffer, at) {
+                    Ok(read) => {
+                        at += read as u64;
+                        return Ok(read);
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(errno) => return Err(errno),
+                }
+            }
+        })?;
+        Ok(Self::Bytes(hash))
+    }
+
+    /// The same where it must be said of anything: what cannot be read is told by its inode.
+    pub(crate) fn of_anything(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
+        Self::of(folder, name).or_else(|_| Self::by_stat(folder, name))
+    }
+
+    fn by_stat(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
+        match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok(Self::Other { mode: found.st_mode, ino: found.st_ino }),
+            Err(Errno::NOENT) => Ok(Self::Missing),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        match text.split_once(':') {
+            Some(("bytes", hash)) => ContentHash::parse(hash).map(Self::Bytes),
+            Some(("other", rest)) => {
+                let (mode, ino) = rest.split_once(':')?;
+                Some(Self::Other { mode: mode.parse().ok()?, ino: ino.parse().ok()? })
+            }
+            Some(_) | None => (text == "none").then_some(Self::Missing),
+        }
+    }
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("none"),
+            Self::Bytes(hash) => write!(f, "bytes:{hash}"),
+            Self::Other { mode, ino } => write!(f, "other:{mode}:{ino}"),
+        }
+    }
+}
+
+/// One exchange of names that was announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// What goes from the temporary name to the name.
+    pub(crate) put: Content,
+    /// What is expected there.
+    pub(crate) over: Content,
+}
+
+/// What a note says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// The temporary file.
+    pub(crate) temp: String,
+    /// The name that is written.
+    pub(crate) base: String,
+    /// The hash of the new text.
+    pub(crate) new: ContentHash,
+    /// The exchange that was announced last.
+    pub(crate) step: Option<Step>,
+}
+
+/// What stands under a note's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// Something that is no note of this user and is left alone.
+    NotOurs,
+    /// A note whose first line is not whole, so that its temporary file was not made yet; or one from elsewhere.
+    Worthless,
+    /// A note.
+    Note(Note),
+}
+
+impl Found {
+    pub(crate) fn read(folder: BorrowedFd<'_>) -> Self {
+        let file = match rustix::fs::openat(folder, NOTE, READ_FLAGS, Mode::empty()) {
+            Ok(fd) => File::from(fd),
+            Err(Errno::NOENT) => return Self::Nothing,
+            Err(_) => return Self::NotOurs,
+        };
+        let (Ok(found), Ok(around)) = (rustix::fs::fstat(&file), rustix::fs::fstat(folder)) else {
+            return Self::NotOurs;
+        };
+        let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+        let is_ours = found.st_uid == rustix::process::geteuid().as_raw() && found.st_nlink <= 1;
+        if FileKind::of(found.st_mode).is_some() || !is_ours || len > NOTE_BYTES {
+            return Self::NotOurs;
+        }
+        let Ok(bytes) = read_at(&file, 0, NOTE_BYTES) else { return Self::NotOurs };
+        let text = String::from_utf8_lossy(&bytes);
+        match Note::parse(&text, (around.st_ino, found.st_ino)) {
+            Some(note) if found.st_mode & 0o077 == 0 => Self::Note(note),
+            Some(_) | None => Self::Worthless,
+        }
+    }
+}
+
+impl Note {
+    fn parse(text: &str, (folder, note): (u64, u64)) -> Option<Self> {
+        let mut lines = text.split_inclusive('\n').map_while(|line| line.strip_suffix('\n'));
+        let words: Vec<&str> = lines.next()?.split(' ').collect();
+        let [HEAD, in_folder, as_note, temp, new, base] = words[..] else { return None };
+        if (in_folder.parse(), as_note.parse()) != (Ok(folder), Ok(note)) {
+            return None;
+        }
+        let base = from_hex(base)?;
+        let plain = !matches!(&*base, "" | "." | "..") && !base.contains(['/', '\0']);
+        let kept = [STORE_NAME, ".git"].iter().any(|name| base.eq_ignore_ascii_case(name));
+        if !plain || kept || is_ours(&base) || !is_temporary(temp) {
+            return None;
+        }
+        let step = |line: &str| {
+            let (put, over) = line.strip_prefix("step ")?.split_once(' ')?;
+            Some(Step { put: Content::parse(put)?, over: Content::parse(over)? })
+        };
+        // A torn line was not acted upon.
+        let step = lines.filter_map(step).last();
+        Some(Self { temp: temp.to_owned(), base, new: ContentHash::parse(new)?, step })
+    }
+
+    /// Whether this is about the file of that name; names that a file system may take for the same count.
+    pub(crate) fn is_about(&self, base: &str) -> bool {
+        self.base == base || self.base.to_lowercase() == base.to_lowercase()
+    }
+}
+
+/// The note of a turn that goes on.
+pub(crate) struct Open {
+    file: File,
+}
+
+impl Open {
+    /// Leaves a note; nothing may have its name.
+    pub(crate) fn create(folder: BorrowedFd<'_>, temp: &str, base: &str, new: ContentHash) -> io::Result<Self> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::APPEND | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::openat(folder, NOTE, flags, Mode::RUSR | Mode::WUSR)?);
+        let written = (|| {
+            let (around, own) = (rustix::fs::fstat(folder)?.st_ino, rustix::fs::fstat(&file)?.st_ino);
+            let line = format!("{HEAD} {around} {own} {temp} {new} {}\n", to_hex(base));
+            (&file).write_all(line.as_bytes())
+        })();
+        match written {
+            Ok(()) => Ok(Self { file }),
+            Err(error) => {
+                remove(folder)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Says what is exchanged next, in one write; on a line of its own, whatever was torn before.
+    pub(crate) fn step(&self, step: Step) -> io::Result<()> {
+        (&self.file).write_all(format!("\nstep {} {}\n", step.put, step.over).as_bytes())
+    }
+}
+
+/// Opens a note that is there, to go on with it.
+pub(crate) fn reopen(folder: BorrowedFd<'_>) -> io::Result<Open> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::APPEND | OFlags::CLOEXEC;
+    Ok(Open { file: rustix::fs::openat(folder, NOTE, flags, Mode::empty())?.into() })
+}
+
+/// Takes the note away.
+pub(crate) fn remove(folder: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::fs::unlinkat(folder.as_fd(), NOTE, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn to_hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(hex: &str) -> Option<String> {
+    let digits = hex.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?, 16).ok();
+    String::from_utf8(digits.map(byte).collect::<Option<_>>()?).ok()
+}

@@ -1,0 +1,429 @@
+//! Turns: who writes in a folder has its lock, and who finds the note of a writer that is gone finishes what it says before
+//! anything is read or written there. The lock is the kernel's, on the folder itself: nothing is left of it, whatever
+//! becomes of the process. Where folders cannot be locked (NFS), the note is the turn: whoever makes it has it, and one
+//! whose process does not run on this machine counts as left behind once it was waited for.
+//!
+//! Never waits for ever, and never for a writer of another file.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    thread,
+    time::Duration,
+};
+
+use readproof_core::text::ContentHash;
+use rustix::{
+    fs::{AtFlags, FlockOperation},
+    io::Errno,
+};
+
+use super::{
+    moment::{Moment, Moments},
+    note::{self, Content, Found, NOTE, Note, Step},
+    temp::{is_ours, is_running},
+};
+use crate::{
+    locate::FileRef,
+    root::Root,
+    snapshot::{FileKind, SnapshotError},
+};
+
+/// How often the turn is asked for: about ten seconds to write, two to read. In the tests of this room nobody waits so long.
+const TO_WRITE: u32 = if cfg!(test) { 100 } else { 1000 };
+const TO_READ: u32 = if cfg!(test) { 100 } else { 200 };
+
+/// Between two times; the first are shorter.
+const PAUSE: Duration = Duration::from_millis(10);
+const SHORT_PAUSE: Duration = Duration::from_millis(1);
+const SHORT_PAUSES: u32 = 20;
+
+/// How often others may take a name within microseconds of each other before the last of them has to wait for the next.
+const STEPS: u32 = 32;
+
+/// Why there is no turn.
+#[derive(Debug)]
+pub(crate) enum NoTurn {
+    /// Another has it and does not give it back.
+    Busy,
+    /// Something that is no note has a note's name.
+    InTheWay,
+    /// The system refuses.
+    Io(io::Error),
+}
+
+impl From<io::Error> for NoTurn {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The right to write in a folder; dropping it takes the note away and gives the right back.
+pub(crate) struct Turn<'f> {
+    folder: &'f OwnedFd,
+    moments: &'f Moments,
+    locked: bool,
+    noted: Option<note::Open>,
+}
+
+impl<'f> Turn<'f> {
+    /// Waits for the folder's turn, and finishes what a writer that is gone has left.
+    pub(crate) fn take(folder: &'f OwnedFd, moments: &'f Moments) -> Result<Self, NoTurn> {
+        for attempt in 0..TO_WRITE {
+            let locked = match try_lock(folder)? {
+                Lock::Taken => true,
+                Lock::Busy => {
+                    pause(attempt);
+                    continue;
+                }
+                Lock::Impossible if is_free(folder, attempt + 1 == TO_WRITE) => false,
+                Lock::Impossible => {
+                    pause(attempt);
+                    continue;
+                }
+            };
+            let turn = Self { folder, moments, locked, noted: None };
+            recover(folder.as_fd(), moments)?;
+            moments.tell(Moment::Turn);
+            return Ok(turn);
+        }
+        Err(NoTurn::Busy)
+    }
+
+    pub(crate) fn folder(&self) -> BorrowedFd<'f> {
+        self.folder.as_fd()
+    }
+
+    /// Says what will be done, before it is.
+    pub(crate) fn note(&mut self, temp: &str, base: &str, new: ContentHash) -> Result<(), NoTurn> {
+        for attempt in 0..TO_WRITE {
+            match note::Open::create(self.folder.as_fd(), temp, base, new) {
+                Ok(note) => {
+                    self.noted = Some(note);
+                    self.moments.tell(Moment::Noted);
+                    return Ok(());
+                }
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+                // Whoever has the lock has found out that it is no note.
+                Err(_) if self.locked => return Err(NoTurn::InTheWay),
+                Err(_) => pause(attempt),
+            }
+        }
+        Err(NoTurn::Busy)
+    }
+
+    /// Takes back what was said.
+    pub(crate) fn unnote(&mut self) -> io::Result<()> {
+        self.noted = None;
+        note::remove(self.folder.as_fd())
+    }
+
+    /// Leaves the note to whoever comes next.
+    pub(crate) fn leave(&mut self) {
+        self.noted = None;
+    }
+
+    /// Says that names change places next.
+    pub(crate) fn announce(&self, step: Step) -> io::Result<()> {
+        self.noted.as_ref().map_or(Ok(()), |note| note.step(step))
+    }
+
+    /// See [`settle_name`].
+    pub(crate) fn settle(&self, temp: &str, base: &str, step: Step) -> io::Result<Displaced> {
+        let Some(note) = &self.noted else { return Ok(Displaced::Expected) };
+        settle_name((self.folder.as_fd(), temp, base), step, note, self.moments)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.moments.tell(Moment::Cleared);
+        if self.noted.take().is_some() {
+            // One that stays is found by whoever opens something here next.
+            let _ = note::remove(self.folder.as_fd());
+        }
+        self.moments.tell(Moment::Unnoted);
+        if self.locked {
+            let _ = rustix::fs::flock(self.folder, FlockOperation::Unlock);
+        }
+    }
+}
+
+enum Lock {
+    Taken,
+    Busy,
+    /// The file system has no locks on folders.
+    Impossible,
+}
+
+fn try_lock(folder: &OwnedFd) -> io::Result<Lock> {
+    match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Lock::Taken),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Lock::Busy),
+        Err(Errno::BADF | Errno::INVAL | Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(Lock::Impossible),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Where the note is the turn: whether there is none, or, once it was `waited` for, only one of a process that is gone.
+fn is_free(folder: &OwnedFd, waited: bool) -> bool {
+    match Found::read(folder.as_fd()) {
+        Found::Nothing => true,
+        Found::NotOurs | Found::Worthless => waited,
+        Found::Note(note) => waited && !is_running(&note.temp),
+    }
+}
+
+/// Whether somebody writes in a folder.
+pub(crate) fn is_taken(folder: &OwnedFd) -> bool {
+    match try_lock(folder) {
+        Ok(Lock::Taken) => {
+            let _ = rustix::fs::flock(folder, FlockOperation::Unlock);
+            false
+        }
+        Ok(Lock::Busy) => true,
+        Ok(Lock::Impossible) | Err(_) => !is_free(folder, true),
+    }
+}
+
+fn pause(attempt: u32) {
+    thread::sleep(if attempt < SHORT_PAUSES { SHORT_PAUSE } else { PAUSE });
+}
+
+/// What stood under a name when new content was put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Displaced {
+    /// What was expected.
+    Expected,
+    /// Something else, and that or something newer is there again.
+    Another,
+}
+
+/// After an exchange: if what was displaced is not what was expected, another put it there meanwhile, and it goes back; that
+/// is an exchange too, so what it displaces is looked at likewise. In the end the name holds the newest that others put
+/// there, whenever this is interrupted and gone on with.
+fn settle_name(
+    (folder, temp, base): (BorrowedFd<'_>, &str, &str),
+    mut step: Step,
+    note: &note::Open,
+    moments: &Moments,
+) -> io::Result<Displaced> {
+    let mut displaced = Displaced::Expected;
+    for _ in 0..STEPS {
+        let found = Content::of_anything(folder, temp)?;
+        if found == step.over || found == Content::Missing {
+            return Ok(displaced);
+        }
+        displaced = Displaced::Another;
+        if Content::of_anything(folder, base)? != step.put {
+            // Newer than what was displaced.
+            return Ok(displaced);
+        }
+        step = Step { put: found, over: step.put };
+        // It goes back even where that cannot be noted.
+        let _ = note.step(step);
+        moments.tell(Moment::GoingBack);
+        if !exchange(folder, temp, base)? {
+            return Ok(displaced);
+        }
+        moments.tell(Moment::Back);
+    }
+    Ok(displaced)
+}
+
+/// `false`: nothing has the name any more.
+fn exchange(folder: BorrowedFd<'_>, temp: &str, base: &str) -> io::Result<bool> {
+    match rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// What became of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovered {
+    /// There is none any more.
+    Done,
+    /// There is something of that name that is not ours.
+    NotOurs,
+}
+
+/// Finishes what a writer that is gone has left. Only for who has the turn.
+fn recover(folder: BorrowedFd<'_>, moments: &Moments) -> io::Result<Recovered> {
+    match Found::read(folder) {
+        Found::Nothing => return Ok(Recovered::Done),
+        Found::NotOurs => return Ok(Recovered::NotOurs),
+        Found::Worthless => {}
+        Found::Note(note) => {
+            if let Some(step) = note.step {
+                resume(folder, &note, step, moments)?;
+            }
+            moments.tell(Moment::Settled);
+            remove_temp(folder, &note.temp)?;
+        }
+    }
+    moments.tell(Moment::Cleared);
+    note::remove(folder)?;
+    Ok(Recovered::Done)
+}
+
+fn resume(folder: BorrowedFd<'_>, note: &Note, step: Step, moments: &Moments) -> io::Result<()> {
+    let at = (folder, &*note.temp, &*note.base);
+    if Content::of_anything(folder, &note.temp)? != step.put {
+        // The names did change places.
+        settle_name(at, step, &note::reopen(folder)?, moments)?;
+        return Ok(());
+    }
+    let is_first = step.put == Content::Bytes(note.new);
+    // A new text that never got its name was never acknowledged; what was to go back was.
+    if !is_first && Content::of_anything(folder, &note.base)? == step.over && exchange(folder, &note.temp, &note.base)?
+    {
+        moments.tell(Moment::Back);
+        settle_name(at, step, &note::reopen(folder)?, moments)?;
+    }
+    Ok(())
+}
+
+/// Takes away what a note calls temporary, whatever it is by now, but no folder.
+fn remove_temp(folder: BorrowedFd<'_>, temp: &str) -> io::Result<()> {
+    match rustix::fs::statat(folder, temp, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) if FileKind::of(found.st_mode) == Some(FileKind::Directory) => return Ok(()),
+        Ok(_) => {}
+        Err(Errno::NOENT) => return Ok(()),
+        Err(errno) => return Err(errno.into()),
+    }
+    match rustix::fs::unlinkat(folder, temp, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Whether what was opened can be relied upon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// Nothing was under way.
+    Yes,
+    /// Something was, and is over: open it again.
+    Anew,
+}
+
+impl Root {
+    /// To be asked after a file was opened and before its link count is looked at: whether a write of it is under way that
+    /// may have to be taken back, or was left so. One `stat` where nobody writes in the folder; without knowing that no
+    /// part of the name is a link, one more for each part.
+    ///
+    /// A write that was taken back has unlinked what was opened, so a file with a name and no note beside it is settled.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] for a file of our own, a writer that does not go on, or a disk on which nothing can be put back.
+    pub(crate) fn settled(&self, file: &FileRef, links: Links) -> Result<Settled, SnapshotError> {
+        let followed;
+        let real = match links {
+            Links::None => file.name(),
+            Links::Perhaps => {
+                followed = self.follow(file.name()).unwrap_or_default();
+                followed.last().map_or(file.name(), String::as_str)
+            }
+        };
+        let (parent, base) = real.rsplit_once('/').unwrap_or((".", real));
+        if is_ours(base) {
+            return Err(SnapshotError::Ours { name: file.name().to_owned() });
+        }
+        if !self.has_note(parent) {
+            return Ok(Settled::Yes);
+        }
+        self.settle(parent, base).map_err(|unsettled| match unsettled {
+            Unsettled::Busy => SnapshotError::Busy { name: file.name().to_owned() },
+            Unsettled::Left(source) => SnapshotError::Unrestored { name: file.name().to_owned(), source },
+        })
+    }
+
+    /// For a name that leads nowhere: what a killed writer left beside it goes all the same.
+    pub(crate) fn settle_beside(&self, file: &FileRef) {
+        let parent = file.name().rsplit_once('/').map_or(".", |(parent, _)| parent);
+        if self.has_note(parent) {
+            // Nothing is answered from this folder.
+            let _ = self.settle(parent, "");
+        }
+    }
+
+    fn has_note(&self, parent: &str) -> bool {
+        let mut path = String::with_capacity(parent.len() + 1 + NOTE.len());
+        path.push_str(parent);
+        path.push('/');
+        path.push_str(NOTE);
+        rustix::fs::statat(&self.dir, path, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    fn settle(&self, parent: &str, base: &str) -> Result<Settled, Unsettled> {
+        let Ok(folder) = self.open_folder(parent) else { return Ok(Settled::Yes) };
+        for attempt in 0..TO_READ {
+            let found = Found::read(folder.as_fd());
+            let lock = try_lock(&folder).map_err(Unsettled::Left)?;
+            let last = attempt + 1 == TO_READ;
+            let may = match lock {
+                Lock::Taken => true,
+                Lock::Busy => false,
+                Lock::Impossible => last && is_free(&folder, last),
+            };
+            if may {
+                return restore(&folder, base, &self.moments);
+            }
+            match &found {
+                Found::Nothing => return Ok(Settled::Anew),
+                // Names do not change places before the note is whole and says so.
+                Found::Worthless => return Ok(Settled::Yes),
+                Found::Note(note) if note.step.is_none() || !note.is_about(base) => return Ok(Settled::Yes),
+                Found::Note(_) | Found::NotOurs => pause(attempt),
+            }
+        }
+        Err(Unsettled::Busy)
+    }
+}
+
+/// Whether a name may lead through links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// It was opened without any.
+    None,
+    /// Nobody knows.
+    Perhaps,
+}
+
+impl Links {
+    pub(crate) fn unless(free_of_links: bool) -> Self {
+        if free_of_links { Self::None } else { Self::Perhaps }
+    }
+}
+
+enum Unsettled {
+    Busy,
+    Left(io::Error),
+}
+
+/// Finishes what was left, for a reader that has the lock; the lock goes with the folder's handle.
+fn restore(folder: &OwnedFd, base: &str, moments: &Moments) -> Result<Settled, Unsettled> {
+    match recover(folder.as_fd(), moments) {
+        Ok(Recovered::Done) => Ok(Settled::Anew),
+        Ok(Recovered::NotOurs) => Ok(Settled::Yes),
+        // Where nothing can be written: a name holds what it should unless something else waits to go back there.
+        Err(error) => match must_go_back(folder.as_fd(), base) {
+            Ok(false) => Ok(Settled::Yes),
+            Ok(true) | Err(_) => Err(Unsettled::Left(error)),
+        },
+    }
+}
+
+/// Whether the name holds a text that was never acknowledged in place of one that was.
+fn must_go_back(folder: BorrowedFd<'_>, base: &str) -> io::Result<bool> {
+    let Found::Note(Note { temp, base: of, new, step: Some(step) }) = Found::read(folder) else { return Ok(false) };
+    if of.to_lowercase() != base.to_lowercase() {
+        return Ok(false);
+    }
+    let (aside, there) = (Content::of_anything(folder, &temp)?, Content::of_anything(folder, &of)?);
+    if aside == step.put {
+        return Ok(step.put != Content::Bytes(new) && there == step.over);
+    }
+    Ok(aside != step.over && aside != Content::Missing && there == step.put)
+}

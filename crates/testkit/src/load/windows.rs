@@ -1,0 +1,417 @@
+//! Editors of the same files, of which one is killed inside every window of a write in turn, while another program saves
+//! over it. Every hand counts upwards on a line of its own, and says on a pipe what was acknowledged: a count that went back
+//! is an edit that was lost. The windows are the moments that `disk` tells, so no kill depends on luck.
+
+use readproof_core::edit::Places;
+use readproof_core::path::Bearings;
+use readproof_disk::{Moment, ReplaceError, Root, SessionName, is_ours};
+use readproof_engine::{Change, Engine, Error, Read, Settings, Write};
+use std::{
+    collections::BTreeMap,
+    fmt, fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    str::FromStr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{op::Random, world::Broken};
+
+/// The files that are fought over.
+const FILES: usize = 2;
+
+/// Lines in each that nobody touches, so that a half file would show.
+const FILLER: usize = 40;
+
+/// The hand that saves as an editor does: a new file renamed over the old.
+const OUTSIDE: &str = "outside";
+
+/// A window that is not reached in this time, or with so many edits, never is.
+const PATIENCE: Duration = Duration::from_secs(60);
+const EDITS: u32 = 1000;
+
+/// What an editor says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A hand's line of a file was acknowledged to have this count.
+    Counted(String, String, u64),
+    /// It stands in this window and waits to be killed.
+    At(String),
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counted(file, hand, count) => write!(f, "counted {file} {hand} {count}"),
+            Self::At(moment) => write!(f, "at {moment}"),
+        }
+    }
+}
+
+impl FromStr for Said {
+    type Err = Broken;
+
+    fn from_str(line: &str) -> Result<Self, Self::Err> {
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["counted", file, hand, count] => Ok(Self::Counted(file.to_owned(), hand.to_owned(), count.parse()?)),
+            ["at", moment] => Ok(Self::At(moment.to_owned())),
+            _ => Err(format!("an editor said {line:?}").into()),
+        }
+    }
+}
+
+/// Whether another program saves just before the names change places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Nobody.
+    Nobody,
+    /// One does, and is done.
+    Saves,
+}
+
+/// One process that edits.
+#[derive(Clone, Debug)]
+pub struct Editor {
+    /// Where.
+    pub root: PathBuf,
+    /// Its line, and its session.
+    pub hand: String,
+    /// In which window it stops; none: never.
+    pub stop: Option<Moment>,
+    /// What happens on the way there.
+    pub beside: Beside,
+    /// What its choices follow from.
+    pub seed: u64,
+}
+
+/// Says something at once.
+pub type Tell = Arc<dyn Fn(&Said) + Send + Sync>;
+
+impl Editor {
+    /// Reads the words that [`Self::command`] writes.
+    ///
+    /// # Errors
+    /// When they are others.
+    pub fn parse(words: &[String]) -> Result<Self, Broken> {
+        let [root, hand, stop, beside, seed] = words else { return Err("editor ROOT HAND WINDOW BESIDE SEED".into()) };
+        Ok(Self {
+            root: PathBuf::from(root),
+            hand: hand.clone(),
+            stop: Moment::ALL.into_iter().find(|moment| format!("{moment:?}") == *stop),
+            beside: if beside == "Saves" { Beside::Saves } else { Beside::Nobody },
+            seed: seed.parse()?,
+        })
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        let stop = self.stop.map_or_else(|| "never".to_owned(), |moment| format!("{moment:?}"));
+        command.arg("editor").arg(&self.root).args([&self.hand, &stop, &format!("{:?}", self.beside)]);
+        command.arg(self.seed.to_string());
+        command
+    }
+
+    /// Edits for ever.
+    ///
+    /// # Errors
+    /// When an edit that was acknowledged is gone, or anything else is not as it should be.
+    pub fn work(&self, tell: &Tell) -> Result<(), Broken> {
+        let now = Arc::new(Mutex::new(String::new()));
+        let mut engine = self.engine(&now, tell)?;
+        let session = SessionName::parse(&self.hand)?;
+        let mut random = Random::new(self.seed);
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        loop {
+            let path = file_name(random.below(FILES));
+            *now.lock().map_err(|_| "a hand panicked")? = path.clone();
+            let text = engine.read(&Read { path: path.clone(), ..Read::default() }, &|| false)?.text;
+            let (found, known) = (count_of(&text, &self.hand)?, counts.entry(path.clone()).or_default());
+            if found < *known {
+                return Err(format!("{path}: {} was told that {known} is done, and it is {found}", self.hand).into());
+            }
+            let next = found + 1;
+            let change = Change::Replace {
+                old: line_of(&self.hand, found),
+                new: line_of(&self.hand, next),
+                places: Places::One,
+            };
+            match engine.write(&Write { path: path.clone(), session: session.clone(), change }) {
+                Ok(written) => {
+                    tell(&Said::Counted(path, self.hand.clone(), next));
+                    *known = next;
+                    engine.delivered(&written.receipt)?;
+                }
+                // Another was faster.
+                Err(Error::Replace(ReplaceError::Changed { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn engine(&self, now: &Arc<Mutex<String>>, tell: &Tell) -> Result<Engine, Broken> {
+        let bearings = Bearings { cwd: self.root.display().to_string(), home: None };
+        let (stop, beside, folder, now, tell) = (self.stop, self.beside, self.root.clone(), now.clone(), tell.clone());
+        let saved = AtomicBool::new(beside == Beside::Nobody);
+        let root = Root::open(&self.root)?.watched(Arc::new(move |moment| {
+            if beside == Beside::Saves && moment == Moment::Announced {
+                saved.store(true, Ordering::Relaxed);
+                let file = now.lock().map(|name| name.clone()).unwrap_or_default();
+                match save(&folder, &file) {
+                    Ok(count) => tell(&Said::Counted(file, OUTSIDE.to_owned(), count)),
+                    Err(error) => tell(&Said::At(format!("failed:{}", error.to_string().replace(' ', "_")))),
+                }
+            }
+            // Others may be faster, and then a write ends without having come to it.
+            if stop == Some(moment) && saved.load(Ordering::Relaxed) {
+                tell(&Said::At(format!("{moment:?}")));
+                loop {
+                    thread::park();
+                }
+            }
+        }));
+        Ok(Engine::new(root, bearings, Settings::default(), Box::new(|| 0))?)
+    }
+}
+
+/// Another program counts on its line, as editors save.
+fn save(root: &Path, file: &str) -> Result<u64, Broken> {
+    let text = fs::read_to_string(root.join(file))?;
+    let count = count_of(&text, OUTSIDE)?;
+    let fresh = root.join(format!("{file}.new"));
+    fs::write(&fresh, text.replace(&line_of(OUTSIDE, count), &line_of(OUTSIDE, count + 1)))?;
+    fs::rename(fresh, root.join(file))?;
+    Ok(count + 1)
+}
+
+fn file_name(number: usize) -> String {
+    format!("turns-{number}.txt")
+}
+
+fn line_of(hand: &str, count: u64) -> String {
+    format!("{hand}: {count} times\n")
+}
+
+fn count_of(text: &str, hand: &str) -> Result<u64, Broken> {
+    let whole = text.starts_with("begin\n") && text.ends_with("end\n") && text.matches("filler\n").count() == FILLER;
+    if !whole {
+        return Err(format!("a half file: {text:?}").into());
+    }
+    let start = format!("{hand}: ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&start)?.strip_suffix(" times"));
+    Ok(line.ok_or_else(|| format!("{hand} has no line in {text:?}"))?.parse()?)
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, Default)]
+pub struct Windows {
+    /// Editors that were killed, by the window they stood in.
+    pub killed: BTreeMap<String, u64>,
+    /// Edits that were acknowledged, none of them lost.
+    pub edits: u64,
+    /// Saves of another program that were done just before the names changed places, none of them lost.
+    pub saves: u64,
+    /// Files that the killed left, gone at the next open.
+    pub left: u64,
+}
+
+impl fmt::Display for Windows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let killed: Vec<String> = self.killed.iter().map(|(window, count)| format!("{window} {count}")).collect();
+        let (edits, saves, left) = (self.edits, self.saves, self.left);
+        write!(
+            f,
+            "killed inside a write: {}; {edits} edits and {saves} saves acknowledged, 0 lost; ",
+            killed.join(", ")
+        )?;
+        write!(f, "{left} files left by the killed, 0 of them there after the next open")
+    }
+}
+
+/// Files on which so many hands can count.
+struct Fight<'a> {
+    program: &'a Path,
+    root: &'a Path,
+    random: Random,
+    told: BTreeMap<(String, String), u64>,
+    done: Windows,
+}
+
+/// Who opens a file after a kill, and returns its text.
+pub type Opens<'a> = &'a mut dyn FnMut(&str) -> Result<String, Broken>;
+
+/// Kills one editor inside each of these windows in turn, as often as `goes_on` says, while others edit the same files.
+/// `program` is this kit's `load`.
+///
+/// # Errors
+/// On the first edit or save that was lost, half file, or file left behind.
+pub fn windows(
+    (program, root): (&Path, &Path),
+    among: &[(Moment, Beside)],
+    others: usize,
+    seed: u64,
+    opens: Opens<'_>,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> Result<Windows, Broken> {
+    let mut fight = Fight { program, root, random: Random::new(seed), told: BTreeMap::new(), done: Windows::default() };
+    let hands: Vec<String> = (0..=others).map(|number| format!("hand-{number}")).collect();
+    for number in 0..FILES {
+        let lines: String = hands.iter().map(String::as_str).chain([OUTSIDE]).map(|hand| line_of(hand, 0)).collect();
+        fs::write(root.join(file_name(number)), format!("begin\n{}{lines}end\n", "filler\n".repeat(FILLER)))?;
+    }
+    let running = hands[1..].iter().map(|hand| fight.start(hand, None)).collect::<Result<Vec<_>, Broken>>()?;
+    let mut outcome = Ok(());
+    for round in 0.. {
+        if outcome.is_err() || !goes_on(round) {
+            break;
+        }
+        let at = usize::try_from(round).unwrap_or(0) % among.len();
+        outcome =
+            fight.round(among[at], opens).map_err(|error| format!("round {round}, {:?}: {error}", among[at]).into());
+    }
+    for editor in running {
+        // All are ended, whatever happened to one.
+        outcome = outcome.and(fight.end(editor));
+    }
+    outcome?;
+    fight.look(opens)?;
+    let left: Vec<String> = ours_in(root)?;
+    if !left.is_empty() {
+        return Err(format!("left behind after everything was opened: {left:?}").into());
+    }
+    Ok(fight.done)
+}
+
+/// Every window, with and without another program that saves, where it can be reached so: only what was saved meanwhile goes
+/// back, and a write that was taken back is never done.
+#[must_use]
+pub fn every_window() -> Vec<(Moment, Beside)> {
+    let both = Moment::ALL.into_iter().flat_map(|moment| [(moment, Beside::Saves), (moment, Beside::Nobody)]);
+    both.filter(|(moment, beside)| match beside {
+        Beside::Saves => *moment >= Moment::Announced && *moment != Moment::Released,
+        Beside::Nobody => !matches!(moment, Moment::GoingBack | Moment::Back),
+    })
+    .collect()
+}
+
+/// Opens with an engine of its own.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn read_anew(root: &Path, path: &str) -> Result<String, Broken> {
+    let mut engine = super::open(root)?;
+    Ok(engine.read(&Read { path: path.to_owned(), ..Read::default() }, &|| false)?.text)
+}
+
+struct Running {
+    child: Child,
+    said: Receiver<Result<Said, String>>,
+}
+
+impl Fight<'_> {
+    fn start(&mut self, hand: &str, stop: Option<(Moment, Beside)>) -> Result<Running, Broken> {
+        let (stop, beside) = stop.map_or((None, Beside::Nobody), |(moment, beside)| (Some(moment), beside));
+        let editor =
+            Editor { root: self.root.to_path_buf(), hand: hand.to_owned(), stop, beside, seed: self.random.bits() };
+        let mut child = editor.command(self.program).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+        let (pipe, (sent, said)) = (child.stdout.take().ok_or("no pipe")?, channel());
+        thread::spawn(move || {
+            for line in BufReader::new(pipe).lines() {
+                let line = line.map_err(|error| error.to_string());
+                let heard = line.and_then(|line| line.parse::<Said>().map_err(|error| error.to_string()));
+                if sent.send(heard).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Running { child, said })
+    }
+
+    fn hear(&mut self, said: Said) -> Option<String> {
+        match said {
+            Said::Counted(file, hand, count) => {
+                *(if hand == OUTSIDE { &mut self.done.saves } else { &mut self.done.edits }) += 1;
+                let known = self.told.entry((file, hand)).or_default();
+                *known = count.max(*known);
+                None
+            }
+            Said::At(moment) => Some(moment),
+        }
+    }
+
+    fn round(&mut self, window: (Moment, Beside), opens: Opens<'_>) -> Result<(), Broken> {
+        let mut victim = self.start("hand-0", Some(window))?;
+        let wanted = format!("{:?}", window.0);
+        let mut edits = 0;
+        loop {
+            let said = match victim.said.recv_timeout(PATIENCE) {
+                Ok(said) => said?,
+                Err(error) => {
+                    victim.child.kill()?;
+                    return Err(format!("it never got there: {error}, {}", victim.child.wait()?).into());
+                }
+            };
+            match self.hear(said) {
+                Some(at) if at == wanted => break,
+                None if edits < EDITS => edits += 1,
+                at => {
+                    victim.child.kill()?;
+                    return Err(format!("it never got there: {at:?}, {}", victim.child.wait()?).into());
+                }
+            }
+        }
+        let pid = format!(".readproof-{}-", victim.child.id());
+        let of_victim = |names: Vec<String>| names.into_iter().filter(|name| name.starts_with(&pid)).count() as u64;
+        self.done.left += of_victim(ours_in(self.root)?);
+        victim.child.kill()?;
+        victim.child.wait()?;
+        *self.done.killed.entry(wanted).or_default() += 1;
+        self.look(opens)?;
+        match of_victim(ours_in(self.root)?) {
+            0 => Ok(()),
+            left => Err(format!("{left} files of the killed are there after the next open").into()),
+        }
+    }
+
+    fn end(&mut self, mut editor: Running) -> Result<(), Broken> {
+        editor.child.kill()?;
+        let status = editor.child.wait()?;
+        if status.code().is_some() {
+            return Err(format!("an editor that had work for ever ended with {status}").into());
+        }
+        while let Ok(said) = editor.said.recv() {
+            self.hear(said?);
+        }
+        Ok(())
+    }
+
+    /// Opens every file, and compares with what was acknowledged before.
+    fn look(&mut self, opens: Opens<'_>) -> Result<(), Broken> {
+        for number in 0..FILES {
+            let name = file_name(number);
+            let text = opens(&name)?;
+            for ((_, hand), told) in self.told.iter().filter(|((file, _), _)| *file == name) {
+                let found = count_of(&text, hand)?;
+                if found < *told {
+                    return Err(format!("{name}: {hand} was told that {told} is done, and it is {found}").into());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a writer has left in a folder, or still needs there.
+pub(crate) fn ours_in(root: &Path) -> Result<Vec<String>, Broken> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root)? {
+        found.extend(entry?.file_name().into_string().ok().filter(|name| is_ours(name)));
+    }
+    Ok(found)
+}
