@@ -1,5 +1,5 @@
 //! Unified diffs that carry every byte: trailing spaces, CR, BOM, the final newline. `apply(unified(a, b), a) == b`.
-//! Bounded by the caller's limits on size; never by a clock.
+//! Bounded by the caller's limits on size, or by those in `large`; never by a clock.
 
 use alloc::{
     format,
@@ -10,6 +10,8 @@ use core::{fmt::Write, ops::Range};
 use gix_imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::{scope::Lines, text::Text};
+
+mod large;
 
 /// Lines of unchanged text around a change.
 const CONTEXT: u32 = 3;
@@ -46,19 +48,31 @@ pub fn unified(before: &Text, after: &Text, name: &str) -> Unified {
     let changes = changes(before, after);
     let mut body = format!("--- {}\n+++ {}\n", file_line("a/", name), file_line("b/", name));
     for group in groups(&changes) {
-        print_hunk(&mut body, before, after, group);
+        print_hunk(&mut body, (Some(before), Some(after)), group, &mut { Room::ALL });
     }
     let (added, removed) = counts(&changes);
     Unified { body, added, removed }
 }
 
 fn changes(before: &Text, after: &Text) -> Vec<Change> {
+    compared(before.lines(), after.lines(), (0, 0)).collect()
+}
+
+/// The changes between some lines, which begin behind so many others.
+fn compared<'a>(
+    before: impl Iterator<Item = &'a str>,
+    after: impl Iterator<Item = &'a str>,
+    (old, new): (u32, u32),
+) -> impl Iterator<Item = Change> {
     let mut input = InternedInput::default();
-    input.update_before(before.lines());
-    input.update_after(after.lines());
+    input.update_before(before);
+    input.update_after(after);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
-    diff.hunks().map(|h| Change { old: h.before, new: h.after }).collect()
+    let moved = |range: &Range<u32>, by: u32| range.start + by..range.end + by;
+    let found: Vec<Change> =
+        diff.hunks().map(|h| Change { old: moved(&h.before, old), new: moved(&h.after, new) }).collect();
+    found.into_iter()
 }
 
 /// Lines that are new and lines that are gone.
@@ -79,33 +93,47 @@ pub struct Side<'a> {
 }
 
 /// What `git diff` prints of one file, in the parts in which it may be cut.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Patch {
+#[derive(Clone, Debug, Default)]
+pub struct Patch<'a> {
     /// Everything before the first hunk.
-    pub head: String,
-    /// The hunks, each from its `@@` on.
-    pub hunks: Vec<String>,
+    head: String,
+    /// Both texts, where lines of them are shown.
+    before: Option<&'a Text>,
+    after: Option<&'a Text>,
+    changes: Vec<Change>,
     /// Lines that are new.
     pub added: u32,
     /// Lines that are gone.
     pub removed: u32,
+    /// Lines of each side that stand as one block, because there are too many to compare them one by one.
+    pub blocks: (u32, u32),
 }
 
 /// The change of one file as git prints it, without the line of object ids: nothing where nothing changed; two patches where
-/// it became another kind of file.
+/// it became another kind of file. `None` if `cancelled` said so, which is asked between pieces of work of bounded size.
 #[must_use]
-pub fn patches(name: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Patch> {
+pub fn patches<'a>(
+    name: &str,
+    old: Option<Side<'a>>,
+    new: Option<Side<'a>>,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<Vec<Patch<'a>>> {
     match (old, new) {
         (Some(old), Some(new)) if old.mode.get(..3) != new.mode.get(..3) => {
-            Vec::from([patch(name, Some(old), None), patch(name, None, Some(new))])
+            Some(Vec::from([patch(name, Some(old), None, cancelled)?, patch(name, None, Some(new), cancelled)?]))
         }
-        (Some(old), Some(new)) if old.same && new.same && old.mode == new.mode => Vec::new(),
-        (None, None) => Vec::new(),
-        (old, new) => Vec::from([patch(name, old, new)]),
+        (Some(old), Some(new)) if old.same && new.same && old.mode == new.mode => Some(Vec::new()),
+        (None, None) => Some(Vec::new()),
+        (old, new) => Some(Vec::from([patch(name, old, new, cancelled)?])),
     }
 }
 
-fn patch(name: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Patch {
+fn patch<'a>(
+    name: &str,
+    old: Option<Side<'a>>,
+    new: Option<Side<'a>>,
+    cancelled: &dyn Fn() -> bool,
+) -> Option<Patch<'a>> {
     let (a, b) = (in_quotes("a/", name), in_quotes("b/", name));
     let mut head = format!("diff --git {a} {b}\n");
     // Writing to a String cannot fail.
@@ -119,31 +147,25 @@ fn patch(name: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Patch {
     };
     let both = old.is_some() && new.is_some();
     if both && old.is_some_and(|side| side.same) {
-        return Patch { head, ..Patch::default() };
+        return Some(Patch { head, ..Patch::default() });
     }
-    let nothing = Text::new(String::new());
-    let (before, after) = (old.map_or(Some(&nothing), |old| old.text), new.map_or(Some(&nothing), |new| new.text));
-    let (Some(before), Some(after)) = (before, after) else {
+    let shown = |side: Option<Side<'a>>| side.is_none_or(|side| side.text.is_some());
+    if !shown(old) || !shown(new) {
         let there = |side: Option<Side<'_>>, name: String| if side.is_some() { name } else { "/dev/null".to_string() };
         let _ = writeln!(head, "Binary files {} and {} differ", there(old, a), there(new, b));
-        return Patch { head, ..Patch::default() };
-    };
-    let changes = changes(before, after);
+        return Some(Patch { head, ..Patch::default() });
+    }
+    let text = |side: Option<Side<'a>>| side.and_then(|side| side.text);
+    let (before, after) = (text(old), text(new));
+    let (changes, blocks) = large::changes(before, after, cancelled)?;
     let (added, removed) = counts(&changes);
-    let hunks: Vec<String> = groups(&changes)
-        .map(|group| {
-            let mut hunk = String::new();
-            print_hunk(&mut hunk, before, after, group);
-            hunk
-        })
-        .collect();
-    if !hunks.is_empty() {
+    if !changes.is_empty() {
         let line = |side: Option<Side<'_>>, prefix| {
             if side.is_some() { file_line(prefix, name) } else { "/dev/null".to_string() }
         };
         let _ = writeln!(head, "--- {}\n+++ {}", line(old, "a/"), line(new, "b/"));
     }
-    Patch { head, hunks, added, removed }
+    Some(Patch { head, before, after, changes, added, removed, blocks })
 }
 
 /// As much of some patches as fits.
@@ -165,42 +187,75 @@ impl Fitted {
     }
 }
 
-/// Puts patches together, as far as they fit in so many lines and characters.
+/// Puts patches together, as far as they fit in so many lines and characters. Takes as long as what is shown is long.
 #[must_use]
-pub fn fit(patches: &[Patch], lines: u32, chars: u32) -> Fitted {
-    let count = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
-    let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let pieces = || patches.iter().flat_map(|patch| [&patch.head].into_iter().chain(&patch.hunks));
-    let is_hunk = |piece: &str| piece.starts_with("@@");
-    let mut fitted = Fitted {
-        hunks: (0, small(pieces().filter(|piece| is_hunk(piece)).count())),
-        lines: (0, small(pieces().map(|piece| count(piece)).sum())),
-        ..Fitted::default()
-    };
-    let (mut lines, mut chars) = (lines as usize, chars as usize);
-    for piece in pieces() {
-        let (height, size) = (count(piece), piece.chars().count());
-        if height <= lines && size <= chars {
-            (lines, chars) = (lines - height, chars - size);
-            fitted.text.push_str(piece);
-            fitted.lines.0 += small(height);
-            fitted.hunks.0 += u32::from(is_hunk(piece));
-            continue;
+pub fn fit(patches: &[Patch<'_>], lines: u32, chars: u32) -> Fitted {
+    let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let mut fitted = Fitted::default();
+    let mut all = (0, 0);
+    for patch in patches {
+        all.1 += height(&patch.head);
+        for group in groups(&patch.changes) {
+            all = (all.0 + 1, all.1 + patch.height(group));
         }
-        if fitted.hunks.0 == 0 {
-            for line in piece.split_inclusive('\n').take(lines) {
-                let Some(left) = chars.checked_sub(line.chars().count()) else { break };
-                chars = left;
-                fitted.text.push_str(line);
-                fitted.lines.0 += 1;
+    }
+    (fitted.hunks.1, fitted.lines.1) = (small(all.0), small(all.1));
+    let mut room = Room { lines: u64::from(lines), chars: u64::from(chars) };
+    let shown = |room: &Room| small(u64::from(lines) - room.lines);
+    for patch in patches {
+        let whole = patch.head.split_inclusive('\n').all(|line| room.push(&mut fitted.text, &[line]));
+        fitted.lines.0 = shown(&room);
+        if !whole {
+            return fitted;
+        }
+        for group in groups(&patch.changes) {
+            let from = fitted.text.len();
+            let first = fitted.hunks.0 == 0;
+            // Of one that does not fit, something is shown only if it is the first.
+            let whole = (first || patch.height(group) <= room.lines) && patch.print(&mut fitted.text, group, &mut room);
+            if !whole && !first {
+                fitted.text.truncate(from);
+                return fitted;
             }
+            fitted.lines.0 = shown(&room);
+            if !whole {
+                return fitted;
+            }
+            fitted.hunks.0 += 1;
         }
-        break;
     }
     fitted
 }
 
+fn height(text: &str) -> u64 {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
+}
+
+/// How much more may be shown.
+#[derive(Clone, Copy)]
+struct Room {
+    lines: u64,
+    chars: u64,
+}
+
+impl Room {
+    /// For everything.
+    const ALL: Self = Self { lines: u64::MAX, chars: u64::MAX };
+
+    /// Puts one line there, if there is room.
+    fn push(&mut self, out: &mut String, parts: &[&str]) -> bool {
+        let size: usize = parts.iter().map(|part| part.chars().count()).sum();
+        let (Some(lines), Some(chars)) = (self.lines.checked_sub(1), self.chars.checked_sub(size as u64)) else {
+            return false;
+        };
+        *self = Self { lines, chars };
+        parts.iter().for_each(|part| out.push_str(part));
+        true
+    }
+}
+
 /// Line indices, 0-based and half-open.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Change {
     old: Range<u32>,
     new: Range<u32>,
@@ -211,23 +266,54 @@ fn groups(changes: &[Change]) -> impl Iterator<Item = &[Change]> {
     changes.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT)
 }
 
-fn print_hunk(out: &mut String, before: &Text, after: &Text, group: &[Change]) {
-    let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
+/// The lines of both sides that a hunk shows.
+fn span(group: &[Change], total: u32) -> Option<(Range<u32>, Range<u32>)> {
+    let (first, last) = (group.first()?, group.last()?);
     let lead = first.old.start.min(CONTEXT);
-    let tail = (before.total() - last.old.end).min(CONTEXT);
-    let old = first.old.start - lead..last.old.end + tail;
-    let new = first.new.start - lead..last.new.end + tail;
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "@@ -{} +{} @@", side(&old), side(&new));
+    let tail = (total - last.old.end).min(CONTEXT);
+    Some((first.old.start - lead..last.old.end + tail, first.new.start - lead..last.new.end + tail))
+}
 
-    let mut at = old.start;
-    for change in group {
-        print_lines(out, ' ', before, at..change.old.start);
-        print_lines(out, '-', before, change.old.clone());
-        print_lines(out, '+', after, change.new.clone());
-        at = change.old.end;
+impl Patch<'_> {
+    /// Lines that a hunk takes.
+    fn height(&self, group: &[Change]) -> u64 {
+        let total = |text: Option<&Text>| text.map_or(0, Text::total);
+        let Some((old, _)) = span(group, total(self.before)) else { return 0 };
+        let is_open = |text: Option<&Text>, end: u32| {
+            text.is_some_and(|text| end == text.total() && !text.as_str().is_empty() && !text.as_str().ends_with('\n'))
+        };
+        let new: u64 = group.iter().map(|change| u64::from(change.new.end - change.new.start)).sum();
+        // The last line of a text that has no end takes another one that says so.
+        let added_last = group.last().is_some_and(|last| !last.new.is_empty() && is_open(self.after, last.new.end));
+        1 + u64::from(old.end - old.start)
+            + new
+            + u64::from(is_open(self.before, old.end) && !old.is_empty())
+            + u64::from(added_last)
     }
-    print_lines(out, ' ', before, at..old.end);
+
+    /// Whether all of it had room.
+    fn print(&self, out: &mut String, group: &[Change], room: &mut Room) -> bool {
+        print_hunk(out, (self.before, self.after), group, room)
+    }
+}
+
+fn print_hunk(
+    out: &mut String,
+    (before, after): (Option<&Text>, Option<&Text>),
+    group: &[Change],
+    room: &mut Room,
+) -> bool {
+    let Some((old, new)) = span(group, before.map_or(0, Text::total)) else { return true };
+    let mut at = old.start;
+    room.push(out, &[&format!("@@ -{} +{} @@\n", side(&old), side(&new))])
+        && group.iter().all(|change| {
+            let context = at..change.old.start;
+            at = change.old.end;
+            print_lines(out, " ", before, context, room)
+                && print_lines(out, "-", before, change.old.clone(), room)
+                && print_lines(out, "+", after, change.new.clone(), room)
+        })
+        && print_lines(out, " ", before, at..old.end, room)
 }
 
 /// `START,COUNT` as patch reads it: an empty side names the line before it.
@@ -237,17 +323,15 @@ fn side(range: &Range<u32>) -> String {
     format!("{start},{count}")
 }
 
-fn print_lines(out: &mut String, sign: char, text: &Text, lines: Range<u32>) {
-    for number in lines {
-        let line = text.line(number + 1);
-        out.push(sign);
-        out.push_str(line);
-        if !line.ends_with('\n') {
-            out.push('\n');
-            out.push_str(NO_NEWLINE);
-            out.push('\n');
+/// Whether all of them had room.
+fn print_lines(out: &mut String, sign: &str, text: Option<&Text>, lines: Range<u32>, room: &mut Room) -> bool {
+    let Some((text, lines)) = text.zip(Lines::new(lines.start + 1, lines.end)) else { return true };
+    text.slice(lines).split_inclusive('\n').all(|line| {
+        if line.ends_with('\n') {
+            return room.push(out, &[sign, line]);
         }
-    }
+        room.push(out, &[sign, line, "\n"]) && room.push(out, &[NO_NEWLINE, "\n"])
+    })
 }
 
 /// A name as git prints it behind `---` and `+++`: a tab ends it for patch where it holds a space.
@@ -504,7 +588,7 @@ mod tests {
         let (before, after, same) = (text(old), text(new), old.map(|side| side.1) == new.map(|side| side.1));
         let old = old.zip(before.as_ref()).map(|((mode, _), text)| Side { mode, text: Some(text), same });
         let new = new.zip(after.as_ref()).map(|((mode, _), text)| Side { mode, text: Some(text), same });
-        fit(&patches("a b", old, new), u32::MAX, u32::MAX).text
+        fit(&patches("a b", old, new, &|| false).unwrap(), u32::MAX, u32::MAX).text
     }
 
     #[test]
@@ -531,7 +615,7 @@ mod tests {
     #[test]
     fn what_is_no_text_is_only_named() {
         let side = |mode| Some(Side { mode, text: None, same: false });
-        let text = |old, new| fit(&patches("f", old, new), u32::MAX, u32::MAX).text;
+        let text = |old, new| fit(&patches("f", old, new, &|| false).unwrap(), u32::MAX, u32::MAX).text;
         assert_eq!(
             text(side("100644"), side("100755")),
             "diff --git a/f b/f\nold mode 100644\nnew mode 100755\nBinary files a/f and b/f differ\n"
@@ -546,7 +630,7 @@ mod tests {
         let after = before.replace("\n5\n", "\nfive\n").replace("\n55\n", "\nfifty\n");
         let (before, after) = (Text::new(before), Text::new(after));
         let side = |text| Some(Side { mode: "100644", text: Some(text), same: false });
-        let all = patches("f", side(&before), side(&after));
+        let all = patches("f", side(&before), side(&after), &|| false).unwrap();
         let whole = fit(&all, u32::MAX, u32::MAX);
         assert_eq!((whole.hunks, whole.lines, whole.is_cut()), ((2, 2), (21, 21), false));
         let one = fit(&all, 20, u32::MAX);
