@@ -3,7 +3,6 @@
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
-use gix_imara_diff::InternedInput;
 
 use super::{Change, compared};
 use crate::{scope::Lines, text::Text};
@@ -13,7 +12,7 @@ const LINES: u32 = 12_000;
 const BYTES: usize = 2 << 20;
 
 /// Lines of all pieces that are compared one by one, those of both sides.
-const ALL_LINES: u32 = 400_000;
+const ALL_LINES: u32 = 240_000;
 
 /// Lines, those of both sides, among which others that stand once are looked for.
 const DIVIDED: u32 = 2_000_000;
@@ -111,17 +110,16 @@ impl Work<'_> {
         fits(self.before, &piece.old) && fits(self.after, &piece.new)
     }
 
-    /// Compares one piece, or takes it as a block. What stands only on one side needs no comparing.
+    /// Compares one piece, or takes it as a block. Where a side has nothing, or both one line, there is nothing to compare.
     fn piece(&mut self, piece: Change) -> Option<()> {
+        // The ends of a piece differ.
+        let is_pair = piece.old.len() == 1 && piece.new.len() == 1;
+        if is_pair || piece.old.is_empty() || piece.new.is_empty() {
+            self.found.extend(Some(piece).filter(|piece| !piece.is_empty()));
+            return Some(());
+        }
         if (self.cancelled)() {
             return None;
-        }
-        if piece.is_empty() {
-            return Some(());
-        }
-        if piece.old.is_empty() || piece.new.is_empty() {
-            self.found.push(piece);
-            return Some(());
         }
         let left = u32::try_from(piece.lines()).ok().and_then(|lines| self.left.checked_sub(lines));
         if let Some(left) = left.filter(|_| self.is_small(&piece)) {
@@ -139,31 +137,28 @@ impl Work<'_> {
 
     /// Compares what stands between lines that each side has once, as far as those come in the same order.
     fn divide(&mut self, rest: &Change) -> Option<()> {
-        let input = {
-            let mut input = InternedInput::default();
-            input.update_before(slice(self.before, &rest.old).split_inclusive('\n'));
-            if (self.cancelled)() {
-                return None;
-            }
-            input.update_after(slice(self.after, &rest.new).split_inclusive('\n'));
-            let tokens = input.interner.num_tokens();
-            let ids = |tokens: &[gix_imara_diff::Token]| tokens.iter().map(|token| token.0).collect::<Vec<u32>>();
-            (ids(&input.before), ids(&input.after), tokens)
-        };
-        let (old, new, tokens) = input;
-        let mut at = (0_usize, 0_usize);
-        for anchor in anchors(&old, &new, tokens).into_iter().chain([(old.len(), new.len())]) {
+        let go_on = || (!(self.cancelled)()).then_some(());
+        let old = Rows::new(slice(self.before, &rest.old));
+        go_on()?;
+        let new = Rows::new(slice(self.after, &rest.new));
+        go_on()?;
+        let ours = old.single();
+        go_on()?;
+        let theirs = new.single();
+        go_on()?;
+        let anchors = anchors(shared(&old, &new, &ours, &theirs));
+        let mut at = (0, 0);
+        for anchor in anchors.into_iter().chain([(old.len(), new.len())]) {
             let (mut a, mut b) = (at.0..anchor.0, at.1..anchor.1);
-            while !a.is_empty() && !b.is_empty() && old[a.start] == new[b.start] {
+            while !a.is_empty() && !b.is_empty() && old.row(a.start) == new.row(b.start) {
                 (a.start, b.start) = (a.start + 1, b.start + 1);
             }
-            while !a.is_empty() && !b.is_empty() && old[a.end - 1] == new[b.end - 1] {
+            while !a.is_empty() && !b.is_empty() && old.row(a.end - 1) == new.row(b.end - 1) {
                 (a.end, b.end) = (a.end - 1, b.end - 1);
             }
-            let line = |at: usize, from: u32| u32::try_from(at).unwrap_or(u32::MAX).saturating_add(from);
             self.piece(Change {
-                old: line(a.start, rest.old.start)..line(a.end, rest.old.start),
-                new: line(b.start, rest.new.start)..line(b.end, rest.new.start),
+                old: a.start + rest.old.start..a.end + rest.old.start,
+                new: b.start + rest.new.start..b.end + rest.new.start,
             })?;
             at = (anchor.0 + 1, anchor.1 + 1);
         }
@@ -171,42 +166,87 @@ impl Work<'_> {
     }
 }
 
-/// The longest row of lines that each side has exactly once and in the same order, by their positions.
-fn anchors(old: &[u32], new: &[u32], tokens: u32) -> Vec<(usize, usize)> {
-    const NONE: u32 = u32::MAX;
-    const MANY: u32 = u32::MAX - 1;
-    let once = |side: &[u32]| {
-        let mut places = vec![NONE; tokens as usize];
-        for (at, token) in side.iter().enumerate() {
-            let place = &mut places[*token as usize];
-            *place = if *place == NONE { u32::try_from(at).unwrap_or(MANY) } else { MANY };
+/// Lines of a text by their numbers from 0 on, each with a number that stands for what is in it.
+struct Rows<'a> {
+    text: &'a str,
+    /// Where each ends.
+    ends: Vec<u32>,
+    sums: Vec<u64>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(text: &'a str) -> Self {
+        let (mut ends, mut sums) = (Vec::new(), Vec::new());
+        let mut end = 0;
+        for row in text.split_inclusive('\n') {
+            end += row.len();
+            ends.push(u32::try_from(end).unwrap_or(u32::MAX));
+            sums.push(sum(row.as_bytes()));
         }
-        places
-    };
-    let in_new = once(new);
-    let in_old = once(old);
-    // The longest rising row: the last line of the best row of each length, and which line came before each.
+        Self { text, ends, sums }
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
+    }
+
+    fn row(&self, at: u32) -> &'a str {
+        let at = at as usize;
+        let begin = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(at).copied().unwrap_or(begin);
+        &self.text[begin as usize..end as usize]
+    }
+
+    /// Those that stand there once, by their sums.
+    fn single(&self) -> Vec<(u64, u32)> {
+        let mut all: Vec<(u64, u32)> = self.sums.iter().copied().zip(0..).collect();
+        all.sort_unstable();
+        all.chunk_by(|a, b| a.0 == b.0).filter_map(|same| if let [one] = same { Some(*one) } else { None }).collect()
+    }
+}
+
+/// Not safe against anyone who wants two rows to have the same, and it need not be: rows are compared before they count as one.
+fn sum(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum = words.iter().fold(bytes.len() as u64, |sum, word| step(sum, u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| step(sum, u64::from(*byte)))
+}
+
+/// Pairs of the same row on both sides, in the order of the first.
+fn shared(old: &Rows<'_>, new: &Rows<'_>, ours: &[(u64, u32)], theirs: &[(u64, u32)]) -> Vec<(u32, u32)> {
+    let mut theirs = theirs.iter().peekable();
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
+    for (sum, at) in ours {
+        while theirs.next_if(|(their, _)| their < sum).is_some() {}
+        if let Some((_, place)) = theirs.next_if(|(their, _)| their == sum)
+            && old.row(*at) == new.row(*place)
+        {
+            pairs.push((*at, *place));
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The longest row of pairs that rises on both sides.
+fn anchors(pairs: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+    // The last pair of the best row of each length, and which pair came before each.
     let mut ends: Vec<usize> = Vec::new();
-    let mut lines: Vec<(u32, u32, usize)> = Vec::new();
-    for (at, token) in old.iter().enumerate() {
-        let place = in_new[*token as usize];
-        if place >= MANY || in_old[*token as usize] >= MANY {
-            continue;
-        }
-        let length = ends.partition_point(|end| lines[*end].1 < place);
-        let before = length.checked_sub(1).map_or(usize::MAX, |shorter| ends[shorter]);
-        lines.push((u32::try_from(at).unwrap_or(MANY), place, before));
-        let last = lines.len() - 1;
+    let mut before: Vec<usize> = Vec::with_capacity(pairs.len());
+    for (at, (_, place)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *place);
+        before.push(length.checked_sub(1).map_or(usize::MAX, |shorter| ends[shorter]));
         match ends.get_mut(length) {
-            Some(end) => *end = last,
-            None => ends.push(last),
+            Some(end) => *end = at,
+            None => ends.push(at),
         }
     }
     let mut row = Vec::with_capacity(ends.len());
     let mut next = ends.last().copied();
-    while let Some((old, new, before)) = next.and_then(|at| lines.get(at)) {
-        row.push((*old as usize, *new as usize));
-        next = Some(*before);
+    while let Some((at, pair)) = next.and_then(|at| Some((at, pairs.get(at)?))) {
+        row.push(*pair);
+        next = before.get(at).copied();
     }
     row.reverse();
     row

@@ -93,7 +93,10 @@ impl Place {
         });
         let inside = inside
             .or_else(|| self.workspace.iter().find_map(|folder| path.strip_prefix(folder).ok().map(Path::to_path_buf)));
-        let last = || PathBuf::from(path.file_name().unwrap_or_default());
+        let last = || {
+            let shown = if path.is_absolute() { path.file_name() } else { Some(path.as_os_str()) };
+            PathBuf::from(shown.unwrap_or_default())
+        };
         let name = inside.unwrap_or_else(last).display().to_string();
         let name: String = name.chars().filter(|c| !c.is_control()).take(200).collect();
         format!("`{name}`")

@@ -89,9 +89,10 @@ fn included(file: &File) -> Vec<Vec<u8>> {
 
 /// Refuses what gix would misread.
 fn check_format(place: &Place, file: &File) -> Result<(), GitError> {
-    let version = file.integer("core.repositoryFormatVersion");
-    if version.is_ok_and(|version| version.is_some_and(|version| !(0..=1).contains(&version))) {
-        return Err(place.broken("the configuration", "unsupported repository format version"));
+    match file.integer("core.repositoryFormatVersion") {
+        Ok(None | Some(0 | 1)) => {}
+        Ok(Some(_)) => return Err(place.broken("the configuration", "unsupported repository format version")),
+        Err(_) => return Err(place.broken("the configuration", "core.repositoryFormatVersion is no number")),
     }
     if file.string("attr.tree").is_some() {
         return Err(place.unsupported("attributes of another tree (attr.tree)"));
