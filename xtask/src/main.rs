@@ -162,6 +162,12 @@ const COMMANDS: &[Command] = &[
         about: "the MCP server against two others over stdio: start, first read, unchanged re-read, memory",
         run: mcp::bench,
     },
+    Command {
+        name: "beside",
+        arguments: "[--json] [--check] [CASE…]",
+        about: "how long a ping and a read take while the MCP server works on something hostile, and its memory",
+        run: mcp::beside,
+    },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];
 

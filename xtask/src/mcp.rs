@@ -1,5 +1,5 @@
-//! `cargo xtask mcp` and `cargo xtask mcp-bench`: the MCP server under the published clients, and against other
-//! servers. All of them are fetched from the package registries.
+//! `cargo xtask mcp`, `mcp-bench` and `beside`: the MCP server under the published clients, against other servers, and beside
+//! hostile calls. Clients and servers are fetched from the package registries.
 
 use std::{
     env, fs,
@@ -44,6 +44,13 @@ pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let mut bench = Command::new(program.with_file_name("readproof-bench"));
     bench.args(["mcp", "--node"]).arg(node).arg("--official").arg(official).arg("--rust").arg(rust);
     process::finish(bench.args(arguments).current_dir(root), "the bench")
+}
+
+/// Measures how long others wait beside a hostile call.
+pub(crate) fn beside(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let program = process::build_dist(root)?;
+    let mut bench = Command::new(program.with_file_name("readproof-bench"));
+    process::finish(bench.arg("beside").args(arguments).current_dir(root), "the bench")
 }
 
 /// The script of the official file server.

@@ -2,3 +2,4 @@
 
 pub(crate) mod bridge;
 pub(crate) mod mcp;
+mod parting;

@@ -1,6 +1,6 @@
 //! `bench [--json] [--check] [--rounds N] [CASE…]`: how long a read takes against the floor, which is to open, stat, read
 //! and hash the same file, and what a pi transcript costs against floors of its own. Floor and case take turns in one process, so that a busy machine slows both alike; what counts
-//! is the ratio of the medians. `bench mcp …` measures the MCP server against others. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
+//! is the ratio of the medians. `bench mcp …` measures the MCP server against others, `bench beside …` how long others wait for a hostile call. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
@@ -38,12 +38,16 @@ fn main() -> ExitCode {
         println!("{held}");
         return ExitCode::SUCCESS;
     }
-    if std::env::args().nth(1).as_deref() == Some(mcp::WORD) {
-        return match mcp::run(std::env::args().skip(2)) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::from(1),
-            Err(error) => not_measured(&error),
-        };
+    let apart = match std::env::args().nth(1).as_deref() {
+        Some(mcp::WORD) => Some(mcp::run(std::env::args().skip(2))),
+        Some(mcp::beside::WORD) => Some(mcp::beside::run(std::env::args().skip(2))),
+        Some(_) | None => None,
+    };
+    match apart {
+        Some(Ok(true)) => return ExitCode::SUCCESS,
+        Some(Ok(false)) => return ExitCode::from(1),
+        Some(Err(error)) => return not_measured(&error),
+        None => {}
     }
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,

@@ -55,6 +55,9 @@ use symbol::Symbols;
 /// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
 pub const SETTINGS_FILE: &str = "readproof.toml";
 
+/// The largest file whose read takes no time to speak of.
+const QUICK_BYTES: u64 = 256 << 10;
+
 /// What can be set.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -161,6 +164,8 @@ pub struct Engine {
     symbols: Symbols,
     /// Whether it answers one read and is gone.
     one_read: bool,
+    /// Whether it refuses what may take long.
+    only_quick: bool,
     /// Which answers of a session's log matter.
     focus: Focus,
     /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
@@ -186,6 +191,7 @@ impl Engine {
             symbols: Symbols::default(),
             behind: BTreeSet::new(),
             one_read: false,
+            only_quick: false,
             focus: Focus::All,
         })
     }
@@ -195,6 +201,20 @@ impl Engine {
     #[must_use]
     pub fn for_one_read(self) -> Self {
         Self { one_read: true, ..self }
+    }
+
+    /// For a thread on which nothing may take long: larger files are refused, and no name is looked for beside one that is
+    /// missing. Who is refused asks another engine. Searches, symbols and git are not to be asked here at all.
+    #[must_use]
+    pub fn only_quick(mut self) -> Self {
+        self.settings.file_bytes = self.settings.file_bytes.min(QUICK_BYTES);
+        Self { only_quick: true, ..self }
+    }
+
+    /// Whether [`Self::only_quick`] made it.
+    #[must_use]
+    pub fn is_only_quick(&self) -> bool {
+        self.only_quick
     }
 
     /// The workspace.

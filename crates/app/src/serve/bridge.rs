@@ -14,11 +14,16 @@ use std::{
     collections::BTreeSet,
     io::{self, BufRead, BufReader},
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
     thread,
 };
 
 use self::wire::{Op, Reply, Request, Said};
+use super::parting::leave_with_the_client;
 use crate::{
     config::Config,
     output::{self, Failure},
@@ -51,7 +56,10 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
             return Err(failure);
         }
     };
+    let done = Arc::new(AtomicU64::new(0));
+    leave_with_the_client(Arc::clone(&done));
     for line in lines {
+        done.fetch_add(1, Ordering::Relaxed);
         let answer = match serde_json::from_slice::<Request<'_>>(&line?) {
             // Noted when it came.
             Ok(Request { op: Op::Cancel, .. }) => continue,

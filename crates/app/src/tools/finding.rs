@@ -40,7 +40,6 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         trailer = format!("{trailer}; {}", short(&printable(notice)));
     }
     let contract = numbers(bounded::search_json(&found));
-    surface.found(call.talk, found.top);
     Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
 }
 

@@ -2,10 +2,8 @@
 //! command line.
 
 use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable, scope::Lines};
-use readproof_disk::SessionName;
-use readproof_engine::{Answer, Audience, Cancelled, Echoed, Engine, Error, Freshness, Most, Read, Resolved};
+use readproof_engine::{Answer, Audience, Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 use super::{
     Tool,
@@ -76,8 +74,6 @@ pub(crate) struct Call<'a> {
     pub(crate) talk: &'a Conversation,
     pub(crate) cancelled: Cancelled<'a>,
     pub(crate) progress: Progress<'a>,
-    /// The definition that is asked for, where it was looked for before.
-    pub(crate) found: Option<Resolved>,
 }
 
 impl Call<'_> {
@@ -102,16 +98,11 @@ impl Call<'_> {
 pub(crate) struct Surface {
     pub(crate) engine: Engine,
     pub(crate) window: Most,
-    /// The best paths of each conversation's latest search.
-    found: BTreeMap<SessionName, Vec<String>>,
 }
-
-/// So many conversations are remembered with what they found.
-const FOUND: usize = 64;
 
 impl Surface {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { window: engine.settings().window, engine, found: BTreeMap::new() }
+        Self { window: engine.settings().window, engine }
     }
 
     /// Runs one call.
@@ -123,37 +114,7 @@ impl Surface {
         cancelled: Cancelled<'_>,
         progress: Progress<'_>,
     ) -> Result<Said, Refusal> {
-        self.call_found(name, given, talk, cancelled, (progress, None))
-    }
-
-    /// Runs one call, for which a definition may have been looked for before.
-    pub(crate) fn call_found(
-        &mut self,
-        name: &str,
-        given: &Map<String, Value>,
-        talk: &Conversation,
-        cancelled: Cancelled<'_>,
-        (progress, found): (Progress<'_>, Option<Resolved>),
-    ) -> Result<Said, Refusal> {
-        self.understood(name, given, |surface, tool, args| {
-            surface.run(Call { tool, args, talk, cancelled, progress, found })
-        })
-    }
-
-    /// Looks for the definition that a call wants to see. Takes as long as the index takes that is made for it.
-    pub(crate) fn find(
-        &mut self,
-        name: &str,
-        given: &Map<String, Value>,
-        talk: &Conversation,
-        cancelled: Cancelled<'_>,
-        progress: Progress<'_>,
-    ) -> Result<Resolved, Refusal> {
-        self.understood(name, given, |surface, tool, args| {
-            let call = Call { tool, args, talk, cancelled, progress, found: None };
-            let call = if name == "read" { call } else { legacy(call, "symbol", "symbol") };
-            symbols::find(surface, &call)
-        })
+        self.understood(name, given, |surface, tool, args| surface.run(Call { tool, args, talk, cancelled, progress }))
     }
 
     /// Checks what was given, goes on with it, and words what is refused.
@@ -216,17 +177,11 @@ impl Surface {
         }
     }
 
-    /// Remembers the best paths of a search.
-    pub(crate) fn found(&mut self, talk: &Conversation, paths: Vec<String>) {
-        let Some(session) = &talk.session else { return };
-        if self.found.len() >= FOUND && !self.found.contains_key(session) {
-            self.found.pop_first();
-        }
-        self.found.insert(session.clone(), paths);
-    }
-
     /// A file that is there, for examples.
     fn some_file(&self) -> String {
+        if self.engine.is_only_quick() {
+            return String::new();
+        }
         let names = self.engine.root().list_names(".");
         let is_file = |name: &&String| self.engine.is_file(name);
         let readme = names.iter().find(|name| name.to_ascii_lowercase().starts_with("readme"));

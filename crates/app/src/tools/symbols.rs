@@ -23,21 +23,10 @@ const LISTED: usize = 50;
 
 /// A definition by its name.
 pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
-    if let Some(found) = &call.found {
-        return Ok(show(&mut surface.engine, call, found)?);
-    }
     let target = call.args.text("target").unwrap_or_default();
     let progress = |done, _| (call.progress)(done);
     let asked = (target, call.args.text("path"));
     Ok(surface.engine.at_symbol(asked, call.cancelled, &progress, |engine, found| show(engine, call, found))?)
-}
-
-/// Where a definition is, for a call that shows it later.
-pub(super) fn find(surface: &mut Surface, call: &Call<'_>) -> Result<Resolved, Refusal> {
-    unified::check(call)?;
-    let target = call.args.text("target").unwrap_or_default();
-    let progress = |done, _| (call.progress)(done);
-    Ok(surface.engine.resolve(target, call.args.text("path"), call.cancelled, &progress)?)
 }
 
 fn show(engine: &mut Engine, call: &Call<'_>, found: &Resolved) -> Result<Said, Error> {
@@ -93,13 +82,6 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         trailer.push("read mode=symbol target=NAME shows one".to_owned());
     }
     trailer.extend(found.notices.iter().map(|notice| short(&printable(notice))));
-    let mut paths: Vec<String> = Vec::new();
-    for (_, defined) in &found.found {
-        if !paths.contains(&defined.path) {
-            paths.push(defined.path.clone());
-        }
-    }
-    surface.found(call.talk, paths);
     let contract = found_json(&found, Some(&query), given);
     Ok(Said {
         text: Some(text),

@@ -127,9 +127,18 @@ impl Server {
     }
 
     pub(crate) fn send_raw(&mut self, line: &str) {
+        self.send_bytes(line.as_bytes());
+    }
+
+    pub(crate) fn send_bytes(&mut self, line: &[u8]) {
         let input = self.input.as_mut().unwrap();
-        writeln!(input, "{line}").unwrap();
+        input.write_all(&[line, b"\n"].concat()).unwrap();
         input.flush().unwrap();
+    }
+
+    /// The most memory that the server ever had.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        peak_kib(self.child.id())
     }
 
     /// Sends a request and gives its number.
@@ -196,6 +205,13 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The most memory that a process ever had.
+pub(crate) fn peak_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
 /// So many lines, each with its number.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Bar, FILE_BYTES, FILES, Row, STARTS, Unit};
+use super::{Bar, FILE_BYTES, FILES, Row, STARTS, Unit, beside::Beside};
 use crate::report::time;
 
 pub(super) fn table(names: &[&str], rows: &[Row], rounds: u32) -> String {
@@ -38,6 +38,33 @@ pub(super) fn json(names: &[&str], rows: &[Row]) -> Value {
         json!({ "measure": row.name, "unit": unit, "servers": servers, "ratio": row.ratio(), "bar": words(row), "holds": row.holds() })
     };
     json!({ "measures": rows.iter().map(row).collect::<Vec<_>>() })
+}
+
+pub(super) fn beside_table(rows: &[Beside]) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let head = ["beside", "ping idle", "ping", "ratio", "read idle", "read", "ratio", "peak RSS", "answered", "bars"];
+    let mut text = line(head.map(str::to_owned).to_vec());
+    text += &line(vec!["---".to_owned(); head.len()]);
+    for row in rows {
+        let of =
+            |row: &crate::harness::Row| [time(row.floor.median), time(row.case.median), format!("{:.2}", row.ratio())];
+        let mut cells = vec![row.ping.about.to_owned()];
+        cells.extend(of(&row.ping).into_iter().chain(of(&row.read)));
+        cells.extend([figure(row.peak, Unit::Kibibytes), row.answered.to_string()]);
+        cells.push(if row.holds() { "hold" } else { "MISSED" }.to_owned());
+        text += &line(cells);
+    }
+    text
+}
+
+pub(super) fn beside_json(rows: &[Beside]) -> Value {
+    let row = |row: &Beside| {
+        json!({
+            "case": row.ping.name, "about": row.ping.about, "peak_kib": row.peak, "answered": row.answered,
+            "ping_ratio": row.ping.ratio(), "read_ratio": row.read.ratio(), "bar": row.ping.bar, "holds": row.holds(),
+        })
+    };
+    json!({ "cases": rows.iter().map(row).collect::<Vec<_>>() })
 }
 
 fn bar(row: &Row) -> String {

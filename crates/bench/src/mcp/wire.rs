@@ -1,6 +1,7 @@
 //! One connection: JSON lines over a child's pipes. Knows nothing about what the servers do.
 
 use std::{
+    collections::BTreeSet,
     io::{BufRead as _, BufReader, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Stdio},
@@ -9,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{rss, servers::Server};
+use super::{memory, servers::Server};
 use crate::Broken;
 
 /// The newest version that all the servers speak.
@@ -21,6 +22,8 @@ pub(super) struct Connection {
     into: ChildStdin,
     from: BufReader<ChildStdout>,
     last: u64,
+    /// Requests that were answered while something else was waited for.
+    answered: BTreeSet<u64>,
 }
 
 impl Connection {
@@ -36,7 +39,7 @@ impl Connection {
         let mut child = command.spawn()?;
         let (into, from) = (child.stdin.take(), child.stdout.take());
         let (into, from) = (into.ok_or("no pipe")?, BufReader::new(from.ok_or("no pipe")?));
-        let mut connection = Self { child, into, from, last: 1 };
+        let mut connection = Self { child, into, from, last: 1, answered: BTreeSet::new() };
         let (_, took) = connection.ask(&line, begin)?;
         connection.into.write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         Ok((connection, took))
@@ -49,8 +52,33 @@ impl Connection {
         self.ask(&line, Instant::now())
     }
 
+    /// Calls a tool and waits for nothing: the number of the request.
+    pub(super) fn begin(&mut self, tool: &str, arguments: &Value) -> Result<u64, Broken> {
+        self.last += 1;
+        let line = request(self.last, "tools/call", &json!({ "name": tool, "arguments": arguments }));
+        self.into.write_all(&line)?;
+        Ok(self.last)
+    }
+
+    /// Whether the answer to an earlier request has come by.
+    pub(super) fn is_answered(&self, id: u64) -> bool {
+        self.answered.contains(&id)
+    }
+
+    /// How long the shortest of all requests takes.
+    pub(super) fn ping(&mut self) -> Result<Duration, Broken> {
+        self.last += 1;
+        let line = request(self.last, "ping", &json!({}));
+        Ok(self.ask(&line, Instant::now())?.1)
+    }
+
+    /// The most memory it ever had, in KiB.
+    pub(super) fn peak(&self) -> Result<u64, Broken> {
+        memory(self.child.id(), "VmHWM:")
+    }
+
     pub(super) fn rss(&self) -> Result<u64, Broken> {
-        rss(self.child.id())
+        memory(self.child.id(), "VmRSS:")
     }
 
     /// What is not the answer, a notification or a question of the server's, is passed over.
@@ -68,6 +96,7 @@ impl Connection {
                 let result = message["result"].take();
                 return if result.is_null() { Err(message.to_string().into()) } else { Ok((result, took)) };
             }
+            self.answered.extend(message["id"].as_u64().filter(|_| message.get("method").is_none()));
         }
     }
 }

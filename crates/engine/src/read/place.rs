@@ -85,6 +85,7 @@ impl Engine {
     /// Why a path leads to no file, with names that may be meant.
     pub(crate) fn not_there(&self, path: &str, source: LocateError) -> Error {
         match source {
+            LocateError::Missing { .. } if self.only_quick => Error::Missing { near: Vec::new(), source },
             LocateError::Missing { .. } => Error::Missing { near: self.near(path), source },
             LocateError::Outside { .. }
             | LocateError::NulInName

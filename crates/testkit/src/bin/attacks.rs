@@ -47,7 +47,7 @@ fn options() -> Result<Options, String> {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{word} needs a number"));
         match word.as_str() {
-            "--binary" => binary = Some(PathBuf::from(&value)),
+            "--binary" => binary = std::path::absolute(&value).ok(),
             "--only" if ATTACKS.iter().any(|(name, ..)| *name == value) => only = Some(value),
             "--only" => {
                 let names: Vec<&str> = ATTACKS.iter().map(|(name, ..)| *name).collect();

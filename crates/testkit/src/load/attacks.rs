@@ -1,6 +1,6 @@
 //! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
 
-mod repos;
+pub const ATTACKS: &[(&str, u64, Run)] = &[("repos", 500, repos::run), ("requests", 50_000, requests::run)];
 
 use std::path::Path;
 
@@ -21,4 +21,4 @@ pub struct Attack<'a> {
 pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
 
 /// Every attack by its name, with the rounds of a whole run.
-pub const ATTACKS: &[(&str, u64, Run)] = &[("repos", 500, repos::run)];
+pub const ATTACKS: &[(&str, u64, Run)] = &[("repos", 500, repos::run), ("requests", 50_000, requests::run)];

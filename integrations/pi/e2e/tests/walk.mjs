@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { edit, lines, read, refresh, scenario, withLine, write } from "../harness/world.mjs";
 
 const SEEDS = [1, 2, 3];
-const STEPS = 30;
+const STEPS = 40;
 const NAMES = ["a.txt", "b.txt", "long.txt", "link.txt"];
 
 /** A small generator of numbers that is the same everywhere (mulberry32). */
@@ -72,7 +72,7 @@ const STEP = {
 		const results = await pi.resultEntries();
 		if (results.length === 0) return;
 		await pi.slash(`/replace ${random.of(results).id}`);
-		await pi.run([[read("b.txt", { limit: 1 })]]);
+		await pi.run([[read("b.txt", { limit: 10 })]]);
 	},
 };
 const BAG = ["reads", "reads", "reads", "reads", "reads", "change", "change", "change", "writes", "edits", "edits", "move", "compact", "refreshes", "clone", "omit"];

@@ -1,0 +1,364 @@
+//! The lines of an MCP client: one message a line, each way. Every request that has an id gets an answer, whatever is wrong
+//! with it. A client that does not read, or asks faster than it can be answered, is waited for: no more is taken in.
+
+use rmcp::{
+    RoleServer,
+    model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
+    sync::Notify,
+    task::JoinHandle,
+};
+
+use super::scan::{Scan, is_id};
+use crate::output;
+
+/// The longest line that is taken in.
+const LONGEST: usize = 16 << 20;
+
+/// A longer line is taken apart on another thread, and its values are counted first.
+const LONG: usize = 64 << 10;
+
+/// The most values in one message: each takes far more room than its letters.
+const MOST_VALUES: u64 = 200_000;
+
+/// No more is taken in while so many requests are unanswered, or so many of their bytes, or so many bytes of answers are
+/// not taken by the client.
+const UNANSWERED: usize = 1_024;
+const UNANSWERED_BYTES: usize = 64 << 20;
+const UNTAKEN_BYTES: usize = 8 << 20;
+
+/// The methods whose parameters are known: what does not fit them is no unknown method.
+const KNOWN: [&str; 14] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "resources/templates/list",
+    "completion/complete",
+    "logging/setLevel",
+];
+
+const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
+const INVALID_PARAMS: i32 = -32602;
+
+/// What a line is.
+enum Heard {
+    Message(Box<RxJsonRpcMessage<RoleServer>>, usize),
+    Refused { id: Value, code: i32, why: String },
+    Nothing,
+}
+
+/// Both ends.
+pub(super) struct Lines<R, W> {
+    input: BufReader<R>,
+    line: Vec<u8>,
+    /// A line that is too long, as far as it was looked at.
+    dropped: Option<Scan>,
+    /// A long line that is being taken apart.
+    heard: Option<JoinHandle<Heard>>,
+    outgoing: Arc<Outgoing<W>>,
+    /// Told once when there is no more to come.
+    ended: Arc<Notify>,
+}
+
+/// What is on its way to the client.
+struct Outgoing<W> {
+    output: tokio::sync::Mutex<W>,
+    load: Mutex<Load>,
+    eased: Notify,
+}
+
+/// How much is held for a client.
+#[derive(Default)]
+struct Load {
+    /// The requests without an answer, with their bytes.
+    unanswered: HashMap<RequestId, usize>,
+    unanswered_bytes: usize,
+    untaken_bytes: usize,
+}
+
+impl Load {
+    fn is_full(&self) -> bool {
+        self.unanswered.len() >= UNANSWERED
+            || self.unanswered_bytes >= UNANSWERED_BYTES
+            || self.untaken_bytes >= UNTAKEN_BYTES
+    }
+
+    fn answered(&mut self, id: &RequestId) {
+        self.unanswered_bytes -= self.unanswered.remove(id).unwrap_or(0);
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Outgoing<W> {
+    fn load(&self) -> MutexGuard<'_, Load> {
+        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn has_room(&self) {
+        loop {
+            let eased = self.eased.notified();
+            if !self.load().is_full() {
+                return;
+            }
+            eased.await;
+        }
+    }
+
+    /// Writes one line whole; `bytes` were counted.
+    async fn write(&self, bytes: Vec<u8>, answered: Option<RequestId>) -> io::Result<()> {
+        let written = async {
+            let mut output = self.output.lock().await;
+            output.write_all(&bytes).await?;
+            output.flush().await
+        };
+        let written = written.await;
+        {
+            let mut load = self.load();
+            load.untaken_bytes -= bytes.len();
+            if let Some(id) = answered {
+                load.answered(&id);
+            }
+        }
+        self.eased.notify_one();
+        written
+    }
+
+    fn counted(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.load().untaken_bytes += bytes.len();
+        bytes
+    }
+}
+
+impl<R, W> Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    pub(super) fn new((input, output): (R, W), ended: Arc<Notify>) -> Self {
+        let outgoing =
+            Outgoing { output: tokio::sync::Mutex::new(output), load: Mutex::default(), eased: Notify::new() };
+        Self {
+            input: BufReader::with_capacity(LONG, input),
+            line: Vec::new(),
+            dropped: None,
+            heard: None,
+            outgoing: Arc::new(outgoing),
+            ended,
+        }
+    }
+
+    /// The next line, or what is to be said of one that is too long. Whatever was read is kept when this is not waited for.
+    async fn next(&mut self) -> io::Result<Option<Heard>> {
+        if let Some(heard) = &mut self.heard {
+            let heard = heard.await;
+            self.heard = None;
+            return Ok(Some(heard.unwrap_or(Heard::Nothing)));
+        }
+        loop {
+            let block = self.input.fill_buf().await?;
+            if block.is_empty() {
+                // A last line may have no end.
+                let last = std::mem::take(&mut self.line);
+                return Ok((!last.trim_ascii().is_empty()).then(|| understood(&last)));
+            }
+            let (ends, len) = match block.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (true, at + 1),
+                None => (false, block.len()),
+            };
+            if let Some(scan) = &mut self.dropped {
+                scan.feed(&block[..len]);
+            } else if self.line.len() + len > LONGEST {
+                let mut scan = Scan::default();
+                scan.feed(&std::mem::take(&mut self.line));
+                scan.feed(&block[..len]);
+                self.dropped = Some(scan);
+            } else {
+                self.line.extend_from_slice(&block[..len]);
+            }
+            self.input.consume(len);
+            if !ends {
+                continue;
+            }
+            if let Some(mut scan) = self.dropped.take() {
+                let why = format!("this line has more than {LONGEST} bytes, and no more are taken in");
+                return Ok(Some(Heard::Refused { id: scan.id().into(), code: INVALID_REQUEST, why }));
+            }
+            if self.line.len() <= LONG {
+                let heard = understood(&self.line);
+                self.line.clear();
+                return Ok(Some(heard));
+            }
+            let line = std::mem::take(&mut self.line);
+            let heard = self.heard.insert(tokio::task::spawn_blocking(move || understood(&line)));
+            let heard = heard.await;
+            self.heard = None;
+            return Ok(Some(heard.unwrap_or(Heard::Nothing)));
+        }
+    }
+
+    /// Says what is wrong, without waiting for it to be taken.
+    fn refuse(&self, id: &Value, code: i32, why: &str) {
+        output::notice(&format!("a line of the client was refused: {why}"));
+        let line = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
+        let bytes = self.outgoing.counted(format!("{line}\n").into_bytes());
+        let outgoing = Arc::clone(&self.outgoing);
+        // A client that is gone cannot be told.
+        tokio::spawn(async move { outgoing.write(bytes, None).await.ok() });
+    }
+
+    /// Notes a request; `false` for one whose id is that of another under way.
+    fn note(&self, id: &RequestId, bytes: usize) -> bool {
+        let mut load = self.outgoing.load();
+        if load.unanswered.contains_key(id) {
+            return false;
+        }
+        load.unanswered.insert(id.clone(), bytes);
+        load.unanswered_bytes += bytes;
+        true
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answered = match &item {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+        };
+        let outgoing = Arc::clone(&self.outgoing);
+        let line = serde_json::to_vec(&item).map(|mut line| {
+            line.push(b'\n');
+            outgoing.counted(line)
+        });
+        async move { outgoing.write(line?, answered).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            self.outgoing.has_room().await;
+            match self.next().await {
+                Ok(Some(Heard::Nothing)) => {}
+                Ok(Some(Heard::Refused { id, code, why })) => self.refuse(&id, code, &why),
+                Ok(Some(Heard::Message(message, bytes))) => {
+                    match &*message {
+                        JsonRpcMessage::Request(request) if !self.note(&request.id, bytes) => {
+                            let why = "another request with this id is not answered yet";
+                            self.refuse(&json!(request.id), INVALID_REQUEST, why);
+                            continue;
+                        }
+                        JsonRpcMessage::Notification(told) => {
+                            // Who cancels a request gets no answer to it.
+                            if let ClientNotification::CancelledNotification(cancelled) = &told.notification
+                                && let Some(id) = &cancelled.params.request_id
+                            {
+                                self.outgoing.load().answered(id);
+                            }
+                        }
+                        JsonRpcMessage::Request(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
+                    }
+                    return Some(*message);
+                }
+                Ok(None) | Err(_) => {
+                    self.ended.notify_one();
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a line says.
+fn understood(line: &[u8]) -> Heard {
+    let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    if text.is_empty() {
+        return Heard::Nothing;
+    }
+    if text.len() > LONG {
+        let mut scan = Scan::default();
+        scan.feed(text);
+        if scan.values() > MOST_VALUES {
+            let why = format!("this message has more than {MOST_VALUES} values, and no more are taken in");
+            return Heard::Refused { id: scan.id().into(), code: INVALID_REQUEST, why };
+        }
+    }
+    match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(text) {
+        Ok(message) => {
+            if let JsonRpcMessage::Request(request) = &message
+                && let ClientRequest::CustomRequest(custom) = &request.request
+                && KNOWN.contains(&custom.method.as_str())
+            {
+                return wrong_params(json!(request.id), &custom.method);
+            }
+            Heard::Message(Box::new(message), line.len())
+        }
+        Err(_) => refused(text),
+    }
+}
+
+/// What is wrong with a line that is no message.
+fn refused(text: &[u8]) -> Heard {
+    let value = match serde_json::from_slice::<Value>(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let mut scan = Scan::default();
+            scan.feed(text);
+            return Heard::Refused { id: scan.id().into(), code: PARSE_ERROR, why: format!("no JSON: {error}") };
+        }
+    };
+    let no_request = |id: Value, why: &str| Heard::Refused { id, code: INVALID_REQUEST, why: why.to_owned() };
+    let Value::Object(fields) = value else { return no_request(Value::Null, "a message is a JSON object") };
+    let method = fields.get("method").and_then(Value::as_str);
+    match (fields.get("id"), method) {
+        // An answer to nothing that was asked.
+        (Some(_), None) if fields.contains_key("result") || fields.contains_key("error") => Heard::Nothing,
+        // Nobody waits for an answer to a notification.
+        (None, Some(_)) => Heard::Nothing,
+        (Some(id), Some(method)) if is_id(id) && fields.get("jsonrpc").is_some_and(|version| version == "2.0") => {
+            wrong_params(id.clone(), method)
+        }
+        (Some(id), _) if is_id(id) => {
+            no_request(id.clone(), r#"a request has "jsonrpc": "2.0", an id and the name of a method"#)
+        }
+        (Some(_), _) => no_request(Value::Null, "an id is a text or a whole number"),
+        (None, None) => no_request(Value::Null, r#"a request has "jsonrpc": "2.0", an id and the name of a method"#),
+    }
+}
+
+fn wrong_params(id: Value, method: &str) -> Heard {
+    let why = match method {
+        "tools/call" => {
+            r#"the params of tools/call are like {"name": "read", "arguments": {"mode": "file", "target": "README.md"}}"#
+                .to_owned()
+        }
+        _ => format!("the params do not fit {}", method.chars().take(60).collect::<String>()),
+    };
+    Heard::Refused { id, code: INVALID_PARAMS, why }
+}

@@ -1,0 +1,255 @@
+//! Requests of every shape, whole and torn, to one server: it lives, each whole request is answered once under its id, every
+//! line it says is the protocol's, and it does not grow.
+
+use serde_json::{Map, Value, json};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+use super::Attack;
+use crate::{op::Random, world::Broken};
+
+/// Requests between two looks at the server.
+const BATCH: u64 = 50;
+
+/// What takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The most memory it may ever have.
+const MOST_KIB: u64 = 200 << 10;
+
+const TOOLS: [&str; 16] = [
+    "read",
+    "search",
+    "stat_file",
+    "search_in_file",
+    "read_file_range",
+    "read_file_head",
+    "read_file_tail",
+    "read_file",
+    "readcache_refresh",
+    "readcache_status",
+    "get_snippet",
+    "read_symbol",
+    "dry_run_diff",
+    "no_such",
+    "",
+    "READ",
+];
+
+const NAMES: [&str; 24] = [
+    "path",
+    "target",
+    "mode",
+    "query",
+    "offset",
+    "limit",
+    "start_line",
+    "end_line",
+    "max_lines",
+    "known",
+    "fresh",
+    "glob",
+    "is_regex",
+    "against",
+    "content",
+    "context_lines",
+    "include_context",
+    "preview_mode",
+    "before_lines",
+    "file_path",
+    "max_matches",
+    "id",
+    "_meta",
+    "",
+];
+
+const TEXTS: [&str; 24] = [
+    "a.txt",
+    "src/b.rs",
+    "file",
+    "symbol",
+    "snippet",
+    "diff_preview",
+    "HEAD",
+    "INDEX",
+    "WORKTREE",
+    "text",
+    "regex",
+    "path",
+    "..",
+    "/etc/passwd",
+    "a.txt:1-3",
+    "(?:a{9}){9}",
+    "**/*",
+    "h1-0-0",
+    "",
+    "\u{0}",
+    "\u{202e}x",
+    "*",
+    "fn b",
+    "-1",
+];
+
+/// A server and its lines.
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+}
+
+impl Server {
+    fn start(attack: &Attack<'_>, folder: &std::path::Path) -> Result<Self, Broken> {
+        let mut child = Command::new(attack.binary)
+            .args(["mcp", "--tools", "all"])
+            .current_dir(folder)
+            .env("HOME", folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (Some(input), Some(output)) = (input, output) else { return Err("the server has no pipes".into()) };
+        let (sender, lines) = channel();
+        let output = BufReader::new(output);
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let mut server = Self { child, input, lines };
+        let client = json!({"name": "attacks", "version": "1"});
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+        server.send(json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params}).to_string())?;
+        server.message()?;
+        server.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())?;
+        Ok(server)
+    }
+
+    fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), Broken> {
+        self.input.write_all(&[line.as_ref(), b"\n"].concat())?;
+        Ok(())
+    }
+
+    fn message(&mut self) -> Result<Value, Broken> {
+        let line = self.lines.recv_timeout(PATIENCE).map_err(|_| "the server hangs or is gone")?;
+        serde_json::from_str(&line).map_err(|_| format!("this is not the protocol's: {line:?}").into())
+    }
+
+    fn peak_kib(&self) -> Result<u64, Broken> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|text| text.split_whitespace().next()?.parse().ok());
+        peak.ok_or_else(|| "its memory is not told".into())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs it.
+pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
+    let folder = tempfile::tempdir()?;
+    fs::create_dir(folder.path().join("src"))?;
+    fs::write(folder.path().join("a.txt"), "some words\n".repeat(40))?;
+    fs::write(folder.path().join("src/b.rs"), "fn b() {}\nstruct A;\n".repeat(9))?;
+    let mut random = Random::new(attack.seed);
+    let mut server = Server::start(attack, folder.path())?;
+    let (mut whole, mut torn, mut answers) = (0_u64, 0_u64, 0_u64);
+    let mut next = 0;
+    while next < attack.rounds {
+        let mut waiting = Vec::new();
+        for _ in 0..BATCH.min(attack.rounds - next) {
+            next += 1;
+            let request = request(next, &mut random);
+            let line = request.to_string();
+            if random.below(3) == 0 {
+                torn += 1;
+                server.send(tear(line.into_bytes(), &mut random))?;
+            } else {
+                whole += 1;
+                waiting.push(next);
+                server.send(line)?;
+            }
+        }
+        server.send(json!({"jsonrpc": "2.0", "id": "end", "method": "ping"}).to_string())?;
+        let mut pinged = false;
+        while !(pinged && waiting.is_empty()) {
+            let message = server.message()?;
+            if message["jsonrpc"] != "2.0" || (message.get("result").is_some() == message.get("error").is_some()) {
+                return Err(format!("no answer of the protocol: {message}").into());
+            }
+            answers += 1;
+            pinged |= message["id"] == "end";
+            waiting.retain(|id| message["id"] != *id);
+        }
+    }
+    let peak = server.peak_kib()?;
+    if peak > MOST_KIB {
+        return Err(format!("the server had {peak} KiB").into());
+    }
+    Ok(format!("{whole} whole and {torn} torn requests, {answers} answers, {} MiB at most", peak >> 10))
+}
+
+/// A request that is well-formed JSON-RPC, whatever its parameters are.
+fn request(id: u64, random: &mut Random) -> Value {
+    let tool = random.pick(&TOOLS).copied().unwrap_or_default();
+    let mut arguments = Map::new();
+    for _ in 0..random.below(5) {
+        let name = random.pick(&NAMES).copied().unwrap_or_default();
+        arguments.insert(name.to_owned(), value(random, 3));
+    }
+    let params = match random.below(20) {
+        0 => value(random, 4),
+        1 => json!({"name": value(random, 1), "arguments": arguments}),
+        2 => json!({"name": tool, "arguments": value(random, 2)}),
+        3 => json!({"name": tool, "arguments": arguments, "_meta": value(random, 3)}),
+        _ => json!({"name": tool, "arguments": arguments}),
+    };
+    let method = ["tools/call", "tools/list", "ping", "no/such", "resources/read"][random.below(12).saturating_sub(7)];
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+fn value(random: &mut Random, depth: usize) -> Value {
+    match random.below(if depth == 0 { 6 } else { 8 }) {
+        0 => Value::Null,
+        1 => json!(random.below(2) == 0),
+        2 => json!(random.below(200)),
+        3 => json!(random.bits().cast_signed()),
+        4 | 5 => json!(random.pick(&TEXTS)),
+        6 => (0..random.below(4)).map(|_| value(random, depth - 1)).collect(),
+        _ => {
+            let fields = (0..random.below(4)).map(|_| {
+                let name = random.pick(&NAMES).copied().unwrap_or_default();
+                (name.to_owned(), value(random, depth - 1))
+            });
+            Value::Object(fields.collect())
+        }
+    }
+}
+
+/// Breaks a line; its id may no longer be one.
+fn tear(mut line: Vec<u8>, random: &mut Random) -> Vec<u8> {
+    for _ in 0..=random.below(3) {
+        let at = random.below(line.len());
+        match random.below(5) {
+            0 => line.truncate(at),
+            1 => line.insert(at, u8::try_from(random.below(256)).unwrap_or(0)),
+            2 => line.splice(at..at, "[".repeat(random.below(300)).into_bytes()).for_each(drop),
+            3 => line.splice(at..at, *b"\\ud83d").for_each(drop),
+            _ => {
+                if let Some(byte) = line.get_mut(at) {
+                    *byte ^= 1 << random.below(8);
+                }
+            }
+        }
+    }
+    // A line is one line.
+    line.retain(|byte| *byte != b'\n');
+    line
+}
