@@ -1,6 +1,7 @@
 //! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
 
-pub const ATTACKS: &[(&str, u64, Run)] = &[("repos", 500, repos::run), ("requests", 50_000, requests::run)];
+mod repos;
+mod requests;
 
 use std::path::Path;
 

@@ -17,7 +17,8 @@ fn git(folder: &Path, words: &[&str]) {
     let mut git = Command::new("git");
     git.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
     git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("HOME", "/nonexistent");
-    let output = git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words).output().expect("git is in the path");
+    let output =
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words).output().expect("git is in the path");
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -96,7 +97,10 @@ fn hostile_repositories_cost_one_answer_each() {
             let raw = given.raw.to_string();
             assert!(!raw.contains(MARKER) && !raw.contains(other.to_str().unwrap()), "{name}: {raw}");
         }
-        assert_eq!(server.call("read", json!({"mode": "file", "target": "plain.txt", "fresh": true})).text(), "plain text\n");
+        assert_eq!(
+            server.call("read", json!({"mode": "file", "target": "plain.txt", "fresh": true})).text(),
+            "plain text\n"
+        );
         server.request("ping", json!({}));
     }
     assert!(server.peak_kib() < 200 << 10, "{} KiB", server.peak_kib());
