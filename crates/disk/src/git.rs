@@ -1,12 +1,16 @@
 //! A file of the workspace beside what git keeps of it. Reads the repository, never writes to it, and never runs a program:
 //! not git, and nothing that a configuration names. What git would only know by running something is an error that says
 //! so, never another answer. A repository stays open only as long as nothing that opening it has read can have changed.
+//! It may be a stranger's: every file of it is looked at before it is opened, and what is read of each kind has a cap.
 
 mod baseline;
 mod clean;
 mod error;
+mod index;
+mod look;
 mod open;
 mod opened;
+mod settings;
 
 pub(crate) use opened::Opened;
 
@@ -18,7 +22,7 @@ use cap_std::fs::MetadataExt;
 use clean::Attributes;
 use gix::{ObjectId, objs::tree::EntryKind};
 use open::Found;
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use crate::{
     fault::Fault,
@@ -191,24 +195,24 @@ impl Root {
     ///
     /// # Errors
     /// [`GitError`] when there is no repository, none that may be used, or nothing that can be compared.
-    pub fn compare(&self, file: &FileRef, working: Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
+    pub fn compare(&self, file: &FileRef, mut working: Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
         let found = open::find(self, file, ask)?;
-        if !found.kept {
-            return found.compare(working, ask);
-        }
-        match found.compare(working.clone(), ask) {
+        let kept = found.kept;
+        match found.compare(&mut working, ask) {
             Ok(compared) => Ok(compared),
+            Err(error @ GitError::Cancelled { .. }) => Err(error),
             // Whatever it is, a repository that was opened just now shall say it.
-            Err(_) => {
+            Err(_) if kept => {
                 self.repositories.forget();
-                open::find(self, file, ask)?.compare(working, ask)
+                open::find(self, file, ask)?.compare(&mut working, ask)
             }
+            Err(error) => Err(error),
         }
     }
 }
 
 /// What is asked of [`Root::compare`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Compare<'a> {
     /// With what.
     pub baseline: Baseline,
@@ -220,6 +224,16 @@ pub struct Compare<'a> {
     pub content: Option<&'a str>,
     /// The largest version that is read.
     pub max_bytes: u64,
+    /// Asked between two steps: whether the caller lost interest.
+    pub cancelled: &'a dyn Fn() -> bool,
+}
+
+impl fmt::Debug for Compare<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { baseline, settings, settings_files, content, max_bytes, cancelled: _ } = self;
+        let given = content.map(str::len);
+        write!(f, "Compare({baseline:?}, {settings:?}, {settings_files:?}, {given:?}, {max_bytes})")
+    }
 }
 
 /// Why a working file cannot be looked at.
@@ -241,15 +255,28 @@ struct NewSide {
     cleaned: bool,
 }
 
-impl Found {
-    fn compare(&self, working: Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
+impl NewSide {
+    /// The bytes of the working file, to be compared once more.
+    fn give_back(self, working: &mut Working) {
+        if let (Working::File { bytes, .. }, Some(kept), false, true) =
+            (working, self.kept, self.cleaned, self.stands_in.is_none())
+            && bytes.is_empty()
+        {
+            *bytes = kept.bytes;
+        }
+    }
+}
+
+impl Found<'_> {
+    /// Takes the bytes of the working file only where it succeeds.
+    fn compare(&self, working: &mut Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
         if self.name.is_empty() {
             return Err(GitError::Folder { name: self.key.clone() });
         }
         let head = self.head()?;
         let index = self.index()?;
         let staged = self.staged(&index, &self.name)?;
-        if ask.baseline == Baseline::Index && matches!(staged, Staged::Conflict) {
+        if ask.baseline == Baseline::Index && matches!(staged, Staged::Conflict { .. }) {
             return Err(GitError::Conflicted { name: self.key.clone() });
         }
         let entry = match ask.baseline {
@@ -262,7 +289,7 @@ impl Found {
                 return Err(GitError::Submodule { name: self.key.clone(), commit: id.to_string() });
             }
         }
-        if working == Working::Folder {
+        if *working == Working::Folder {
             return Err(GitError::Folder { name: self.key.clone() });
         }
         let attributes = self.attributes(&index)?;
@@ -270,8 +297,15 @@ impl Found {
         let is_there = !matches!(working, Working::Missing);
         let new = self.new_side(working, ask, &staged, &attributes)?;
         let renamed_from = match (&old, &new.kept, is_there) {
-            (None, Some(kept), true) => self.renamed_from(kept, head.as_ref(), &index, ask.baseline)?,
-            (Some(_), _, _) | (None, None, _) | (None, Some(_), false) => None,
+            (None, Some(kept), true) => self.renamed_from(kept, head.as_ref(), ask.baseline),
+            (Some(_), _, _) | (None, None, _) | (None, Some(_), false) => Ok(None),
+        };
+        let renamed_from = match renamed_from {
+            Ok(renamed_from) => renamed_from,
+            Err(error) => {
+                new.give_back(working);
+                return Err(error);
+            }
         };
         Ok(Compared {
             name: self.name.clone(),
@@ -280,7 +314,7 @@ impl Found {
             new: new.kept,
             in_index: !matches!(staged, Staged::No),
             intended: matches!(staged, Staged::Intended),
-            conflicted: matches!(staged, Staged::Conflict),
+            conflicted: matches!(staged, Staged::Conflict { .. }),
             stands_in: new.stands_in,
             lfs: new.lfs,
             cleaned: new.cleaned,
@@ -290,13 +324,13 @@ impl Found {
 
     fn new_side(
         &self,
-        working: Working,
+        working: &mut Working,
         ask: &Compare<'_>,
         staged: &Staged,
         attributes: &Attributes,
     ) -> Result<NewSide, GitError> {
         let as_it_is = |kept| NewSide { kept, stands_in: None, lfs: false, cleaned: false };
-        let missing = working == Working::Missing;
+        let missing = *working == Working::Missing;
         if ask.content.is_none()
             && let Some(why) = staged.stands_in(missing, self.is_sparse_checkout()?)
         {
@@ -304,22 +338,28 @@ impl Found {
                 staged.entry().map(|(kind, id)| self.kept(kind, id, ask.max_bytes, attributes)).transpose()?.flatten();
             return Ok(NewSide { stands_in: Some(why), ..as_it_is(kept) });
         }
-        let (bytes, executable) = match (working, ask.content) {
+        let (bytes, executable) = match (&*working, ask.content) {
             (Working::Folder, _) => return Err(GitError::Folder { name: self.key.clone() }),
             (Working::Missing, None) => return Ok(as_it_is(None)),
             (Working::Link { .. }, Some(_)) => return Err(GitError::ContentForLink { name: self.key.clone() }),
             (Working::Link { target }, None) => {
-                let link = self.version(GitMode::Link, target, None, attributes);
+                let link = self.version(GitMode::Link, target.clone(), None, attributes);
                 return Ok(as_it_is(Some(link)));
             }
-            (Working::File { bytes, executable }, None) => (bytes, Some(executable)),
-            (Working::File { executable, .. }, Some(text)) => (text.as_bytes().to_vec(), Some(executable)),
-            (Working::Missing, Some(text)) => (text.as_bytes().to_vec(), None),
+            (Working::File { bytes, executable }, None) => (bytes.as_slice(), Some(*executable)),
+            (Working::File { executable, .. }, Some(text)) => (text.as_bytes(), Some(*executable)),
+            (Working::Missing, Some(text)) => (text.as_bytes(), None),
         };
         let mode = self.mode_of(executable, staged)?;
-        let (kept, lfs) = self.clean(&bytes, attributes, staged)?;
+        let (kept, lfs) = self.clean(bytes, attributes, staged, ask.max_bytes)?;
         let cleaned = kept.is_some();
-        let kept = self.version(mode, kept.unwrap_or(bytes), None, attributes);
+        let bytes = match (kept, working, ask.content) {
+            (Some(kept), _, _) => kept,
+            (None, _, Some(text)) => text.as_bytes().to_vec(),
+            (None, Working::File { bytes, .. }, None) => std::mem::take(bytes),
+            (None, Working::Missing | Working::Link { .. } | Working::Folder, None) => Vec::new(),
+        };
+        let kept = self.version(mode, bytes, None, attributes);
         Ok(NewSide { kept: Some(kept), stands_in: None, lfs, cleaned })
     }
 

@@ -198,7 +198,7 @@ impl Engine {
         }
         let (file, pair) = self.both(asked, cancelled)?;
         go_on(cancelled)?;
-        shown(file.key().to_string(), pair, asked)
+        shown(file.key().to_string(), pair, asked, cancelled)
     }
 
     /// The first name under which there is something on either side.
@@ -210,7 +210,7 @@ impl Engine {
                 Ok(Working::Missing) => missing.push(file),
                 Ok(working) => {
                     go_on(cancelled)?;
-                    let pair = self.pair(&file, working, asked)?;
+                    let pair = self.pair(&file, working, asked, cancelled)?;
                     return Ok((file, pair));
                 }
                 Err(WorkingError::Git(error)) => return Err(error.into()),
@@ -220,7 +220,7 @@ impl Engine {
         let mut last = None;
         for file in missing {
             go_on(cancelled)?;
-            let pair = self.pair(&file, Working::Missing, asked)?;
+            let pair = self.pair(&file, Working::Missing, asked, cancelled)?;
             if pair.old.is_some() || pair.new.is_some() {
                 // The name that is meant comes first: a new file is none of its odd spellings.
                 if pair.old.is_some() {
@@ -236,7 +236,7 @@ impl Engine {
         Err(self.not_there(&asked.path, source))
     }
 
-    fn pair(&self, file: &FileRef, working: Working, asked: &Preview) -> Result<Pair, Error> {
+    fn pair(&self, file: &FileRef, working: Working, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Pair, Error> {
         let baseline = match asked.against {
             Against::Head => Baseline::Head,
             Against::Index => Baseline::Index,
@@ -244,8 +244,10 @@ impl Engine {
         };
         let content = asked.content.as_deref();
         let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.settings;
-        let ask = Compare { baseline, settings: *settings, settings_files, content, max_bytes: *max_bytes };
-        let compared = self.root.compare(file, working, &ask)?;
+        let ask = Compare { baseline, settings: *settings, settings_files, content, max_bytes: *max_bytes, cancelled };
+        let compared = self.root.compare(file, working, &ask).map_err(|error| {
+            if matches!(error, GitError::Cancelled { .. }) { Error::Aborted } else { Error::Git(error) }
+        })?;
         let notices = notices(&compared, asked);
         let Compared { name, commit, old, new, in_index, .. } = compared;
         Ok(Pair { name, commit, old, new, tracked: in_index, notices })
@@ -312,8 +314,8 @@ fn notices(compared: &Compared, asked: &Preview) -> Vec<String> {
     said
 }
 
-fn shown(path: String, pair: Pair, asked: &Preview) -> Result<Previewed, Error> {
-    let Pair { name, commit, old, new, tracked, notices } = pair;
+fn shown(path: String, pair: Pair, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
+    let Pair { name, commit, old, new, tracked, mut notices } = pair;
     let status = status(old.as_ref(), new.as_ref(), tracked);
     let same = old.as_ref().map(|old| &old.bytes) == new.as_ref().map(|new| &new.bytes);
     // Two kinds of file are two diffs, each with its own bytes.
@@ -342,7 +344,8 @@ fn shown(path: String, pair: Pair, asked: &Preview) -> Result<Previewed, Error> 
         None => Ok::<_, Error>(None),
     };
     let (old, new) = (text(old, hide_old, old_is)?, text(new, hide_new, new_is)?);
-    let all = patches(&name, side(old.as_ref(), same), side(new.as_ref(), same));
+    let all = patches(&name, side(old.as_ref(), same), side(new.as_ref(), same), cancelled).ok_or(Error::Aborted)?;
+    notices.extend(all.iter().find_map(|patch| too_large(patch.blocks)));
     let (added, removed) =
         all.iter().fold((0, 0), |(added, removed), patch| (added + patch.added, removed + patch.removed));
     let fitted = fit(&all, asked.most.lines, asked.most.chars);
@@ -361,6 +364,16 @@ fn shown(path: String, pair: Pair, asked: &Preview) -> Result<Previewed, Error> 
         hunks: fitted.hunks,
         lines: fitted.lines,
         notices,
+    })
+}
+
+/// The diff is exact and yet not the smallest: nobody shall take its counts for what was changed.
+fn too_large((old, new): (u32, u32)) -> Option<String> {
+    (old > 0 || new > 0).then(|| {
+        format!(
+            "too large to compare line by line: {old} lines of the baseline and {new} new ones stand as replaced blocks, whatever they \
+             have in common; compare parts of them with mode=file and ranges"
+        )
     })
 }
 

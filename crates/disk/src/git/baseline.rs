@@ -1,15 +1,18 @@
 //! What git has of a file: in the commit that is checked out, and in the index.
 
-use std::{fs, io};
+use std::{fs, path::Path};
 
 use gix::{
     ObjectId,
-    bstr::{BStr, ByteSlice},
-    index::entry::{Flags, Mode, Stage},
-    objs::tree::EntryKind,
+    bstr::ByteSlice,
+    index::entry::{Flags, Mode},
+    objs::{Kind, tree::EntryKind},
 };
 
-use super::{Baseline, GitError, Kept, StandsIn, clean::Attributes, mode, open::Found};
+use super::{Baseline, GitError, Kept, StandsIn, clean::Attributes, index::Index, look::most, mode, open::Found};
+
+/// So many links from name to name lie between `HEAD` and a commit, as with git.
+const MOST_STEPS: usize = 5;
 
 /// So many folders of a commit are looked at for the old name of a file.
 const MOST_TREES: usize = 2_000;
@@ -29,7 +32,9 @@ pub(super) enum Staged {
     /// Only its name.
     Intended,
     /// Several versions: those of a merge. Ours is what git looks at, if there is one.
-    Conflict,
+    Conflict {
+        ours: Option<ObjectId>,
+    },
     One {
         entry: Entry,
         flags: Flags,
@@ -41,7 +46,7 @@ impl Staged {
     pub(super) fn entry(&self) -> Option<Entry> {
         match self {
             Self::One { entry, .. } => Some(*entry),
-            Self::No | Self::Intended | Self::Conflict => None,
+            Self::No | Self::Intended | Self::Conflict { .. } => None,
         }
     }
 
@@ -55,38 +60,68 @@ impl Staged {
     }
 }
 
-impl Found {
+impl Found<'_> {
     /// `None` before the first commit.
     pub(super) fn head(&self) -> Result<Option<Head>, GitError> {
-        let fail = |error: gix::Error| self.broken("HEAD", &error);
-        let mut head = self.repo.head().map_err(fail)?;
-        if head.is_unborn() {
-            return Ok(None);
-        }
-        let commit = match head.id() {
-            Some(id) => {
-                let id = id.detach();
-                self.repo.try_find_object(id).map_err(fail)?.ok_or_else(|| self.missing(id))?.peel_to_commit()
+        let Some(mut id) = self.tip()? else { return Ok(None) };
+        for _ in 0..=MOST_STEPS {
+            let object = self.object(id, most::COMMIT)?;
+            match object.kind {
+                Kind::Commit => {
+                    let (commit, found) = (object.id, object.try_into_commit().map_err(|_| self.broken("HEAD"))?);
+                    let tree = found.tree_id().map_err(|_| self.broken("HEAD"))?.detach();
+                    return Ok(Some(Head { commit, tree }));
+                }
+                Kind::Tag => {
+                    let tag = object.try_into_tag().map_err(|_| self.broken("HEAD"))?;
+                    id = tag.target_id().map_err(|_| self.broken("HEAD"))?.detach();
+                }
+                Kind::Tree | Kind::Blob => return Err(self.place.broken("HEAD", "it leads to no commit")),
             }
-            None => head.peel_to_commit(),
-        };
-        let commit = commit.map_err(fail)?;
-        let tree = commit.tree_id().map_err(fail)?.detach();
-        Ok(Some(Head { commit: commit.id, tree }))
+        }
+        Err(self.place.broken("HEAD", "it leads through too many tags"))
     }
 
-    /// The index as it is now; empty where there is none. Its own checksum is not looked at, as git does not; what cannot be
-    /// decoded is an error all the same.
-    pub(super) fn index(&self) -> Result<gix::index::File, GitError> {
-        let (path, hash) = (self.repo.index_path(), self.repo.object_hash());
-        match fs::symlink_metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(gix::index::File::from_state(gix::index::State::new(hash), path));
+    /// The object that `HEAD` leads to, from name to name; `None` where the last of them has nothing yet. Each file is read here and
+    /// not by gix, which would open it whatever it is.
+    fn tip(&self) -> Result<Option<ObjectId>, GitError> {
+        let mut path = self.place.private.join("HEAD");
+        let mut name: Option<String> = None;
+        for _ in 0..=MOST_STEPS {
+            self.go_on()?;
+            // A folder stands where other names go on.
+            let is_folder = || fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
+            let line = if name.is_some() && is_folder() { None } else { self.place.line(&path)? };
+            let Some(line) = line else {
+                return name.map_or(Ok(None), |name| self.packed(&name));
+            };
+            let Some(next) = line.strip_prefix("ref:").map(str::trim) else {
+                let id = line.split_ascii_whitespace().next().unwrap_or_default();
+                let id = ObjectId::from_hex(id.as_bytes()).ok().filter(|id| id.kind() == self.repo.object_hash());
+                return id.map(Some).ok_or_else(|| self.place.malformed(&path));
+            };
+            let valid = next.starts_with("refs/") && gix::validate::reference::name(next.into()).is_ok();
+            if !valid {
+                return Err(self.place.malformed(&path));
             }
-            Ok(_) | Err(_) => {}
+            let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"].iter().any(|own| next.starts_with(own));
+            let base = if own { &self.place.private } else { &self.place.common };
+            let below = Path::new(next);
+            path = base.join(below);
+            name = Some(next.to_owned());
+            if self.place.way(base, below.parent().unwrap_or(below))?.is_none() {
+                return self.packed(next);
+            }
         }
-        let found = gix::index::File::at(path, hash, true, gix::index::decode::Options::default());
-        found.map_err(|error| self.broken("the index", &error))
+        Err(self.place.broken("HEAD", "it leads through too many names"))
+    }
+
+    /// A branch that has no file of its own.
+    fn packed(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
+        let fail = || self.broken("`.git/packed-refs`");
+        let Some(packed) = self.repo.refs.cached_packed_buffer().map_err(|_| fail())? else { return Ok(None) };
+        let found = packed.try_find(name).map_err(|_| fail())?;
+        Ok(found.map(|found| found.target()))
     }
 
     fn missing(&self, id: ObjectId) -> GitError {
@@ -117,37 +152,60 @@ impl Found {
     }
 
     fn tree(&self, id: ObjectId) -> Result<gix::Tree<'_>, GitError> {
-        let fail = |error: gix::Error| self.broken("a tree", &error);
-        let found = self.repo.try_find_object(id).map_err(fail)?.ok_or_else(|| self.missing(id))?;
-        let tree = found.try_into_tree().map_err(|error| self.broken("a tree", &error))?;
+        let tree = self.object(id, most::TREE)?.try_into_tree().map_err(|_| self.broken("a tree"))?;
         // What does not decode would look like a folder without this name.
-        tree.decode().map_err(fail)?;
+        tree.decode().map_err(|_| self.broken("a tree"))?;
         Ok(tree)
     }
 
+    /// An object, if it is not larger than this: by what it says of itself, before it is inflated.
+    fn object(&self, id: ObjectId, max: u64) -> Result<gix::Object<'_>, GitError> {
+        self.go_on()?;
+        self.look_at_loose(id)?;
+        let fail = || self.broken("an object");
+        let header = self.repo.try_find_header(id).map_err(|_| fail())?.ok_or_else(|| self.missing(id))?;
+        if header.size() > max {
+            return Err(GitError::TooLarge { name: self.key.clone(), len: header.size(), max });
+        }
+        self.repo.try_find_object(id).map_err(|_| fail())?.ok_or_else(|| self.missing(id))
+    }
+
+    /// An object that lies in a file of its own is one that may be opened, and so is the one that stands for it.
+    fn look_at_loose(&self, id: ObjectId) -> Result<(), GitError> {
+        let replaced = self.repo.objects.store_ref().replacements().find(|(from, _)| *from == id);
+        for id in [Some(id), replaced.map(|(_, to)| to)].into_iter().flatten() {
+            let hex = id.to_string();
+            let (folder, rest) = hex.split_at(2);
+            for database in &self.databases {
+                let folder = database.join(folder);
+                if self.place.folder(&folder)?.is_some() {
+                    self.place.file(&folder.join(rest), most::OBJECT)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What the index has under a name.
-    pub(super) fn staged(&self, index: &gix::index::State, path: &str) -> Result<Staged, GitError> {
-        let name = BStr::new(path);
-        if let Some(entry) = index.entry_by_path_and_stage(name, Stage::Unconflicted) {
+    pub(super) fn staged(&self, index: &Index, path: &str) -> Result<Staged, GitError> {
+        if let Some(entry) = index.at_stage(path, 0) {
             if entry.flags.contains(Flags::INTENT_TO_ADD) {
                 return Ok(Staged::Intended);
             }
-            let kind = kind(entry.mode).ok_or_else(|| self.broken("the index", &"an entry of an unknown kind"))?;
+            let kind = kind(entry.mode).ok_or_else(|| self.broken("the index"))?;
             return Ok(Staged::One { entry: (kind, entry.id), flags: entry.flags });
         }
-        let conflict = [Stage::Base, Stage::Ours, Stage::Theirs];
-        if conflict.into_iter().any(|stage| index.entry_by_path_and_stage(name, stage).is_some()) {
-            return Ok(Staged::Conflict);
+        if (1..=3).any(|stage| index.at_stage(path, stage).is_some()) {
+            return Ok(Staged::Conflict { ours: index.at_stage(path, 2).map(|entry| entry.id) });
         }
         self.staged_in_folder(index, path)
     }
 
     /// A sparse index has one entry for a whole folder that is not checked out.
-    fn staged_in_folder(&self, index: &gix::index::State, path: &str) -> Result<Staged, GitError> {
+    fn staged_in_folder(&self, index: &Index, path: &str) -> Result<Staged, GitError> {
         for (at, _) in path.match_indices('/') {
             let (folder, rest) = path.split_at(at + 1);
-            let found = index.entry_by_path_and_stage(BStr::new(folder), Stage::Unconflicted);
-            if let Some(entry) = found.filter(|entry| entry.mode.is_sparse()) {
+            if let Some(entry) = index.at_stage(folder, 0).filter(|entry| entry.mode.is_sparse()) {
                 let found = self.in_tree(entry.id, rest)?;
                 let flags = Flags::SKIP_WORKTREE;
                 return Ok(found.map_or(Staged::No, |entry| Staged::One { entry, flags }));
@@ -169,29 +227,21 @@ impl Found {
     }
 
     fn blob(&self, id: ObjectId, max: u64) -> Result<Vec<u8>, GitError> {
-        let fail = |error: gix::Error| self.broken("an object", &error);
-        let header = self.repo.try_find_header(id).map_err(fail)?.ok_or_else(|| self.missing(id))?;
-        if header.size() > max {
-            return Err(GitError::TooLarge { name: self.key.clone(), len: header.size(), max });
-        }
-        let mut found = self.repo.try_find_object(id).map_err(fail)?.ok_or_else(|| self.missing(id))?;
-        if found.kind != gix::objs::Kind::Blob {
-            return Err(self.broken("an object", &format!("{id} is no blob")));
+        let mut found = self.object(id, max)?;
+        if found.kind != Kind::Blob {
+            return Err(self.place.broken("an object", "it is no blob"));
         }
         Ok(std::mem::take(&mut found.data))
     }
 
     /// The bytes that the index has, for the rule that a file with CRs in the index keeps them.
-    pub(super) fn staged_bytes(&self, staged: &Staged) -> Result<Option<Vec<u8>>, GitError> {
+    pub(super) fn staged_bytes(&self, staged: &Staged, max: u64) -> Result<Option<Vec<u8>>, GitError> {
         let id = match staged {
             Staged::One { entry: (kind, id), .. } if mode(*kind).is_some() => Some(*id),
-            Staged::Conflict => {
-                let index = self.index()?;
-                index.entry_by_path_and_stage(BStr::new(&self.name), Stage::Ours).map(|entry| entry.id)
-            }
+            Staged::Conflict { ours } => *ours,
             Staged::One { .. } | Staged::No | Staged::Intended => None,
         };
-        id.map(|id| self.blob(id, u64::MAX)).transpose()
+        id.map(|id| self.blob(id, max)).transpose()
     }
 
     /// A file that was committed or staged with these bytes and is gone: perhaps the old name of this one.
@@ -199,17 +249,14 @@ impl Found {
         &self,
         kept: &Kept,
         head: Option<&Head>,
-        index: &gix::index::State,
         baseline: Baseline,
     ) -> Result<Option<String>, GitError> {
         if kept.bytes.is_empty() {
             return Ok(None);
         }
         let id = gix::objs::compute_hash(self.repo.object_hash(), gix::objs::Kind::Blob, &kept.bytes);
-        let id = id.map_err(|error| self.broken("the name of an object", &error))?;
-        let entries = index.entries().iter().filter(|entry| entry.id == id);
-        let mut names: Vec<String> =
-            entries.filter_map(|entry| entry.path(index).to_str().ok().map(str::to_owned)).collect();
+        let id = id.map_err(|_| self.broken("the name of an object"))?;
+        let mut names = self.staged_names(id)?;
         if let Some(head) = head.filter(|_| baseline == Baseline::Head) {
             self.names_of(id, head.tree, &mut names)?;
         }
@@ -232,7 +279,7 @@ impl Found {
                 break;
             }
             let tree = self.tree(id)?;
-            for entry in tree.decode().map_err(|error| self.broken("a tree", &error))?.entries {
+            for entry in tree.decode().map_err(|_| self.broken("a tree"))?.entries {
                 let Ok(name) = entry.filename.to_str() else { continue };
                 let name = format!("{folder}{name}");
                 if entry.mode.kind() == EntryKind::Tree {

@@ -1,7 +1,10 @@
 //! From the bytes of a working file to those that git would keep: line ends, encodings, keywords, the pointers of Git LFS.
 //! In git's order, by the attributes that git would find, and without running anything.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use gix::{
     attrs::{
@@ -9,7 +12,7 @@ use gix::{
         search::{MetadataCollection, Outcome},
     },
     bstr::{BStr, ByteSlice},
-    config::tree::Core,
+    config::{Source, file::Metadata, tree::Core},
     filter::plumbing::{
         eol::{self, AttributesDigest, AutoCrlf},
         ident,
@@ -18,7 +21,7 @@ use gix::{
 };
 use readproof_core::text::ContentHash;
 
-use super::{GitError, GitMode, baseline::Staged, open::Found};
+use super::{GitError, GitMode, baseline::Staged, index::Index, look::most, open::Found};
 
 /// As git looks for a NUL.
 const FIRST_BYTES: usize = 8_000;
@@ -69,9 +72,9 @@ pub fn looks_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(FIRST_BYTES).any(|byte| *byte == 0)
 }
 
-impl Found {
+impl Found<'_> {
     /// What the attributes say, by git's rules: nearer folders win, and the repository's own file over all.
-    pub(super) fn attributes(&self, index: &gix::index::State) -> Result<Attributes, GitError> {
+    pub(super) fn attributes(&self, index: &Index) -> Result<Attributes, GitError> {
         let (rules, names) = self.rules(index)?;
         let mut found = Outcome::default();
         found.initialize_with_selection(&names, NAMES);
@@ -88,7 +91,7 @@ impl Found {
             })
             .collect();
         let [text, crlf, eol, ident, filter, encoding, diff] = &states[..] else {
-            return Err(self.broken("the attributes", &"there are others than asked for"));
+            return Err(self.broken("the attributes"));
         };
         let named = |state: &State| match state {
             State::Value(name) if !name.is_empty() => Some(name.clone()),
@@ -109,31 +112,69 @@ impl Found {
     }
 
     /// Every rule for this file, the weakest first. gix's own stack would put the repository's file below those of folders.
-    fn rules(&self, index: &gix::index::State) -> Result<(Search, MetadataCollection), GitError> {
-        let fail = |error: io::Error| self.broken("the attributes", &error);
+    fn rules(&self, index: &Index) -> Result<(Search, MetadataCollection), GitError> {
         let mut names = MetadataCollection::default();
-        let wide = self.repo.attribute_global_paths().map_err(|error| self.broken("the attributes", &error))?;
-        let wide = wide.into_iter().filter(|path| path.is_file());
-        let mut rules = Search::new_globals(wide, &mut Vec::new(), &mut names).map_err(fail)?;
-        let folders = self.name.match_indices('/').map(|(at, _)| &self.name[..=at]);
-        for folder in [""].into_iter().chain(folders) {
-            let path = format!("{folder}.gitattributes");
-            let text = match regular(&self.work_tree.join(&path)).map_err(fail)? {
-                Some(text) => Some(text),
-                None => self.staged_bytes(&self.staged(index, &path)?)?,
-            };
-            if let Some(text) = text {
-                let added =
-                    rules.add_patterns_buffer(&text, path.into(), Some(Path::new("")), &mut names, folder.is_empty());
-                added.map_err(fail)?;
+        // Begins with those that git itself brings along, as `binary`.
+        let search = Search::new_globals([""; 0], &mut Vec::new(), &mut names);
+        let search = search.map_err(|_| self.broken("the attributes"))?;
+        let mut rules = Rules { search, names, bytes: 0, found: self };
+        let wide = self.repo.attribute_global_paths().map_err(|_| self.broken("the attributes"))?;
+        // A file that the repository's own settings name comes last.
+        let local = |meta: &Metadata| matches!(meta.source, Source::Local | Source::Worktree);
+        let named = self.repo.config_snapshot().plumbing().string_filter("core.attributesFile", local).is_some();
+        let last = wide.len();
+        for (number, path) in (1..).zip(wide) {
+            if let Some(text) = self.wide_attributes(&path, named && number == last)? {
+                rules.add(&text, path, None, true)?;
             }
         }
-        let own = self.repo.common_dir().join("info/attributes");
-        if own.is_file() {
-            let text = fs::read(&own).map_err(fail)?;
-            rules.add_patterns_buffer(&text, own, None, &mut names, true).map_err(fail)?;
+        let folders = self.name.match_indices('/').map(|(at, _)| &self.name[..=at]);
+        for folder in [""].into_iter().chain(folders) {
+            self.go_on()?;
+            let name = format!("{folder}.gitattributes");
+            let path = self.work_tree.join(&name);
+            let text = match fs::symlink_metadata(&path) {
+                // Git follows no link here.
+                Ok(found) if found.is_symlink() || found.is_dir() => None,
+                Ok(_) | Err(_) => self.place.read(&path, most::ATTRIBUTES)?,
+            };
+            let text = match text {
+                Some(text) => Some(text),
+                None => self.staged_bytes(&self.staged(index, &name)?, most::ATTRIBUTES)?,
+            };
+            if let Some(text) = text {
+                rules.add(&text, name.into(), Some(Path::new("")), folder.is_empty())?;
+            }
         }
-        Ok((rules, names))
+        let own = self.place.common.join("info/attributes");
+        let text = if self.place.folder(&self.place.common.join("info"))?.is_some() {
+            self.place.read(&own, most::ATTRIBUTES)?
+        } else {
+            None
+        };
+        if let Some(text) = text {
+            rules.add(&text, own, None, true)?;
+        }
+        Ok((rules.search, rules.names))
+    }
+
+    /// Attributes for all repositories: the person's own are trusted, one that the repository names is not.
+    fn wide_attributes(&self, path: &Path, is_own: bool) -> Result<Option<Vec<u8>>, GitError> {
+        if is_own {
+            let Ok(real) = fs::canonicalize(path) else { return Ok(None) };
+            if !self.place.holds(&real) {
+                return Err(self.place.setting_leads_out("a file of attributes (`core.attributesFile`)"));
+            }
+            return self.place.read(&real, most::ATTRIBUTES);
+        }
+        let Ok(found) = fs::metadata(path) else { return Ok(None) };
+        if !found.is_file() {
+            return Ok(None);
+        }
+        if found.len() > most::ATTRIBUTES {
+            return Err(self.place.too_many(path, (found.len(), most::ATTRIBUTES), "bytes"));
+        }
+        fs::read(path).map(Some).map_err(|_| self.broken("the attributes"))
     }
 
     fn line_ends(&self, text: &State, crlf: &State, eol: &State) -> Result<LineEnds, GitError> {
@@ -153,7 +194,7 @@ impl Found {
             None => {
                 let value = self.repo.config_snapshot().string("core.autocrlf");
                 let auto = value.map(|value| Core::AUTO_CRLF.try_into_autocrlf(value)).transpose();
-                let auto = auto.map_err(|error| self.broken("the configuration", &error))?.unwrap_or_default();
+                let auto = auto.map_err(|_| self.broken("the configuration"))?.unwrap_or_default();
                 Ok(if auto == AutoCrlf::Disabled { LineEnds::Kept } else { LineEnds::Auto })
             }
         }
@@ -198,6 +239,7 @@ impl Found {
         bytes: &[u8],
         attributes: &Attributes,
         staged: &Staged,
+        max: u64,
     ) -> Result<(Option<Vec<u8>>, bool), GitError> {
         let mut kept: Option<Vec<u8>> = None;
         let lfs = self.is_lfs(attributes)?;
@@ -208,27 +250,28 @@ impl Found {
             let decoded = decode(kept.as_deref().unwrap_or(bytes), encoding);
             kept = decoded.map_err(|why| self.encoded(encoding, why))?.or(kept);
         }
-        if let Some(ended) = self.end_lines(kept.as_deref().unwrap_or(bytes), attributes.line_ends, staged)? {
+        if let Some(ended) = self.end_lines(kept.as_deref().unwrap_or(bytes), attributes.line_ends, staged, max)? {
             kept = Some(ended);
         }
         if attributes.ident {
             let mut without = Vec::new();
             let done = ident::undo(kept.as_deref().unwrap_or(bytes), &mut without);
-            if done.map_err(|error| self.broken("a keyword", &error))? {
+            if done.map_err(|_| self.broken("a keyword"))? {
                 kept = Some(without);
             }
         }
         Ok((kept.filter(|kept| kept != bytes), lfs))
     }
 
-    fn end_lines(&self, bytes: &[u8], how: LineEnds, staged: &Staged) -> Result<Option<Vec<u8>>, GitError> {
+    fn end_lines(&self, bytes: &[u8], how: LineEnds, staged: &Staged, max: u64) -> Result<Option<Vec<u8>>, GitError> {
         let digest = match how {
             LineEnds::Kept => return Ok(None),
             LineEnds::Lf => AttributesDigest::TextInput,
             LineEnds::Auto => AttributesDigest::TextAutoInput,
         };
         // Asked for only where it matters.
-        let in_index = if how == LineEnds::Auto && bytes.contains(&b'\r') { self.staged_bytes(staged)? } else { None };
+        let in_index =
+            if how == LineEnds::Auto && bytes.contains(&b'\r') { self.staged_bytes(staged, max)? } else { None };
         let mut ended = Vec::new();
         let changed = eol::convert_to_git(
             bytes,
@@ -242,7 +285,7 @@ impl Found {
             },
             eol::convert_to_git::Options::default(),
         );
-        Ok(changed.map_err(|error| self.broken("the line ends", &error))?.then_some(ended))
+        Ok(changed.map_err(|_| self.broken("the line ends"))?.then_some(ended))
     }
 
     fn encoded(&self, encoding: &str, why: &'static str) -> GitError {
@@ -282,14 +325,23 @@ impl Found {
     }
 }
 
-/// A file in the work tree; git follows no link here, and nobody waits for a pipe.
-fn regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() => fs::read(path).map(Some),
-        Ok(found) if found.is_dir() || found.is_symlink() => Ok(None),
-        Ok(_) => Err(io::Error::other("it is no regular file")),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error),
+/// Rules so far, and how many bytes they stood in.
+struct Rules<'a> {
+    search: Search,
+    names: MetadataCollection,
+    bytes: u64,
+    found: &'a Found<'a>,
+}
+
+impl Rules<'_> {
+    fn add(&mut self, text: &[u8], path: PathBuf, root: Option<&Path>, macros: bool) -> Result<(), GitError> {
+        self.bytes += text.len() as u64;
+        if self.bytes > most::ALL_ATTRIBUTES {
+            let counts = (self.bytes, most::ALL_ATTRIBUTES);
+            return Err(self.found.place.too_many(&path, counts, "bytes of attributes, with those of other folders"));
+        }
+        let added = self.search.add_patterns_buffer(text, path, root, &mut self.names, macros);
+        added.map_err(|_| self.found.broken("the attributes"))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Why a file cannot be compared with what git keeps. Says what to do, and no path outside the workspace.
+//! Why a file cannot be compared with what git keeps. Says what to do, no path outside the workspace, and nothing that stands
+//! in a file of the repository: which file it is, and what is wrong with it, is said in words of our own.
 
 /// Why there is nothing to compare with.
 #[derive(Debug, thiserror::Error)]
@@ -48,10 +49,55 @@ pub enum GitError {
     Broken {
         /// The key.
         name: String,
-        /// What.
-        what: &'static str,
-        /// What gix said.
-        why: String,
+        /// Which file or part.
+        what: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A file of git's that is a pipe, a device, a socket or a directory.
+    #[error(
+        "{file} of the git repository of `{name}` is {kind}, not a regular file; repair the repository, or make a fresh clone"
+    )]
+    NotRegular {
+        /// The key.
+        name: String,
+        /// Which.
+        file: String,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A link, an alternate or an included file that leads elsewhere.
+    #[error(
+        "{file} of the git repository of `{name}` leads out of the workspace, and nothing is read there; use a clone that holds all of its \
+         own files, a wider workspace, or `git diff` itself"
+    )]
+    LeadsOut {
+        /// The key.
+        name: String,
+        /// Which file or setting.
+        file: String,
+    },
+    /// Over the cap for files of its kind.
+    #[error(
+        "{file} of the git repository of `{name}` has {len} {unit}, more than the {max} that are read; use `git diff` itself"
+    )]
+    Oversized {
+        /// The key.
+        name: String,
+        /// Which.
+        file: String,
+        /// How many it has.
+        len: u64,
+        /// The cap.
+        max: u64,
+        /// Of what.
+        unit: &'static str,
+    },
+    /// The caller no longer wants to know.
+    #[error("comparing `{name}` was cancelled")]
+    Cancelled {
+        /// The key.
+        name: String,
     },
     /// An object that is not there.
     #[error(
@@ -147,7 +193,10 @@ impl GitError {
             Self::NotOwned { .. } => "NOT_OWNED",
             Self::NotLinked { .. } => "NOT_LINKED",
             Self::Unsupported { .. } => "UNSUPPORTED_REPOSITORY",
-            Self::Broken { .. } => "BAD_REPOSITORY",
+            Self::Broken { .. } | Self::NotRegular { .. } => "BAD_REPOSITORY",
+            Self::LeadsOut { .. } => "LEADS_OUT",
+            Self::Oversized { .. } => "TOO_LARGE",
+            Self::Cancelled { .. } => "ABORTED",
             Self::MissingObject { .. } => "MISSING_OBJECT",
             Self::TooLarge { .. } => "TOO_LARGE",
             Self::Filtered { .. } => "FILTERED",

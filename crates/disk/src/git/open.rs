@@ -1,24 +1,29 @@
-//! The repository that a file belongs to: found as git finds it, opened without a word from the environment, and used only
-//! where git itself would use it.
+//! The repository that a file belongs to: found as git finds it, every file looked at before gix opens it, opened without a word
+//! from the environment, and used only where git itself would use it.
 
 use std::{
-    fmt::Display,
-    fs, io,
+    fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use gix::{Repository, odb::store::init::Slots, open::Permissions, sec};
 
-use super::{Compare, GitError, GitSettings, opened::Before};
+use super::{
+    Compare, GitError, GitSettings,
+    look::{MALFORMED, Place, most},
+    opened::{Before, Kept},
+    settings::{self, Own},
+};
 use crate::{locate::FileRef, root::Root};
 
-/// So much of what gix says is told on.
-const MOST_CHARS: usize = 300;
-
 /// A repository and the file in it that was asked about.
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     pub(super) repo: Repository,
+    /// Where its files are.
+    pub(super) place: Place,
+    /// The folders of objects, the repository's own first.
+    pub(super) databases: Vec<PathBuf>,
     /// Where the working files are, free of links.
     pub(super) work_tree: PathBuf,
     /// The file's name in the repository.
@@ -27,34 +32,43 @@ pub(super) struct Found {
     pub(super) key: String,
     /// Whether it was open already.
     pub(super) kept: bool,
+    /// Whether the caller lost interest.
+    pub(super) cancelled: &'a dyn Fn() -> bool,
 }
 
 /// The innermost repository around a file.
-pub(super) fn find(root: &Root, file: &FileRef, ask: &Compare<'_>) -> Result<Found, GitError> {
-    find_with(root, file, options(ask.settings), Some((ask.settings, ask.settings_files)))
+pub(super) fn find<'a>(root: &Root, file: &FileRef, ask: &Compare<'a>) -> Result<Found<'a>, GitError> {
+    let options = || options(ask.settings, ask.max_bytes);
+    find_with(root, file, options, Some((ask.settings, ask.settings_files)), ask.cancelled)
 }
 
 /// Kept open is what was opened with these settings.
-fn find_with(
+fn find_with<'a>(
     root: &Root,
     file: &FileRef,
-    options: gix::open::Options,
+    options: impl Fn() -> gix::open::Options,
     settings: Option<(GitSettings, &[PathBuf])>,
-) -> Result<Found, GitError> {
+    cancelled: &'a dyn Fn() -> bool,
+) -> Result<Found<'a>, GitError> {
     let (key, path) = (file.name().to_owned(), PathBuf::from(file.absolute()));
     if key == "." {
         return Err(GitError::Folder { name: key });
     }
     let git = nearest(&path, &key)?;
-    let asked = Asked { key: &key, path: &path, git: &git };
-    check_files(&asked)?;
+    let mut place = Place::new(root, &key, &git);
     let kept = settings.and_then(|(settings, _)| root.repositories.get(&git, settings));
     let is_kept = kept.is_some();
-    let (repo, before) = match kept {
-        Some(repo) => (repo, None),
+    let (Kept { repo, databases }, before) = match kept {
+        // Its objects may have become a link since.
+        Some(kept) => {
+            place.folder(&place.common.join("objects"))?;
+            (kept, None)
+        }
         None => {
-            let before = settings.and_then(|(all, files)| Some((all, Before::of(&git, all, files)?)));
-            (open(&asked, options)?, before)
+            locate(root, &mut place)?;
+            let databases = look(&place)?;
+            let before = settings.and_then(|(all, files)| Some((all, Before::of(&git, all, files, &databases)?)));
+            (Kept { repo: open(&place, &databases, options())?, databases }, before)
         }
     };
     let Some(work_tree) = repo.workdir() else { return Err(GitError::Bare { name: key }) };
@@ -64,34 +78,160 @@ fn find_with(
         && fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir());
     let work_tree = if plain { Some(work_tree.to_path_buf()) } else { fs::canonicalize(work_tree).ok() };
     let Some(work_tree) = work_tree else { return Err(GitError::Bare { name: key }) };
-    if !plain && root.holds(&git) && !is_linked(root, &git, &repo, &work_tree) {
-        return Err(GitError::NotLinked { name: key });
-    }
-    if let Some((settings, before)) = before.filter(|_| plain) {
-        root.repositories.keep(&git, settings, before, &repo);
-    }
     let name = path.strip_prefix(&work_tree).ok().and_then(Path::to_str).map(str::to_owned);
     let Some(name) = name else { return Err(GitError::NoRepository { name: key }) };
-    Ok(Found { repo, work_tree, name, key, kept: is_kept })
+    if !plain && root.holds(&git) && !root.holds(&work_tree) {
+        return Err(place.setting_leads_out("the work tree (`core.worktree`)"));
+    }
+    if let Some((settings, before)) = before.filter(|_| plain) {
+        root.repositories.keep(&git, settings, before, &repo, &databases);
+    }
+    let mut repo = repo;
+    // A pack on disk needs no object from outside of it; looking for one would open a file that nobody looked at.
+    repo.objects.max_recursion_depth = 0;
+    Ok(Found { repo, place, databases, work_tree, name, key, kept: is_kept, cancelled })
 }
 
-fn open(asked: &Asked<'_>, options: gix::open::Options) -> Result<Repository, GitError> {
-    let options = options.object_store_slots(slots(asked.git));
-    let repo = gix::open_opts(asked.git, options).map_err(|error| asked.broken("the configuration", &error))?;
-    if repo.git_dir_trust() != sec::Trust::Full {
-        return Err(GitError::NotOwned { name: asked.key.to_owned() });
+/// Where the files of a repository are: `.git` may be a file or a link that leads elsewhere.
+fn locate(root: &Root, place: &mut Place) -> Result<(), GitError> {
+    const NOWHERE: &str = "it leads nowhere";
+    let git = place.git.clone();
+    let found = fs::symlink_metadata(&git).map_err(|_| place.broken("`.git`", NOWHERE))?;
+    if !found.is_dir() {
+        // Whether it may lead out is decided below.
+        let real = fs::canonicalize(&git).map_err(|_| place.broken("`.git`", NOWHERE))?;
+        place.private.clone_from(&real);
+        if real.is_file() {
+            let line = place.line(&real)?.unwrap_or_default();
+            let to = line.strip_prefix("gitdir:").map(str::trim_start).filter(|to| !to.is_empty());
+            let to = to.ok_or_else(|| place.broken("`.git`", "it is a file that names no repository"))?;
+            let folder = git.parent().unwrap_or(&git).join(to);
+            place.private = fs::canonicalize(folder).map_err(|_| place.broken("`.git`", NOWHERE))?;
+        }
     }
-    check_format(asked, &repo)?;
+    place.common.clone_from(&place.private);
+    if let Some(line) = place.line(&place.private.join("commondir"))? {
+        let common = fs::canonicalize(place.private.join(line));
+        place.common = common.map_err(|_| place.broken("`.git/commondir`", NOWHERE))?;
+    }
+    let own = settings::look(place)?;
+    if root.holds(&git) && !is_linked(root, place, &own)? {
+        return Err(GitError::NotLinked { name: place.key.clone() });
+    }
+    Ok(())
+}
+
+/// Whether a `.git` inside the workspace holds the repository, or is one that a repository elsewhere calls its own. Without
+/// that, a file that an agent can write would show it any repository of the person's.
+fn is_linked(root: &Root, place: &Place, own: &Own) -> Result<bool, GitError> {
+    let Place { git, private, common, .. } = place;
+    if root.holds(private) && root.holds(common) {
+        return Ok(true);
+    }
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    // A linked work tree: the repository has the way back in a file.
+    let back = place.line(&private.join("gitdir"))?.and_then(|line| real(&private.join(line)));
+    let above = private.parent().and_then(Path::parent);
+    if back.is_some() && back == real(git) && above == Some(common) {
+        return Ok(true);
+    }
+    // A submodule: its configuration names the work tree.
+    let named = own.work_tree.as_ref().and_then(|path| real(&private.join(path)));
+    Ok(private == common && named.is_some() && named == git.parent().and_then(real))
+}
+
+/// Looks at everything that gix opens without being asked for it, and gives the folders of objects.
+fn look(place: &Place) -> Result<Vec<PathBuf>, GitError> {
+    let Place { private, common, .. } = place;
+    place.file(&private.join("HEAD"), most::LINE)?;
+    for folder in ["refs", "refs/replace", "info", "objects", "objects/info", "objects/pack"] {
+        place.folder(&common.join(folder))?;
+    }
+    for folder in ["refs", "refs/replace"] {
+        place.folder(&private.join(folder))?;
+    }
+    let files = [("shallow", most::SHALLOW), ("info/attributes", most::ATTRIBUTES), ("info/grafts", most::SHALLOW)];
+    for (file, max) in files {
+        place.file(&common.join(file), max)?;
+    }
+    look_at_packed(place, &common.join("packed-refs"))?;
+    for folder in [private, common] {
+        place.files_below(&folder.join("refs/replace"), most::REPLACED, most::LINE)?;
+    }
+    databases(place)
+}
+
+/// All branches and tags in one file. gix sorts what is not sorted yet, in memory.
+fn look_at_packed(place: &Place, path: &Path) -> Result<(), GitError> {
+    use std::io::Read;
+    let Some((file, stat)) = place.open(path, most::PACKED_REFS)? else { return Ok(()) };
+    let mut first = Vec::new();
+    if stat.len <= most::UNSORTED_REFS || file.take(most::LINE).read_to_end(&mut first).is_err() {
+        return Ok(());
+    }
+    let header = first.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_sorted = header.starts_with(b"#") && header.split(|byte| *byte == b' ').any(|word| word == b"sorted");
+    if is_sorted {
+        Ok(())
+    } else {
+        Err(place.too_many(path, (stat.len, most::UNSORTED_REFS), "bytes that are not sorted"))
+    }
+}
+
+/// The folders of objects: the repository's own, and those it borrows from.
+fn databases(place: &Place) -> Result<Vec<PathBuf>, GitError> {
+    let top = place.common.join("objects");
+    let (mut folders, mut found) = (Vec::from([top.clone()]), Vec::<PathBuf>::new());
+    let borrowed = top.join("info/alternates");
+    while let Some(folder) = folders.pop() {
+        // A database that is gone costs only its objects.
+        let Ok(real) = fs::canonicalize(&folder) else { continue };
+        if !place.holds(&real) {
+            return Err(place.leads_out(&borrowed));
+        }
+        if found.contains(&real) {
+            continue;
+        }
+        for below in ["info", "pack"] {
+            place.folder(&real.join(below))?;
+        }
+        place.packs(&real.join("pack"))?;
+        let path = real.join("info/alternates");
+        for line in place.read(&path, most::ALTERNATES)?.unwrap_or_default().split(|byte| *byte == b'\n') {
+            if line.is_empty() || line.starts_with(b"#") {
+                continue;
+            }
+            // A name in quotes may go on in the next line.
+            let line = std::str::from_utf8(line).ok().filter(|line| !line.starts_with('"'));
+            folders.push(top.join(line.ok_or_else(|| place.malformed(&path))?));
+            let count = (folders.len() + found.len()) as u64;
+            if count > most::DATABASES {
+                return Err(place.too_many(&path, (count, most::DATABASES), "databases of objects"));
+            }
+        }
+        found.push(real);
+    }
+    Ok(found)
+}
+
+fn open(place: &Place, databases: &[PathBuf], options: gix::open::Options) -> Result<Repository, GitError> {
+    let options = options.object_store_slots(slots(databases));
+    let repo = gix::open_opts(&place.git, options).map_err(|_| place.broken("the configuration", MALFORMED))?;
+    if repo.git_dir_trust() != sec::Trust::Full {
+        return Err(GitError::NotOwned { name: place.key.clone() });
+    }
+    if repo.config_snapshot().string("attr.tree").is_some() {
+        return Err(place.unsupported("attributes of another tree (attr.tree)"));
+    }
     Ok(repo)
 }
 
 /// Room for as many packs as there are, and for some that come meanwhile. Left to itself gix looks through the packs once to
 /// make room and once to use them; where packs lie elsewhere it must.
-fn slots(git: &Path) -> Slots {
-    let objects = git.join("objects");
+fn slots(databases: &[PathBuf]) -> Slots {
+    let [objects] = databases else { return Slots::default() };
     let count = fs::read_dir(objects.join("pack")).map(Iterator::count).ok();
-    let apart = fs::symlink_metadata(objects.join("info/alternates")).is_ok();
-    match count.and_then(|count| u16::try_from(count + SPARE_SLOTS).ok()).filter(|_| !apart) {
+    match count.and_then(|count| u16::try_from(count + SPARE_SLOTS).ok()) {
         Some(room) => Slots::Given(room),
         None => Slots::default(),
     }
@@ -100,45 +240,27 @@ fn slots(git: &Path) -> Slots {
 /// Room for packs that come while a repository is open.
 const SPARE_SLOTS: usize = 32;
 
-/// What an error has to say.
-struct Asked<'a> {
-    key: &'a str,
-    path: &'a Path,
-    git: &'a Path,
-}
-
-impl Asked<'_> {
-    fn broken(&self, what: &'static str, why: &impl Display) -> GitError {
-        let folder = self.git.parent().or(self.path.parent()).unwrap_or(self.path);
-        GitError::Broken { name: self.key.to_owned(), what, why: without_path(why, folder) }
+impl Found<'_> {
+    /// What gix could not read. Why is not told: its words hold parts of what stands in the file.
+    pub(super) fn broken(&self, what: &'static str) -> GitError {
+        self.place.broken(what, MALFORMED)
     }
 
-    fn unsupported(&self, what: impl Into<String>) -> GitError {
-        GitError::Unsupported { name: self.key.to_owned(), what: what.into() }
-    }
-}
-
-impl Found {
-    pub(super) fn broken(&self, what: &'static str, why: &impl Display) -> GitError {
-        GitError::Broken { name: self.key.clone(), what, why: without_path(why, &self.work_tree) }
+    /// Between two steps.
+    pub(super) fn go_on(&self) -> Result<(), GitError> {
+        if (self.cancelled)() { Err(GitError::Cancelled { name: self.key.clone() }) } else { Ok(()) }
     }
 
     /// A yes or no of the configuration.
     pub(super) fn flag(&self, key: &str, standard: bool) -> Result<bool, GitError> {
         let found = self.repo.config_snapshot().try_boolean(key);
-        Ok(found.map_err(|error| self.broken("the configuration", &error))?.unwrap_or(standard))
+        Ok(found.map_err(|_| self.broken("the configuration"))?.unwrap_or(standard))
     }
 
     /// Whether only some of the files are meant to be there.
     pub(super) fn is_sparse_checkout(&self) -> Result<bool, GitError> {
         self.flag("core.sparseCheckout", false)
     }
-}
-
-/// In one line, with its causes. Where the workspace lies is nobody's business.
-fn without_path(why: &impl Display, folder: &Path) -> String {
-    let text = format!("{why:#}").replace(&*folder.to_string_lossy(), ".");
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST_CHARS).collect()
 }
 
 /// The `.git` of the innermost repository: from folder to folder as git goes, and never onto another file system.
@@ -173,25 +295,8 @@ fn is_git_folder(folder: &Path) -> bool {
         && (folder.join("objects").is_dir() || folder.join("commondir").is_file())
 }
 
-/// What is opened without a question must be a file: opening a pipe would wait for ever.
-fn check_files(asked: &Asked<'_>) -> Result<(), GitError> {
-    let git = asked.git;
-    let in_git = ["HEAD", "config", "config.worktree", "index", "commondir", "gitdir", "packed-refs", "shallow"];
-    let in_git = in_git.into_iter().chain(["info/attributes", "objects/info/alternates"]).map(|name| git.join(name));
-    for file in in_git {
-        match fs::metadata(&file) {
-            Ok(found) if found.is_file() || found.is_dir() => {}
-            Ok(_) => return Err(asked.broken("a file", &"it is no regular file")),
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            // A link in a circle, or to where one may not look: gix will say what is wrong with it.
-            Err(_) => {}
-        }
-    }
-    Ok(())
-}
-
 /// No environment but the home folder, in which the person's settings are.
-fn options(settings: GitSettings) -> gix::open::Options {
+fn options(settings: GitSettings, max_bytes: u64) -> gix::open::Options {
     let mut permissions = Permissions::isolated();
     permissions.config.includes = true;
     if settings == GitSettings::All {
@@ -200,62 +305,19 @@ fn options(settings: GitSettings) -> gix::open::Options {
         (permissions.attributes.system, permissions.attributes.git) = (true, true);
         (permissions.env.home, permissions.env.xdg_config_home) = (sec::Permission::Allow, sec::Permission::Allow);
     }
-    gix::open::Options::default().permissions(permissions).open_path_as_is(true).lossy_config(true)
+    // A delta needs its base, the result and its instructions at once. None of this is for the repository to say.
+    let object = max_bytes.saturating_mul(3).max(most::OBJECT);
+    let overrides = [
+        format!("gitoxide.objects.allocLimit={object}"),
+        "gitoxide.objects.replaceRefBase=refs/replace/".to_owned(),
+        format!("core.deltaBaseCacheLimit={DELTA_CACHE}"),
+    ];
+    let options = gix::open::Options::default().permissions(permissions).config_overrides(overrides);
+    options.open_path_as_is(true).lossy_config(true)
 }
 
-/// Refuses what gix would misread.
-fn check_format(asked: &Asked<'_>, repo: &Repository) -> Result<(), GitError> {
-    let config = repo.config_snapshot();
-    if config.string("attr.tree").is_some() {
-        return Err(asked.unsupported("attributes of another tree (attr.tree)"));
-    }
-    let file = config.plumbing();
-    for section in file.sections_by_name("extensions").into_iter().flatten() {
-        for name in section.value_names() {
-            let value = section.value(&name).map(|value| value.to_string().to_lowercase()).unwrap_or_default();
-            let known = match name.to_lowercase().as_str() {
-                "noop" | "noop-v1" | "partialclone" | "worktreeconfig" | "preciousobjects" | "relativeworktrees" => {
-                    true
-                }
-                "objectformat" => matches!(value.as_str(), "sha1" | "sha256"),
-                "refstorage" => value == "files",
-                _ => false,
-            };
-            if !known {
-                return Err(asked.unsupported(format!("the extension {}", printable_pair(&name, &value))));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn printable_pair(name: &str, value: &str) -> String {
-    let pair: String = format!("{name}={value}").chars().filter(|c| !c.is_control()).take(80).collect();
-    pair
-}
-
-/// Whether a `.git` inside the workspace holds the repository, or is one that a repository elsewhere calls its own. Without
-/// that, a file that an agent can write would show it any repository of the person's.
-fn is_linked(root: &Root, git: &Path, repo: &Repository, work_tree: &Path) -> bool {
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    let (Some(private), Some(common)) = (real(repo.git_dir()), real(repo.common_dir())) else { return false };
-    if root.holds(&private) && root.holds(&common) {
-        return true;
-    }
-    // A linked work tree: the repository has the way back in a file.
-    let back = fs::read_to_string(private.join("gitdir")).ok();
-    let back = back.and_then(|text| real(&private.join(text.trim_end_matches(['\r', '\n']))));
-    let above = private.parent().and_then(Path::parent);
-    if back.is_some() && back == real(git) && above == Some(&*common) {
-        return true;
-    }
-    // A submodule: its configuration names the work tree.
-    let config = repo.config_snapshot();
-    let named = config.string("core.worktree").and_then(|path| real(&private.join(path.to_string())));
-    private == common
-        && named.as_deref() == Some(work_tree)
-        && git.parent().and_then(real).as_deref() == Some(work_tree)
-}
+/// Bytes of objects that others are made from, kept for the next one.
+const DELTA_CACHE: u32 = 16 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -273,11 +335,14 @@ mod tests {
         fs::write(temp.path().join("a.txt"), "").unwrap();
         let root = Root::open(temp.path()).unwrap();
         let file = root.locate(&[format!("{}/a.txt", root.path().display())]).unwrap();
-        let ours = || options(GitSettings::Repository);
-        assert_eq!(find_with(&root, &file, ours(), None).unwrap_or_else(|error| panic!("{error}")).name, "a.txt");
+        let ours = || options(GitSettings::Repository, 1 << 20);
+        assert_eq!(
+            find_with(&root, &file, ours, None, &|| false).unwrap_or_else(|error| panic!("{error}")).name,
+            "a.txt"
+        );
         // As if it were another user's.
         let theirs = || ours().with(sec::Trust::Reduced);
-        assert!(matches!(find_with(&root, &file, theirs(), None), Err(GitError::NotOwned { .. })));
+        assert!(matches!(find_with(&root, &file, theirs, None, &|| false), Err(GitError::NotOwned { .. })));
         let safe = |folder: &str| {
             let system = temp.path().join("system");
             fs::write(&system, format!("[safe]\n\tdirectory = {folder}\n")).unwrap();
@@ -285,8 +350,11 @@ mod tests {
             permissions.config.system = true;
             theirs().permissions(permissions).system_config_path(system)
         };
-        assert!(matches!(find_with(&root, &file, safe("/elsewhere"), None), Err(GitError::NotOwned { .. })));
-        assert!(find_with(&root, &file, safe(root.path().to_str().unwrap()), None).is_ok());
-        assert!(find_with(&root, &file, safe("*"), None).is_ok());
+        assert!(matches!(
+            find_with(&root, &file, || safe("/elsewhere"), None, &|| false),
+            Err(GitError::NotOwned { .. })
+        ));
+        assert!(find_with(&root, &file, || safe(root.path().to_str().unwrap()), None, &|| false).is_ok());
+        assert!(find_with(&root, &file, || safe("*"), None, &|| false).is_ok());
     }
 }

@@ -25,10 +25,17 @@ struct Open {
     git: PathBuf,
     settings: GitSettings,
     repo: ThreadSafeRepository,
+    databases: Vec<PathBuf>,
     /// Whose it is.
     owners: [Option<Owner>; 2],
     /// What was read, as it was.
     marks: Vec<(PathBuf, Option<Stat>)>,
+}
+
+/// A repository that is open, and where its objects are.
+pub(super) struct Kept {
+    pub(super) repo: Repository,
+    pub(super) databases: Vec<PathBuf>,
 }
 
 /// Who may change a folder.
@@ -42,7 +49,7 @@ impl fmt::Debug for Opened {
 
 impl Opened {
     /// The repository with this folder, if it is open and nothing of it has changed.
-    pub(super) fn get(&self, git: &Path, settings: GitSettings) -> Option<Repository> {
+    pub(super) fn get(&self, git: &Path, settings: GitSettings) -> Option<Kept> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = open.as_ref().is_some_and(|open| {
             open.git == git
@@ -53,11 +60,18 @@ impl Opened {
         if !same {
             *open = None;
         }
-        open.as_ref().map(|open| open.repo.to_thread_local())
+        open.as_ref().map(|open| Kept { repo: open.repo.to_thread_local(), databases: open.databases.clone() })
     }
 
     /// Keeps a repository, whose `marks` were taken before it was opened.
-    pub(super) fn keep(&self, git: &Path, settings: GitSettings, before: Before, repo: &Repository) {
+    pub(super) fn keep(
+        &self,
+        git: &Path,
+        settings: GitSettings,
+        before: Before,
+        repo: &Repository,
+        databases: &[PathBuf],
+    ) {
         // What is included may depend on anything.
         let includes = |name: &[u8]| name.to_ascii_lowercase().starts_with(b"include");
         let config = repo.config_snapshot();
@@ -72,6 +86,7 @@ impl Opened {
             git: git.to_path_buf(),
             settings,
             repo: repo.clone().into_sync(),
+            databases: databases.to_vec(),
             owners: before.owners,
             marks: before.marks,
         });
@@ -91,12 +106,16 @@ pub(super) struct Before {
 }
 
 impl Before {
-    /// `None` where settings count of which nobody says where they are.
-    pub(super) fn of(git: &Path, settings: GitSettings, files: &[PathBuf]) -> Option<Self> {
+    /// `None` where settings count of which nobody says where they are. The packs are marked, too: another file among them
+    /// must be looked at before it is opened.
+    pub(super) fn of(git: &Path, settings: GitSettings, files: &[PathBuf], databases: &[PathBuf]) -> Option<Self> {
         if settings == GitSettings::All && files.is_empty() {
             return None;
         }
         let own = READ.iter().map(|name| git.join(name));
+        let packs = databases.iter().map(|folder| folder.join("pack"));
+        let borrowed = databases.iter().skip(1).map(|folder| folder.join("info/alternates"));
+        let own = own.chain(packs).chain(borrowed);
         let marks = own.chain(files.iter().cloned()).map(|path| (path.clone(), mark(&path))).collect();
         Some(Self { owners: owners(git), marks })
     }

@@ -53,13 +53,17 @@ fn attributes_from_every_place() {
     repo.remove(".gitattributes");
     repo.git(&["rm", "-q", "--cached", ".gitattributes", "d/.gitattributes"]);
     repo.agrees("d/a.txt", "modified");
-    fs::write(repo.beside("attributes"), "*.txt text\n").unwrap();
-    repo.set("core.attributesFile", repo.beside("attributes").to_str().unwrap());
+    fs::write(repo.path.join(".git/mine"), "*.txt text\n").unwrap();
+    repo.set("core.attributesFile", repo.path.join(".git/mine").to_str().unwrap());
     repo.agrees("d/a.txt", "unchanged");
     // A link is none.
-    repo.link("../../attributes", "d/.gitattributes");
-    fs::write(repo.beside("attributes"), "").unwrap();
+    repo.link("../.git/mine", "d/.gitattributes");
+    fs::write(repo.path.join(".git/mine"), "").unwrap();
     repo.agrees("d/a.txt", "modified");
+    // Settings of the repository itself do not lead out of the workspace.
+    fs::write(repo.beside("attributes"), "*.txt text\n").unwrap();
+    repo.set("core.attributesFile", repo.beside("attributes").to_str().unwrap());
+    assert_eq!(repo.code("d/a.txt", Head), "LEADS_OUT");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
 mod clean;
+mod hostile;
 mod random;
 mod repo;
 mod states;

@@ -2,7 +2,8 @@
 
 use readproof_core::path::Bearings;
 use readproof_disk::Root;
-use readproof_engine::{Against, Engine, Error, GitSettings, Most, Preview, Previewed, Settings};
+pub(crate) use readproof_engine::Against;
+use readproof_engine::{Engine, Error, GitSettings, Most, Preview, Previewed, Settings};
 use std::{
     fs,
     io::Write,

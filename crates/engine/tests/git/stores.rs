@@ -313,11 +313,15 @@ fn packed_shallow_borrowed() {
         done(&git.args(["clone", "-q"]).args(args).args([url.as_str(), path.to_str().unwrap()]).output().unwrap());
         Repo::at(path, tempfile::tempdir().unwrap())
     };
-    for (name, args) in [("shallow", &["--depth=1"][..]), ("shared", &["--reference", repo.path.to_str().unwrap()])] {
-        let cloned = clone(name, args);
-        cloned.write("a.txt", "2\n");
-        cloned.agrees("a.txt", "modified");
-    }
+    let shallow = clone("shallow", &["--depth=1"]);
+    shallow.write("a.txt", "2\n");
+    shallow.agrees("a.txt", "modified");
+    // Borrowed objects must lie in the workspace, too.
+    let shared = clone("shared", &["--reference", repo.path.to_str().unwrap()]);
+    shared.write("a.txt", "2\n");
+    assert_eq!(shared.code("a.txt", Head), "LEADS_OUT");
+    let found = ask(&mut engine_at(&repo.beside("")), "shared/a.txt", Head, None).unwrap();
+    assert_eq!(plain(&found.text), plain(&shared.gits(&["HEAD"], "a.txt")));
     repo.set("uploadpack.allowFilter", "true");
     let partial = clone("partial", &["--filter=blob:none", "--no-checkout"]);
     let error = partial.ask("a.txt", Head, None).unwrap_err();

@@ -1,6 +1,7 @@
 //! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
 
 mod kills;
+mod repos;
 mod requests;
 
 use std::path::Path;
@@ -22,4 +23,8 @@ pub struct Attack<'a> {
 pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
 
 /// Every attack by its name, with the rounds of a whole run.
-pub const ATTACKS: &[(&str, u64, Run)] = &[("kills", 1_000, kills::run), ("requests", 50_000, requests::run)];
+pub const ATTACKS: &[(&str, u64, Run)] = &[
+    ("kills", 1_000, kills::run),
+    ("repos", 500, repos::run),
+    ("requests", 50_000, requests::run),
+];
