@@ -197,6 +197,10 @@ pub struct Skipped {
     pub odd_names: u64,
     /// Folders whose ignore file is no small regular file.
     pub folders: u64,
+    /// Files whose names say that they hold secrets, and that were not asked for by name.
+    pub sensitive: u64,
+    /// Files with a line that is too long for the pattern.
+    pub long_lines: u64,
 }
 
 /// What a search gives.
@@ -353,11 +357,16 @@ impl Engine {
         Ok(out)
     }
 
-    /// A file that the walk has met, if it is still one and not too large.
-    fn met(&self, name: &str, skipped: &mut Skipped) -> Option<Stream> {
+    /// A file that the walk has met, if it is still one, not too large and, unless it `is_named`, not sensitive.
+    fn met(&self, name: &str, is_named: bool, skipped: &mut Skipped) -> Option<Stream> {
         let opened = self.root.locate_open(&[self.root.absolute(name)]).ok();
         // Without a handle a link has taken its place since.
         let opened = opened.and_then(|(file, opened): (FileRef, _)| Some((file, Some(opened?))));
+        let is_secret = |(file, _): &(FileRef, _)| self.sensitive.is_sensitive(&self.root, file);
+        if !is_named && opened.as_ref().is_some_and(is_secret) {
+            skipped.sensitive += 1;
+            return None;
+        }
         let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.settings.hard_links).ok());
         let Some(stream) = stream else {
             skipped.unreadable += 1;
@@ -405,6 +414,11 @@ impl Tree<'_> {
         Ok(())
     }
 
+    /// Whether the caller asked for this very file.
+    fn is_named(&self, path: &str) -> bool {
+        self.asked.glob.as_deref().is_some_and(|glob| glob.strip_prefix('/').unwrap_or(glob) == path)
+    }
+
     fn limit(&self) -> usize {
         self.asked.limit.unwrap_or_else(|| self.asked.mode.limit())
     }
@@ -413,7 +427,7 @@ impl Tree<'_> {
         let finder = Finder::new(&self.asked.query, Query::Regex, Case::Exact)?;
         let (mut left, mut chars) = (self.limit(), self.asked.max_chars);
         self.each(out, |out, path| {
-            let Some(stream) = self.engine.met(&path, &mut out.skipped) else { return Ok(()) };
+            let Some(stream) = self.engine.met(&path, self.is_named(&path), &mut out.skipped) else { return Ok(()) };
             let extent = self.preview(left, chars, &path);
             let Some(found) = self.found(&finder, &stream, extent, &mut out.skipped)? else { return Ok(()) };
             if found.total == 0 {
@@ -437,7 +451,7 @@ impl Tree<'_> {
         let words = Words::new(&self.asked.query)?;
         let mut best = Best::new(self.limit().min(MOST_RANKED));
         self.each(out, |out, path| {
-            let Some(stream) = self.engine.met(&path, &mut out.skipped) else { return Ok(()) };
+            let Some(stream) = self.engine.met(&path, self.is_named(&path), &mut out.skipped) else { return Ok(()) };
             let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
             let Ok(bytes) = stream.at(0, len) else {
                 out.skipped.unreadable += 1;
