@@ -128,10 +128,15 @@ pub enum Error {
     #[error(transparent)]
     Walk(#[from] BadWalk),
     /// A line without end.
-    #[error("`{path}` has a line of more than {LINE_BYTES} bytes, which is not searched; use a tool for such files")]
+    #[error(
+        "`{path}` has a line of more than {most} bytes, which is not searched{}use a tool for such files",
+        if *most < LINE_BYTES { " for so large a pattern; make it simpler, or " } else { "; " }
+    )]
     LongLine {
         /// Which file.
         path: String,
+        /// The longest line that is searched for this pattern.
+        most: usize,
     },
     /// No symbol was named.
     #[error("the name of the symbol is empty; give one as `Type::method`, `Class.method` or `name`")]

@@ -8,7 +8,7 @@ use readproof_core::{
     text::NotText,
 };
 use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SessionName, SnapshotError, Stream};
-use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, Line, Query, Words, fit, walk};
+use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, LINE_BYTES, Line, Query, Words, fit, walk};
 use std::{cell::Cell, io};
 
 use crate::{Cancelled, Engine, Error, go_on, read::Glimpse};
@@ -302,7 +302,7 @@ impl Engine {
         let found = match in_stream(&finder, &stream, extent, cancelled) {
             Ok(found) => found,
             Err(Trouble::Cancelled) => return Err(Error::Aborted),
-            Err(Trouble::LongLine) => return Err(Error::LongLine { path }),
+            Err(Trouble::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
             Err(Trouble::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
             Err(Trouble::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
         };
@@ -533,6 +533,7 @@ impl Tree<'_> {
             Ok(found) => return Ok(Some(found)),
             Err(Trouble::Cancelled) => return Err(Error::Aborted),
             Err(Trouble::Binary(_)) => &mut skipped.binary,
+            Err(Trouble::LongLine) if finder.line_bytes() < LINE_BYTES => &mut skipped.long_lines,
             Err(Trouble::LongLine) => &mut skipped.large,
             Err(Trouble::Io(_)) => &mut skipped.unreadable,
         };
