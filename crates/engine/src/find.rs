@@ -573,17 +573,15 @@ enum Trouble {
 }
 
 fn in_stream(finder: &Finder, stream: &Stream, extent: Extent, cancelled: Cancelled<'_>) -> Result<Found, Trouble> {
-    if is_utf16(&stream.at(0, 2).map_err(Trouble::Io)?) {
-        return Err(Trouble::Binary(NotText::Encoding(0)));
-    }
-    let stopped = Cell::new(false);
-    let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped };
+    let (stopped, encoded) = (Cell::new(false), Cell::new(false));
+    let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, encoded: &encoded };
     match finder.find(blocks, extent) {
         Ok(found) => match found.binary {
             Some(at) => Err(Trouble::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
             None => Ok(found),
         },
         Err(_) if stopped.get() => Err(Trouble::Cancelled),
+        Err(_) if encoded.get() => Err(Trouble::Binary(NotText::Encoding(0))),
         Err(error) if error.raw_os_error().is_none() => Err(Trouble::LongLine),
         Err(error) => Err(Trouble::Io(error)),
     }
@@ -596,6 +594,8 @@ struct Blocks<'a> {
     end: u64,
     cancelled: Cancelled<'a>,
     stopped: &'a Cell<bool>,
+    /// Whether it begins as UTF-16 does.
+    encoded: &'a Cell<bool>,
 }
 
 impl io::Read for Blocks<'_> {
@@ -609,6 +609,10 @@ impl io::Read for Blocks<'_> {
             return Ok(0);
         }
         let bytes = self.stream.at(self.at, into.len().min(left))?;
+        if self.at == 0 && is_utf16(&bytes) {
+            self.encoded.set(true);
+            return Err(io::ErrorKind::Other.into());
+        }
         into[..bytes.len()].copy_from_slice(&bytes);
         self.at += bytes.len() as u64;
         Ok(bytes.len())

@@ -171,29 +171,31 @@ impl<'a> Bounds<'a> {
     /// Goes on for so many reports; `None`: there is more to parse.
     fn turn(&mut self, parser: &mut Parser, mut reports: usize) -> Result<Option<Tree>, NoOutline> {
         let Self { text, cancelled, reports: left, reads } = self;
-        let mut stopped = None;
+        let stopped = Cell::new(None);
         let mut report = |_: &ParseState| {
             (*left, reports) = (left.saturating_sub(1), reports.saturating_sub(1));
             if *left == 0 {
-                stopped = Some(NoOutline::TooHard);
+                stopped.set(Some(NoOutline::TooHard));
             } else if cancelled() {
-                stopped = Some(NoOutline::Cancelled);
+                stopped.set(Some(NoOutline::Cancelled));
             }
-            if stopped.is_some() || reports == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let ends = stopped.get().is_some() || reports == 0;
+            if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut report);
         let mut read = |at: usize, _: Point| {
-            // Nothing more to read is what ends a scan at once.
+            // Nothing more to read is what ends a scan at once: in one step a scanner may look through all of a text.
             reads.set(reads.get().saturating_sub(1));
-            if reads.get() == 0 { "" } else { chunk(text, at) }
+            if stopped.get().is_none() && cancelled() {
+                stopped.set(Some(NoOutline::Cancelled));
+            }
+            if reads.get() == 0 || stopped.get().is_some() { "" } else { chunk(text, at) }
         };
         let tree = parser.parse_with_options(&mut read, None, Some(options));
-        if reads.get() == 0 {
-            return Err(NoOutline::TooHard);
-        }
-        match stopped {
-            Some(why) if tree.is_none() => Err(why),
-            Some(_) | None => Ok(tree),
+        match stopped.get() {
+            Some(why) => Err(why),
+            None if reads.get() == 0 => Err(NoOutline::TooHard),
+            None => Ok(tree),
         }
     }
 }
