@@ -24,7 +24,8 @@ pub use replace::{Expected, Leftover, Moment, ReplaceError, Scratch, is_ours};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{
-    FileKind, Found, HardLinks, MOST_BYTES, Snapshot, SnapshotError, SnapshotRules, Stat, Stream, Watch,
+    EntryKind, FileKind, Folder, Found, HardLinks, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules, Stat,
+    Stream, Watch,
 };
 pub use store::{
     Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,

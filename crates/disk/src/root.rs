@@ -103,6 +103,12 @@ impl Root {
         self.path.ancestors().any(holds_git)
     }
 
+    /// Whether it lies in a work tree of Jujutsu, its own apart.
+    #[must_use]
+    pub fn is_below_jj(&self) -> bool {
+        self.path.ancestors().skip(1).any(|folder| fs::metadata(folder.join(".jj")).is_ok())
+    }
+
     /// The absolute form of a name inside.
     #[must_use]
     pub fn absolute(&self, name: &str) -> String {
@@ -206,7 +212,7 @@ pub enum RootError {
 }
 
 impl RootError {
-    fn from_io(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn from_io(path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match Fault::of(&source) {
             Fault::Missing => Self::Missing { path },

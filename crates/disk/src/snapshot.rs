@@ -2,9 +2,11 @@
 //! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
 
 pub(crate) mod bytes;
+mod folder;
 mod stream;
 mod watch;
 
+pub use folder::{EntryKind, Folder, Small};
 pub use stream::{Found, Stream};
 pub use watch::Watch;
 

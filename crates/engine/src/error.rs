@@ -128,16 +128,24 @@ pub enum Error {
     #[error(transparent)]
     Walk(#[from] BadWalk),
     /// A line without end.
-    #[error("`{path}` has a line of more than {LINE_BYTES} bytes, which is not searched; use a tool for such files")]
+    #[error(
+        "`{path}` has a line of more than {most} bytes, which is not searched{}use a tool for such files",
+        if *most < LINE_BYTES { " for so large a pattern; make it simpler, or " } else { "; " }
+    )]
     LongLine {
         /// Which file.
         path: String,
+        /// The longest line that is searched for this pattern.
+        most: usize,
     },
     /// No symbol was named.
     #[error("the name of the symbol is empty; give one as `Type::method`, `Class.method` or `name`")]
     EmptySymbol,
     /// Nothing of that name is defined.
-    #[error("`{target}` is not defined in {}{}", .path.as_deref().unwrap_or("this workspace"), did_you_mean(.near))]
+    #[error(
+        "`{target}` is not defined in {}{}{}",
+        .path.as_deref().unwrap_or("this workspace"), did_you_mean(.near), beside(.missed.as_ref())
+    )]
     NoSymbol {
         /// As asked.
         target: String,
@@ -145,6 +153,8 @@ pub enum Error {
         path: Option<String>,
         /// Names that are close.
         near: Vec<String>,
+        /// Which files were not looked at, if any.
+        missed: Option<String>,
     },
     /// Several things of that name are defined.
     #[error("`{target}` is defined {total} times: {}; say which by what qualifies it, or by its file", places(.candidates))]
@@ -201,6 +211,10 @@ pub enum Error {
     /// The caller lost interest.
     #[error("the call was aborted; nothing was recorded")]
     Aborted,
+}
+
+fn beside(said: Option<&String>) -> String {
+    said.map_or_else(String::new, |said| format!("; {said}"))
 }
 
 fn did_you_mean(near: &[String]) -> String {

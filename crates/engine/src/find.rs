@@ -8,7 +8,7 @@ use readproof_core::{
     text::NotText,
 };
 use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SessionName, SnapshotError, Stream};
-use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, Line, Query, Words, fit, walk};
+use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, LINE_BYTES, Line, Query, Words, fit, walk};
 use std::{cell::Cell, io};
 
 use crate::{Cancelled, Engine, Error, go_on, read::Glimpse};
@@ -197,6 +197,10 @@ pub struct Skipped {
     pub odd_names: u64,
     /// Folders whose ignore file is no small regular file.
     pub folders: u64,
+    /// Files whose names say that they hold secrets, and that were not asked for by name.
+    pub sensitive: u64,
+    /// Files with a line that is too long for the pattern.
+    pub long_lines: u64,
 }
 
 /// What a search gives.
@@ -298,7 +302,7 @@ impl Engine {
         let found = match in_stream(&finder, &stream, extent, cancelled) {
             Ok(found) => found,
             Err(Trouble::Cancelled) => return Err(Error::Aborted),
-            Err(Trouble::LongLine) => return Err(Error::LongLine { path }),
+            Err(Trouble::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
             Err(Trouble::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
             Err(Trouble::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
         };
@@ -353,11 +357,16 @@ impl Engine {
         Ok(out)
     }
 
-    /// A file that the walk has met, if it is still one and not too large.
-    fn met(&self, name: &str, skipped: &mut Skipped) -> Option<Stream> {
+    /// A file that the walk has met, if it is still one, not too large and, unless it `is_named`, not sensitive.
+    fn met(&self, name: &str, is_named: bool, skipped: &mut Skipped) -> Option<Stream> {
         let opened = self.root.locate_open(&[self.root.absolute(name)]).ok();
         // Without a handle a link has taken its place since.
         let opened = opened.and_then(|(file, opened): (FileRef, _)| Some((file, Some(opened?))));
+        let is_secret = |(file, _): &(FileRef, _)| self.sensitive.is_sensitive(&self.root, file);
+        if !is_named && opened.as_ref().is_some_and(is_secret) {
+            skipped.sensitive += 1;
+            return None;
+        }
         let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.settings.hard_links).ok());
         let Some(stream) = stream else {
             skipped.unreadable += 1;
@@ -405,6 +414,11 @@ impl Tree<'_> {
         Ok(())
     }
 
+    /// Whether the caller asked for this very file.
+    fn is_named(&self, path: &str) -> bool {
+        self.asked.glob.as_deref().is_some_and(|glob| glob.strip_prefix('/').unwrap_or(glob) == path)
+    }
+
     fn limit(&self) -> usize {
         self.asked.limit.unwrap_or_else(|| self.asked.mode.limit())
     }
@@ -413,7 +427,7 @@ impl Tree<'_> {
         let finder = Finder::new(&self.asked.query, Query::Regex, Case::Exact)?;
         let (mut left, mut chars) = (self.limit(), self.asked.max_chars);
         self.each(out, |out, path| {
-            let Some(stream) = self.engine.met(&path, &mut out.skipped) else { return Ok(()) };
+            let Some(stream) = self.engine.met(&path, self.is_named(&path), &mut out.skipped) else { return Ok(()) };
             let extent = self.preview(left, chars, &path);
             let Some(found) = self.found(&finder, &stream, extent, &mut out.skipped)? else { return Ok(()) };
             if found.total == 0 {
@@ -437,7 +451,7 @@ impl Tree<'_> {
         let words = Words::new(&self.asked.query)?;
         let mut best = Best::new(self.limit().min(MOST_RANKED));
         self.each(out, |out, path| {
-            let Some(stream) = self.engine.met(&path, &mut out.skipped) else { return Ok(()) };
+            let Some(stream) = self.engine.met(&path, self.is_named(&path), &mut out.skipped) else { return Ok(()) };
             let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
             let Ok(bytes) = stream.at(0, len) else {
                 out.skipped.unreadable += 1;
@@ -519,6 +533,7 @@ impl Tree<'_> {
             Ok(found) => return Ok(Some(found)),
             Err(Trouble::Cancelled) => return Err(Error::Aborted),
             Err(Trouble::Binary(_)) => &mut skipped.binary,
+            Err(Trouble::LongLine) if finder.line_bytes() < LINE_BYTES => &mut skipped.long_lines,
             Err(Trouble::LongLine) => &mut skipped.large,
             Err(Trouble::Io(_)) => &mut skipped.unreadable,
         };
@@ -558,17 +573,15 @@ enum Trouble {
 }
 
 fn in_stream(finder: &Finder, stream: &Stream, extent: Extent, cancelled: Cancelled<'_>) -> Result<Found, Trouble> {
-    if is_utf16(&stream.at(0, 2).map_err(Trouble::Io)?) {
-        return Err(Trouble::Binary(NotText::Encoding(0)));
-    }
-    let stopped = Cell::new(false);
-    let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped };
+    let (stopped, encoded) = (Cell::new(false), Cell::new(false));
+    let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, encoded: &encoded };
     match finder.find(blocks, extent) {
         Ok(found) => match found.binary {
             Some(at) => Err(Trouble::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
             None => Ok(found),
         },
         Err(_) if stopped.get() => Err(Trouble::Cancelled),
+        Err(_) if encoded.get() => Err(Trouble::Binary(NotText::Encoding(0))),
         Err(error) if error.raw_os_error().is_none() => Err(Trouble::LongLine),
         Err(error) => Err(Trouble::Io(error)),
     }
@@ -581,6 +594,8 @@ struct Blocks<'a> {
     end: u64,
     cancelled: Cancelled<'a>,
     stopped: &'a Cell<bool>,
+    /// Whether it begins as UTF-16 does.
+    encoded: &'a Cell<bool>,
 }
 
 impl io::Read for Blocks<'_> {
@@ -594,6 +609,10 @@ impl io::Read for Blocks<'_> {
             return Ok(0);
         }
         let bytes = self.stream.at(self.at, into.len().min(left))?;
+        if self.at == 0 && is_utf16(&bytes) {
+            self.encoded.set(true);
+            return Err(io::ErrorKind::Other.into());
+        }
         into[..bytes.len()].copy_from_slice(&bytes);
         self.at += bytes.len() as u64;
         Ok(bytes.len())

@@ -7,10 +7,10 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, Root, SessionName, database_in_memory};
+use readproof_disk::{Create, SessionName, database_in_memory};
 use readproof_index::{
     Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, SymbolKind,
-    Target, Unusable, Upset, nearest, rank,
+    Target, Unindexed, Unusable, Upset, nearest, rank,
 };
 
 use crate::{Cancelled, Engine, Error, Read, go_on, read::Glimpse};
@@ -55,6 +55,8 @@ pub struct Resolved {
     pub symbol: Symbol,
     /// How many definitions of lesser kinds have the name too.
     pub others: u64,
+    /// Which files may define it too and were not looked at, if any.
+    pub missed: Option<String>,
 }
 
 impl Resolved {
@@ -161,22 +163,27 @@ impl Engine {
         let asked = target.trim().to_owned();
         let target = Target::parse(target).ok_or(Error::EmptySymbol)?;
         let folder = path.map(|path| self.stat(path)).transpose()?.filter(|found| found.kind == Some("directory"));
-        let (found, near) = match (path, &folder) {
-            (Some(path), None) => self.in_file(path, &target, cancelled)?,
+        let (found, near, missed) = match (path, &folder) {
+            (Some(path), None) => {
+                let (found, near) = self.in_file(path, &target, cancelled)?;
+                (found, near, None)
+            }
             (_, folder) => {
                 let under = folder.as_ref().map(|folder| format!("{}/", folder.path)).filter(|under| under != "./");
-                self.with_catalog(cancelled, progress, |catalog, _, _| {
+                self.with_catalog(cancelled, progress, |catalog, _| {
                     let mut found = catalog.find(&target)?;
-                    found.retain(|defined| under.as_ref().is_none_or(|under| defined.path.starts_with(under)));
+                    let counts = |path: &str| under.as_ref().is_none_or(|under| path.starts_with(under));
+                    found.retain(|defined| counts(&defined.path));
                     let near = if found.is_empty() { catalog.near(&target)? } else { Vec::new() };
-                    Ok((found, near))
+                    Ok((found, near, missed(&catalog.unindexed(counts)?)))
                 })?
             }
         };
-        choose(found).map_err(|several| match several.total {
-            0 => Error::NoSymbol { target: asked, path: path.map(str::to_owned), near },
+        let one = choose(found).map_err(|several| match several.total {
+            0 => Error::NoSymbol { target: asked, path: path.map(str::to_owned), near, missed: missed.clone() },
             total => Error::Ambiguous { target: asked, total, candidates: several.first },
-        })
+        })?;
+        Ok(Resolved { missed, ..one })
     }
 
     /// What a file defines.
@@ -205,14 +212,15 @@ impl Engine {
             None => None,
         };
         let glob = asked.glob.as_deref();
-        let mut out = self.with_catalog(cancelled, progress, |catalog, root, indexed| {
+        let mut out = self.with_catalog(cancelled, progress, |catalog, indexed| {
             let mut out = SymbolsFound { indexed, ..SymbolsFound::default() };
+            out.notices.extend(missed(&catalog.unindexed_in(glob)?));
             if let Some(query) = &query {
-                let (found, total) = catalog.search(root, query, glob, asked.limit)?;
+                let (found, total) = catalog.search(query, glob, asked.limit)?;
                 out.found = found.into_iter().map(|(fitting, defined)| (Some(fitting), defined)).collect();
                 out.total = total;
             } else {
-                catalog.all(root, glob, &mut |defined| {
+                catalog.all(glob, &mut |defined| {
                     out.total += 1;
                     if out.found.len() < asked.limit {
                         out.found.push((None, defined));
@@ -305,7 +313,7 @@ impl Engine {
         &mut self,
         cancelled: Cancelled<'_>,
         progress: Indexing<'_>,
-        ask: impl Fn(&Catalog, &Root, Indexed) -> Result<T, Upset>,
+        ask: impl Fn(&Catalog, Indexed) -> Result<T, Upset>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
             let mut catalog = match self.symbols.catalog.take() {
@@ -318,7 +326,7 @@ impl Engine {
             } else {
                 catalog.refresh(&self.root, rules, cancelled, progress)
             };
-            match indexed.and_then(|indexed| ask(&catalog, &self.root, indexed)) {
+            match indexed.and_then(|indexed| ask(&catalog, indexed)) {
                 Ok(answer) => {
                     self.symbols.catalog = Some(catalog);
                     return Ok(answer);
@@ -403,6 +411,25 @@ impl Engine {
     }
 }
 
+/// What an answer of the catalog may lack.
+fn missed(unindexed: &Unindexed) -> Option<String> {
+    let Unindexed { files, first, sensitive } = unindexed;
+    let name = |(path, large): &(String, bool)| {
+        let why = if *large { "is too large" } else { "takes too many steps to parse" };
+        format!("`{path}` {why}")
+    };
+    let mut said = Vec::new();
+    if *files > 0 {
+        let named: Vec<String> = first.iter().map(name).collect();
+        let more = if *files > first.len() as u64 { ", …" } else { "" };
+        said.push(format!("{files} not indexed: {}{more}; search in them as text", named.join(", ")));
+    }
+    if *sensitive > 0 {
+        said.push(format!("{sensitive} not indexed, as they are sensitive"));
+    }
+    (!said.is_empty()).then(|| format!("files that may define more: {}", said.join("; ")))
+}
+
 /// None or more than one.
 struct Several {
     first: Vec<Candidate>,
@@ -429,7 +456,7 @@ fn choose(found: Vec<Defined>) -> Result<Resolved, Several> {
     if let [one] = meant[..] {
         let others = (lesser.len() + of_best.len() - 1) as u64;
         let Defined { path, hash, symbol } = one.clone();
-        return Ok(Resolved { path, hash, symbol, others });
+        return Ok(Resolved { path, hash, symbol, others, missed: None });
     }
     let is_alone = |defined: &Defined, target: &Target| {
         let twins = meant.iter().filter(|other| other.path == defined.path && target.fits(&other.path, &other.symbol));

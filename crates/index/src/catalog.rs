@@ -7,7 +7,7 @@ mod packed;
 mod refresh;
 mod rows;
 
-pub use lookup::{Defined, Fitting};
+pub use lookup::{Defined, Fitting, Unindexed};
 pub use refresh::{Refreshed, Rules, Upset};
 
 use readproof_disk::Watch;
@@ -17,7 +17,7 @@ use std::{fmt, path::Path};
 use crate::{Language, Parsers};
 
 /// Another number for another layout of the tables.
-const LAYOUT: u32 = 3;
+const LAYOUT: u32 = 4;
 
 /// What every file of a workspace defines.
 pub struct Catalog {
@@ -27,6 +27,8 @@ pub struct Catalog {
     others: Others,
     /// The state of the database after the last refresh, if every folder of the workspace is watched since.
     fresh: Option<i64>,
+    /// Files that the last refresh left out, as they are sensitive.
+    sensitive: u64,
 }
 
 /// How changes by other processes are noticed.
@@ -88,7 +90,7 @@ impl Catalog {
     pub fn new(db: Connection) -> Result<Self, Unusable> {
         rows::prepare(&db, &made_by())?;
         let others = Others::of(&db);
-        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None })
+        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None, sensitive: 0 })
     }
 
     /// Says that it may be out of date, whatever it knows of changes.

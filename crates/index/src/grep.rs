@@ -6,6 +6,8 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use std::io;
 
+mod width;
+
 /// How a query is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
@@ -34,11 +36,18 @@ pub struct BadQuery {
     pub why: String,
 }
 
-/// The longest line that is searched; on a longer one the search gives up.
+/// The longest line that is searched; on a longer one the search gives up. A wide pattern has a lower limit.
 pub const LINE_BYTES: usize = 32 << 20;
 
 /// The most memory that a query may take once it is made ready, and again while it is searched for.
-const QUERY_BYTES: usize = 32 << 20;
+const QUERY_BYTES: usize = 8 << 20;
+
+/// The most places of a pattern that a text may stand at together.
+const WIDTH: usize = 4096;
+
+/// How many places are followed at most before a search looks whether it is still wanted, counted once for every byte: at
+/// worst a tenth of a second.
+const STEPS: usize = 1 << 24;
 
 /// The most lines kept before or behind a match.
 const MOST_AROUND: usize = 1000;
@@ -47,6 +56,8 @@ const MOST_AROUND: usize = 1000;
 #[derive(Debug)]
 pub struct Finder {
     matcher: RegexMatcher,
+    /// The longest line that it is searched for in.
+    line_bytes: usize,
 }
 
 /// What is given of a text.
@@ -127,24 +138,38 @@ impl Finder {
         builder.multi_line(true).line_terminator(Some(b'\n')).ban_byte(Some(0));
         builder.size_limit(QUERY_BYTES).dfa_size_limit(QUERY_BYTES);
         builder.case_insensitive(case == Case::Folded).fixed_strings(kind == Query::Literal);
-        let made = builder.build_many(queries);
-        made.map(|matcher| Self { matcher }).map_err(|error| BadQuery {
-            query: queries.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "),
-            why: error.to_string(),
-        })
+        let bad = |why| BadQuery { query: queries.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "), why };
+        let width = match kind {
+            Query::Literal => 1,
+            Query::Regex => queries.iter().map(|query| width::of(query.as_ref(), case)).sum::<usize>().max(1),
+        };
+        if width > WIDTH {
+            return Err(bad(format!(
+                "this pattern is too large ({width} places that a text may stand at together; {WIDTH} are allowed); \
+                 make it simpler, as by smaller counts in `{{…}}`"
+            )));
+        }
+        let matcher = builder.build_many(queries).map_err(|error| bad(error.to_string()))?;
+        Ok(Self { matcher, line_bytes: (STEPS / width).min(LINE_BYTES) })
+    }
+
+    /// The longest line that it is searched for in, at most [`LINE_BYTES`].
+    #[must_use]
+    pub fn line_bytes(&self) -> usize {
+        self.line_bytes
     }
 
     /// The matching lines of a text.
     ///
     /// # Errors
-    /// What reading says; an error without a code of the system's is a line longer than [`LINE_BYTES`].
+    /// What reading says; an error without a code of the system's is a line longer than [`Finder::line_bytes`].
     pub fn find(&self, text: impl io::Read, extent: Extent) -> io::Result<Found> {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .before_context(extent.before.min(MOST_AROUND))
             .after_context(extent.after.min(MOST_AROUND))
             .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(LINE_BYTES))
+            .heap_limit(Some(self.line_bytes))
             .build();
         let extent = Extent { after: extent.after.min(MOST_AROUND), ..extent };
         let mut keep =
@@ -350,5 +375,51 @@ mod tests {
         let endless = io::Read::take(io::repeat(b'a'), 10 * LINE_BYTES as u64);
         let error = finder.find(endless, Extent::default()).unwrap_err();
         assert_eq!(error.raw_os_error(), None);
+    }
+
+    #[test]
+    fn usual_patterns_are_searched_for() {
+        let words: Vec<String> = (0..500).map(|n| format!("word{n}number")).collect();
+        let text = "let x = word499number(a);\nÜber naïve foo bar 2026-11-16\n";
+        for (pattern, expected) in [
+            (r"\w+\s*\(", 1),
+            (r"(?i)ÜBER\s+naïve", 1),
+            (&words.join("|"), 1),
+            (&format!("(?i){}", words.join("|").to_uppercase()), 1),
+            (r"\p{L}{1,20}", 2),
+            (r".{0,200}foo", 1),
+            (r"(?:.*a){3}", 0),
+            (r"\d{4}-\d{2}-\d{2}", 1),
+            (r"[\w\s]{1,50}foo", 1),
+        ] {
+            let found = Finder::new(pattern, Query::Regex, Case::Exact).unwrap();
+            assert_eq!(found.find(text.as_bytes(), Extent::default()).unwrap().total, expected, "{pattern}");
+        }
+        // On a line as long as those of bundled scripts, too.
+        let long = format!("{}foo(", "let a=b+c;".repeat(100_000));
+        let finder = Finder::new(r"\bfoo\s*\(", Query::Regex, Case::Exact).unwrap();
+        assert_eq!(finder.find(long.as_bytes(), Extent { line_chars: 9, ..Extent::default() }).unwrap().total, 1);
+    }
+
+    #[test]
+    fn patterns_that_cost_too_much_are_refused_or_not_searched_for_in_long_lines() {
+        for pattern in ["(?:a{100}){1000}", "(?:(?:a?){500}a{500}){9}", "(?:.*a){5000}"] {
+            let error = Finder::new(pattern, Query::Regex, Case::Exact).unwrap_err().to_string();
+            assert!(error.contains("this pattern is too large (") && error.contains("make it simpler"), "{error}");
+        }
+        let mut bits = 1_u32;
+        let mut next = || {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if bits >> 31 == 0 { 'a' } else { 'b' }
+        };
+        let line: String = std::iter::repeat_with(&mut next).take(80_000).collect();
+        let finder = Finder::new("[ab]*a[ab]{300}c", Query::Regex, Case::Exact).unwrap();
+        assert_eq!(finder.line_bytes(), STEPS / 303);
+        let error = finder.find(line.as_bytes(), Extent::default()).unwrap_err();
+        assert_eq!(error.raw_os_error(), None);
+        // The same text in lines is searched, a block at a time.
+        let lines: String =
+            line.as_bytes().chunks(400).map(|line| format!("{}\n", str::from_utf8(line).unwrap())).collect();
+        assert_eq!(finder.find(lines.as_bytes(), Extent::default()).unwrap().total, 0);
     }
 }

@@ -1,5 +1,5 @@
 //! Finding things: names by walking and ranking them, lines by ripgrep's engine. Opens no file: `disk` hands over names
-//! and bytes. The walk lists folders, and reads ignore files that `disk` has found harmless.
+//! and bytes, and lists folders.
 
 mod catalog;
 mod grep;
@@ -9,7 +9,7 @@ mod symbols;
 mod target;
 mod walk;
 
-pub use catalog::{Catalog, Defined, Fitting, Refreshed, Rules, Unusable, Upset};
+pub use catalog::{Catalog, Defined, Fitting, Refreshed, Rules, Unindexed, Unusable, Upset};
 pub use grep::{BadQuery, Case, Extent, Finder, Found, LINE_BYTES, Line, Query};
 pub use nearest::nearest;
 pub use rank::{Best, Fit, Text, Words, fit};

@@ -28,18 +28,15 @@
 mod grammar;
 mod lang;
 mod language;
+mod parse;
 mod walk;
 #[cfg(feature = "yaml")]
 mod yaml;
 
-use std::{
-    cell::Cell,
-    collections::{BTreeMap, btree_map::Entry},
-    ops::ControlFlow,
-};
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use readproof_core::scope::Lines;
-use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
+use tree_sitter::Parser;
 
 use grammar::Grammar;
 pub use language::Language;
@@ -181,22 +178,6 @@ pub enum NoOutline {
     TooHard,
 }
 
-/// How often the parser may report on a text whatever its length; it does so every hundred steps.
-const REPORTS: usize = 200;
-
-/// Bytes of a text that may cost one report more. Source takes at most a report for 35 bytes; far more are taken where the
-/// parser tries many ways at once, and that costs it much more than the steps say.
-const BYTES_A_REPORT: usize = 25;
-
-/// Bytes that are read at once.
-const CHUNK_BYTES: usize = 4096;
-
-/// How often a text may be read whatever its length: after each look at its end, reading starts over.
-const READS: usize = 4096;
-
-/// How often each chunk may be read: a scanner that looks far ahead again and again takes time that no step shows.
-const READS_A_CHUNK: usize = 64;
-
 /// The longest text that is parsed.
 const TEXT_BYTES: usize = 1 << 30;
 
@@ -225,12 +206,12 @@ impl Parsers {
             return Ok(yaml::outline(text));
         }
         let Some((grammar, parser)) = self.ready(language) else { return Ok(Outline::default()) };
-        if grammar.refuse.is_some_and(|refuse| refuse(text)) {
+        if text.len() > TEXT_BYTES || grammar.refuse.is_some_and(|refuse| refuse(text)) || parse::is_deep(text) {
             return Err(NoOutline::TooHard);
         }
         let prepared =
             grammar.prepare.and_then(|prepare| prepare(text)).filter(|prepared| prepared.len() == text.len());
-        let tree = parse(parser, prepared.as_deref().unwrap_or(text), cancelled)?;
+        let tree = parse::parse(parser, prepared.as_deref().unwrap_or(text), cancelled)?;
         Ok(walk::outline(grammar, &tree, text))
     }
 
@@ -246,44 +227,4 @@ impl Parsers {
             }
         }
     }
-}
-
-/// Parses a text in a number of steps that its length bounds.
-fn parse(parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Result<Tree, NoOutline> {
-    if text.len() > TEXT_BYTES {
-        return Err(NoOutline::TooHard);
-    }
-    parser.reset();
-    let mut left = REPORTS + text.len() / BYTES_A_REPORT;
-    let mut stopped = NoOutline::TooHard;
-    let mut report = |_: &ParseState| {
-        left = left.saturating_sub(1);
-        if left == 0 {
-            return ControlFlow::Break(());
-        }
-        if cancelled() {
-            stopped = NoOutline::Cancelled;
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    };
-    let options = ParseOptions::new().progress_callback(&mut report);
-    let reads = Cell::new(READS + READS_A_CHUNK * (text.len() / CHUNK_BYTES));
-    let mut read = |at: usize, _: Point| {
-        // Nothing more to read is what ends a scan at once.
-        reads.set(reads.get().saturating_sub(1));
-        if reads.get() == 0 { "" } else { chunk(text, at) }
-    };
-    let tree = parser.parse_with_options(&mut read, None, Some(options));
-    if reads.get() == 0 {
-        return Err(NoOutline::TooHard);
-    }
-    tree.ok_or(stopped)
-}
-
-/// A piece of a text, between characters.
-fn chunk(text: &str, at: usize) -> &str {
-    let end = text.len().min(at.saturating_add(CHUNK_BYTES));
-    let end = (end..text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());
-    text.get(at..end).unwrap_or_default()
 }

@@ -1,28 +1,19 @@
 //! The names of a workspace's files: the order of `rg --sort path` and its rules for what is ignored, with `-g` for a
 //! glob. Follows no link and looks at nothing outside the workspace, so ignore files above it and in the user's home do
-//! not count. Reads no ignore file that `disk` has not found to be a small regular file inside the workspace: a named pipe
-//! in its place would be waited for.
+//! not count. Folders are listed and ignore files read by `disk`, which never waits for one and never leaves the workspace,
+//! whatever is put in their place meanwhile.
 
-use std::{
-    ffi::OsStr,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+mod rules;
 
-use ignore::{
-    WalkBuilder,
-    overrides::{Override, OverrideBuilder},
-};
-use readproof_disk::{FileKind, LocateError, Root, RootError, STORE_NAME, is_ours};
+use std::path::Path;
+
+use ignore::overrides::{Override, OverrideBuilder};
+use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours};
+
+use rules::Rules;
 
 /// Never walked, whatever a glob says.
 const NEVER: [&str; 2] = [".git", STORE_NAME];
-
-/// What ripgrep reads in each folder to know what to leave out.
-const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".rgignore"];
 
 /// Git's own list of what to leave out, beside the history.
 const EXCLUDE: &str = ".git/info/exclude";
@@ -69,126 +60,125 @@ pub enum BadWalk {
 }
 
 /// A walk under way.
-pub struct Walk {
-    inner: ignore::Walk,
-    root: Arc<Root>,
-    closed: Arc<AtomicU64>,
+pub struct Walk<'w> {
+    root: &'w Root,
+    folders: Folders<'w>,
+    only: Override,
+    /// The folders that the walk is in, the innermost last.
+    levels: Vec<Level>,
+    closed: u64,
+}
+
+/// What is left of a folder. It is not held open: each is opened anew from the root, and no part of its name may be a link.
+struct Level {
+    /// What names in it begin with.
+    prefix: String,
+    left: std::vec::IntoIter<(std::ffi::OsString, EntryKind)>,
+    rules: Rules,
 }
 
 /// Walks a workspace; with a glob, only the files that it lets through.
 ///
 /// # Errors
 /// [`BadWalk`] says what is malformed.
-pub fn walk(root: &Root, glob: Option<&str>) -> Result<Walk, BadWalk> {
-    let nobody: Folders = Arc::new(|_| ());
-    walk_watched(root, glob, &nobody)
+pub fn walk<'w>(root: &'w Root, glob: Option<&str>) -> Result<Walk<'w>, BadWalk> {
+    walk_watched(root, glob, &|_| ())
 }
 
 /// Called with every folder before it is listed.
-pub(crate) type Folders = Arc<dyn Fn(&Path) + Send + Sync>;
+pub(crate) type Folders<'w> = &'w dyn Fn(&Path);
 
 /// The same, telling every folder, and the one that holds git's own list of what is ignored.
-pub(crate) fn walk_watched(root: &Root, glob: Option<&str>, folders: &Folders) -> Result<Walk, BadWalk> {
-    // A handle of its own: the walk below asks for one that outlives this call.
-    let root = Arc::new(Root::open(root.path())?);
-    let top = root.path();
-    folders(top);
-    if let Some(name) = IGNORE_FILES.into_iter().find(|name| !is_harmless(&root, top, name)) {
-        return Err(BadWalk::IgnoreFile { name: name.to_owned() });
+pub(crate) fn walk_watched<'w>(root: &'w Root, glob: Option<&str>, folders: Folders<'w>) -> Result<Walk<'w>, BadWalk> {
+    let only = glob.map_or_else(|| Ok(Override::empty()), only)?;
+    folders(root.path());
+    let mut top = root.top()?;
+    let rules = Rules::of_top(root, &top).map_err(|name| BadWalk::IgnoreFile { name: name.to_owned() })?;
+    if rules.has_exclude() {
+        folders(&root.path().join(EXCLUDE_FOLDER));
     }
-    let mut builder = WalkBuilder::new(top);
-    builder.follow_links(false).parents(false).require_git(!root.is_in_git()).git_global(false);
-    builder.add_custom_ignore_filename(".rgignore").sort_by_file_name(OsStr::cmp);
-    // The walker itself would follow a `.git` file to wherever it says.
-    builder.git_exclude(false);
-    if is_there(&root, top, EXCLUDE) {
-        folders(&top.join(EXCLUDE_FOLDER));
-        // A malformed line is left out, as everywhere.
-        let _ = builder.add_ignore(top.join(EXCLUDE));
-    }
-    if let Some(glob) = glob {
-        builder.overrides(only(top, glob)?);
-    }
-    let closed = Arc::new(AtomicU64::new(0));
-    let (filter_root, counter, folders) = (root.clone(), closed.clone(), folders.clone());
-    builder.filter_entry(move |entry| {
-        let name = entry.file_name();
-        if NEVER.iter().any(|never| name == *never) || name.to_str().is_some_and(is_ours) {
-            return false;
-        }
-        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        if is_folder {
-            folders(entry.path());
-        }
-        let open = !is_folder || IGNORE_FILES.iter().all(|name| is_harmless(&filter_root, entry.path(), name));
-        counter.fetch_add(u64::from(!open), Ordering::Relaxed);
-        open
-    });
-    Ok(Walk { inner: builder.build(), root, closed })
+    let left = std::mem::take(&mut top.entries).into_iter();
+    Ok(Walk { root, folders, only, levels: vec![Level { prefix: String::new(), left, rules }], closed: 0 })
 }
 
-/// What a glob lets through.
-pub(crate) fn only(top: &Path, glob: &str) -> Result<Override, BadWalk> {
+/// What a glob lets through, by names in the workspace.
+pub(crate) fn only(glob: &str) -> Result<Override, BadWalk> {
     let bad = |error: ignore::Error| BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() };
-    let mut overrides = OverrideBuilder::new(top);
+    let mut overrides = OverrideBuilder::new("");
     overrides.add(glob).map_err(bad)?;
     overrides.build().map_err(bad)
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Folders that were left out, as what they ignore cannot be told.
     #[must_use]
     pub fn closed(&self) -> u64 {
-        self.closed.load(Ordering::Relaxed)
+        self.closed
+    }
+
+    /// Whether what is ignored, hidden or not asked for has this name.
+    fn leaves_out(&self, level: &Level, path: &Path, name: &[u8], is_folder: bool) -> bool {
+        let asked = self.only.matched(path, is_folder);
+        if !asked.is_none() {
+            return asked.is_ignore();
+        }
+        level.rules.leaves_out(path, is_folder).unwrap_or_else(|| name.starts_with(b"."))
+    }
+
+    /// Goes into a folder.
+    fn enter(&mut self, key: String, rules: Rules) -> Entry {
+        (self.folders)(&self.root.path().join(&key));
+        let Ok(mut folder) = self.root.folder(&key) else { return Entry::Unreadable };
+        match rules.inside(&key, &folder) {
+            Some(rules) => {
+                let left = take(&mut folder);
+                self.levels.push(Level { prefix: key + "/", left, rules });
+            }
+            None => self.closed += 1,
+        }
+        Entry::Other
     }
 }
 
-impl Iterator for Walk {
+fn take(folder: &mut Folder<'_>) -> std::vec::IntoIter<(std::ffi::OsString, EntryKind)> {
+    std::mem::take(&mut folder.entries).into_iter()
+}
+
+impl Iterator for Walk<'_> {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {
-        let Ok(entry) = self.inner.next()? else { return Some(Entry::Unreadable) };
-        if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-            return Some(Entry::Other);
+        loop {
+            let level = self.levels.last_mut()?;
+            let Some((name, kind)) = level.left.next() else {
+                self.levels.pop();
+                continue;
+            };
+            let level = self.levels.last()?;
+            let is_folder = kind == EntryKind::Folder;
+            let path = Path::new(&level.prefix).join(&name);
+            if self.leaves_out(level, &path, name.as_encoded_bytes(), is_folder) {
+                continue;
+            }
+            let Some(name) = name.to_str() else {
+                // What is in such a folder has no name either.
+                self.closed += u64::from(is_folder);
+                return Some(if kind == EntryKind::File { Entry::OddName } else { Entry::Other });
+            };
+            if NEVER.contains(&name) || is_ours(name) {
+                continue;
+            }
+            let key = format!("{}{name}", level.prefix);
+            return Some(match kind {
+                EntryKind::File => Entry::File(key),
+                EntryKind::Folder => {
+                    let rules = level.rules.clone();
+                    self.enter(key, rules)
+                }
+                EntryKind::Link | EntryKind::Other => Entry::Other,
+            });
         }
-        let name = entry.path().strip_prefix(self.root.path()).ok().and_then(Path::to_str);
-        Some(name.map_or(Entry::OddName, |name| Entry::File(name.to_owned())))
     }
-}
-
-/// Whether reading the ignore file of this name neither blocks nor leads out; there may be none.
-fn is_harmless(root: &Root, folder: &Path, name: &str) -> bool {
-    let Some(path) = folder.join(name).to_str().map(str::to_owned) else { return false };
-    match root.locate(&[path]) {
-        Ok(file) => root.found(&file).is_ok_and(|found| match found.kind {
-            None => found.len <= IGNORE_BYTES,
-            // Opening one fails at once.
-            Some(FileKind::Directory) => true,
-            Some(
-                FileKind::Fifo
-                | FileKind::Socket
-                | FileKind::CharDevice
-                | FileKind::BlockDevice
-                | FileKind::Link
-                | FileKind::Unknown,
-            ) => false,
-        }),
-        Err(LocateError::Missing { .. }) => true,
-        Err(
-            LocateError::Outside { .. }
-            | LocateError::NulInName
-            | LocateError::NameTooLong { .. }
-            | LocateError::LinkLoop { .. }
-            | LocateError::LinkOut { .. }
-            | LocateError::Denied { .. }
-            | LocateError::Io { .. },
-        ) => false,
-    }
-}
-
-fn is_there(root: &Root, folder: &Path, name: &str) -> bool {
-    let path = folder.join(name).to_str().map(str::to_owned);
-    path.is_some_and(|path| root.locate(&[path]).is_ok()) && is_harmless(root, folder, name)
 }
 
 #[cfg(test)]
@@ -196,6 +186,7 @@ fn is_there(root: &Root, folder: &Path, name: &str) -> bool {
 mod tests {
     use super::*;
     use std::{
+        ffi::OsStr,
         fs,
         os::unix::{ffi::OsStrExt, fs::symlink},
         process::Command,
@@ -276,7 +267,8 @@ mod tests {
         pipe(&temp, "pipe");
         fs::write(temp.path().join(OsStr::from_bytes(b"odd\xff")), "").unwrap();
         assert_eq!(files(&temp, None), ["a", "d/b"]);
-        let odd = walk(&Root::open(temp.path()).unwrap(), None).unwrap().filter(|entry| *entry == Entry::OddName);
+        let root = Root::open(temp.path()).unwrap();
+        let odd = walk(&root, None).unwrap().filter(|entry| *entry == Entry::OddName);
         assert_eq!(odd.count(), 1);
     }
 
@@ -296,5 +288,99 @@ mod tests {
         fs::create_dir_all(temp.path().join(".git/info")).unwrap();
         pipe(&temp, ".git/info/exclude");
         assert_eq!(files(&temp, None), ["a", "f/d"]);
+    }
+
+    #[test]
+    fn the_strongest_file_decides_and_of_one_kind_the_innermost() {
+        let temp = tree(&["a", "b", "c", "d/a", "d/b", "d/c", "d/e/a", ".h/x", ".i", "k/a", "k/l/a", "m/n/o"]);
+        put(&temp, ".git/info/exclude", "/d/c\n!/a\n");
+        put(&temp, ".gitignore", "a\nb\n!.i\n!/.h/\nk/*\n!k/l\n/m/n\n");
+        put(&temp, ".ignore", "!b\nc\n");
+        put(&temp, ".rgignore", "\u{feff}!c\r\n# no rule\n");
+        put(&temp, "d/.gitignore", "!a\nb\n");
+        put(&temp, "d/e/.ignore", "a\n");
+        // A rule of another kind is stronger wherever it stands; of one kind the innermost is.
+        assert_eq!(files(&temp, None), [".h/x", ".i", "b", "c", "d/a", "d/b", "d/c"]);
+        fs::remove_file(temp.path().join(".rgignore")).unwrap();
+        assert_eq!(files(&temp, None), [".h/x", ".i", "b", "d/a", "d/b"]);
+        fs::remove_file(temp.path().join(".ignore")).unwrap();
+        assert_eq!(files(&temp, None), [".h/x", ".i", "c", "d/a"]);
+        assert_eq!(files(&temp, Some("d/e/a")), ["d/e/a"]);
+    }
+
+    #[test]
+    fn a_work_tree_in_a_folder_that_is_none_has_its_own_rules() {
+        let temp = tree(&["x", "repo/x", "repo/y", "repo/sub/x", "repo/sub/z", "jj/x", "plain/x"]);
+        for (name, text) in [(".gitignore", "y\n"), ("repo/.gitignore", "x\n"), ("jj/.gitignore", "x\n")] {
+            put(&temp, name, text);
+        }
+        put(&temp, "plain/.gitignore", "x\n");
+        fs::create_dir_all(temp.path().join("jj/.jj")).unwrap();
+        put(&temp, "repo/.git", "gitdir: elsewhere\n");
+        put(&temp, "repo/sub/.git/config", "");
+        assert_eq!(files(&temp, None), ["plain/x", "repo/sub/x", "repo/sub/z", "repo/y", "x"]);
+    }
+
+    #[test]
+    fn what_is_no_utf8_ends_an_ignore_file() {
+        let temp = tree(&["a", "b", "c"]);
+        fs::write(temp.path().join(".ignore"), b"a\n[\n\xff\nb\n").unwrap();
+        assert_eq!(files(&temp, None), ["b", "c"]);
+        // A link counts as what it leads to, if that is in the workspace.
+        fs::rename(temp.path().join(".ignore"), temp.path().join("rules")).unwrap();
+        symlink("rules", temp.path().join(".ignore")).unwrap();
+        assert_eq!(files(&temp, None), ["b", "c", "rules"]);
+    }
+
+    #[test]
+    fn files_of_our_own_are_passed_over() {
+        let temp = tree(&[".readproof-12-3.tmp", ".readproof-turn", ".readproof-12-x.tmp", ".readproof-12.tmp", "a"]);
+        assert_eq!(files(&temp, Some(".*")), [".readproof-12-x.tmp", ".readproof-12.tmp"]);
+    }
+
+    #[test]
+    fn a_tree_deeper_than_any_number_of_open_folders() {
+        let temp = tree(&[&format!("{}deep", "d/".repeat(1500))]);
+        assert_eq!(files(&temp, None).len(), 1);
+    }
+
+    /// What is put in the place of a folder or an ignore file while it is looked at is neither followed nor waited for.
+    #[test]
+    fn swaps_while_walking() {
+        let outside = tree(&["secret", "deep/secret"]);
+        let temp = tree(&["a", "d/b", "e/deep/c", "f"]);
+        put(&temp, "d/.gitignore", "x\n");
+        fs::create_dir(temp.path().join(".git")).unwrap();
+        let (root, stop) = (temp.path().to_owned(), std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)));
+        let (outer, done) = (outside.path().to_owned(), stop.clone());
+        let swapping = std::thread::spawn(move || {
+            let at = |name: &str| root.join(name);
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                fs::rename(at("e"), at("kept")).unwrap();
+                symlink(&outer, at("e")).unwrap();
+                fs::remove_file(at("d/.gitignore")).unwrap();
+                assert!(Command::new("mkfifo").arg(at("d/.gitignore")).status().unwrap().success());
+                fs::remove_file(at("e")).unwrap();
+                fs::rename(at("kept"), at("e")).unwrap();
+                fs::remove_file(at("d/.gitignore")).unwrap();
+                fs::write(at("d/.gitignore"), "x\n").unwrap();
+            }
+        });
+        let (sender, walked) = std::sync::mpsc::channel();
+        let path = temp.path().to_owned();
+        std::thread::spawn(move || {
+            let root = Root::open(&path).unwrap();
+            for _ in 0..400 {
+                let met: Vec<Entry> = walk(&root, None).unwrap().collect();
+                sender.send(met).unwrap();
+            }
+        });
+        for _ in 0..400 {
+            let met = walked.recv_timeout(std::time::Duration::from_secs(20)).expect("the walk hangs");
+            let out = met.iter().find(|entry| matches!(entry, Entry::File(name) if name.contains("secret")));
+            assert_eq!(out, None);
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        swapping.join().unwrap();
     }
 }

@@ -176,6 +176,8 @@ pub(crate) fn search_json(found: &Searched) -> Value {
                 "unreadable": found.skipped.unreadable,
                 "odd_names": found.skipped.odd_names,
                 "folders": found.skipped.folders,
+                "sensitive": found.skipped.sensitive,
+                "long_lines": found.skipped.long_lines,
             },
             "top_paths": found.top,
         },
@@ -264,6 +266,7 @@ pub(crate) fn search_notice(found: &Searched) -> Option<String> {
         (skipped.unreadable, "not readable"),
         (skipped.odd_names, "with names that are not UTF-8"),
         (skipped.folders, "folders whose ignore file is no small regular file"),
+        (skipped.long_lines, "with a line too long for this pattern"),
     ];
     let left_out = left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     let mut said: Vec<String> = Vec::new();
@@ -278,5 +281,15 @@ pub(crate) fn search_notice(found: &Searched) -> Option<String> {
     if !left_out.is_empty() {
         said.push(format!("left out: {}", left_out.join(", ")));
     }
+    said.extend(secret_notice(skipped.sensitive));
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What must be said of sensitive files that were passed over.
+pub(crate) fn secret_notice(count: u64) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 sensitive file was not searched; name it with search_in_file to search it".to_owned()),
+        more => Some(format!("{more} sensitive files were not searched; name one with search_in_file to search it")),
+    }
 }

@@ -44,6 +44,7 @@ fn show(engine: &mut Engine, call: &Call<'_>, found: &Resolved) -> Result<Said, 
         said.push(format!("with lines {} for context{more}", runs.join(", ")));
     }
     said.extend(notices.iter().map(|notice| short(&printable(notice))));
+    said.extend(found.missed.iter().map(|missed| short(&printable(missed))));
     if found.others > 0 {
         said.push(format!("{} other definitions have this name: search mode=symbol lists them", found.others));
     }

@@ -1,6 +1,7 @@
 //! What a hostile tree, a hostile name or a hostile caller tries: nothing escapes, nothing hangs, no place of the host and
 //! no raw control character of a name is told.
 
+mod finding;
 mod repos;
 mod requests;
 mod writes;

@@ -1,7 +1,7 @@
 //! Asking the catalog: by exact name, by a name that is only remembered in part, by text.
 
+use ignore::overrides::Override;
 use readproof_core::text::ContentHash;
-use readproof_disk::Root;
 use rusqlite::params;
 use std::cmp::Reverse;
 
@@ -77,7 +77,50 @@ impl Fitting {
     }
 }
 
+/// What an answer of the catalog may lack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unindexed {
+    /// Files that take too many steps to parse or are too large.
+    pub files: u64,
+    /// The first of them, each with whether it is too large.
+    pub first: Vec<(String, bool)>,
+    /// Files that are left out, as they are sensitive.
+    pub sensitive: u64,
+}
+
+/// So many files that are not indexed are named.
+const UNINDEXED_NAMED: usize = 5;
+
 impl Catalog {
+    /// What is not known of the files that `counts` lets through.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn unindexed(&self, counts: impl Fn(&str) -> bool) -> Result<Unindexed, Upset> {
+        let mut out = Unindexed { sensitive: self.sensitive, ..Unindexed::default() };
+        let mut statement = self.db.prepare_cached(rows::UNINDEXED)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let path: String = row.get(0)?;
+            if counts(&path) {
+                out.files += 1;
+                if out.first.len() < UNINDEXED_NAMED {
+                    out.first.push((path, row.get(1)?));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The same of the files that a glob lets through.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or the glob is malformed.
+    pub fn unindexed_in(&self, glob: Option<&str>) -> Result<Unindexed, Upset> {
+        let only = only_of(glob)?;
+        self.unindexed(|path| only.as_ref().is_none_or(|only| only.matched(path, false).is_whitelist()))
+    }
+
     /// The definitions that can be meant, in the order of paths and lines.
     ///
     /// # Errors
@@ -143,12 +186,11 @@ impl Catalog {
     /// When the database cannot be read, or the glob is malformed.
     pub fn search(
         &self,
-        root: &Root,
         query: &Target,
         glob: Option<&str>,
         limit: usize,
     ) -> Result<(Vec<(Fitting, Defined)>, u64), Upset> {
-        let only = glob.map(|glob| only(root.path(), glob)).transpose().map_err(Upset::Walk)?;
+        let only = only_of(glob)?;
         let mut fits: Vec<(Fitting, u8, String)> = Vec::new();
         for (name, rank) in self.names()? {
             let best = query.names().into_iter().filter_map(|wanted| Fitting::of(&name, wanted)).max();
@@ -178,8 +220,8 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
-    pub fn all(&self, root: &Root, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), Upset> {
-        let only = glob.map(|glob| only(root.path(), glob)).transpose().map_err(Upset::Walk)?;
+    pub fn all(&self, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), Upset> {
+        let only = only_of(glob)?;
         let mut statement = self.db.prepare_cached(rows::ALL)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -195,6 +237,10 @@ impl Catalog {
         }
         Ok(())
     }
+}
+
+fn only_of(glob: Option<&str>) -> Result<Option<Override>, Upset> {
+    glob.map(only).transpose().map_err(Upset::Walk)
 }
 
 #[cfg(test)]

@@ -5,11 +5,13 @@ use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{Root, Sensitive, SnapshotError, SnapshotRules, Stat, Watch};
 use rusqlite::{Connection, params};
 use std::{
+    cell::Cell,
     cmp::Reverse,
     collections::{HashMap, HashSet},
     num::NonZeroUsize,
+    path::Path,
     sync::{
-        Arc, Mutex, PoisonError,
+        Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -17,10 +19,7 @@ use std::{
 };
 
 use super::{Catalog, rows};
-use crate::{
-    BadWalk, Entry, Language, NoOutline, Outline, Parsers,
-    walk::{Folders, walk_watched},
-};
+use crate::{BadWalk, Entry, Language, NoOutline, Outline, Parsers, walk::walk_watched};
 
 /// No larger file is parsed.
 const MOST_BYTES: u64 = 2 << 20;
@@ -48,6 +47,8 @@ pub struct Refreshed {
     pub parsed: u64,
     /// Files that are gone.
     pub gone: u64,
+    /// Files of which nothing is kept, as their names say that they hold secrets.
+    pub sensitive: u64,
 }
 
 /// Why the catalog is not up to date.
@@ -89,8 +90,12 @@ struct Read {
 enum What {
     /// Nothing is kept of it.
     Nothing,
+    /// The same, as it is sensitive.
+    Sensitive,
     /// Nobody need look at it again until it changes.
     NoSymbols,
+    /// The same, and what it defines is missed.
+    Large,
     Text(ContentHash, Language, Parsed),
 }
 
@@ -121,6 +126,7 @@ impl Catalog {
                 read: all.read + done.read,
                 parsed: all.parsed + done.parsed,
                 gone: all.gone + done.gone,
+                sensitive: done.sensitive,
             };
             // A file that another process has written down meanwhile may have been looked at before or after this one
             // did: only another look tells.
@@ -140,17 +146,14 @@ impl Catalog {
         progress: &dyn Fn(u64, u64),
     ) -> Result<(Refreshed, bool), Upset> {
         let version = rows::changes(&self.db)?;
-        let (watch, all_watched) = (self.watch.take().map(Arc::new), Arc::new(AtomicBool::new(true)));
-        let _ = watch.as_ref().map(|watch| watch.is_quiet());
-        let met = self.meet(root, watch.as_ref(), &all_watched, cancelled);
-        // The walk is over, and nobody else has it.
-        self.watch = watch.and_then(Arc::into_inner);
-        let (mut done, changed, gone) = met?;
+        let all_watched = Cell::new(true);
+        let _ = self.watch.as_ref().map(Watch::is_quiet);
+        let (mut done, changed, gone) = self.meet(root, &all_watched, cancelled)?;
         done.read = changed.len() as u64;
         done.gone = gone.len() as u64;
         let mut overtaken = self.forget(&gone)?;
         let kept = self.take_in(root, rules, changed, cancelled, progress)?;
-        done.parsed = kept.parsed;
+        (done.parsed, done.sensitive) = (kept.parsed, kept.sensitive);
         overtaken |= kept.overtaken;
         if done.read > 0 || done.gone > 0 {
             rows::sweep(&self.db)?;
@@ -158,7 +161,8 @@ impl Catalog {
         // What was written here is no news; what another process wrote meanwhile is, whether or not this has seen it.
         let _ = self.others.are_quiet(&self.db, version);
         let alone = !overtaken && rows::changes(&self.db)? == version;
-        self.fresh = (alone && all_watched.load(Ordering::Relaxed)).then_some(version);
+        self.fresh = (alone && all_watched.get()).then_some(version);
+        self.sensitive = done.sensitive;
         Ok((done, overtaken))
     }
 
@@ -166,17 +170,15 @@ impl Catalog {
     fn meet(
         &self,
         root: &Root,
-        watch: Option<&Arc<Watch>>,
-        all_watched: &Arc<AtomicBool>,
+        all_watched: &Cell<bool>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(Refreshed, Vec<Changed>, Vec<Changed>), Upset> {
         let mut known = known(&self.db)?;
-        let (watch, all) = (watch.cloned(), Arc::clone(all_watched));
-        let folders: Folders = Arc::new(move |folder| {
-            if !watch.as_ref().is_some_and(|watch| watch.add(folder)) {
-                all.store(false, Ordering::Relaxed);
+        let folders = |folder: &Path| {
+            if !self.watch.as_ref().is_some_and(|watch| watch.add(folder)) {
+                all_watched.set(false);
             }
-        });
+        };
         let (mut done, mut changed) = (Refreshed::default(), Vec::new());
         let walk = walk_watched(root, None, &folders).map_err(Upset::Walk)?;
         for entry in walk {
@@ -270,6 +272,8 @@ struct Kept {
     parsed: u64,
     /// Whether another process had written down one of them meanwhile, and that was left.
     overtaken: bool,
+    /// Sensitive files.
+    sensitive: u64,
 }
 
 /// Writes down what comes in.
@@ -290,6 +294,7 @@ fn keep(
         let work = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         for read in batch.into_iter().flatten() {
             kept.parsed += u64::from(matches!(read.what, What::Text(_, _, Parsed::New(_) | Parsed::TooHard)));
+            kept.sensitive += u64::from(matches!(read.what, What::Sensitive));
             kept.overtaken |= !write(&work, read)?;
         }
         work.commit()?;
@@ -307,12 +312,13 @@ fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
     if now != read.file.row {
         return Ok(false);
     }
+    let large = matches!(read.what, What::Large);
     let text = match read.what {
-        What::Nothing => {
+        What::Nothing | What::Sensitive => {
             db.prepare_cached("DELETE FROM files WHERE path = +?1")?.execute(params![read.file.name])?;
             return Ok(true);
         }
-        What::NoSymbols => None,
+        What::NoSymbols | What::Large => None,
         What::Text(hash, language, parsed) => {
             let symbols = match &parsed {
                 Parsed::New(outline) => &outline.symbols[..],
@@ -322,12 +328,15 @@ fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
                 (Some(id), _) => Some(id),
                 // It was known, and somebody has removed it since.
                 (None, Parsed::Known) => return Ok(false),
-                (None, Parsed::New(_) | Parsed::TooHard) => Some(rows::insert(db, hash, language.as_str(), symbols)?),
+                (None, Parsed::New(_) | Parsed::TooHard) => {
+                    let hard = matches!(parsed, Parsed::TooHard);
+                    Some(rows::insert(db, hash, language.as_str(), symbols, hard)?)
+                }
             }
         }
     };
-    db.prepare_cached("INSERT OR REPLACE INTO files(path, text, stamp) VALUES (?1, ?2, ?3)")?
-        .execute(params![read.file.name, text, read.stamp])
+    db.prepare_cached("INSERT OR REPLACE INTO files(path, text, stamp, large) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![read.file.name, text, read.stamp, large])
         .map(|_| true)
 }
 
@@ -350,14 +359,15 @@ impl Reader<'_> {
         let read = match self.root.snapshot_opened(&found, Some(opened), None, &most) {
             Ok(read) => read,
             // As long as it does not change that will not either.
-            Err(SnapshotError::TooLarge { .. } | SnapshotError::NotText { .. }) => {
+            Err(error @ (SnapshotError::TooLarge { .. } | SnapshotError::NotText { .. })) => {
                 let stamp = self.root.glance(&name).filter(Stat::tells).map(|now| stamp(&now));
-                return Some(Read { file, stamp, what: What::NoSymbols });
+                let large = matches!(error, SnapshotError::TooLarge { .. }) && Language::of(&name, "").is_some();
+                return Some(Read { file, stamp, what: if large { What::Large } else { What::NoSymbols } });
             }
             Err(_) => return nothing(file),
         };
         if self.rules.sensitive.is_sensitive_read(self.root, &found, &read) {
-            return nothing(file);
+            return Some(Read { file, stamp: None, what: What::Sensitive });
         }
         let stamp = Some(read.stat).filter(Stat::tells).map(|now| stamp(&now));
         let Some(language) = Language::of(&name, read.text.as_str()) else {

@@ -16,9 +16,12 @@ const CHECKPOINT_PAGES: u32 = 4096;
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, language TEXT NOT NULL, symbols BLOB NOT NULL,
-        UNIQUE(hash, language));
-    CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, text INTEGER, stamp BLOB);
+        hard INTEGER NOT NULL, UNIQUE(hash, language));
+    CREATE INDEX texts_hard ON texts(id) WHERE hard;
+    CREATE TABLE files(id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, text INTEGER, stamp BLOB,
+        large INTEGER NOT NULL);
     CREATE INDEX files_text ON files(text);
+    CREATE INDEX files_large ON files(path) WHERE large;
     CREATE TABLE names(name TEXT NOT NULL, rank INTEGER NOT NULL, text INTEGER NOT NULL,
         PRIMARY KEY(name, rank, text)) WITHOUT ROWID;
 ";
@@ -32,6 +35,10 @@ pub(super) const NAMED: &str = "SELECT f.path, t.hash, n.rank, t.symbols \
 /// All texts, file by file.
 pub(super) const ALL: &str =
     "SELECT f.path, t.hash, t.symbols FROM files f JOIN texts t ON t.id = f.text ORDER BY f.path";
+
+/// Files whose definitions are not known, with whether they are too large; the others take too many steps to parse.
+pub(super) const UNINDEXED: &str = "SELECT path, 1 FROM files WHERE large \
+     UNION ALL SELECT f.path, 0 FROM texts t JOIN files f ON f.text = t.id WHERE t.hard ORDER BY 1";
 
 /// Makes the tables of a new database; refuses those of another version.
 pub(super) fn prepare(db: &Connection, made_by: &str) -> Result<(), Unusable> {
@@ -79,11 +86,13 @@ pub(super) fn insert(
     hash: ContentHash,
     language: &str,
     symbols: &[Symbol],
+    hard: bool,
 ) -> Result<i64, rusqlite::Error> {
-    db.prepare_cached("INSERT INTO texts(hash, language, symbols) VALUES (?1, ?2, ?3)")?.execute(params![
+    db.prepare_cached("INSERT INTO texts(hash, language, symbols, hard) VALUES (?1, ?2, ?3, ?4)")?.execute(params![
         hash.as_bytes(),
         language,
-        pack(symbols)
+        pack(symbols),
+        hard
     ])?;
     let id = db.last_insert_rowid();
     let mut row = db.prepare_cached("INSERT OR IGNORE INTO names(name, rank, text) VALUES (?1, ?2, ?3)")?;

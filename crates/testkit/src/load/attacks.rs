@@ -1,5 +1,6 @@
 //! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
 
+mod bombs;
 mod kills;
 mod repos;
 mod requests;
@@ -24,6 +25,7 @@ pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
 
 /// Every attack by its name, with the rounds of a whole run.
 pub const ATTACKS: &[(&str, u64, Run)] = &[
+    ("bombs", 2_000, bombs::run),
     ("kills", 1_000, kills::run),
     ("repos", 500, repos::run),
     ("requests", 50_000, requests::run),

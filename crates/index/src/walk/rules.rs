@@ -1,0 +1,130 @@
+//! What is ignored in a folder, by its own ignore files and those above it, as ripgrep has it: `.rgignore` before `.ignore`
+//! before `.gitignore` before git's own list; of each, the innermost file that says something.
+
+use std::{path::Path, sync::Arc};
+
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+use readproof_disk::{Folder, Root, Small};
+
+use super::{EXCLUDE, IGNORE_BYTES};
+
+/// What ripgrep reads in each folder to know what to leave out, the strongest first.
+const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
+
+/// The last of them counts only in a work tree.
+const GIT: usize = 2;
+
+/// The rules that hold in a folder.
+#[derive(Clone)]
+pub(super) struct Rules {
+    all: Arc<All>,
+    /// The innermost folder that has rules of its own.
+    own: Option<Arc<Own>>,
+    /// Whether this is in a work tree, so that git's rules count.
+    in_work_tree: bool,
+}
+
+/// What is the same in the whole workspace.
+struct All {
+    exclude: Option<Gitignore>,
+    /// Whether work trees are looked for, as the workspace is in none.
+    seeks_work_trees: bool,
+}
+
+/// What one folder adds.
+struct Own {
+    outer: Option<Arc<Own>>,
+    matchers: [Gitignore; 3],
+    /// Whether a work tree begins here: git's rules above it do not count in it.
+    is_work_tree: bool,
+}
+
+impl Rules {
+    /// Those of the workspace itself.
+    ///
+    /// # Errors
+    /// The name of an ignore file that cannot be used.
+    pub(super) fn of_top(root: &Root, top: &Folder<'_>) -> Result<Self, &'static str> {
+        let seeks_work_trees = !root.is_in_git();
+        let exclude = match top.entry(".git") {
+            Some(_) => match root.small(EXCLUDE, IGNORE_BYTES) {
+                Small::Bytes(bytes) => Some(matcher("", &bytes)),
+                // It only adds to what git itself leaves out.
+                Small::None | Small::Refused => None,
+            },
+            None => None,
+        };
+        let in_work_tree = !seeks_work_trees || root.is_below_jj();
+        let rules = Self { all: Arc::new(All { exclude, seeks_work_trees }), own: None, in_work_tree };
+        rules.add("", top)
+    }
+
+    pub(super) fn has_exclude(&self) -> bool {
+        self.all.exclude.is_some()
+    }
+
+    /// Those of a folder in this one; `None` if one of its ignore files cannot be used.
+    pub(super) fn inside(&self, key: &str, folder: &Folder<'_>) -> Option<Self> {
+        self.add(key, folder).ok()
+    }
+
+    fn add(&self, key: &str, folder: &Folder<'_>) -> Result<Self, &'static str> {
+        let mut matchers = [const { None }; 3];
+        for (matcher_of, name) in matchers.iter_mut().zip(IGNORE_FILES) {
+            *matcher_of = match folder.small(name, IGNORE_BYTES) {
+                Small::None => None,
+                Small::Bytes(bytes) => Some(matcher(key, &bytes)).filter(|rules| !rules.is_empty()),
+                Small::Refused => return Err(name),
+            };
+        }
+        let is_work_tree =
+            self.all.seeks_work_trees && (folder.entry(".git").is_some() || folder.entry(".jj").is_some());
+        if !is_work_tree && matchers.iter().all(Option::is_none) {
+            return Ok(self.clone());
+        }
+        let matchers = matchers.map(|matcher| matcher.unwrap_or_else(Gitignore::empty));
+        let own = Own { outer: self.own.clone(), matchers, is_work_tree };
+        Ok(Self { all: self.all.clone(), own: Some(Arc::new(own)), in_work_tree: self.in_work_tree || is_work_tree })
+    }
+
+    /// Whether a name in this folder is ignored, where any rule speaks of it.
+    pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<bool> {
+        let mut said = [None; 3];
+        let (mut git, mut own) = (self.in_work_tree, self.own.as_deref());
+        while let Some(rules) = own {
+            for (kind, matcher) in rules.matchers.iter().enumerate() {
+                if said[kind].is_none() && (kind != GIT || git) {
+                    said[kind] = verdict(&matcher.matched(path, is_folder));
+                }
+            }
+            git &= !rules.is_work_tree;
+            own = rules.outer.as_deref();
+        }
+        let exclude = || self.all.exclude.as_ref().and_then(|rules| verdict(&rules.matched(path, is_folder)));
+        said.into_iter().flatten().next().or_else(exclude)
+    }
+}
+
+fn verdict<T>(found: &Match<T>) -> Option<bool> {
+    match found {
+        Match::None => None,
+        Match::Ignore(_) => Some(true),
+        Match::Whitelist(_) => Some(false),
+    }
+}
+
+/// The rules of an ignore file in the folder `key`. What is no UTF-8 ends it; a malformed line is left out, and all of them
+/// where they are too much together.
+fn matcher(key: &str, bytes: &[u8]) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(key);
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let Ok(line) = std::str::from_utf8(line) else { break };
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}

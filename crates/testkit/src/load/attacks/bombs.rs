@@ -1,0 +1,222 @@
+//! Texts that are made to cost a parser time or memory: every shape in every language and several sizes, each before a server of
+//! its own. It must answer, stay small, and go on answering; and one that is told to stop must.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::Attack;
+use crate::world::Broken;
+
+/// What is repeated.
+const SHAPES: [&str; 36] = [
+    "a<",
+    "a=>",
+    "a<b,",
+    "lambda a:",
+    "(",
+    "[",
+    "{",
+    "<",
+    "a?b:",
+    "if(",
+    "\"",
+    "'",
+    "a->",
+    "a:",
+    "a=",
+    "!",
+    "-",
+    "*",
+    "&",
+    "a ",
+    "`${",
+    "#if\n",
+    "a\n",
+    "> ",
+    "- ",
+    "else if(a)",
+    "if a ",
+    "(a)",
+    "a|",
+    "a(",
+    "f(a,",
+    "<a>",
+    "@a ",
+    "#{",
+    "\"${",
+    "\\",
+];
+
+/// What files of each language end in.
+const ENDINGS: [&str; 18] = [
+    "java", "c", "cpp", "cs", "ts", "tsx", "js", "kt", "swift", "rs", "go", "php", "py", "rb", "sh", "json", "md",
+    "toml",
+];
+
+/// How large a bomb is, in bytes.
+const SIZES: [usize; 3] = [10_000, 100_000, 2_000_000];
+
+/// No answer takes longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The server takes no more memory than this, in KiB.
+const MOST_MEMORY: u64 = 200 << 10;
+/// Within this time of being told to stop the server has to be free, on a machine that does other things as well.
+const STOPPED: Duration = Duration::from_millis(600);
+
+/// Tries as many bombs as there are rounds, and all of them if there are more rounds than bombs.
+///
+/// # Errors
+/// What went wrong, and with which bomb.
+pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
+    let sized = SIZES.iter().flat_map(|bytes| SHAPES.iter().map(move |shape| (*bytes, *shape)));
+    let all: Vec<(usize, &str, &str)> =
+        sized.flat_map(|(bytes, shape)| ENDINGS.iter().map(move |end| (bytes, shape, *end))).collect();
+    let total = all.len();
+    let step = (total / usize::try_from(attack.rounds.max(1))?.min(total)).max(1);
+    let skip = usize::try_from(attack.seed)? % step;
+    let (mut tried, mut slowest, mut largest, mut stopping) = (0, Longest::default(), 0, Longest::default());
+    for (bytes, shape, end) in all.into_iter().skip(skip).step_by(step) {
+        let what = format!("{shape:?} in a .{end} of {bytes} bytes");
+        let temp = tempfile::tempdir()?;
+        fs::write(temp.path().join(format!("bomb.{end}")), shape.repeat(bytes / shape.len()))?;
+        fs::write(temp.path().join("fine.rs"), "fn fine() {}\n")?;
+        let fail = |error: Broken| -> Broken { format!("{what}: {error}").into() };
+        stopping.take(stopped(attack.binary, temp.path()).map_err(fail)?, &what);
+        let mut server = Server::start(attack.binary, temp.path())?;
+        let began = Instant::now();
+        let answer = server.request("tools/call", &asked()).map_err(fail)?;
+        slowest.take(began.elapsed(), &what);
+        if !answer.to_string().contains("fine.rs") {
+            return Err(format!("{what}: {answer}").into());
+        }
+        server.request("ping", &json!({})).map_err(fail)?;
+        let memory = server.most_memory()?;
+        if memory > MOST_MEMORY {
+            return Err(format!("{what}: {memory} KiB of memory").into());
+        }
+        largest = largest.max(memory);
+        tried += 1;
+    }
+    if stopping.time > STOPPED {
+        return Err(format!("stopped only after {stopping}").into());
+    }
+    Ok(format!("{tried} of {total} bombs, slowest {slowest}, {} MB at most, stopped within {stopping}", largest >> 10))
+}
+
+/// How long a server is busy with a question that nobody waits for any more.
+fn stopped(binary: &Path, folder: &Path) -> Result<Duration, Broken> {
+    let mut server = Server::start(binary, folder)?;
+    let id = server.ask("tools/call", &asked())?;
+    thread::sleep(Duration::from_millis(30));
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+    server.send(&told)?;
+    let began = Instant::now();
+    server.request("tools/call", &json!({"name": "search", "arguments": {"query": "fine", "mode": "path"}}))?;
+    Ok(began.elapsed())
+}
+
+fn asked() -> Value {
+    json!({"name": "search", "arguments": {"query": "fine", "mode": "symbol"}})
+}
+
+/// The longest time, and what took it.
+#[derive(Default)]
+struct Longest {
+    time: Duration,
+    what: String,
+}
+
+impl Longest {
+    fn take(&mut self, time: Duration, what: &str) {
+        if time > self.time {
+            (self.time, self.what) = (time, what.to_owned());
+        }
+    }
+}
+
+impl std::fmt::Display for Longest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.2?} ({})", self.time, self.what)
+    }
+}
+
+/// A server that is asked one thing after another.
+struct Server {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<String>,
+    next: u64,
+}
+
+impl Server {
+    fn start(binary: &Path, folder: &Path) -> Result<Self, Broken> {
+        let mut child = Command::new(binary)
+            .arg("mcp")
+            .current_dir(folder)
+            .env_clear()
+            .env("HOME", folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (sender, lines) = channel();
+        let out = BufReader::new(child.stdout.take().ok_or("no stdout")?);
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let input = child.stdin.take().ok_or("no stdin")?;
+        let mut server = Self { child, input, lines, next: 0 };
+        let client = json!({"name": "test", "version": "1"});
+        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+        server.request("initialize", &hello)?;
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(server)
+    }
+
+    fn send(&mut self, message: &Value) -> Result<(), Broken> {
+        writeln!(self.input, "{message}")?;
+        self.input.flush()?;
+        Ok(())
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Result<u64, Broken> {
+        self.next += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}))?;
+        Ok(self.next)
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Result<Value, Broken> {
+        let id = self.ask(method, params)?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line =
+                self.lines.recv_timeout(left).map_err(|_| format!("no answer to {method} within {PATIENCE:?}"))?;
+            let message: Value = serde_json::from_str(&line)?;
+            if message["id"] == id {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// The most memory that the server has held, in KiB.
+    fn most_memory(&self) -> Result<u64, Broken> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+        Ok(line.split_whitespace().next().ok_or("no figure")?.parse()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
