@@ -100,6 +100,9 @@ impl Root {
         if real.split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
             return Err(ReplaceError::OwnStore { name: file.name().to_owned() });
         }
+        if names.iter().any(|name| is_in_git(name)) {
+            return Err(ReplaceError::InGit { name: file.name().to_owned() });
+        }
         let (parent, base) = real.rsplit_once('/').unwrap_or((".", real));
         let folder = self.folder_for(parent).map_err(fail)?;
         let old = stat_of(&folder, base).map_err(fail)?;
@@ -169,6 +172,12 @@ impl Root {
         }
         Ok(())
     }
+}
+
+/// Whether a name is git's own or lies in what is. Some file systems fold case.
+#[must_use]
+pub fn is_in_git(name: &str) -> bool {
+    name.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
 /// Gives the new content its name, unless something else than expected has it.
@@ -262,6 +271,14 @@ pub enum ReplaceError {
     /// What vouches for answers is not written by those it vouches to.
     #[error("`{name}` belongs to readproof's own store and is not written; name another file")]
     OwnStore {
+        /// The key.
+        name: String,
+    },
+    /// Git would run what an agent writes there.
+    #[error(
+        "`{name}` is git's own: what stands in `.git` decides what git runs, so it is not written; use git for that"
+    )]
+    InGit {
         /// The key.
         name: String,
     },

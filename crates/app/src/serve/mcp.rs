@@ -107,7 +107,7 @@ impl Lazy {
 
 impl Server {
     fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let Config { root, bearings, settings, .. } = Config::load(workspace, set)?;
+        let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
         let settings = Settings { small_texts: SmallTexts::Together, ..settings };
         let workspace = root.path().to_owned();
         let searching = Lazy { workspace, bearings: bearings.clone(), settings: settings.clone(), clock, made: None };

@@ -30,6 +30,19 @@ pub(crate) struct Said {
 }
 
 impl Said {
+    /// The same, with more to be said in the last block.
+    fn beside(self, notices: &[String]) -> Self {
+        if notices.is_empty() {
+            return self;
+        }
+        let more = notices.iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
+        let trailer = match self.trailer {
+            Some(trailer) => format!("{}; {more}]", trailer.strip_suffix(']').unwrap_or(&trailer)),
+            None => format!("[{more}]"),
+        };
+        Self { trailer: Some(trailer), ..self }
+    }
+
     /// The whole object, as the command line prints it.
     pub(crate) fn object(self) -> Value {
         let mut object = self.contract;
@@ -135,9 +148,10 @@ impl Surface {
         cancelled: Cancelled<'_>,
         (progress, found): (Progress<'_>, Option<Resolved>),
     ) -> Result<Said, Refusal> {
-        self.understood(name, given, |surface, tool, args| {
+        let said = self.understood(name, given, |surface, tool, args| {
             surface.run(Call { tool, args, talk, cancelled, progress, found })
-        })
+        })?;
+        Ok(said.beside(&self.engine.untold()))
     }
 
     /// Looks for the definition that a call wants to see. Takes as long as the index takes that is made for it.
@@ -265,6 +279,7 @@ impl Surface {
             "plain_bytes": reads.plain_bytes,
             "sent_bytes": reads.sent_bytes,
             "tokens_saved": crate::report::saved(reads.plain_bytes, reads.sent_bytes),
+            "notices": self.engine.settings().notices,
             "store": store.map(|usage| json!({
                 "objects": usage.objects,
                 "object_bytes": usage.object_bytes,

@@ -1,6 +1,8 @@
 //! What a hostile tree, a hostile name or a hostile caller tries: nothing escapes, nothing hangs, no place of the host and
 //! no raw control character of a name is told.
 
+mod keep;
+
 use crate::client::{Given, Server, numbered};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::symlink, path::Path};

@@ -40,7 +40,7 @@ impl Root {
         hard_links: HardLinks,
     ) -> Result<Stream, SnapshotError> {
         let name = || file.name().to_owned();
-        let open = opened.map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
+        let open = opened.map_or_else(|| self.open_to_read(file).map(|(open, _)| open), |opened| Ok(opened.file))?;
         let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;
         if let Some(kind) = FileKind::of(stat.mode) {
             return Err(SnapshotError::NotAFile { name: name(), kind });

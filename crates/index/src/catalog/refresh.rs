@@ -356,7 +356,7 @@ impl Reader<'_> {
             }
             Err(_) => return nothing(file),
         };
-        if self.rules.sensitive.is_sensitive_read(self.root, &found, &read) {
+        if self.rules.sensitive.is_sensitive_read(&found, &read) {
             return nothing(file);
         }
         let stamp = Some(read.stat).filter(Stat::tells).map(|now| stamp(&now));
