@@ -1,5 +1,7 @@
 //! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
 
+mod races;
+
 use std::path::Path;
 
 use crate::world::Broken;
@@ -19,4 +21,4 @@ pub struct Attack<'a> {
 pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
 
 /// Every attack by its name, with the rounds of a whole run.
-pub const ATTACKS: &[(&str, u64, Run)] = &[];
+pub const ATTACKS: &[(&str, u64, Run)] = &[("races", 20_000, races::run)];

@@ -264,3 +264,170 @@ fn names_forge_nothing_wherever_they_are_shown() {
         }
     }
 }
+
+#[test]
+fn nothing_of_a_file_with_a_sensitive_name_is_kept() {
+    let (_outer, mut server) = hostile();
+    server.window("t", "t:0");
+    let word = "hidden-word-4712";
+    let names = [
+        ".env",
+        ".env.local",
+        ".ENV",
+        ".envrc",
+        "deploy/prod.env",
+        "tls.pem",
+        "TLS.PEM",
+        "server.key",
+        "a.p12",
+        "a.pfx",
+        "a.crt",
+        "a.jks",
+        "debug.keystore",
+        "vault.kdbx",
+        "id_rsa",
+        "id_ed25519",
+        "id_work",
+        "secrets.yaml",
+        "secrets.json",
+        "credentials",
+        "credentials.json",
+        ".credentials.json",
+        ".git-credentials",
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        "kubeconfig",
+        ".aws/config",
+        "home/.ssh/known_hosts",
+        ".gnupg/x",
+        ".kube/config",
+    ];
+    for name in names {
+        server.put(name, format!("{word}\n{}", numbered(30)));
+        symlink(name, server.path("to_it")).unwrap();
+        for path in [name, "to_it"] {
+            for (tool, arguments) in super::calls(path) {
+                let given = server.call(tool, arguments);
+                assert_eq!((given.is_error, given.handle()), (false, None), "{tool} {path}: {given:?}");
+            }
+        }
+        fs::remove_file(server.path("to_it")).unwrap();
+    }
+    server.call("search", json!({"query": word, "mode": "regex"}));
+    server.call("search", json!({"query": word, "mode": "symbol"}));
+    not_stored(&server, word);
+    // What only looks like one is kept like any other.
+    server.put("src/credentials.rs", numbered(30));
+    assert!(server.call("read_file", json!({"path": "src/credentials.rs"})).handle().is_some());
+}
+
+/// Names that mean something to another system, shell, parser or reader.
+const HOSTILE: &[&str] = &[
+    "$(touch pwned)",
+    "`touch pwned`",
+    "; rm -rf .",
+    "| cat",
+    "&& x",
+    "> out",
+    "< in",
+    "$HOME",
+    "${IFS}",
+    "!x",
+    "#x",
+    "'x'",
+    "a'b",
+    "\"x\"",
+    "\\x",
+    "x\\",
+    "%s%s%n",
+    "%00",
+    "%0a",
+    "{{x}}",
+    "<script>",
+    "--",
+    "-rf",
+    "-",
+    "...",
+    "....",
+    ". ",
+    " .",
+    "~",
+    "~x",
+    "@",
+    "@@",
+    "a@b",
+    "a:1",
+    "a:1-2",
+    "a:0",
+    "a:9-1",
+    "::",
+    "nul",
+    "aux.txt",
+    "x.",
+    "x ",
+    " x",
+    "\tx",
+    "x\ty",
+    "x\ny",
+    "x\ry",
+    "\u{7f}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{2028}",
+    "\u{2029}",
+    "\u{feff}x",
+    "\u{200d}",
+    "\u{e0041}",
+    "\u{fff9}",
+    "\u{1f600}",
+    "e\u{301}",
+    "\u{e9}",
+    "\u{212b}",
+    "\u{ff0e}\u{ff0e}",
+    "\u{2024}\u{2024}",
+    "[x]",
+    "[x",
+    "{a,b}",
+    "*",
+    "?",
+    "**",
+    "file:",
+    "http:",
+    "a=b",
+    "a&b",
+    "a+b",
+    "a;b",
+    "a,b",
+    "(x)",
+    "^x$",
+    "0",
+    "-1",
+    "1e9",
+    "null",
+    "true",
+    "undefined",
+];
+
+#[test]
+fn names_of_every_hostile_kind() {
+    let (_outer, mut server) = hostile();
+    let made: Vec<String> = HOSTILE
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(["x".repeat(255), "\u{e9}".repeat(120), "d/".repeat(100) + "f"])
+        .collect();
+    for name in &made {
+        server.put(name, "inside\n");
+        for (tool, arguments) in super::calls(name) {
+            let given = server.call(tool, arguments);
+            super::told(&server, &given, &format!("{tool} {name}"));
+            let ours = if given.is_error { &given.blocks[..] } else { &given.blocks[1..] };
+            assert!(ours.iter().all(|block| block.lines().count() <= 12), "{tool} {name:?}: {given:?}");
+        }
+    }
+    assert!(!server.path("pwned").exists());
+    let found = server.call("search", json!({"query": "inside", "mode": "regex", "limit": 1000}));
+    assert!(found.text().lines().all(|line| line.ends_with(":1:inside") || line.ends_with("inside too")), "{found:?}");
+}
