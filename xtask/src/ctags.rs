@@ -136,6 +136,8 @@ fn tagged(tree: &Tree, folder: &Path) -> Result<Vec<(String, Place)>, Failure> {
 fn found(tree: &Tree, folder: &Path, program: &Path) -> Result<BTreeSet<Place>, Failure> {
     let mut symbols = Command::new(program);
     symbols.arg("--workspace").arg(folder).args(["symbols", "--json", "--glob", tree.glob]);
+    // Not where the person's own is kept.
+    symbols.env("READPROOF_STATE_DIR", program.with_file_name("state"));
     let text = output("readproof symbols", &mut symbols)?;
     let listed: Value = serde_json::from_str(&text)
         .map_err(|error| Failure::failed(format!("what readproof symbols printed is no JSON: {error}")))?;

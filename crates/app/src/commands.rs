@@ -69,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     if let Command::Config = command {
         return show(json, || json::config(&config), || report::config(&config));
     }
+    config.notices.iter().for_each(|notice| output::notice(notice));
     let pi = if let Command::Gc(args) = &command {
         config::pi_sources(&config, &args.pi_session)
     } else {
@@ -246,6 +247,7 @@ fn edit(engine: &mut Engine, args: EditArgs, json: bool) -> Outcome {
 
 fn wrote(engine: &mut Engine, written: &Written, json: bool) -> Outcome {
     show(json, || json::written(written), || written.text.clone())?;
+    engine.untold().iter().for_each(|notice| output::notice(notice));
     confirm(engine, Some(&written.receipt));
     Ok(())
 }

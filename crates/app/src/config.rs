@@ -1,17 +1,27 @@
-//! Everything that can be set, from `readproof.toml`, the environment and flags, read here once and nowhere else.
+//! Everything that can be set, from the person's own file, the workspace's `readproof.toml`, the environment and flags, read
+//! here once and nowhere else. A workspace may come from a stranger, so its file only narrows.
+
+mod narrow;
 
 use readproof_core::{
     limits::{Answers, Markers},
     path::Bearings,
 };
-use readproof_disk::{HardLinks, LocateError, Root, SnapshotRules, find_workspace, is_current_folder, is_program};
-use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings};
+use readproof_disk::{
+    HardLinks, LocateError, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder, is_folder, is_program,
+    user_id,
+};
+use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
 use std::{
     env,
     path::{Path, PathBuf},
 };
 
 use crate::output::Failure;
+use narrow::Narrow;
+
+/// The person's own settings, in the folder where programs keep theirs.
+const OWN_FILE: &str = "readproof/config.toml";
 
 const PREFIX: &str = "READPROOF_";
 
@@ -19,6 +29,7 @@ const PREFIX: &str = "READPROOF_";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Default,
+    Own,
     File,
     Environment,
     Flag,
@@ -28,6 +39,7 @@ impl Source {
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Own => OWN_FILE,
             Self::File => FILE,
             Self::Environment => "environment",
             Self::Flag => "--set",
@@ -42,11 +54,18 @@ pub(crate) struct Setting {
     show: fn(&Settings) -> toml::Value,
     set: fn(&mut Settings, &toml::Value) -> Option<()>,
     expects: &'static str,
+    /// What of it a workspace may set.
+    narrow: Narrow,
 }
 
 impl Setting {
     pub(crate) fn value(&self, settings: &Settings) -> toml::Value {
         (self.show)(settings)
+    }
+
+    /// Whether a workspace's file may have it at all.
+    pub(crate) fn is_for_workspaces(&self) -> bool {
+        !matches!(self.narrow, Narrow::Never)
     }
 
     pub(crate) fn variable(&self) -> String {
@@ -66,12 +85,13 @@ macro_rules! number {
                 Some(())
             },
             expects: "a whole number above 0",
+            narrow: Narrow::Lower,
         }
     };
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 15] = [
+pub(crate) const SETTINGS: [Setting; 16] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
@@ -81,6 +101,7 @@ pub(crate) const SETTINGS: [Setting; 15] = [
             Some(())
         },
         expects: "\"seed\" or \"held\"",
+        narrow: Narrow::Down(&["seed", "held"]),
     },
     Setting {
         key: "markers",
@@ -91,6 +112,7 @@ pub(crate) const SETTINGS: [Setting; 15] = [
             Some(())
         },
         expects: "\"shorter\" or \"always\"",
+        narrow: Narrow::Any,
     },
     number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
     number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),
@@ -108,6 +130,7 @@ pub(crate) const SETTINGS: [Setting; 15] = [
             Some(())
         },
         expects: "\"reported\", \"always\" or \"never\"",
+        narrow: Narrow::Down(&["never", "reported", "always"]),
     },
     number!(
         "handle_bytes",
@@ -134,16 +157,18 @@ pub(crate) const SETTINGS: [Setting; 15] = [
             Some(())
         },
         expects: "\"allow\" or \"refuse\"",
+        narrow: Narrow::Down(&["refuse", "allow"]),
     },
     Setting {
         key: "sensitive",
-        help: "names that are always plain and never stored (globs)",
+        help: "names that are always plain and never stored (globs, with exceptions behind \" !\"); readproof.toml only adds to them",
         show: |s| words(&s.sensitive),
         set: |s, v| {
             s.sensitive = list(v)?;
             Some(())
         },
         expects: "a list of patterns, as in [\".env*\", \"*.pem\"]",
+        narrow: Narrow::Adds,
     },
     Setting {
         key: "pi_sessions",
@@ -154,9 +179,10 @@ pub(crate) const SETTINGS: [Setting; 15] = [
             Some(())
         },
         expects: "a list of paths, as in [\"~/shared/session.jsonl\"]",
+        narrow: Narrow::Inside,
     },
     Setting {
-        key: CODEX_HOME,
+        key: "codex_home",
         help: "where Codex keeps its threads: their record says which calls are the model's own; not in readproof.toml",
         show: |s| toml::Value::String(s.codex_home.display().to_string()),
         set: |s, v| {
@@ -164,11 +190,25 @@ pub(crate) const SETTINGS: [Setting; 15] = [
             Some(())
         },
         expects: "a folder, as in \"/home/me/.codex\"",
+        narrow: Narrow::Never,
+    },
+    Setting {
+        key: "state_dir",
+        help: "where the id is kept by which this user's stores are known, outside every workspace; not in readproof.toml",
+        show: |s| match &s.whose {
+            Whose::Kept(folders) => {
+                toml::Value::String(folders.first().map(|f| f.display().to_string()).unwrap_or_default())
+            }
+            Whose::Anyones => toml::Value::String(String::new()),
+        },
+        set: |s, v| {
+            s.whose = Whose::Kept(vec![PathBuf::from(v.as_str()?)]);
+            Some(())
+        },
+        expects: "a folder, as in \"/home/me/.local/state/readproof\"",
+        narrow: Narrow::Never,
     },
 ];
-
-/// The one setting that a workspace may not have: it could name a record of its own making.
-pub(crate) const CODEX_HOME: &str = "codex_home";
 
 fn words(list: &[String]) -> toml::Value {
     toml::Value::Array(list.iter().cloned().map(toml::Value::String).collect())
@@ -188,6 +228,8 @@ pub(crate) struct Config {
     pub(crate) bearings: Bearings,
     pub(crate) settings: Settings,
     pub(crate) sources: Vec<Source>,
+    /// What is to be said of them: what the workspace's file may not set, or why none of it is taken.
+    pub(crate) notices: Vec<String>,
 }
 
 impl Config {
@@ -195,6 +237,21 @@ impl Config {
     pub(crate) fn load(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
         let mut config = Self::bare(workspace)?;
         config.fill(overrides)?;
+        Ok(config)
+    }
+
+    /// The same for a server: a workspace's file that cannot be understood must not keep it from its other work. Then all
+    /// of that file is left out, and that is said.
+    pub(crate) fn load_to_serve(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
+        let mut config = Self::bare(workspace)?;
+        config.read_own_file()?;
+        let before = (config.settings.clone(), config.sources.clone());
+        if let Err(failure) = config.read_file() {
+            (config.settings, config.sources) = before;
+            config.notices = vec![format!("nothing in {FILE} is taken until it is put right: {}", failure.message)];
+        }
+        config.override_with(overrides)?;
+        config.settings.notices.clone_from(&config.notices);
         Ok(config)
     }
 
@@ -209,13 +266,19 @@ impl Config {
         };
         let root = root.map_err(Error::Root)?;
         let bearings = bearings(&root, &cwd)?;
-        let settings = Settings { git_files: git_files(), codex_home: codex_home(), ..Settings::default() };
-        Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()] })
+        let whose = Whose::Kept(state_folders());
+        let settings = Settings { git_files: git_files(), codex_home: codex_home(), whose, ..Settings::default() };
+        Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()], notices: Vec::new() })
     }
 
-    /// Reads the settings: the file's, then the environment's, then those of this call.
+    /// Reads the settings: the person's, then the workspace's, then the environment's, then those of this call.
     pub(crate) fn fill(&mut self, overrides: &[String]) -> Result<(), Failure> {
+        self.read_own_file()?;
         self.read_file()?;
+        self.override_with(overrides)
+    }
+
+    fn override_with(&mut self, overrides: &[String]) -> Result<(), Failure> {
         for setting in &SETTINGS {
             if let Some(text) = env::var_os(setting.variable()) {
                 let text =
@@ -232,37 +295,43 @@ impl Config {
         Ok(())
     }
 
-    fn read_file(&mut self) -> Result<(), Failure> {
-        let name = format!("{}/{FILE}", self.root.path().display());
-        let file = match self.root.locate(&[name]) {
-            Ok(file) => file,
-            // A link that leads nowhere is there all the same, and what it should say may matter.
-            Err(LocateError::Missing { .. }) if !self.root.list_names(".").iter().any(|name| name == FILE) => {
-                return Ok(());
-            }
-            Err(error) => {
-                let message = format!("the settings in {FILE} cannot be read: {error}");
-                return Err(Failure::refused("BAD_SETTING", message));
-            }
-        };
-        let rules = SnapshotRules { max_bytes: 1024 * 1024, hard_links: HardLinks::Allow };
-        let snapshot = self.root.snapshot(&file, &rules).map_err(Error::Snapshot)?;
-        let table: toml::Table = snapshot
-            .text
-            .as_str()
-            .parse()
-            .map_err(|error| Failure::refused("BAD_SETTING", format!("{FILE} is not valid TOML: {error}")))?;
-        for (key, value) in &table {
-            if key == CODEX_HOME {
-                let message = format!("{FILE} may not set {key}; use {PREFIX}CODEX_HOME or --set {key}=FOLDER");
-                return Err(Failure::refused("BAD_SETTING", message));
-            }
-            self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
+    /// The person's own settings, which may say anything. They lie outside the workspace, or they are the workspace's.
+    fn read_own_file(&mut self) -> Result<(), Failure> {
+        let Some(folder) = config_home() else { return Ok(()) };
+        let path = folder.join(OWN_FILE);
+        let Some(parent) = path.parent().filter(|parent| is_folder(parent)) else { return Ok(()) };
+        let root = Root::open(parent).map_err(Error::Root)?;
+        if self.root.holds(root.path()) {
+            return Ok(());
+        }
+        for (key, value) in table(&root, "config.toml", OWN_FILE)?.iter().flatten() {
+            self.set(key, value, Source::Own, OWN_FILE).map_err(|failure| Failure { usage: false, ..failure })?;
         }
         Ok(())
     }
 
-    fn set(&mut self, key: &str, value: &toml::Value, source: Source, origin: &str) -> Result<(), Failure> {
+    /// The workspace's settings, as far as they narrow what is in force.
+    fn read_file(&mut self) -> Result<(), Failure> {
+        for (key, value) in table(&self.root, FILE, FILE)?.iter().flatten() {
+            let (before, sources) = (self.settings.clone(), self.sources.clone());
+            let at = self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
+            let setting = &SETTINGS[at];
+            let (taken, told) = setting.narrow.of(&self.root, setting.value(&before), setting.value(&self.settings));
+            self.settings = before;
+            match taken {
+                Some(taken) => (setting.set)(&mut self.settings, &taken).unwrap_or_default(),
+                None => self.sources = sources,
+            }
+            if let Some(what) = told {
+                let places = format!("{OWN_FILE} of your own, {} or --set", setting.variable());
+                self.notices.push(format!("{FILE} may only narrow: {key} = {what} is not taken; set it in {places}"));
+            }
+        }
+        Sensitive::new(&self.settings.sensitive).map_err(Error::from)?;
+        Ok(())
+    }
+
+    fn set(&mut self, key: &str, value: &toml::Value, source: Source, origin: &str) -> Result<usize, Failure> {
         let Some(at) = SETTINGS.iter().position(|setting| setting.key == key) else {
             let known: Vec<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
             return Err(Failure::usage(format!(
@@ -275,8 +344,25 @@ impl Config {
             Failure::usage(format!("{origin}: {key} = {value} will not do; expected {}", setting.expects))
         })?;
         self.sources[at] = source;
-        Ok(())
+        Ok(at)
     }
+}
+
+/// What a file of settings says; `None` where there is none.
+fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Failure> {
+    let file = match root.locate(&[root.absolute(name)]) {
+        Ok(file) => file,
+        // A link that leads nowhere is there all the same, and what it should say may matter.
+        Err(LocateError::Missing { .. }) if !root.list_names(".").iter().any(|found| found == name) => return Ok(None),
+        Err(error) => {
+            let message = format!("the settings in {shown} cannot be read: {error}");
+            return Err(Failure::refused("BAD_SETTING", message));
+        }
+    };
+    let rules = SnapshotRules { max_bytes: 1024 * 1024, hard_links: HardLinks::Allow };
+    let snapshot = root.snapshot(&file, &rules).map_err(Error::Snapshot)?;
+    let wrong = |error| Failure::refused("BAD_SETTING", format!("{shown} is not valid TOML: {error}"));
+    snapshot.text.as_str().parse().map(Some).map_err(wrong)
 }
 
 /// TOML where it parses as such, else the words themselves, so that `answers=seed` needs no quotes.
@@ -314,11 +400,26 @@ fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
+/// A folder that a variable names.
+fn folder(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute())
+}
+
+/// Where programs keep the person's settings.
+fn config_home() -> Option<PathBuf> {
+    folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")))
+}
+
+/// Where the id of this user may be kept, best first: those that outlive the machine's next start before those that do not.
+fn state_folders() -> Vec<PathBuf> {
+    let state = folder("XDG_STATE_HOME").or_else(|| home().map(|home| home.join(".local/state")));
+    let lasting = [state, folder("XDG_RUNTIME_DIR")].into_iter().flatten().map(|folder| folder.join("readproof"));
+    lasting.chain([env::temp_dir().join(format!("readproof-{}", user_id()))]).collect()
+}
+
 /// Where git keeps what it is told for all repositories.
 fn git_files() -> Vec<PathBuf> {
-    let told = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let config = told.or_else(|| home().map(|home| home.join(".config")));
-    let own = [config.map(|config| config.join("git/config")), home().map(|home| home.join(".gitconfig"))];
+    let own = [config_home().map(|config| config.join("git/config")), home().map(|home| home.join(".gitconfig"))];
     [PathBuf::from("/etc/gitconfig")].into_iter().chain(own.into_iter().flatten()).collect()
 }
 
@@ -362,11 +463,10 @@ pub(crate) struct Surroundings {
 
 /// Looks at the environment for the settings of hosts.
 pub(crate) fn surroundings() -> Surroundings {
-    let folder = |name| env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let path = env::var_os("PATH").unwrap_or_default();
     Surroundings {
         home: home(),
-        config: folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config"))),
+        config: config_home(),
         codex: folder("CODEX_HOME"),
         claude: folder("CLAUDE_CONFIG_DIR"),
         on_path: env::split_paths(&path).any(|folder| folder.is_absolute() && is_program(&folder.join("readproof"))),

@@ -4,11 +4,11 @@ use readproof_core::decide::Mode;
 pub(crate) mod json;
 pub(crate) mod pi;
 
-pub(crate) use readproof_core::path::printable;
+pub(crate) use readproof_core::path::{label, printable};
 use readproof_engine::{FileStatus, SessionStatus, SessionView, Status};
 use std::fmt::Write;
 
-use crate::config::{CODEX_HOME, Config, SETTINGS};
+use crate::config::{Config, SETTINGS};
 
 /// An estimate, and said to be one: about four bytes to a token.
 pub(crate) fn tokens(bytes: u64) -> u64 {
@@ -124,8 +124,11 @@ pub(crate) fn config(config: &Config) -> String {
     let mut out = format!("workspace = {}\n", config.root.path().display());
     for (setting, source) in SETTINGS.iter().zip(&config.sources) {
         let _ = writeln!(out, "\n# {} ({})", setting.help, setting.variable());
-        let off = if setting.key == CODEX_HOME { "# " } else { "" };
+        let off = if setting.is_for_workspaces() { "" } else { "# " };
         let _ = writeln!(out, "{off}{} = {}  # {}", setting.key, setting.value(&config.settings), source.as_str());
+    }
+    for notice in &config.notices {
+        let _ = writeln!(out, "\n# not taken: {}", printable(notice));
     }
     out.trim_end().to_owned()
 }

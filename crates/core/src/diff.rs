@@ -9,7 +9,7 @@ use alloc::{
 use core::{fmt::Write, ops::Range};
 use gix_imara_diff::{Algorithm, Diff, InternedInput};
 
-use crate::{scope::Lines, text::Text};
+use crate::{path::is_odd, scope::Lines, text::Text};
 
 /// Lines of unchanged text around a change.
 const CONTEXT: u32 = 3;
@@ -338,10 +338,10 @@ fn file_line(side: &str, name: &str) -> String {
     if quoted.contains(' ') && !quoted.starts_with('"') { format!("{quoted}\t") } else { quoted }
 }
 
-/// A name as git prints it: in quotes when a byte in it could end or bend the line. Also where it ends with a space, which git
-/// leaves as it is and `patch` cuts off.
+/// A name as git prints it: in quotes when a character in it could end or bend the line, turn it round or hide in it. Also
+/// where it ends with a space, which git leaves as it is and `patch` cuts off.
 fn in_quotes(side: &str, name: &str) -> String {
-    let odd = |c: char| c.is_control() || c == '"' || c == '\\';
+    let odd = |c: char| is_odd(c) || c == '"' || c == '\\';
     if !name.contains(odd) && !name.ends_with(' ') {
         return format!("{side}{name}");
     }
@@ -357,7 +357,7 @@ fn in_quotes(side: &str, name: &str) -> String {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             '\r' => out.push_str("\\r"),
-            other if other.is_control() => {
+            other if is_odd(other) => {
                 let mut bytes = [0; 4];
                 for byte in other.encode_utf8(&mut bytes).bytes() {
                     let _ = write!(out, "\\{byte:03o}");
@@ -1012,5 +1012,6 @@ mod tests {
     fn names_that_could_bend_the_header_are_quoted() {
         assert_eq!((file_line("a/", "x y"), in_quotes("a/", "x y")), ("a/x y\t".into(), "a/x y".into()));
         assert_eq!(file_line("a/", "x \ny\"\u{1}\u{7}"), "\"a/x \\ny\\\"\\001\\a\"");
+        assert_eq!(file_line("b/", "y\u{202e}gpj"), "\"b/y\\342\\200\\256gpj\"");
     }
 }

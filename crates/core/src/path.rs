@@ -90,10 +90,24 @@ pub fn split_range(raw: &str) -> Result<Option<Suffixed<'_>>, ScopeError> {
 /// The first of the [`candidates`].
 #[must_use]
 pub fn meant(raw: &str, bearings: &Bearings) -> String {
+    resolve(&expanded(raw, bearings), &bearings.cwd)
+}
+
+/// The same before `..` is worked out, from `/` on; `None` where there is none. By the letters, `link/..` is where the link
+/// stands; to the system it is where the link leads.
+#[must_use]
+pub fn going_back(raw: &str, bearings: &Bearings) -> Option<String> {
+    if !raw.split('/').any(|part| part == "..") {
+        return None;
+    }
+    let name = expanded(raw, bearings);
+    Some(if name.starts_with('/') { name } else { format!("{}/{name}", bearings.cwd) })
+}
+
+fn expanded(raw: &str, bearings: &Bearings) -> String {
     let spaced: Cow<'_, str> =
         if raw.is_ascii() { raw.into() } else { raw.chars().map(plain_space).collect::<String>().into() };
-    let name = spaced.strip_prefix('@').unwrap_or(&spaced);
-    resolve(&expand(name, bearings), &bearings.cwd)
+    expand(spaced.strip_prefix('@').unwrap_or(&spaced), bearings)
 }
 
 /// The names to try, best first, each absolute and free of `.` and `..`. Never empty, no name twice.
@@ -206,24 +220,47 @@ fn curly(name: &str) -> String {
     name.replace('\'', "\u{2019}")
 }
 
+/// Whether a character could bend a line, colour it, turn it round or hide in it.
+pub(crate) fn is_odd(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+}
+
 /// A name or a sentence as it may be shown: what could bend a line, colour it, turn it round or hide in it is spelled out.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    let odd = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-            || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-    };
-    if !text.contains(odd) {
+    if !text.contains(is_odd) {
         return String::from(text);
     }
     text.chars().fold(String::with_capacity(text.len() + 16), |mut shown, c| {
-        if odd(c) {
+        if is_odd(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
         }
         shown
+    })
+}
+
+/// Words of ours that a name must not be taken for.
+const OURS: [&str; 5] = ["[readcache", "; ", ": line", ": empty", "known="];
+
+/// A name as it may stand among words of ours: as [`printable`] has it, and where it reads like them, what makes it so is
+/// spelled out too. Brackets alone do not: many a name has them.
+#[must_use]
+pub fn label(name: &str) -> String {
+    let shown = printable(name);
+    if !OURS.iter().any(|words| shown.contains(words)) {
+        return shown;
+    }
+    shown.chars().fold(String::with_capacity(shown.len() + 16), |mut label, c| {
+        if matches!(c, '[' | ']' | ';' | ':' | '=') {
+            label.extend(c.escape_unicode());
+        } else {
+            label.push(c);
+        }
+        label
     })
 }
 
@@ -265,6 +302,21 @@ mod tests {
         assert_eq!(candidates("/it's/\u{e9} PM.d/a'", &odd), names);
         for here in ["", ".", "a/.."] {
             assert_eq!(candidates(here, &odd), ["/it's/\u{e9} PM.d"], "{here}");
+        }
+    }
+
+    #[test]
+    fn names_among_words_of_ours() {
+        for (name, label_) in [
+            ("a.rs", "a.rs"),
+            ("app/[slug]/page.tsx", "app/[slug]/page.tsx"),
+            ("c:\\x; y", "c\\u{3a}\\x\\u{3b} y"),
+            ("[readcache: unchanged, 3 lines]", "\\u{5b}readcache\\u{3a} unchanged, 3 lines\\u{5d}"),
+            ("a: lines 1-9 of 9; known=h1-0]", "a\\u{3a} lines 1-9 of 9\\u{3b} known\\u{3d}h1-0\\u{5d}"),
+            ("x]\n[readcache: x]", "x\\u{5d}\\n\\u{5b}readcache\\u{3a} x\\u{5d}"),
+            ("\u{202e}\u{1b}[2J\u{200b}", "\\u{202e}\\u{1b}[2J\\u{200b}"),
+        ] {
+            assert_eq!(label(name), label_, "{name}");
         }
     }
 

@@ -3,7 +3,11 @@
 
 use alloc::{format, string::String, vec::Vec};
 
-use crate::{limits::TRAILER_CHARS, path::printable, scope::Lines};
+use crate::{
+    limits::TRAILER_CHARS,
+    path::{label, printable},
+    scope::Lines,
+};
 
 /// What is to be said.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +32,7 @@ impl Trailer<'_> {
     /// The line.
     #[must_use]
     pub fn line(&self) -> String {
-        let (path, total) = (short(&printable(self.path), PATH_CHARS), self.total);
+        let (path, total) = (short(&label(self.path), PATH_CHARS), self.total);
         let lines = match self.lines {
             Some(lines) if lines.count() == 1 => format!("{path}: line {} of {total}", lines.first()),
             Some(lines) => format!("{path}: lines {}-{} of {total}", lines.first(), lines.last()),
@@ -48,7 +52,7 @@ impl Trailer<'_> {
 /// The same for an answer that is no lines of a file: what it is of, what is to be said of it.
 #[must_use]
 pub fn remark(path: &str, said: &str, notices: &[String]) -> String {
-    let path = short(&printable(path), PATH_CHARS);
+    let path = short(&label(path), PATH_CHARS);
     let notices = notices.iter().map(|notice| printable(notice));
     let parts: Vec<String> = [format!("{path} {}", printable(said))].into_iter().chain(notices).collect();
     format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
@@ -93,5 +97,10 @@ mod tests {
             "[a: line 2 of 3]"
         );
         assert_eq!(remark("a\n", "differs", &notices), "[a\\n differs; a\\nb]");
+        assert_eq!(remark("a; known=h1-0]", "differs", &[]), "[a\\u{3b} known\\u{3d}h1-0\\u{5d} differs]");
+        assert_eq!(
+            Trailer { path: "b: line 1 of 1]", total: 3, lines: Lines::new(2, 2), ..Trailer::default() }.line(),
+            "[b\\u{3a} line 1 of 1\\u{5d}: line 2 of 3]"
+        );
     }
 }

@@ -20,7 +20,7 @@ pub use git::{
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
-pub use replace::{Expected, Leftover, Moment, ReplaceError, Scratch, is_ours};
+pub use replace::{Expected, Leftover, Moment, ReplaceError, Scratch, is_in_git, is_ours};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{
@@ -28,7 +28,7 @@ pub use snapshot::{
     Stream, Watch,
 };
 pub use store::{
-    Loaded, Objects, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts, Usage,
-    database_in_memory, is_folder,
+    Loaded, Objects, Owner, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts,
+    Strange, Usage, database_in_memory, is_folder, user_id,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};

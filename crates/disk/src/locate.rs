@@ -1,11 +1,19 @@
 //! From candidate names to a [`FileRef`], the only name that can be opened. Follows links only through the root's handle,
 //! and never reads a file. A key holds no `.`, `..` or empty part: the one constructor refuses them.
 
-use std::{fs::File, io, sync::Arc};
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
 
 use cap_std::fs::MetadataExt;
 use readproof_core::path::PathKey;
-use rustix::io::Errno;
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
 
 use crate::{
     fault::{Fault, escape},
@@ -20,6 +28,12 @@ const PATH_BYTES: usize = 4096;
 
 /// As many links as Linux follows in one name.
 const LINKS: usize = 40;
+
+/// How a folder is opened that is only passed through: to be listed it need not be allowed.
+#[cfg(target_os = "linux")]
+const PASSING: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PASSING: OFlags = OFlags::RDONLY;
 
 /// The most names that [`Root::list_names`] gives.
 const LISTED: usize = 2000;
@@ -195,6 +209,26 @@ impl Root {
         names
     }
 
+    /// Whether a name from `/` on goes back out of a link inside the root: then it means one file by its letters, and may
+    /// mean another to the system.
+    #[must_use]
+    pub fn goes_back_through_link(&self, name: &str) -> bool {
+        let mut done: Vec<&str> = Vec::new();
+        for part in name.split('/').filter(|part| !matches!(*part, "" | ".")) {
+            if part != ".." {
+                done.push(part);
+                continue;
+            }
+            let left = FileRef::new(self, &format!("/{}", done.join("/")));
+            let link = left.and_then(|left| self.dir.symlink_metadata(left.name()).ok());
+            if link.is_some_and(|found| found.is_symlink()) {
+                return true;
+            }
+            done.pop();
+        }
+        false
+    }
+
     fn id_of(&self, key: &str) -> Option<FileId> {
         let found = self.dir.metadata(key).ok()?;
         Some(FileId { dev: found.dev(), ino: found.ino() })
@@ -212,16 +246,32 @@ impl Root {
     /// Opens a file to read if no part of its name is a link.
     #[cfg(target_os = "linux")]
     pub(crate) fn open_without_links(&self, file: &FileRef) -> Result<Opened, Errno> {
-        use rustix::fs::{Mode, ResolveFlags, openat2};
-        let flags = TO_READ | rustix::fs::OFlags::CLOEXEC;
+        use rustix::fs::{ResolveFlags, openat2};
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        openat2(&self.dir, file.name(), flags, Mode::empty(), resolve).map(|fd| Opened { file: fd.into() })
+        let open = openat2(&self.dir, file.name(), TO_READ | OFlags::CLOEXEC, Mode::empty(), resolve);
+        open.map(|fd| Opened { file: fd.into() })
     }
 
     /// Without `openat2` there is no cheap test.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn open_without_links(&self, _file: &FileRef) -> Result<Opened, Errno> {
         Err(Errno::NOSYS)
+    }
+
+    /// Opens what has this very name inside the root, part by part; [`Errno::LOOP`] where one of them is a link, or no folder
+    /// any more.
+    pub(crate) fn open_exactly(&self, name: &str) -> Result<File, Errno> {
+        let (parents, base) = name.rsplit_once('/').map_or((None, name), |(parents, base)| (Some(parents), base));
+        let to_pass = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PASSING;
+        let mut folder: Option<OwnedFd> = None;
+        for part in parents.into_iter().flat_map(|parents| parents.split('/')) {
+            let above = folder.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+            let below = rustix::fs::openat(above, part, to_pass, Mode::empty());
+            folder = Some(below.map_err(|errno| if errno == Errno::NOTDIR { Errno::LOOP } else { errno })?);
+        }
+        let above = folder.as_ref().map_or(self.dir.as_fd(), AsFd::as_fd);
+        let flags = TO_READ | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(above, base, flags, Mode::empty()).map(File::from)
     }
 
     fn nowhere(&self, candidates: &[String]) -> LocateError {
@@ -268,7 +318,11 @@ impl Root {
         }
         match self.dir.symlink_metadata(name) {
             Ok(found) if found.is_symlink() => {
-                let target = self.dir.read_link_contents(name)?;
+                let target = match self.dir.read_link_contents(name) {
+                    // It is none any more; whoever opens it sees what it is.
+                    Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => return Ok(None),
+                    target => target?,
+                };
                 if target.is_absolute() {
                     return Err(escape());
                 }

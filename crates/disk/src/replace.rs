@@ -86,6 +86,9 @@ impl Root {
         if real.split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
             return Err(ReplaceError::OwnStore { name: file.name().to_owned() });
         }
+        if names.iter().any(|name| is_in_git(name)) {
+            return Err(ReplaceError::InGit { name: file.name().to_owned() });
+        }
         let (parent, base) = real.rsplit_once('/').unwrap_or((".", real));
         if is_ours(base) {
             return Err(ReplaceError::Ours { name: file.name().to_owned() });
@@ -234,6 +237,12 @@ impl Root {
     }
 }
 
+/// Whether a name is git's own or lies in what is. Some file systems fold case.
+#[must_use]
+pub fn is_in_git(name: &str) -> bool {
+    name.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
+}
+
 fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(found)),
@@ -266,6 +275,14 @@ pub enum ReplaceError {
     /// What vouches for answers is not written by those it vouches to.
     #[error("`{name}` belongs to readproof's own store and is not written; name another file")]
     OwnStore {
+        /// The key.
+        name: String,
+    },
+    /// Git would run what an agent writes there.
+    #[error(
+        "`{name}` is git's own: what stands in `.git` decides what git runs, so it is not written; use git for that"
+    )]
+    InGit {
         /// The key.
         name: String,
     },

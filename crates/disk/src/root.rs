@@ -97,6 +97,12 @@ impl Root {
         self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
     }
 
+    /// Whether a path lies inside, by its letters and, if there is such a path, by where it leads.
+    #[must_use]
+    pub fn stays_inside(&self, path: &Path) -> bool {
+        self.holds(path) && fs::canonicalize(path).map_or(true, |real| self.holds(&real))
+    }
+
     /// Whether it is, or lies in, a work tree of git.
     #[must_use]
     pub fn is_in_git(&self) -> bool {

@@ -1,14 +1,15 @@
 //! Which files are never stored and always sent plain, by name: patterns over the name asked for and over every name its
 //! links lead through. Reads no file; what it cannot tell counts as sensitive.
 
-use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::sync::OnceLock;
 
 use crate::{locate::FileRef, root::Root, snapshot::Snapshot};
 
-/// The patterns used unless the settings say otherwise.
+/// The patterns used unless the settings say otherwise. What is most likely source code or prose about secrets is excepted.
 pub const STANDARD_PATTERNS: &[&str] = &[
     ".env*",
+    "*.env",
     "*.pem",
     "*.key",
     "*.p12",
@@ -17,15 +18,25 @@ pub const STANDARD_PATTERNS: &[&str] = &[
     "*.cer",
     "*.der",
     "*.pk8",
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    ".npmrc",
-    ".netrc",
-    ".pypirc",
+    "*.jks",
+    "*.keystore",
     "*.kdbx",
-    "credentials",
+    "id_* !*.*",
+    "id_{rsa,dsa,ecdsa,ed25519,xmss}* !*.pub",
+    "secrets.* !*.{c,cc,cpp,cs,go,hpp,java,js,kt,md,py,rb,rs,scala,swift,ts,tsx}",
+    "credentials* !*.{c,cc,cpp,cs,go,hpp,java,js,kt,md,py,rb,rs,scala,swift,ts,tsx}",
+    ".credentials*",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    "kubeconfig",
+    "*.kubeconfig",
+    ".aws/",
+    ".gnupg/",
+    ".kube/",
+    ".ssh/",
 ];
 
 /// Patterns for sensitive names, whatever their case. They are made ready when a file is first looked at: that takes as long
@@ -39,6 +50,8 @@ pub struct Sensitive {
 #[derive(Clone, Debug, Default)]
 struct Patterns {
     globs: Vec<Glob>,
+    /// What is excepted from the glob of that number.
+    exceptions: Vec<(usize, GlobMatcher)>,
     /// Ready; `None` inside when they are too many for that, and then everything matches.
     ready: OnceLock<Option<GlobSet>>,
 }
@@ -52,12 +65,15 @@ impl Patterns {
             }
             set.build().ok()
         };
-        self.ready.get_or_init(build).as_ref().is_none_or(|set| set.is_match(name))
+        let Some(set) = self.ready.get_or_init(build) else { return true };
+        let excepted = |at: usize| self.exceptions.iter().any(|(of, except)| *of == at && except.is_match(name));
+        set.is_match(name) && set.matches(name).into_iter().any(|at| !excepted(at))
     }
 }
 
 impl Sensitive {
-    /// Patterns without `/` are for the last part of a name, those with one for the whole key.
+    /// Patterns without `/` are for the last part of a name, those with one for the whole key. One that ends in `/` is for
+    /// everything in folders of that name. Behind ` !` stands what is excepted, from this pattern alone.
     ///
     /// # Errors
     /// [`BadPattern`] for the first that is no glob.
@@ -65,10 +81,23 @@ impl Sensitive {
         let (mut base_names, mut keys) = (Patterns::default(), Patterns::default());
         for pattern in patterns.iter().map(AsRef::as_ref) {
             let bad = |error: globset::Error| BadPattern::new(pattern, &error);
+            let glob =
+                |body: &str| GlobBuilder::new(body).case_insensitive(true).literal_separator(true).build().map_err(bad);
+            let mut parts = pattern.split(" !");
+            let positive = parts.next().unwrap_or_default();
+            let patterns = if positive.contains('/') { &mut keys } else { &mut base_names };
+            for except in parts {
+                patterns.exceptions.push((patterns.globs.len(), glob(except)?.compile_matcher()));
+            }
             // A first `/` only says "from the root on", which keys are anyway.
-            let body = pattern.strip_prefix('/').unwrap_or(pattern);
-            let glob = GlobBuilder::new(body).case_insensitive(true).literal_separator(true).build().map_err(bad)?;
-            if pattern.contains('/') { &mut keys } else { &mut base_names }.globs.push(glob);
+            let body = positive.strip_prefix('/').unwrap_or(positive);
+            patterns.globs.push(match body.strip_suffix('/') {
+                Some(folder) if body.len() == positive.len() && !folder.contains('/') => {
+                    glob(&format!("**/{folder}/**"))?
+                }
+                Some(folder) => glob(&format!("{folder}/**"))?,
+                None => glob(body)?,
+            });
         }
         Ok(Self { base_names, keys })
     }
@@ -86,10 +115,11 @@ impl Sensitive {
         root.follow(file.name()).map_or(true, |names| names.iter().any(|name| self.matches(name)))
     }
 
-    /// As [`Self::is_sensitive`] for a file that was read: what its opening told about links is not asked again.
+    /// As [`Self::is_sensitive`] for a file that was read: by the names it was opened by. Where its links lead by now does
+    /// not matter.
     #[must_use]
-    pub fn is_sensitive_read(&self, root: &Root, file: &FileRef, read: &Snapshot) -> bool {
-        if read.free_of_links { self.matches(file.name()) } else { self.is_sensitive(root, file) }
+    pub fn is_sensitive_read(&self, file: &FileRef, read: &Snapshot) -> bool {
+        self.matches(file.name()) || read.led.iter().any(|name| self.matches(name))
     }
 
     fn matches(&self, name: &str) -> bool {
@@ -154,12 +184,47 @@ mod tests {
             ".aws/credentials",
             "a.kdbx",
             "c.crt",
+            "a.env",
+            "deploy/PROD.ENV",
+            "secrets.yaml",
+            "secrets.h",
+            "Secrets.sh",
+            "credentials.json",
+            "credentials-prod",
+            ".credentials.json",
+            ".git-credentials",
+            ".npmrc",
+            ".pypirc",
+            ".pgpass",
+            "kubeconfig",
+            "prod.kubeconfig",
+            "a.jks",
+            "debug.keystore",
+            "id_work",
+            "id_ed25519_sk",
+            "id_rsa.bak",
+            ".aws/config",
+            ".ssh/known_hosts",
+            "home/.SSH/deep/er",
+            ".gnupg/trustdb.gpg",
+            ".kube/config",
         ] {
             check(sensitive, true);
         }
         for plain in [
             "env",
-            "a.env",
+            "environment.ts",
+            "src/secrets.py",
+            "secrets.rs",
+            "secrets",
+            "my-secrets.yaml.md",
+            "credentials_test.go",
+            "id_map.rs",
+            "id_list.json",
+            "id_ed25519.pub",
+            ".ssh",
+            "a.ssh/config",
+            "dot.aws/x",
             "key",
             "pem.txt",
             "id_rsa.pub",
@@ -172,17 +237,71 @@ mod tests {
             check(plain, false);
         }
 
-        let own = Sensitive::new(&["/secret/**".to_owned(), "conf/*.toml".to_owned()]).unwrap();
+        let own = Sensitive::new(&["/secret/**", "conf/*.toml", "/top/", "in/deep/", "any/", "q* !qb* !*.c"]).unwrap();
         for (name, expected) in [
             ("secret/a", true),
             ("Secret/a/b", true),
             ("x/secret/a", false),
             ("conf/a.toml", true),
-            ("conf/d/a.toml", false),
-            ("a.toml", false),
+            ("conf/d/b.toml", false),
+            ("b.toml", false),
+            ("top/x", true),
+            ("x/top/y", false),
+            ("in/deep/x/y", true),
+            ("x/in/deep/y", false),
+            ("x/any/y", true),
+            ("any/y", true),
+            ("q", true),
+            ("d/qx", true),
+            ("qb", false),
+            ("qx.c", false),
         ] {
             assert_eq!(own.matches(name), expected, "{name}");
         }
+    }
+
+    /// While a link is turned from one file to another, whatever is read is judged by the name it really had.
+    #[test]
+    fn a_link_that_is_turned_while_it_is_read() {
+        use crate::{HardLinks, SnapshotError, SnapshotRules};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path();
+        fs::create_dir_all(top.join(".ssh")).unwrap();
+        fs::create_dir_all(top.join("open")).unwrap();
+        for (name, text) in [(".env", "secret"), ("ok.txt", "fine"), (".ssh/f", "secret"), ("open/f", "fine")] {
+            fs::write(top.join(name), text).unwrap();
+        }
+        let (root, standard) = (Root::open(top).unwrap(), Sensitive::new(STANDARD_PATTERNS).unwrap());
+        let rules = SnapshotRules { max_bytes: 100, hard_links: HardLinks::Allow };
+        symlink("ok.txt", top.join("link")).unwrap();
+        symlink("open", top.join("folder")).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let turns = [("link", ".env"), ("folder", ".ssh"), ("link", "ok.txt"), ("folder", "open")];
+                for (name, target) in turns.iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
+                    symlink(target, top.join("new")).unwrap();
+                    fs::rename(top.join("new"), top.join(name)).unwrap();
+                }
+            });
+            let at = |name: &str| root.locate(&[format!("{}/{name}", root.path().display())]).unwrap();
+            let files = [at("link"), at("folder/f")];
+            let (mut secret, mut fine) = (0, 0);
+            for file in files.iter().cycle().take(4_000) {
+                match root.snapshot(file, &rules) {
+                    Ok(read) => {
+                        let is_secret = read.text.as_str() == "secret";
+                        assert_eq!(standard.is_sensitive_read(file, &read), is_secret, "{read:?}");
+                        *(if is_secret { &mut secret } else { &mut fine }) += 1;
+                    }
+                    Err(SnapshotError::Changing { .. }) => {}
+                    Err(other) => panic!("{other}"),
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+            assert!(secret > 0 && fine > 0, "{secret} {fine}");
+        });
     }
 
     #[test]

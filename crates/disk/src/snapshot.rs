@@ -12,7 +12,6 @@ pub use watch::Watch;
 
 use std::{fmt, fs::File, io, time::SystemTime};
 
-use cap_std::fs::{OpenOptions, OpenOptionsExt};
 use readproof_core::text::{NotText, Text};
 use rustix::{
     fs::{FileType, OFlags},
@@ -39,6 +38,9 @@ pub(crate) const TO_READ: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 /// How often a file that changes underneath is read before it is given up.
 const ATTEMPTS: usize = 3;
 
+/// How often a link that is turned while it is followed is followed anew.
+const TURNS: usize = 10;
+
 /// The text of one file as it was at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
@@ -46,8 +48,8 @@ pub struct Snapshot {
     pub text: Text,
     /// What the file system said about it, before and after the read alike.
     pub stat: Stat,
-    /// Whether it was opened by a name in which no part is a link; `false` also means "cannot tell".
-    pub free_of_links: bool,
+    /// The names that links led through, the last the one it was opened by; empty where no part of its name is a link.
+    pub led: Vec<String>,
 }
 
 /// What the file system says about a file.
@@ -229,9 +231,9 @@ impl Root {
         let mut opened = opened;
         for _ in 0..ATTEMPTS {
             // Opened anew each time: the file may have been replaced rather than rewritten.
-            let free_of_links = opened.is_some();
-            let open = opened.take().map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
-            if self.settled(file, Links::unless(free_of_links))? == Settled::Anew {
+            let by_name = opened.take().map(|opened| (opened.file, Vec::new()));
+            let (open, led) = by_name.map_or_else(|| self.open_to_read(file), Ok)?;
+            if self.settled(file, Links::unless(led.is_empty()))? == Settled::Anew {
                 continue;
             }
             if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})?
@@ -239,7 +241,7 @@ impl Root {
             {
                 let same = known.filter(|known| known.as_str().as_bytes() == bytes);
                 return match same.map_or_else(|| Text::from_bytes(bytes), Ok) {
-                    Ok(text) => Ok(Snapshot { text, stat, free_of_links }),
+                    Ok(text) => Ok(Snapshot { text, stat, led }),
                     Err(why) => Err(SnapshotError::NotText { name: file.name().to_owned(), why }),
                 };
             }
@@ -257,7 +259,7 @@ impl Root {
             let (open, links) = match self.open_without_links(file) {
                 Ok(opened) => (opened.file, Links::None),
                 Err(Errno::LOOP) => continue,
-                Err(_) => (self.open_to_read(file)?, Links::Perhaps),
+                Err(_) => (self.open_to_read(file)?.0, Links::Perhaps),
             };
             if self.settled(file, links)? == Settled::Anew {
                 continue;
@@ -271,15 +273,29 @@ impl Root {
         Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
-    pub(crate) fn open_to_read(&self, file: &FileRef) -> Result<File, SnapshotError> {
-        let flags = TO_READ.bits().cast_signed();
-        let opened = self.dir.open_with(file.name(), OpenOptions::new().read(true).custom_flags(flags));
-        opened.map(cap_std::fs::File::into_std).map_err(|error| {
-            if Errno::from_io_error(&error) == Some(Errno::NXIO) {
-                return SnapshotError::NotAFile { name: file.name().to_owned(), kind: self.kind_of(file) };
+    /// Opens a file, links followed, and gives the names they led through. The last of them is the one that was opened, and
+    /// no part of it is a link: whoever turns a link meanwhile cannot have one file opened and another name judged.
+    pub(crate) fn open_to_read(&self, file: &FileRef) -> Result<(File, Vec<String>), SnapshotError> {
+        let fail = |errno: Errno| match errno {
+            Errno::NXIO => SnapshotError::NotAFile { name: file.name().to_owned(), kind: self.kind_of(file) },
+            other => SnapshotError::from_io(file.name(), other.into()),
+        };
+        match self.open_without_links(file) {
+            Ok(opened) => return Ok((opened.file, Vec::new())),
+            // A link, or no such call.
+            Err(Errno::LOOP | Errno::AGAIN | Errno::NOSYS | Errno::PERM) => {}
+            Err(errno) => return Err(fail(errno)),
+        }
+        for _ in 0..TURNS {
+            let led = self.follow(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error))?;
+            match self.open_exactly(led.last().map_or(file.name(), String::as_str)) {
+                Ok(open) => return Ok((open, led)),
+                // What was no link, or a folder, is one no more.
+                Err(Errno::LOOP | Errno::AGAIN) => {}
+                Err(errno) => return Err(fail(errno)),
             }
-            SnapshotError::from_io(file.name(), error)
-        })
+        }
+        Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
     /// Whether the file has lost its name since it was opened: then it may be a write that was taken back. A file system

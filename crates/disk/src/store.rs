@@ -3,11 +3,13 @@
 
 mod database;
 mod objects;
+mod owner;
 mod packs;
 mod upkeep;
 
 pub use database::database_in_memory;
 pub use objects::{Loaded, Objects, Put, StoredTexts};
+pub use owner::{Owner, user_id};
 pub use upkeep::{Removed, RetiredLog, Stored, is_folder};
 
 use std::{
@@ -40,8 +42,14 @@ const OBJECTS_NAME: &str = ".readproof/objects";
 /// What makes git ignore a folder.
 pub(crate) const IGNORE_ALL: &str = "*\n";
 
-/// The format this program writes.
-const FORMAT: u32 = 1;
+/// The format this program writes: a number, and behind it the seal of whose the store is.
+const FORMAT: u32 = 2;
+
+/// The format before, without a seal.
+const UNSEALED: u32 = 1;
+
+/// The longest format file: ten digits, a seal of 64, and two line ends.
+const FORMAT_BYTES: u64 = 76;
 
 /// The directory a workspace's objects and logs live in. May be shared between threads; several processes may use one.
 #[derive(Debug)]
@@ -91,8 +99,16 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; the caller can go on without a store.
     pub fn open(root: &Root) -> Result<Self, StoreError> {
+        Self::open_of(root, None)
+    }
+
+    /// The same, if it is this owner's; without one, whoever made it.
+    ///
+    /// # Errors
+    /// [`StoreError`], [`StoreError::Foreign`] when it is another's.
+    pub fn open_of(root: &Root, owner: Option<&Owner>) -> Result<Self, StoreError> {
         let gone = || StoreError::Gone { name: STORE_NAME.to_owned() };
-        Self::open_with(root, Missing::Make)?.ok_or_else(gone)
+        Self::open_with(root, Missing::Make, owner)?.ok_or_else(gone)
     }
 
     /// Opens the store of a workspace if it has one; never makes or changes anything.
@@ -100,7 +116,15 @@ impl Store {
     /// # Errors
     /// [`StoreError`], also when a part of the store is missing.
     pub fn open_existing(root: &Root) -> Result<Option<Self>, StoreError> {
-        Self::open_with(root, Missing::Leave)
+        Self::open_existing_of(root, None)
+    }
+
+    /// The same, if it is this owner's; without one, whoever made it.
+    ///
+    /// # Errors
+    /// [`StoreError`], [`StoreError::Foreign`] when it is another's.
+    pub fn open_existing_of(root: &Root, owner: Option<&Owner>) -> Result<Option<Self>, StoreError> {
+        Self::open_with(root, Missing::Leave, owner)
     }
 
     /// The stored texts.
@@ -150,7 +174,7 @@ impl Store {
         &self.log
     }
 
-    fn open_with(root: &Root, missing: Missing) -> Result<Option<Self>, StoreError> {
+    fn open_with(root: &Root, missing: Missing, owner: Option<&Owner>) -> Result<Option<Self>, StoreError> {
         let Some(folder) = private_folder(root.dir.as_fd(), STORE_NAME, STORE_NAME, missing)? else {
             return Ok(None);
         };
@@ -160,6 +184,7 @@ impl Store {
             part.ok_or(StoreError::Damaged { name: shown, why: "it is missing" })
         };
         let format = read_format(folder.as_fd())?;
+        check_owner(folder.as_fd(), format.as_ref(), owner)?;
         if format.is_none() && missing == Missing::Leave {
             // The format is written last: this one is only being made.
             return Ok(None);
@@ -172,8 +197,13 @@ impl Store {
             store.make(".gitignore", IGNORE_ALL)?;
         }
         if format.is_none() {
-            store.make("format", &format!("{FORMAT}\n"))?;
-            read_format(store.folder.as_fd())?;
+            let seal = owner.map(|owner| owner.seal(store.folder())).transpose();
+            let seal = seal.map_err(|error| StoreError::from_io(&format!("{STORE_NAME}/format"), error))?;
+            let seal = seal.map(|seal| format!("{seal}\n")).unwrap_or_default();
+            store.make("format", &format!("{FORMAT}\n{seal}"))?;
+            // Another may have been faster.
+            let format = read_format(store.folder.as_fd())?;
+            check_owner(store.folder(), format.as_ref(), owner)?;
         }
         Ok(Some(store))
     }
@@ -190,6 +220,15 @@ impl Store {
         temp.file().write_all(content.as_bytes()).map_err(fail)?;
         temp.place(&self.folder, name).map_err(fail)?;
         Ok(())
+    }
+}
+
+impl Root {
+    /// Whether anything has the name of the store.
+    #[must_use]
+    pub fn has_store(&self) -> bool {
+        let found = rustix::fs::statat(&self.dir, STORE_NAME, AtFlags::SYMLINK_NOFOLLOW);
+        !found.is_err_and(|errno| errno == Errno::NOENT)
     }
 }
 
@@ -288,8 +327,16 @@ impl Privacy {
     }
 }
 
-/// Checks the format file. `None`: there is none.
-fn read_format(folder: BorrowedFd<'_>) -> Result<Option<()>, StoreError> {
+/// What the format file says.
+enum Format {
+    /// That of the version before.
+    Unsealed,
+    /// This one, and the seal of whose it is; none where whoever made it did not care.
+    Sealed(Option<String>),
+}
+
+/// Reads the format file. `None`: there is none.
+fn read_format(folder: BorrowedFd<'_>) -> Result<Option<Format>, StoreError> {
     let shown = format!("{STORE_NAME}/format");
     let file = match rustix::fs::openat(folder, "format", READ_FLAGS, Mode::empty()) {
         Ok(fd) => File::from(fd),
@@ -301,13 +348,58 @@ fn read_format(folder: BorrowedFd<'_>) -> Result<Option<()>, StoreError> {
         return Err(StoreError::Damaged { name: shown, why: "it is no file" });
     }
     check_private(file.as_fd(), &shown)?;
-    // Ten digits and a line end are the most a version can have; anything longer fails to parse.
-    let bytes = read_at(&file, 0, 16).map_err(|error| StoreError::from_io(&shown, error))?;
-    let number = str::from_utf8(&bytes).ok().and_then(|text| text.strip_suffix('\n')?.parse::<u32>().ok());
+    // Anything longer fails to parse.
+    let bytes = read_at(&file, 0, FORMAT_BYTES + 1).map_err(|error| StoreError::from_io(&shown, error))?;
+    let lines = str::from_utf8(&bytes).ok().and_then(|text| text.split_once('\n'));
+    let number = lines.and_then(|(number, rest)| Some((number.parse::<u32>().ok()?, rest)));
     match number {
-        Some(FORMAT) => Ok(Some(())),
-        Some(found) if found > FORMAT => Err(StoreError::Newer { found, known: FORMAT }),
+        Some((UNSEALED, "")) => Ok(Some(Format::Unsealed)),
+        Some((FORMAT, "")) => Ok(Some(Format::Sealed(None))),
+        Some((FORMAT, seal)) if seal.len() == 65 && seal.ends_with('\n') => {
+            Ok(Some(Format::Sealed(Some(seal.trim_end().to_owned()))))
+        }
+        Some((found, _)) if found > FORMAT => Err(StoreError::Newer { found, known: FORMAT }),
         Some(_) | None => Err(StoreError::Damaged { name: shown, why: "it holds no known number" }),
+    }
+}
+
+/// Whether a store may be relied on by this owner.
+fn check_owner(folder: BorrowedFd<'_>, format: Option<&Format>, owner: Option<&Owner>) -> Result<(), StoreError> {
+    let Some(owner) = owner else { return Ok(()) };
+    let seal = match format {
+        // One that is being made is empty. Another may have made it since its format was looked for.
+        None if !owner::holds_something(folder) => return Ok(()),
+        None => match read_format(folder)? {
+            Some(Format::Sealed(Some(seal))) => seal,
+            Some(Format::Sealed(None) | Format::Unsealed) | None => {
+                return Err(StoreError::Foreign { why: Strange::Elsewhere });
+            }
+        },
+        Some(Format::Unsealed) => return Err(StoreError::Foreign { why: Strange::Older }),
+        Some(Format::Sealed(None)) => return Err(StoreError::Foreign { why: Strange::Elsewhere }),
+        Some(Format::Sealed(Some(seal))) => seal.clone(),
+    };
+    let own = owner.seal(folder).map_err(|error| StoreError::from_io(STORE_NAME, error))?;
+    if own == seal { Ok(()) } else { Err(StoreError::Foreign { why: Strange::Elsewhere }) }
+}
+
+/// Why a store is not this user's of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strange {
+    /// It was made by another, on another machine, or in another folder.
+    Elsewhere,
+    /// It was made by a version that did not say whose it is.
+    Older,
+}
+
+impl Strange {
+    /// In words.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Elsewhere => "was not made in this folder by this user on this machine",
+            Self::Older => "was made by an older version, which did not say whose it is",
+        }
     }
 }
 
@@ -369,6 +461,23 @@ pub enum StoreError {
         /// Its owner.
         uid: u32,
     },
+    /// Nobody knows who wrote what it says.
+    #[error("the store `.readproof` {}, so nothing in it counts; delete it or let it be put aside", .why.as_str())]
+    Foreign {
+        /// Why.
+        why: Strange,
+    },
+    /// As before, too often.
+    #[error(
+        "`.readproof` was not made here, and as many as are kept were put aside already; delete `.readproof/foreign-*`"
+    )]
+    TooManyAside,
+    /// There is no place for the id that stores are known by.
+    #[error(
+        "no folder of this user outside the workspace can keep the id by which its stores are known; set \
+         READPROOF_STATE_DIR to one"
+    )]
+    NoOwner,
     /// Made by a later version.
     #[error("the store has format {found}, this program knows {known}; use a newer readproof or delete `.readproof`")]
     Newer {

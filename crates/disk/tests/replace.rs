@@ -165,7 +165,7 @@ fn no_store_is_written() {
     for name in [".readproof/log/s.log", ".ReadProof/x", "sub/.readproof/format", "side/format", ".readproof"] {
         assert!(matches!(world.replace(name, "x"), Err(ReplaceError::OwnStore { .. })), "{name}");
     }
-    assert_eq!(world.read(".readproof/format"), "1\n");
+    assert_eq!(world.read(".readproof/format"), "2\n");
 }
 
 #[test]

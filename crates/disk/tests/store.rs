@@ -74,7 +74,7 @@ fn a_store_is_private_and_ignores_itself() {
     }
     assert_eq!(mode(&object(&world, &stored)), 0o600);
     assert_eq!(fs::read_to_string(world.at(".readproof/.gitignore")).unwrap(), "*\n");
-    assert_eq!(fs::read_to_string(world.at(".readproof/format")).unwrap(), "1\n");
+    assert_eq!(fs::read_to_string(world.at(".readproof/format")).unwrap(), "2\n");
     assert_eq!(store.usage(), Usage { objects: 1, object_bytes: 2, logs: 1, log_bytes: 0 });
 
     let again = Store::open_existing(&world.root).unwrap().unwrap();
@@ -207,10 +207,10 @@ fn formats_are_read_strictly() {
         fs::write(world.at(".readproof/format"), content).unwrap();
         world.refusal()
     };
-    assert!(matches!(with(b"2\n"), StoreError::Newer { found: 2, known: 1 }));
-    assert!(matches!(with(b"4294967295\n"), StoreError::Newer { found: u32::MAX, known: 1 }));
+    assert!(matches!(with(b"3\n"), StoreError::Newer { found: 3, known: 2 }));
+    assert!(matches!(with(b"4294967295\n"), StoreError::Newer { found: u32::MAX, known: 2 }));
     for garbage in
-        [&b""[..], b"1", b"0\n", b"-1\n", b" 1\n", b"x\n", b"1\n1\n", b"4294967296\n", b"\xff\n", &[b'1'; 99]]
+        [&b""[..], b"2", b"0\n", b"-1\n", b" 2\n", b"x\n", b"2\n2\n", b"4294967296\n", b"\xff\n", &[b'1'; 99]]
     {
         assert!(matches!(with(garbage), StoreError::Damaged { .. }), "{garbage:?}");
     }

@@ -203,6 +203,7 @@ impl Engine {
 
     /// The first name under which there is something on either side.
     fn both(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<(FileRef, Pair), Error> {
+        self.straight(&asked.path)?;
         let names = candidates(&asked.path, &self.bearings);
         let mut missing = Vec::new();
         for file in self.root.names(&names) {

@@ -10,7 +10,7 @@ use readproof_core::{
     path::candidates,
     text::{NotText, Text},
 };
-use readproof_disk::{Create, Expected, FileRef, Loaded, LogId, ReplaceError, SessionName, SnapshotError};
+use readproof_disk::{Create, Expected, FileRef, Loaded, LogId, ReplaceError, SessionName, SnapshotError, is_in_git};
 use readproof_hosts::own::{Block, Changed, EntryId, Found, SessionError, Sha, Stated};
 
 use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
@@ -22,6 +22,8 @@ const ATTEMPTS: u32 = 3;
 struct Plan {
     /// What is there; `None` is nothing.
     before: Option<Text>,
+    /// Whether what is there was found under a sensitive name.
+    sensitive: bool,
     after: Text,
     /// For an edit, the lines it touches.
     hunks: Vec<Hunk>,
@@ -38,14 +40,20 @@ impl Engine {
         let file = match &request.change {
             Change::Whole(_) if request.path.is_empty() => return Err(Error::EmptyPath),
             Change::Whole(_) => {
+                self.straight(&request.path)?;
                 self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?
             }
             // What is edited must be there; a path that is not gets the same help as for a read.
             Change::Replace { .. } => self.place(&request.path, Some(1), None)?.file,
         };
         let real = self.root.real_name(&file);
-        if [Some(file.key()), real.as_ref()].into_iter().flatten().any(|name| name.as_str() == SETTINGS_FILE) {
-            return Err(Error::OwnSettings);
+        for name in [Some(file.key()), real.as_ref()].into_iter().flatten() {
+            if name.as_str() == SETTINGS_FILE {
+                return Err(Error::OwnSettings);
+            }
+            if is_in_git(name.as_str()) {
+                return Err(ReplaceError::InGit { name: name.to_string() }.into());
+            }
         }
         for attempt in 1.. {
             let plan = self.plan(&file, &request.change)?;
@@ -59,7 +67,8 @@ impl Engine {
     }
 
     fn carry_out(&mut self, request: &Write, file: &FileRef, plan: &Plan) -> Result<Written, Error> {
-        let sensitive = self.sensitive.is_sensitive(&self.root, file);
+        // A link may have been turned since what is there was looked at: either name is reason enough.
+        let sensitive = plan.sensitive || self.sensitive.is_sensitive(&self.root, file);
         let (path, at) = (file.key().to_string(), self.now());
         self.session(&request.session, Create::Yes)?;
         if !sensitive {
@@ -173,15 +182,17 @@ impl Engine {
                 self.fits(file, &after)?;
                 let (bytes, lines) = (after.as_str().len(), after.total());
                 let answer = format!("wrote {}: {bytes} bytes, {lines} lines", file.key());
-                Plan { before: self.there(file)?, after, hunks: Vec::new(), answer }
+                let (before, sensitive) = self.there(file)?;
+                Plan { before, sensitive, after, hunks: Vec::new(), answer }
             }
             Change::Replace { old, new, places } => {
-                let before = self.root.snapshot(file, &self.snapshot_rules())?.text;
+                let read = self.root.snapshot(file, &self.snapshot_rules())?;
+                let (sensitive, before) = (self.sensitive.is_sensitive_read(file, &read), read.text);
                 let edit = replace(&before, old, new, *places)
                     .map_err(|source| Error::Edit { path: file.key().to_string(), source })?;
                 let said = answer(file.key().as_str(), &edit);
                 let Edit { after, hunks, .. } = edit;
-                Plan { before: Some(before), after, hunks, answer: said }
+                Plan { before: Some(before), sensitive, after, hunks, answer: said }
             }
         };
         self.fits(file, &plan.after)?;
@@ -197,11 +208,14 @@ impl Engine {
         Ok(())
     }
 
-    /// What a whole-file write would replace. What cannot be kept is not replaced.
-    fn there(&self, file: &FileRef) -> Result<Option<Text>, Error> {
+    /// What a whole-file write would replace, and whether that is sensitive. What cannot be kept is not replaced.
+    fn there(&self, file: &FileRef) -> Result<(Option<Text>, bool), Error> {
         match self.root.snapshot(file, &self.snapshot_rules()) {
-            Ok(snapshot) => Ok(Some(snapshot.text)),
-            Err(SnapshotError::Missing { .. }) => Ok(None),
+            Ok(read) => {
+                let sensitive = self.sensitive.is_sensitive_read(file, &read);
+                Ok((Some(read.text), sensitive))
+            }
+            Err(SnapshotError::Missing { .. }) => Ok((None, false)),
             Err(why @ (SnapshotError::NotText { .. } | SnapshotError::TooLarge { .. })) => {
                 Err(Error::NotKept { path: file.key().to_string(), why })
             }

@@ -44,6 +44,12 @@ pub enum Error {
     /// The path cannot be used.
     #[error(transparent)]
     Locate(LocateError),
+    /// By its letters the path means one file, and to the system it may mean another.
+    #[error("`{path}` goes back by `..` out of a symbolic link; name the file without that")]
+    BackThroughLink {
+        /// As asked.
+        path: String,
+    },
     /// The file cannot be read as text.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
@@ -251,6 +257,7 @@ impl Error {
                 LocateError::LinkLoop { .. } | LocateError::NulInName | LocateError::NameTooLong { .. } => "BAD_PATH",
                 LocateError::Io { .. } => "IO",
             },
+            Self::BackThroughLink { .. } => "BAD_PATH",
             Self::Snapshot(error) => match error {
                 SnapshotError::NotText { .. } => "NOT_TEXT",
                 SnapshotError::TooLarge { .. } => "TOO_LARGE",
@@ -268,6 +275,7 @@ impl Error {
             Self::NotKept { .. } => "NOT_KEPT",
             Self::Unrecorded { .. } => "UNRECORDED",
             Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
+            Self::Replace(ReplaceError::InGit { .. }) => "DENIED",
             Self::Replace(_) => "WRITE_FAILED",
             Self::Edit { .. } => "BAD_EDIT",
             Self::Store(_) => "STORE",

@@ -237,6 +237,7 @@ impl Engine {
         if path.is_empty() {
             return Err(Error::EmptyPath);
         }
+        self.straight(path)?;
         let names = candidates(path, &self.bearings);
         let located = self.root.locate(&[meant(path, &self.bearings)]).or_else(|_| self.root.locate(&names));
         let file = match located {

@@ -43,7 +43,7 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits, WINDOW_CHARS, WINDOW_LINES},
     path::Bearings,
 };
-use readproof_disk::{Create, HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
+use readproof_disk::{Create, HardLinks, Owner, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 pub use readproof_disk::{GitSettings, SmallTexts};
 use readproof_hosts::own::{Focus, Session};
 use std::{
@@ -85,8 +85,22 @@ pub struct Settings {
     pub codex_home: PathBuf,
     /// Whose settings of git count where a file is compared with what git keeps.
     pub git: GitSettings,
+    /// Whose store counts.
+    pub whose: Whose,
+    /// What is to be said of the settings themselves, beside the first answer.
+    pub notices: Vec<String>,
     /// Where git's settings are beside the repository's own: a repository stays open only while none of them changes.
     pub git_files: Vec<PathBuf>,
+}
+
+/// Whose store counts. A stranger's archive or clone may bring one, which then says what the stranger likes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Whose {
+    /// Whoever made it: for a workspace that no stranger has touched.
+    #[default]
+    Anyones,
+    /// Only this user's of this machine, by an id that is kept in the first of these folders that can be used.
+    Kept(Vec<PathBuf>),
 }
 
 /// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
@@ -135,6 +149,8 @@ impl Default for Settings {
             handle_bytes: HANDLE_BYTES,
             codex_home: PathBuf::new(),
             git: GitSettings::default(),
+            whose: Whose::default(),
+            notices: Vec::new(),
             git_files: Vec::new(),
         }
     }
@@ -170,6 +186,10 @@ pub struct Engine {
     focus: Focus,
     /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
     behind: BTreeSet<SessionName>,
+    /// Whose stores count, once one was looked at.
+    owner: Option<Owner>,
+    /// What is to be said beside the next answer.
+    told: Vec<String>,
 }
 
 impl Engine {
@@ -180,6 +200,7 @@ impl Engine {
     pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
+            told: settings.notices.clone(),
             root,
             bearings,
             settings,
@@ -193,6 +214,7 @@ impl Engine {
             one_read: false,
             only_quick: false,
             focus: Focus::All,
+            owner: None,
         })
     }
 
@@ -215,6 +237,11 @@ impl Engine {
     #[must_use]
     pub fn is_only_quick(&self) -> bool {
         self.only_quick
+    }
+
+    /// What is to be said and no answer has said yet.
+    pub fn untold(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.told)
     }
 
     /// The workspace.

@@ -80,7 +80,7 @@ impl Engine {
             match talk.record(self, &mut context, &offer) {
                 Recorded::Moved => {}
                 Recorded::Done { receipt } => {
-                    let (answer, text) = (offer.answer(context, receipt), shown.into_text());
+                    let (answer, text) = (self.telling(offer.answer(context, receipt)), shown.into_text());
                     return Ok(Answer { text: self.give(&placed, snapshot, text), ..answer });
                 }
             }

@@ -10,3 +10,9 @@ pub mod report;
 pub mod run;
 pub mod scenario;
 pub mod world;
+
+/// Where programs that are tried keep the id of their user: not where the person's own is.
+#[must_use]
+pub fn state_dir() -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("readproof-tests-{}", readproof_disk::user_id()))
+}

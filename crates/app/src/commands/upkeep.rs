@@ -208,10 +208,14 @@ fn unread_json(needer: &Needer, why: &str) -> Value {
 /// Checks everything and says what to do. A workspace with bad settings is checked with the default ones.
 pub(crate) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool, clock: Clock) -> Result<(), Failure> {
     let mut config = Config::bare(workspace)?;
+    let standard = config.settings.clone();
     let settings = match config.fill(set) {
-        Ok(()) => Check::ok("settings", "they can be read; `readproof config` lists them".to_owned()),
+        Ok(()) if config.notices.is_empty() => {
+            Check::ok("settings", "they can be read; `readproof config` lists them".to_owned())
+        }
+        Ok(()) => Check::warning("settings", config.notices.join("\n"), "move it there, or take it out"),
         Err(failure) => {
-            config.settings = readproof_engine::Settings::default();
+            config.settings = standard;
             Check::problem("settings", failure.message, "correct it; until then every command refuses")
         }
     };

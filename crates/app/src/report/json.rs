@@ -153,5 +153,6 @@ pub(crate) fn config(config: &Config) -> Value {
             (setting.key.to_owned(), entry)
         })
         .collect();
-    json!({"ok": true, "workspace": config.root.path().display().to_string(), "settings": settings})
+    let (workspace, not_taken) = (config.root.path().display().to_string(), &config.notices);
+    json!({"ok": true, "workspace": workspace, "settings": settings, "not_taken": not_taken})
 }

@@ -41,7 +41,8 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         output::notice("this speaks JSON lines on standard input and is started by the pi extension; Ctrl-D ends it");
     }
     let (lines, aborted) = listen();
-    let server = Config::load(workspace, set).and_then(|config| {
+    let server = Config::load(workspace, set).and_then(|mut config| {
+        config.settings.notices = config.notices;
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
         Ok(Server { talk: talk(&engine), engine })
     });

@@ -89,6 +89,8 @@ struct Server {
     quick: Arc<Mutex<Surface>>,
     /// Answer the rest.
     desks: Arc<Desks>,
+    /// What is to be said of the settings, with the first answer.
+    untold: Arc<Mutex<Vec<String>>>,
     rollouts: Arc<Mutex<Rollouts>>,
     listed: Arc<Listed>,
     /// The log of clients that tell nothing of themselves.
@@ -98,8 +100,9 @@ struct Server {
 
 impl Server {
     fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let Config { root, bearings, settings, .. } = Config::load(workspace, set)?;
-        let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+        let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
+        let mut settings = Settings { small_texts: SmallTexts::Together, ..settings };
+        let untold = Arc::new(Mutex::new(std::mem::take(&mut settings.notices)));
         let (handles, rollouts) = (settings.handles, Rollouts::new(&settings.codex_home));
         let workspace = root.path().to_owned();
         let desks = Make { workspace, bearings: bearings.clone(), settings: settings.clone(), clock };
@@ -107,6 +110,7 @@ impl Server {
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             handles,
+            untold,
             quick: Arc::new(Mutex::new(Surface::new(quick))),
             desks: Desks::new(desks),
             rollouts: Arc::new(Mutex::new(rollouts)),
@@ -123,13 +127,21 @@ impl Server {
         if is_quick(&request.name, &given)
             && let Some(said) = self.at_once(&request.name, &given, &talk).await
         {
-            return result(Ok(said));
+            return self.told(Ok(said));
         }
         let name = request.name;
         let work = self
             .desks
             .run(&context, move |surface, cancelled, progress| surface.call(&name, &given, &talk, cancelled, progress));
-        result(work.await)
+        self.told(work.await)
+    }
+
+    /// The answer, and what is to be said with the first one.
+    fn told(&self, said: Result<Said, Refusal>) -> CallToolResult {
+        result(said.map(|said| {
+            let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+            said.beside(&untold)
+        }))
     }
 
     /// `None`: not here.

@@ -12,7 +12,7 @@ use crate::{
     cli::{GrepArgs, PieceArgs, SearchArgs, ShownTo},
     commands::{line_number, session_name},
     output::{self, Failure},
-    report::printable,
+    report::label,
 };
 
 type Outcome = Result<(), Failure>;
@@ -200,7 +200,7 @@ pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
         End::Head => "first",
         End::Tail => "last",
     };
-    let path = printable(&piece.path);
+    let path = label(&piece.path);
     let said = if piece.partial {
         format!("only the {which} part of one line of {path} fits one answer")
     } else {
@@ -210,7 +210,7 @@ pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
 }
 
 fn stat_text(stat: &FileStat) -> String {
-    let path = printable(&stat.path);
+    let path = label(&stat.path);
     match (stat.kind, stat.size_bytes, stat.modified_unix_ms) {
         (Some(kind), Some(bytes), Some(ms)) => {
             format!("{path}: {kind}, {bytes} bytes, changed {ms} ms after 1970")
@@ -221,7 +221,7 @@ fn stat_text(stat: &FileStat) -> String {
 
 /// Lines as ripgrep prints them: `:` around the number of one that matches, `-` of one beside it, `--` between groups.
 pub(crate) fn lines_text(path: &str, lines: &[Line], context: bool) -> String {
-    printed(Some(&printable(path)), lines, context)
+    printed(Some(&label(path)), lines, context)
 }
 
 /// The same of one file that need not be named in every line.
@@ -251,7 +251,7 @@ fn printed(path: Option<&str>, lines: &[Line], context: bool) -> String {
 /// Hits in their order; one without lines is its path alone.
 pub(crate) fn search_text(found: &Searched, context: bool) -> String {
     let hit = |hit: &Hit| match &hit.lines[..] {
-        [] => format!("{}\n", printable(&hit.path)),
+        [] => format!("{}\n", label(&hit.path)),
         lines => lines_text(&hit.path, lines, context),
     };
     let hits: Vec<String> = found.hits.iter().map(hit).collect();

@@ -10,7 +10,7 @@ use super::{
     surface::{Call, Said, Surface},
 };
 use super::{bounded, symbols};
-use crate::report::printable;
+use crate::report::{label, printable};
 
 /// The whole workspace.
 pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -60,8 +60,7 @@ pub(super) fn in_file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Re
     };
     let found = surface.engine.find_in(&asked, call.cancelled)?;
     let text = bounded::numbered_text(&found.lines, before > 0 || after > 0);
-    let mut trailer =
-        format!("{}: {} of {} matching lines", short(&printable(&found.path)), found.given, found.matches);
+    let mut trailer = format!("{}: {} of {} matching lines", short(&label(&found.path)), found.given, found.matches);
     if found.lossy {
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
     }

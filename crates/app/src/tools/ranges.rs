@@ -9,7 +9,7 @@ use super::{
     args::{Refusal, invalid, short},
     surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
 };
-use crate::report::printable;
+use crate::report::{label, printable};
 
 /// The whole file, as far as one answer holds it.
 pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
@@ -87,7 +87,7 @@ fn piece(surface: &mut Surface, call: &Call<'_>, end: End, lines: u64, error: Er
         End::Head => format!("the first {} lines", piece.count),
         End::Tail => format!("the last {} lines", piece.count),
     };
-    let mut said = vec![format!("{}: {which} of {} bytes", short(&printable(&piece.path)), piece.bytes)];
+    let mut said = vec![format!("{}: {which} of {} bytes", short(&label(&piece.path)), piece.bytes)];
     said.extend(bounded::cut_notice(&piece).map(|notice| short(&printable(&notice))));
     said.extend(piece.notices.iter().map(|notice| short(&printable(notice))));
     said.push("too large for anything to be known of it".to_owned());

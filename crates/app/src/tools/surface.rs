@@ -28,6 +28,19 @@ pub(crate) struct Said {
 }
 
 impl Said {
+    /// The same, with more to be said in the last block.
+    fn beside(self, notices: &[String]) -> Self {
+        if notices.is_empty() {
+            return self;
+        }
+        let more = notices.iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
+        let trailer = match self.trailer {
+            Some(trailer) => format!("{}; {more}]", trailer.strip_suffix(']').unwrap_or(&trailer)),
+            None => format!("[{more}]"),
+        };
+        Self { trailer: Some(trailer), ..self }
+    }
+
     /// The whole object, as the command line prints it.
     pub(crate) fn object(self) -> Value {
         let mut object = self.contract;
@@ -114,7 +127,10 @@ impl Surface {
         cancelled: Cancelled<'_>,
         progress: Progress<'_>,
     ) -> Result<Said, Refusal> {
-        self.understood(name, given, |surface, tool, args| surface.run(Call { tool, args, talk, cancelled, progress }))
+        let said = self.understood(name, given, |surface, tool, args| {
+            surface.run(Call { tool, args, talk, cancelled, progress })
+        })?;
+        Ok(said.beside(&self.engine.untold()))
     }
 
     /// Checks what was given, goes on with it, and words what is refused.
@@ -220,6 +236,7 @@ impl Surface {
             "plain_bytes": reads.plain_bytes,
             "sent_bytes": reads.sent_bytes,
             "tokens_saved": crate::report::saved(reads.plain_bytes, reads.sent_bytes),
+            "notices": self.engine.settings().notices,
             "store": store.map(|usage| json!({
                 "objects": usage.objects,
                 "object_bytes": usage.object_bytes,

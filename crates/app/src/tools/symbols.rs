@@ -1,6 +1,10 @@
 //! Symbols: a definition by its name, definitions like a name, what a file defines. For MCP and for the command line.
 
-use readproof_core::{limits::TEXT_CHARS, path::printable, scope::Lines};
+use readproof_core::{
+    limits::TEXT_CHARS,
+    path::{label, printable},
+    scope::Lines,
+};
 use readproof_engine::{
     AROUND_BYTES, Around, Candidate, Defined, Engine, Error, Fitting, Most, Outlined, Read, Resolved, Surroundings,
     Symbol, SymbolSearch, SymbolsFound, qualified,
@@ -97,7 +101,7 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
 fn listed(found: &SymbolsFound, chars: usize) -> (String, usize) {
     let (mut text, mut left, mut given) = (String::new(), chars, 0);
     for (_, Defined { path, symbol, .. }) in &found.found {
-        let line = format!("{}:{}: {}\n", printable(path), range(symbol.lines), named(symbol));
+        let line = format!("{}:{}: {}\n", label(path), range(symbol.lines), named(symbol));
         let Some(rest) = left.checked_sub(line.chars().count()) else { break };
         left = rest;
         text.push_str(&line);
@@ -237,7 +241,7 @@ pub(super) fn refusal(error: &Error) -> Option<Refusal> {
     if let Error::Ambiguous { target, total, candidates } = error {
         let mut message = format!("`{}` is defined {total} times. Name one of them:", short(&printable(target)));
         for candidate in candidates {
-            let place = printable(&format!("{}:{}", candidate.path, range(candidate.symbol.lines)));
+            let place = format!("{}:{}", label(&candidate.path), range(candidate.symbol.lines));
             let call = printable(&working(candidate).to_string());
             // Writing to a string cannot fail.
             let _ = write!(message, "\n{place} {}: read {call}", named(&candidate.symbol));

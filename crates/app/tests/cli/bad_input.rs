@@ -188,8 +188,11 @@ fn unprivileged(ws: &Workspace) -> Option<fn(&Workspace) -> Command> {
     use std::os::unix::fs::PermissionsExt;
     fs::copy(READPROOF, ws.top().join("copy")).unwrap();
     fs::set_permissions(ws.top(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(ws.top().join("nobodys")).unwrap();
+    std::os::unix::fs::chown(ws.top().join("nobodys"), Some(65534), Some(65534)).unwrap();
     let nobody: fn(&Workspace) -> Command = |ws| {
         let mut command = ws.command("setpriv");
+        command.env("READPROOF_STATE_DIR", ws.top().join("nobodys"));
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(ws.top().join("copy"));
         command
     };

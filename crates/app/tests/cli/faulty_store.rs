@@ -90,17 +90,17 @@ fn the_store_can_be_used_by_others() {
 #[test]
 fn the_store_is_newer() {
     let ws = known();
-    ws.put(".readproof/format", "2\n");
-    let words = ["the store has format 2, this program knows 1", "use a newer readproof"];
+    ws.put(".readproof/format", "3\n");
+    let words = ["the store has format 3, this program knows 2", "use a newer readproof"];
     plain_with_notice(&ws, "no_store", &words);
     status_refuses(&ws, &words);
-    assert_eq!(ws.get(".readproof/format"), "2\n", "a newer store is left alone");
+    assert_eq!(ws.get(".readproof/format"), "3\n", "a newer store is left alone");
 }
 
 #[test]
 fn the_format_is_garbage() {
     let ws = known();
-    for garbage in ["", "1", "one\n", "0\n", "-1\n", "1\n1\n", "99999999999999999999\n"] {
+    for garbage in ["", "2", "two\n", "0\n", "-1\n", "2\n2\n", "99999999999999999999\n"] {
         ws.put(".readproof/format", garbage);
         plain_with_notice(&ws, "no_store", &["the store is damaged at `.readproof/format`", "delete `.readproof`"]);
     }
@@ -218,6 +218,11 @@ fn the_log_can_be_used_by_others() {
 #[test]
 fn no_file_can_be_written_at_all() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
+    // Who the store belongs to is known.
+    let state = ws.top().join("home/.local/state/readproof");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("id"), "0123456789abcdef0123456789abcdef\n").unwrap();
+    fs::set_permissions(state.join("id"), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let limited = || ws.shell("trap '' XFSZ; ulimit -f 0; exec \"$@\"", "read a.txt --session s");
     for _ in 0..3 {
         assert_eq!(limited().noticed(&["nothing is remembered", "no space left"]), numbered(40));

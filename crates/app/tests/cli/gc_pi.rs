@@ -112,7 +112,10 @@ fn only_sessions_of_the_workspace_or_those_named_count() {
     assert!(!keeps(&|ws, _| ws.run("gc")));
     assert!(keeps(&|ws, file| ws.run_args(&["gc", "--pi-session", file.to_str().unwrap()])));
     assert!(keeps(&|ws, file| {
-        ws.put("readproof.toml", format!("pi_sessions = [{:?}]\n", file.parent().unwrap().display().to_string()));
+        let own = ws.top().join("home/.config/readproof");
+        fs::create_dir_all(&own).unwrap();
+        let text = format!("pi_sessions = [{:?}]\n", file.parent().unwrap().display().to_string());
+        fs::write(own.join("config.toml"), text).unwrap();
         ws.run("gc")
     }));
     assert!(keeps(&|ws, file| {

@@ -24,6 +24,7 @@ mod replay;
 mod sessions;
 mod settings;
 mod status;
+mod strange_store;
 mod symbols;
 mod upkeep;
 mod workspace;

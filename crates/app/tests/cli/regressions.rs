@@ -37,7 +37,12 @@ fn a_log_that_was_open_to_others() {
 
 #[test]
 fn a_store_that_was_newer() {
-    nothing_is_held_after(|ws| ws.put(".readproof/format", "2\n"), |ws| ws.put(".readproof/format", "1\n"));
+    let (format, away) = (".readproof/format", ".readproof/away");
+    let fault = |ws: &Workspace| {
+        fs::rename(ws.path(format), ws.path(away)).unwrap();
+        ws.put(format, "3\n");
+    };
+    nothing_is_held_after(fault, |ws| fs::rename(ws.path(away), ws.path(format)).unwrap());
 }
 
 #[test]

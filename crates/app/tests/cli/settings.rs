@@ -13,6 +13,13 @@ fn with_variable(ws: &Workspace, name: &str, value: &str, words: &str) -> Done {
     finish(ws.command(READPROOF).env(name, value).args(words.split_whitespace()))
 }
 
+/// The person's own settings.
+fn own_file(ws: &Workspace, text: &str) {
+    let folder = ws.top().join("home/.config/readproof");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
+}
+
 /// A read of a file of ten lines that shows this many.
 #[track_caller]
 fn shows(done: Done, lines: u32) {
@@ -34,26 +41,31 @@ fn a_flag_beats_the_environment_beats_the_file_beats_the_default() {
 #[test]
 fn config_names_the_origin_of_every_value() {
     let ws = ten_lines();
-    ws.put("readproof.toml", "answers = \"seed\"\nsensitive = [\"*.secret\", \"keys/*\"]\n");
+    own_file(&ws, "handle_bytes = 77\nanswer_bytes = 50000\n");
+    ws.put("readproof.toml", "answers = \"seed\"\nsensitive = [\"*.secret\", \"keys/*\"]\nanswer_bytes = 45000\n");
     let words = "config --json --set diff_lines=7";
     let config = with_variable(&ws, "READPROOF_FILE_BYTES", "1000", words).json();
     assert_eq!((&config["ok"], &config["workspace"]), (&json!(true), &json!(ws.path("").to_str().unwrap())));
     let of = |key: &str| (config["settings"][key]["value"].clone(), config["settings"][key]["source"].clone());
     assert_eq!(of("answers"), (json!("seed"), json!("readproof.toml")));
-    assert_eq!(of("sensitive"), (json!(["*.secret", "keys/*"]), json!("readproof.toml")));
+    let (sensitive, origin) = of("sensitive");
+    let sensitive = sensitive.as_array().unwrap().clone();
+    assert!(sensitive.len() > 10 && sensitive.ends_with(&[json!("*.secret"), json!("keys/*")]), "{sensitive:?}");
+    assert_eq!(origin, json!("readproof.toml"));
+    assert_eq!(of("handle_bytes"), (json!(77), json!("readproof/config.toml")));
+    assert_eq!(config["not_taken"], json!([]));
     assert_eq!(of("file_bytes"), (json!(1000), json!("environment")));
     assert_eq!(of("diff_lines"), (json!(7), json!("--set")));
     assert_eq!(of("answer_lines"), (json!(2000), json!("default")));
-    assert_eq!(of("answer_bytes"), (json!(40_000), json!("default")));
+    assert_eq!(of("answer_bytes"), (json!(45_000), json!("readproof.toml")));
     assert_eq!(of("diff_bytes"), (json!(2_097_152), json!("default")));
     assert_eq!(of("hard_links"), (json!("allow"), json!("default")));
     assert_eq!(of("markers"), (json!("always"), json!("environment")));
     assert_eq!(of("window_lines"), (json!(300), json!("default")));
     assert_eq!(of("window_chars"), (json!(12_000), json!("default")));
     assert_eq!(of("handles"), (json!("reported"), json!("default")));
-    assert_eq!(of("handle_bytes"), (json!(10_000), json!("default")));
     assert_eq!(of("codex_home").1, json!("default"));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 15);
+    assert_eq!(config["settings"].as_object().unwrap().len(), 16);
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 
@@ -177,4 +189,83 @@ fn an_empty_settings_file_is_fine() {
     let ws = ten_lines();
     ws.put("readproof.toml", "# nothing yet\n");
     ws.run("read a.txt").gives(&numbered(10));
+}
+
+#[test]
+fn a_workspace_only_narrows() {
+    let ws = ten_lines();
+    for (text, key) in [
+        ("answers = \"held\"", ""),
+        ("answers = \"seed\"", ""),
+        ("markers = \"always\"", ""),
+        ("hard_links = \"refuse\"", ""),
+        ("handles = \"never\"", ""),
+        ("handles = \"always\"", "handles"),
+        ("answer_lines = 2000", ""),
+        ("answer_lines = 2001", "answer_lines"),
+        ("answer_bytes = 40001", "answer_bytes"),
+        ("window_lines = 301", "window_lines"),
+        ("window_chars = 12001", "window_chars"),
+        ("file_bytes = 1073741824", "file_bytes"),
+        ("diff_bytes = 99999999", "diff_bytes"),
+        ("diff_lines = 99999999", "diff_lines"),
+        ("handle_bytes = 10001", "handle_bytes"),
+        ("sensitive = []", "sensitive"),
+        ("sensitive = [\"x\"]", ""),
+        ("pi_sessions = [\"sessions\"]", ""),
+        ("pi_sessions = [\"/etc\"]", "pi_sessions"),
+        ("pi_sessions = [\"~/x\"]", "pi_sessions"),
+        ("pi_sessions = [\"a/../../x\"]", "pi_sessions"),
+        ("codex_home = \"/tmp\"", "codex_home"),
+        ("state_dir = \"/tmp\"", "state_dir"),
+    ] {
+        ws.put("readproof.toml", text);
+        let done = ws.run("read a.txt");
+        if key.is_empty() {
+            done.gives(&numbered(10));
+            continue;
+        }
+        let said = [
+            &format!("readproof.toml may only narrow: {key} = "),
+            "is not taken",
+            &format!("readproof/config.toml of your own, READPROOF_{} or --set", key.to_uppercase()),
+        ];
+        assert_eq!(done.noticed(&said), numbered(10));
+        let plain = ws.run("config --json").json();
+        assert_eq!(
+            plain["settings"][key]["source"],
+            json!(if key == "sensitive" || key == "pi_sessions" { "readproof.toml" } else { "default" })
+        );
+        assert!(plain["not_taken"][0].as_str().unwrap().contains(key), "{plain}");
+        assert!(ws.run("config").text().contains("\n# not taken: readproof.toml may only narrow: "));
+        assert!(ws.run("doctor").out.contains("is not taken"));
+    }
+    // Less than the person allows, not less than the standard.
+    own_file(&ws, "answer_lines = 5\nfile_bytes = 1000000000\n");
+    ws.put("readproof.toml", "answer_lines = 7\nfile_bytes = 900000000\n");
+    shows_noticed(ws.run("read a.txt"), 5, "answer_lines = 7 is not taken");
+    assert_eq!(ws.run("config --json").json()["settings"]["file_bytes"]["value"], json!(900_000_000));
+    own_file(&ws, "answer_lines = [\n");
+    ws.run("read a.txt").refused(1, &["readproof/config.toml is not valid TOML"]);
+}
+
+fn shows_noticed(done: Done, lines: u32, word: &str) {
+    assert_eq!(done.noticed(&[word]), numbered(lines));
+}
+
+#[test]
+fn sensitive_names_stay_so_whatever_the_workspace_says() {
+    let ws = Workspace::with(&[(".env", "KEY=hidden-word\n"), ("readproof.toml", "sensitive = [\"other\"]\n")]);
+    ws.run("read .env --session s").gives("KEY=hidden-word\n");
+    let stored = std::process::Command::new("grep").args(["-r", "hidden-word"]).arg(ws.path(".readproof")).output();
+    assert_eq!(String::from_utf8_lossy(&stored.unwrap().stdout), "");
+}
+
+#[test]
+fn settings_of_the_person_that_lie_in_the_workspace_are_not_the_persons() {
+    let ws = ten_lines();
+    ws.put("home/.config/readproof/config.toml", "answer_lines = 3\n");
+    let home = ws.path("home");
+    let done = finish(ws.command(READPROOF).env("HOME", &home).args(["read", "a.txt"]));
+    done.gives(&numbered(10));
 }

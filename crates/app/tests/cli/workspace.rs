@@ -99,6 +99,7 @@ impl Workspace {
         command.env_clear().current_dir(self.path(""));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.top().join("home"));
+        command.env("TMPDIR", self.top().join("home"));
         // A stray `.readproof` or `.git` above the temporary folder must not matter; `discovery` takes this out again.
         command.env("READPROOF_WORKSPACE", self.path(""));
         // Tests of what is held use texts that are shorter than any marker.

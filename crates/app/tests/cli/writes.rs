@@ -175,6 +175,10 @@ fn writes_that_are_refused_change_nothing() {
     fs::write(ws.top().join("beside"), "beside\n").unwrap();
     ws.link("out", "../beside");
     ws.link("loop", "loop");
+    ws.put("repo/.git/config", "[core]\n");
+    ws.link("to_git", "repo/.git/config");
+    ws.link("to_folder", "repo/.git");
+    ws.put("sub/.git", "gitdir: ../repo/.git\n");
     let outside = "lies outside the workspace";
     for (name, word) in [
         ("../beside", outside),
@@ -185,9 +189,20 @@ fn writes_that_are_refused_change_nothing() {
         ("a.txt/below", "check the parents"),
         (".readproof/format", "readproof's own store"),
         (".READPROOF/format", "readproof's own store"),
+        (".git/config", "`.git/config` is git's own"),
+        (".git", "is git's own"),
+        (".GIT/hooks/pre-commit", "is git's own"),
+        ("deep/er/.Git/config", "is git's own"),
+        ("to_git", "is git's own"),
+        ("to_folder/config", "is git's own"),
+        ("sub/.git", "is git's own"),
     ] {
         ws.feed(&format!("write {name} --session s"), "new\n").refused(1, &[word]);
     }
+    let edit = ["edit", "--session", "s", "to_git", "--old", "core", "--new", "alias"];
+    ws.run_args(&edit).refused(1, &["is git's own"]);
+    assert_eq!(ws.get("repo/.git/config"), "[core]\n");
+    assert!(!ws.path(".git").exists() && !ws.path("deep").exists());
     let capped = ws.feed("write a.txt --session s --set file_bytes=3", "new\n");
     capped.refused(1, &["4 bytes are more than", "(3)", "raise `file_bytes`"]);
     ws.feed("write a.txt", "new\n").refused(2, &["--session"]);

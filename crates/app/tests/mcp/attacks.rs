@@ -2,6 +2,7 @@
 //! no raw control character of a name is told.
 
 mod finding;
+mod keep;
 mod repos;
 mod requests;
 mod writes;

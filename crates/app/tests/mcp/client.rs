@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
@@ -82,14 +82,32 @@ impl Server {
         server
     }
 
+    /// Another server in the same workspace, which goes with the first one.
+    pub(crate) fn spawn_in(other: &Self, words: &[&str]) -> Self {
+        // The folder is removed once, by whoever has it.
+        Self::spawn_at(tempfile::tempdir().unwrap(), other.dir.path(), words)
+    }
+
+    /// The number of the server's process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A server that was told nothing yet.
     pub(crate) fn spawn(dir: TempDir, words: &[&str]) -> Self {
+        let at = dir.path().to_path_buf();
+        Self::spawn_at(dir, &at, words)
+    }
+
+    fn spawn_at(dir: TempDir, at: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_readproof"))
             .arg("mcp")
             .args(words)
-            .current_dir(dir.path())
+            .current_dir(at)
             .env_clear()
-            .env("HOME", dir.path())
+            .env("HOME", at)
+            // Outside the workspace, which the home of these tests is.
+            .env("READPROOF_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"))
             // Texts here may be shorter than any marker.
             .env("READPROOF_MARKERS", "always")
             .env("SECRET_OF_THE_HOST", "do-not-tell-4711")

@@ -71,7 +71,8 @@ impl Server {
     /// The call that starts it on a folder.
     pub(super) fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.words).arg(folder).current_dir(folder);
+        let state = std::env::temp_dir().join(format!("readproof-tests-{}", readproof_disk::user_id()));
+        command.args(&self.words).arg(folder).current_dir(folder).env("READPROOF_STATE_DIR", state);
         command
     }
 

@@ -155,7 +155,7 @@ impl Root {
     pub fn small(&self, key: &str, most: u64) -> Small {
         let Some(file) = self.file_ref(&self.absolute(key)) else { return Small::Refused };
         match self.open_to_read(&file) {
-            Ok(opened) => small(&opened, most),
+            Ok((opened, _)) => small(&opened, most),
             Err(super::SnapshotError::Missing { .. } | super::SnapshotError::Denied { .. }) => Small::None,
             Err(_) => Small::Refused,
         }

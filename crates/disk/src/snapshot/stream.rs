@@ -43,9 +43,9 @@ impl Root {
         let name = || file.name().to_owned();
         let mut opened = opened;
         for _ in 0..ATTEMPTS {
-            let links = Links::unless(opened.is_some());
-            let open = opened.take().map_or_else(|| self.open_to_read(file), |opened| Ok(opened.file))?;
-            if self.settled(file, links)? == Settled::Anew {
+            let by_name = opened.take().map(|opened| (opened.file, Vec::new()));
+            let (open, led) = by_name.map_or_else(|| self.open_to_read(file), Ok)?;
+            if self.settled(file, Links::unless(led.is_empty()))? == Settled::Anew {
                 continue;
             }
             let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;

@@ -8,11 +8,11 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, FileRef, Loaded, SessionLog, SessionName, Snapshot, Store, StoreError};
+use readproof_disk::{Create, FileRef, Loaded, Owner, SessionLog, SessionName, Snapshot, Store, StoreError};
 use readproof_hosts::own::{Call, EntryId, Focus, Found, Mark, Session, Sha, Stands};
 
 use super::Talk;
-use crate::{Audience, Engine, Error, Freshness, Read};
+use crate::{Audience, Engine, Error, Freshness, Read, Whose};
 
 /// One request's view of its conversation.
 pub(crate) struct Context {
@@ -33,7 +33,7 @@ pub(crate) struct Context {
 impl Context {
     /// What the request and the file allow, whatever the conversation.
     pub(crate) fn of(engine: &Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Self {
-        let sensitive = engine.sensitive.is_sensitive_read(&engine.root, file, read);
+        let sensitive = engine.sensitive.is_sensitive_read(file, read);
         let plain = match (sensitive, request.audience, request.freshness) {
             (true, _, _) => Some(Reason::Sensitive),
             (_, Audience::Program, _) => Some(Reason::ForProgram),
@@ -285,12 +285,36 @@ impl Engine {
             (Some((_, opened)), Create::Yes) => *opened == Create::Yes,
         };
         if !is_open {
-            let store = match create {
-                Create::Yes => Some(Store::open(&self.root)?),
-                Create::No => Store::open_existing(&self.root)?,
-            };
+            let store = self.open_store(create)?;
             self.store = store.map(|store| (store.with_small_texts(self.settings.small_texts), create));
         }
         Ok(self.store.as_ref().map(|(store, _)| store))
+    }
+
+    /// Opens the store if it may be relied on. One that a stranger may have made is put aside where one is to be made.
+    fn open_store(&mut self, create: Create) -> Result<Option<Store>, Error> {
+        if create == Create::No && !self.root.has_store() {
+            return Ok(None);
+        }
+        let owner = match &self.settings.whose {
+            Whose::Anyones => None,
+            Whose::Kept(folders) => Some(match self.owner.take() {
+                Some(owner) => owner,
+                None => Owner::of(&self.root, folders)?,
+            }),
+        };
+        self.owner = owner;
+        let (root, owner) = (&self.root, self.owner.as_ref());
+        let opened = match create {
+            Create::No => return Ok(Store::open_existing_of(root, owner)?),
+            Create::Yes => Store::open_of(root, owner),
+        };
+        let (Err(StoreError::Foreign { why }), Some(owner)) = (&opened, owner) else { return Ok(Some(opened?)) };
+        if let Some(aside) = Store::put_aside(root, owner)? {
+            let what = "so nothing in it counts: it was put aside as";
+            self.told
+                .push(format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str()));
+        }
+        Ok(Some(Store::open_of(root, Some(owner))?))
     }
 }

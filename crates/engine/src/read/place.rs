@@ -2,7 +2,7 @@
 
 use readproof_core::{
     limits::Limits,
-    path::{candidates, meant, split_range},
+    path::{candidates, going_back, meant, split_range},
     pick::{Pick, Picked, around, last, span},
     scope::{Scope, ScopeError},
     text::Text,
@@ -64,6 +64,7 @@ impl Engine {
         if path.is_empty() {
             return Err(Error::EmptyPath);
         }
+        self.straight(path)?;
         let missing = match self.find(path) {
             Ok((file, opened)) => return Ok(Placed { file, opened, offset, limit, reduced: false }),
             Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
@@ -80,6 +81,16 @@ impl Engine {
             return Ok(Placed { file, opened, offset: Some(range.first), limit, reduced: false });
         }
         Err(self.not_there(path, missing))
+    }
+
+    /// Refuses a path that the system may take for another file than the one its letters mean.
+    pub(crate) fn straight(&self, path: &str) -> Result<(), Error> {
+        match going_back(path, &self.bearings) {
+            Some(name) if self.root.goes_back_through_link(&name) => {
+                Err(Error::BackThroughLink { path: path.to_owned() })
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Why a path leads to no file, with names that may be meant.

@@ -113,6 +113,12 @@ impl Engine {
         format!("nothing is remembered of this answer: {error}{then}")
     }
 
+    /// The same answer with what was to be said beside the next one.
+    pub(crate) fn telling(&mut self, mut answer: Answer) -> Answer {
+        answer.notices.append(&mut self.told);
+        answer
+    }
+
     /// Confirms that a result reached the model: from here on it is relied on.
     ///
     /// # Errors

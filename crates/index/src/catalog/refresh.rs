@@ -366,7 +366,7 @@ impl Reader<'_> {
             }
             Err(_) => return nothing(file),
         };
-        if self.rules.sensitive.is_sensitive_read(self.root, &found, &read) {
+        if self.rules.sensitive.is_sensitive_read(&found, &read) {
             return Some(Read { file, stamp: None, what: What::Sensitive });
         }
         let stamp = Some(read.stat).filter(Stat::tells).map(|now| stamp(&now));

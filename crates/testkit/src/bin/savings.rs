@@ -304,7 +304,7 @@ impl<'a> Play<'a> {
     /// One process; `None` when it refused.
     fn command(&self, event: &Event, words: &[&str], input: Option<&str>) -> Result<Option<Value>, Broken> {
         let mut command = Command::new(self.binary);
-        command.current_dir(self.dir.path()).args(words);
+        command.current_dir(self.dir.path()).env("READPROOF_STATE_DIR", readproof_testkit::state_dir()).args(words);
         command.args(["--session", &Self::session(event), "--json", "--workspace", "."]);
         command.args(["--set", "answer_lines=1000000", "--set", "answer_bytes=50000000"]);
         let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };

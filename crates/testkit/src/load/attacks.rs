@@ -2,6 +2,7 @@
 
 mod bombs;
 mod kills;
+mod races;
 mod repos;
 mod requests;
 
@@ -27,6 +28,7 @@ pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
 pub const ATTACKS: &[(&str, u64, Run)] = &[
     ("bombs", 2_000, bombs::run),
     ("kills", 1_000, kills::run),
+    ("races", 20_000, races::run),
     ("repos", 500, repos::run),
     ("requests", 50_000, requests::run),
 ];

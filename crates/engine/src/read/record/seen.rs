@@ -2,7 +2,7 @@
 //! read at once. The log of the conversation is told of them before they are given, so that no other text of those lines is
 //! vouched for afterwards. They are placed by comparing them with the file as it is now; what cannot be placed so voids it.
 
-use readproof_disk::{Create, SessionName, Snapshot};
+use readproof_disk::{Create, SessionName, Snapshot, StoreError};
 use readproof_hosts::own::{Call, SeenFile, Sha};
 use readproof_index::Line;
 
@@ -100,7 +100,8 @@ impl Engine {
         let at = self.now();
         let known = match self.session(name, Create::No) {
             Ok(session) => session.transcript().files(),
-            Err(Error::NoSession(_)) => return Vec::new(),
+            // Nothing of a stranger's store is relied on, so nothing in it can be out of date.
+            Err(Error::NoSession(_) | Error::Store(StoreError::Foreign { .. })) => return Vec::new(),
             Err(error) => return vec![self.retire(name, &error)],
         };
         let known = |glimpse: &Glimpse| known.iter().any(|path| path.as_str() == glimpse.path);
@@ -122,8 +123,10 @@ impl Engine {
         }
         let path = glimpse.path.clone();
         let file = self.root.locate(&[self.root.absolute(&path)]).ok();
-        let file = file.filter(|file| !self.sensitive.is_sensitive(&self.root, file));
-        let read = file.and_then(|file| self.root.snapshot(&file, &self.snapshot_rules()).ok());
+        let read = file.and_then(|file| {
+            let read = self.root.snapshot(&file, &self.snapshot_rules()).ok();
+            read.filter(|read| !self.sensitive.is_sensitive_read(&file, read))
+        });
         let placed = read.as_ref().and_then(|read| Some((read, glimpse.placed(read)?)));
         Some(match placed {
             Some((read, lines)) => SeenFile { path, text: Some((Sha(read.text.hash()), read.text.total())), lines },
