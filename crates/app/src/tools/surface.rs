@@ -29,7 +29,7 @@ pub(crate) struct Said {
 
 impl Said {
     /// The same, with more to be said in the last block.
-    fn beside(self, notices: &[String]) -> Self {
+    pub(crate) fn beside(self, notices: &[String]) -> Self {
         if notices.is_empty() {
             return self;
         }
