@@ -17,6 +17,12 @@ const MOST_STEPS: usize = 5;
 /// So many folders of a commit are looked at for the old name of a file.
 const MOST_TREES: usize = 2_000;
 
+/// Of so many bytes.
+const MOST_BYTES: usize = 64 << 20;
+
+/// So many names of one object are looked at.
+const MOST_NAMES: usize = 1_000;
+
 /// An entry of a tree or of the index.
 pub(super) type Entry = (EntryKind, ObjectId);
 
@@ -65,7 +71,8 @@ impl Found<'_> {
     pub(super) fn head(&self) -> Result<Option<Head>, GitError> {
         let Some(mut id) = self.tip()? else { return Ok(None) };
         for _ in 0..=MOST_STEPS {
-            let object = self.object(id, most::COMMIT)?;
+            let too_large = |len| self.place.too_large("a commit or tag", len, most::COMMIT);
+            let object = self.object(id, most::COMMIT, too_large)?;
             match object.kind {
                 Kind::Commit => {
                     let (commit, found) = (object.id, object.try_into_commit().map_err(|_| self.broken("HEAD"))?);
@@ -152,20 +159,21 @@ impl Found<'_> {
     }
 
     fn tree(&self, id: ObjectId) -> Result<gix::Tree<'_>, GitError> {
-        let tree = self.object(id, most::TREE)?.try_into_tree().map_err(|_| self.broken("a tree"))?;
+        let too_large = |len| self.place.too_large("a tree", len, most::TREE);
+        let tree = self.object(id, most::TREE, too_large)?.try_into_tree().map_err(|_| self.broken("a tree"))?;
         // What does not decode would look like a folder without this name.
         tree.decode().map_err(|_| self.broken("a tree"))?;
         Ok(tree)
     }
 
     /// An object, if it is not larger than this: by what it says of itself, before it is inflated.
-    fn object(&self, id: ObjectId, max: u64) -> Result<gix::Object<'_>, GitError> {
+    fn object(&self, id: ObjectId, max: u64, too_large: impl Fn(u64) -> GitError) -> Result<gix::Object<'_>, GitError> {
         self.go_on()?;
         self.look_at_loose(id)?;
         let fail = || self.broken("an object");
         let header = self.repo.try_find_header(id).map_err(|_| fail())?.ok_or_else(|| self.missing(id))?;
         if header.size() > max {
-            return Err(GitError::TooLarge { name: self.key.clone(), len: header.size(), max });
+            return Err(too_large(header.size()));
         }
         self.repo.try_find_object(id).map_err(|_| fail())?.ok_or_else(|| self.missing(id))
     }
@@ -227,7 +235,8 @@ impl Found<'_> {
     }
 
     fn blob(&self, id: ObjectId, max: u64) -> Result<Vec<u8>, GitError> {
-        let mut found = self.object(id, max)?;
+        let too_large = |len| GitError::TooLarge { name: self.key.clone(), len, max };
+        let mut found = self.object(id, max, too_large)?;
         if found.kind != Kind::Blob {
             return Err(self.place.broken("an object", "it is no blob"));
         }
@@ -260,7 +269,7 @@ impl Found<'_> {
         if let Some(head) = head.filter(|_| baseline == Baseline::Head) {
             self.names_of(id, head.tree, &mut names)?;
         }
-        let gone = |name: &String| name != &self.name && fs::symlink_metadata(self.work_tree.join(name)).is_err();
+        let gone = |name: &String| name != &self.name && self.is_gone(name);
         let last = |name: &str| name.rsplit('/').next().map(str::to_owned);
         names.retain(gone);
         names.sort();
@@ -269,22 +278,40 @@ impl Found<'_> {
         Ok(names.into_iter().nth(same.unwrap_or(0)))
     }
 
-    /// Every name of a blob in a tree, as far as one looks.
+    /// Whether the work tree has no file of this name. Of a name that leads elsewhere this is not said.
+    fn is_gone(&self, name: &str) -> bool {
+        let path = Path::new(name);
+        let is_plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        let parent = path.parent().filter(|_| is_plain);
+        parent.is_some_and(|parent| match self.place.way(&self.work_tree, parent) {
+            Ok(Some(())) => fs::symlink_metadata(self.work_tree.join(path)).is_err(),
+            Ok(None) => true,
+            Err(_) => false,
+        })
+    }
+
+    /// Every name of a blob in a tree, as far as one looks: the same folder may stand there any number of times.
     fn names_of(&self, blob: ObjectId, tree: ObjectId, names: &mut Vec<String>) -> Result<(), GitError> {
         let mut folders = vec![(String::new(), tree)];
-        let mut looked_at = 0;
+        let (mut looked_at, mut bytes) = (0, 0);
         while let Some((folder, id)) = folders.pop() {
-            looked_at += 1;
-            if looked_at > MOST_TREES {
+            let tree = self.tree(id)?;
+            (looked_at, bytes) = (looked_at + 1, bytes + tree.data.len());
+            if looked_at > MOST_TREES || bytes > MOST_BYTES {
                 break;
             }
-            let tree = self.tree(id)?;
             for entry in tree.decode().map_err(|_| self.broken("a tree"))?.entries {
-                let Ok(name) = entry.filename.to_str() else { continue };
+                let is_tree = entry.mode.kind() == EntryKind::Tree;
+                let (wanted, room) = if is_tree {
+                    (true, folders.len() < MOST_TREES)
+                } else {
+                    (entry.oid == blob, names.len() < MOST_NAMES)
+                };
+                let Some(name) = entry.filename.to_str().ok().filter(|_| wanted && room) else { continue };
                 let name = format!("{folder}{name}");
-                if entry.mode.kind() == EntryKind::Tree {
+                if is_tree {
                     folders.push((format!("{name}/"), entry.oid.to_owned()));
-                } else if entry.oid == blob {
+                } else {
                     names.push(name);
                 }
             }

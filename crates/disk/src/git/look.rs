@@ -18,10 +18,10 @@ use crate::{fault::Fault, root::Root, snapshot::Stat};
 pub(super) mod most {
     /// One line with a path, an id or the name of a branch.
     pub(in crate::git) const LINE: u64 = 8 << 10;
-    /// One file of settings.
-    pub(in crate::git) const CONFIG: u64 = 1 << 20;
+    /// One file of settings. A parsed one takes 170 times its length at worst.
+    pub(in crate::git) const CONFIG: u64 = 512 << 10;
     /// All files of settings of one repository.
-    pub(in crate::git) const CONFIGS: u64 = 2 << 20;
+    pub(in crate::git) const CONFIGS: u64 = 640 << 10;
     /// Files of settings, each as often as it is included.
     pub(in crate::git) const INCLUDED: u64 = 50;
     /// One file of attributes.
@@ -104,6 +104,10 @@ impl Place {
 
     pub(super) fn broken(&self, what: impl Into<String>, why: &'static str) -> GitError {
         GitError::Broken { name: self.key.clone(), what: what.into(), why }
+    }
+
+    pub(super) fn too_large(&self, what: &str, len: u64, max: u64) -> GitError {
+        GitError::Oversized { name: self.key.clone(), file: what.to_owned(), len, max, unit: "bytes" }
     }
 
     /// What cannot be decoded.

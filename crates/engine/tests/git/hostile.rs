@@ -11,7 +11,7 @@ use std::{
 
 use readproof_engine::{Engine, Error, Most, Preview};
 
-use crate::repo::{Against, Head, Index, Repo, WorkTree, ask, engine_at};
+use crate::repo::{Against, Head, Index, Repo, WorkTree, ask, done, engine_at, fed, git_in};
 
 const TEXT: &str = "one\ntwo\n";
 const MARKER: &str = "MARKER-of-another-place";
@@ -343,6 +343,58 @@ fn objects_that_are_larger_than_they_may_be() {
     let id = repo.git(&["rev-parse", ":bomb"]);
     repo.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{},.gitattributes", id.trim())]);
     refused(&repo, "a.txt", "TOO_LARGE");
+}
+
+/// Names in a commit are anyone's: whether such a file is there is not told of places outside.
+#[test]
+fn names_that_lead_out_are_not_looked_up() {
+    let repo = Repo::with(&[("a.txt", TEXT)]);
+    repo.write("new.txt", "unlike any other\n");
+    let id = repo.git(&["hash-object", "-w", "new.txt"]);
+    symlink(repo.temp.path(), repo.path.join("out")).unwrap();
+    // Git itself makes no such name.
+    let name: &[u8] = b"../gone.txt\0";
+    let mut entry = vec![0; 62];
+    entry[24..28].copy_from_slice(&0o100_644_u32.to_be_bytes());
+    for (at, byte) in entry[40..60].iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap();
+    }
+    let entries = |name: &[u8]| {
+        let mut bytes = [b"DIRC", &2_u32.to_be_bytes()[..], &1_u32.to_be_bytes(), &entry, name].concat();
+        bytes.resize(bytes.len() + (8 - (62 + name.len()) % 8) % 8, 0);
+        [bytes, vec![0; 20]].concat()
+    };
+    let renamed = |name: &[u8]| {
+        fs::write(repo.path.join(".git/index"), entries(name)).unwrap();
+        repo.diff("new.txt", Head).notices.iter().any(|notice| notice.contains("renamed"))
+    };
+    assert!(renamed(b"gone.txt\0"));
+    for name in [name, b"out/gone.txt\0", b"/gone.txt\0", b"d/../../gone.txt\0"] {
+        assert!(!renamed(name), "{}", String::from_utf8_lossy(name));
+    }
+}
+
+/// The same folder a thousand times, and in it the same again.
+#[test]
+fn a_commit_of_folders_without_end() {
+    let repo = Repo::with(&[("a.txt", TEXT)]);
+    repo.write("new.txt", "unlike any other\n");
+    let mut tree = {
+        let id = repo.git(&["hash-object", "-w", "new.txt"]);
+        let lines: String = (0..2_000).map(|n| format!("100644 blob {}\tf{n}\n", id.trim())).collect();
+        let mut git = git_in(&repo.path);
+        git.arg("mktree");
+        String::from_utf8(done(&fed(git, lines.as_bytes()))).unwrap()
+    };
+    for _ in 0..6 {
+        let lines: String = (0..2_000).map(|n| format!("040000 tree {}\td{n}\n", tree.trim())).collect();
+        let mut git = git_in(&repo.path);
+        git.arg("mktree");
+        tree = String::from_utf8(done(&fed(git, lines.as_bytes()))).unwrap();
+    }
+    let commit = repo.git(&["commit-tree", tree.trim(), "-m", "x"]);
+    fs::write(repo.path.join(".git/refs/heads/main"), commit).unwrap();
+    assert!(answer_of(&repo.path, "new.txt", Head).unwrap().contains("+unlike"));
 }
 
 #[test]
