@@ -647,4 +647,34 @@ mod tests {
         assert!(matches!(engine.find_in(&asked, &|| true), Err(Error::Aborted)));
         assert_eq!(engine.find_in(&asked, &|| false).unwrap().matches, 1);
     }
+
+    /// Two engines of one process share the index of symbols and wait for each other.
+    #[test]
+    fn two_engines_index_together() {
+        let temp = tempfile::tempdir().unwrap();
+        let engine = |path: &std::path::Path| {
+            let bearings = Bearings { cwd: path.to_str().unwrap().to_owned(), home: None };
+            Engine::new(Root::open(path).unwrap(), bearings, Settings::default(), Box::new(|| 0)).unwrap()
+        };
+        for n in 0..150 {
+            fs::write(temp.path().join(format!("f{n}.rs")), format!("fn name{n}() {{}}\n")).unwrap();
+        }
+        let asked = crate::SymbolSearch { query: None, glob: None, limit: 10 };
+        std::thread::scope(|scope| {
+            for thread in 0..2 {
+                let (path, asked) = (temp.path(), &asked);
+                scope.spawn(move || {
+                    let mut engine = engine(path);
+                    for round in 0..10 {
+                        let name = format!("t{thread}.rs");
+                        fs::write(path.join(&name), format!("fn of{thread}_{round}() {{}}\n")).unwrap();
+                        let found = engine.symbols(asked, &|| false, &|_, _| {}).unwrap();
+                        assert!(found.total >= 151 && found.notices.is_empty(), "{} {:?}", found.total, found.notices);
+                        let own = format!("of{thread}_{round}");
+                        engine.resolve(&own, None, &|| false, &|_, _| {}).unwrap();
+                    }
+                });
+            }
+        });
+    }
 }

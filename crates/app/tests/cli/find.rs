@@ -329,7 +329,9 @@ fn a_tree_that_means_no_good() {
         lines.sort_unstable();
         assert_eq!(lines.join("\n") + "\n", expected, "{mode}");
         let found = ws.run(&format!("search needle --mode {mode} --json")).json();
-        let skipped = json!({"large": 1, "binary": 1, "unreadable": 0, "odd_names": 1, "folders": 1});
+        let skipped = json!({
+            "large": 1, "binary": 1, "unreadable": 0, "odd_names": 1, "folders": 1, "sensitive": 0, "long_lines": 0
+        });
         assert_eq!(found["meta"]["skipped"], skipped, "{mode}");
         assert!(found["meta"]["top_paths"].as_array().unwrap().contains(&json!("esc\u{1b}[2J\u{202e}txt")));
     }

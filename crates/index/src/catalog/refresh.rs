@@ -16,6 +16,7 @@ use std::{
         mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use super::{Catalog, rows};
@@ -26,6 +27,9 @@ const MOST_BYTES: u64 = 2 << 20;
 
 /// So many files are written down together: what is done survives when the rest is given up.
 const TOGETHER: usize = 64;
+
+/// So often it is asked whether anybody still waits.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// What may be looked at.
 #[derive(Clone, Copy)]
@@ -256,7 +260,15 @@ impl Catalog {
                 });
             }
             drop(done);
-            let kept = keep(&mut self.db, results.iter(), total, cancelled, progress);
+            // Whoever loses interest does not wait for a file that takes long.
+            let next = || loop {
+                match results.recv_timeout(PATIENCE) {
+                    Ok(read) => return Some(read),
+                    Err(mpsc::RecvTimeoutError::Timeout) if !cancelled() => {}
+                    Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => return None,
+                }
+            };
+            let kept = keep(&mut self.db, std::iter::from_fn(next), total, cancelled, progress);
             // Where it was given up the others end with the file they have.
             stop.store(true, Ordering::Relaxed);
             drop(results);
