@@ -37,6 +37,8 @@ fn a_store_that_was_brought_along_is_put_aside() {
     // Nothing is left beside it, and git sees nothing of it.
     assert_eq!(ws.names(), [".readproof", "a.txt"]);
     assert_eq!(ws.get(".readproof/foreign-1/.gitignore"), "*\n");
+    let doctor = ws.run("doctor").text();
+    assert!(doctor.contains("1 stores put aside because they were not made here: foreign-1"), "{doctor}");
 }
 
 #[test]

@@ -262,6 +262,14 @@ fn left_behind(root: &Root, store: Option<&Store>, now: u64) -> Check {
             "logs put aside are evidence only: delete them in .readproof/log when you are done with them".to_owned(),
         );
     }
+    let aside = store.map(Store::aside).unwrap_or_default();
+    if !aside.is_empty() {
+        let (count, names) = (aside.len(), listed(aside));
+        says.push(format!("{count} stores put aside because they were not made here: {names}"));
+        advice.push(
+            "stores put aside count for nothing: delete them in .readproof when you are done with them".to_owned(),
+        );
+    }
     if says.is_empty() {
         return Check::ok("leftovers", "none".to_owned());
     }
