@@ -25,7 +25,7 @@ pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, HardLinks, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules, Stat,
-    Stream, Watch,
+    Stream, Watch, input_is_closed_at_last,
 };
 pub use store::{
     Loaded, Objects, Owner, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts,

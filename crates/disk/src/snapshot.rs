@@ -8,7 +8,7 @@ mod watch;
 
 pub use folder::{EntryKind, Folder, Small};
 pub use stream::{Found, Stream};
-pub use watch::Watch;
+pub use watch::{Watch, input_is_closed_at_last};
 
 use std::{fmt, fs::File, io, time::SystemTime};
 

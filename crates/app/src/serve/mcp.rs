@@ -101,12 +101,13 @@ struct Server {
 impl Server {
     fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
         let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
-        let mut settings = Settings { small_texts: SmallTexts::Together, ..settings };
-        let untold = Arc::new(Mutex::new(std::mem::take(&mut settings.notices)));
+        let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+        let untold = Arc::new(Mutex::new(settings.notices.clone()));
         let (handles, rollouts) = (settings.handles, Rollouts::new(&settings.codex_home));
         let workspace = root.path().to_owned();
         let desks = Make { workspace, bearings: bearings.clone(), settings: settings.clone(), clock };
-        let quick = Engine::new(root, bearings, settings, Box::new(clock))?.only_quick();
+        let mut quick = Engine::new(root, bearings, settings, Box::new(clock))?.only_quick();
+        quick.untold();
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             handles,

@@ -1,11 +1,8 @@
 //! The end of a server: when the client has closed its end, the process goes, whatever hangs in it.
 
-use rustix::{
-    event::{PollFd, PollFlags},
-    io::Errno,
-};
+use readproof_disk::input_is_closed_at_last;
 use std::{
-    io, process,
+    process,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -21,7 +18,7 @@ pub(super) const PARTING: Duration = Duration::from_millis(800);
 /// `done`. Who ends in good order before is not kept.
 pub(super) fn leave_with_the_client(done: Arc<AtomicU64>) {
     thread::spawn(move || {
-        if is_closed_at_last() {
+        if input_is_closed_at_last() {
             let mut before = u64::MAX;
             while before != done.load(Ordering::Relaxed) {
                 before = done.load(Ordering::Relaxed);
@@ -30,17 +27,4 @@ pub(super) fn leave_with_the_client(done: Arc<AtomicU64>) {
             process::exit(0);
         }
     });
-}
-
-/// Waits for the end; `false` for what cannot be watched, which is read to its end like a file.
-fn is_closed_at_last() -> bool {
-    let input = io::stdin();
-    loop {
-        let mut ends = [PollFd::new(&input, PollFlags::RDHUP)];
-        match rustix::event::poll(&mut ends, None) {
-            Ok(_) if ends.iter().any(|end| !end.revents().is_empty()) => return true,
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return false,
-        }
-    }
 }

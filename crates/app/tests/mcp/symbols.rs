@@ -139,6 +139,23 @@ fn a_definition_is_found_after_a_change_through_another_link() {
     }
 }
 
+/// What is written under a name outside happens in no folder that is watched.
+#[test]
+fn a_definition_is_listed_after_a_change_through_a_link_outside() {
+    let mut server = server();
+    let outside = tempfile::tempdir_in(server.dir.path().parent().unwrap()).unwrap();
+    fs::hard_link(server.path("src/a.rs"), outside.path().join("link")).unwrap();
+    let listed = |server: &mut Server, name: &str| {
+        server.call("search", json!({"mode": "symbol", "query": name})).contract["meta"]["total_matches"].clone()
+    };
+    assert_eq!(listed(&mut server, "Renamed"), json!(0));
+    for round in 0..3 {
+        let name = format!("Renamed{round}");
+        fs::write(outside.path().join("link"), format!("struct {name};\n")).unwrap();
+        assert_eq!(listed(&mut server, &name), json!(1), "round {round}");
+    }
+}
+
 /// A file that is rewritten all the time: every answer is of one state of it, and the right lines of that.
 #[test]
 fn an_answer_is_never_of_two_states_of_a_file() {

@@ -2,11 +2,11 @@
 //! hostile, against an idle server, and the most memory it ever had. One of the hostile calls is always under way; each is
 //! of a text not met before, so that none is answered from what is remembered.
 
-use rustix::fs::{CWD, Mode};
 use serde_json::{Value, json};
 use std::{
     fs::{self, File},
     path::Path,
+    process::Command,
     time::Duration,
 };
 use tempfile::TempDir;
@@ -62,7 +62,8 @@ const CASES: &[Case] = &[
 
 fn fifo(path: &Path) -> Result<(), Broken> {
     if fs::symlink_metadata(path).is_err() {
-        rustix::fs::mknodat(CWD, path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+        let made = Command::new("mkfifo").arg(path).status()?;
+        return if made.success() { Ok(()) } else { Err("mkfifo failed".into()) };
     }
     Ok(())
 }

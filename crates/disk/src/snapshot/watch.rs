@@ -1,6 +1,8 @@
 //! Whether anything happened in some folders. Never says "quiet" when it cannot tell. Sees what is done by name on this
-//! machine; a file changed through another of its hard links or from another machine is not seen.
+//! machine; a file changed through another of its hard links or from another machine is not seen. And whether the other end of
+//! standard input is still there.
 
+use rustix::event::{PollFd, PollFlags};
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
@@ -67,6 +69,27 @@ impl Watch {
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         false
+    }
+}
+
+/// What is asked for beside the end itself, which is always told: a socket's other end that only stopped writing.
+#[cfg(target_os = "linux")]
+const ENDED: PollFlags = PollFlags::RDHUP;
+#[cfg(not(target_os = "linux"))]
+const ENDED: PollFlags = PollFlags::empty();
+
+/// Waits until the other end of standard input is closed, whatever is left to read; `false` for what cannot be watched, which
+/// is read to its end like a file.
+#[must_use]
+pub fn input_is_closed_at_last() -> bool {
+    let input = std::io::stdin();
+    loop {
+        let mut ends = [PollFd::new(&input, ENDED)];
+        match rustix::event::poll(&mut ends, None) {
+            Ok(_) if ends.iter().any(|end| !end.revents().is_empty()) => return true,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
     }
 }
 

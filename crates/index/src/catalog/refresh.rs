@@ -198,6 +198,10 @@ impl Catalog {
             let before = known.remove(&name);
             let (row, kept) = before.map_or((None, None), |(row, kept)| (Some(row), kept));
             let now = root.glance(&name);
+            // What is written under another name of the file does not happen in its folder.
+            if now.as_ref().is_some_and(|now| now.nlink > 1) {
+                all_watched.set(false);
+            }
             if !matches!((kept, &now), (Some(kept), Some(now)) if kept == stamp(now)) {
                 changed.push(Changed { name, len: now.map_or(0, |now| now.len), row });
             }

@@ -42,7 +42,10 @@ impl Make {
     fn surface(&self) -> Result<Surface, Refusal> {
         let root = Root::open(&self.workspace).map_err(Error::from)?;
         let (bearings, settings) = (self.bearings.clone(), self.settings.clone());
-        Ok(Surface::new(Engine::new(root, bearings, settings, Box::new(self.clock))?))
+        let mut engine = Engine::new(root, bearings, settings, Box::new(self.clock))?;
+        // What is to be said of the settings is said once, by the server.
+        engine.untold();
+        Ok(Surface::new(engine))
     }
 }
 
