@@ -19,6 +19,7 @@ const block = (result, i) => result.content?.[i]?.text;
 function answered(result) {
 	if (result.isError) return `an answer, not the error ${shown(block(result, 0))}`;
 	if (result.content?.some((part) => part.type !== "text")) return "blocks of text only";
+	if (!result.content?.length || result.content.some((part) => !part.text.trim())) return "no empty or blank block";
 	if (result._meta?.[CONTRACT] === undefined) return `a contract in _meta["${CONTRACT}"]`;
 	return undefined;
 }
@@ -71,7 +72,7 @@ const UNIFIED = [
 	call("a file", "read", { mode: "file", target: "plain.txt" }, text(lines("plain.txt"))),
 	call("CRLF, and no end of the last line", "read", { mode: "file", target: "crlf.txt" }, text(lines("crlf.txt"))),
 	call("a BOM, quotes, planes beyond the first", "read", { mode: "file", target: "unicode.txt" }, text(lines("unicode.txt"))),
-	call("an empty file", "read", { mode: "file", target: "empty.txt" }, text(""), cheap),
+	call("an empty file", "read", { mode: "file", target: "empty.txt" }, having("empty"), cheap),
 	call("lines of a large file", "read", { mode: "file", target: "src/large.rs", offset: 101, limit: 50 }, text(lines("src/large.rs", 101, 150)), cheap),
 	call("a large file's window", "read", { mode: "file", target: "src/large.rs" }, beginning("src/large.rs", { lines: 300, characters: 12_000 })),
 	call("no preview", "read", { mode: "file", target: "plain.txt", preview_mode: "none" }, (result) => textual(result) ?? (JSON.stringify(result.content).includes("line 1 of") ? "no text of the file" : undefined), cheap),
