@@ -40,7 +40,7 @@ pub(super) fn json(names: &[&str], rows: &[Row]) -> Value {
     json!({ "measures": rows.iter().map(row).collect::<Vec<_>>() })
 }
 
-pub(super) fn beside_table(rows: &[Beside]) -> String {
+pub(super) fn beside_table(rows: &[Beside], all: u64) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let head = ["beside", "ping idle", "ping", "ratio", "read idle", "read", "ratio", "peak RSS", "answered", "bars"];
     let mut text = line(head.map(str::to_owned).to_vec());
@@ -54,17 +54,17 @@ pub(super) fn beside_table(rows: &[Beside]) -> String {
         cells.push(if row.holds() { "hold" } else { "MISSED" }.to_owned());
         text += &line(cells);
     }
-    text
+    text + &format!("\none server that met them all, each twice: {} at most", figure(all, Unit::Kibibytes))
 }
 
-pub(super) fn beside_json(rows: &[Beside]) -> Value {
+pub(super) fn beside_json(rows: &[Beside], all: u64) -> Value {
     let row = |row: &Beside| {
         json!({
             "case": row.ping.name, "about": row.ping.about, "peak_kib": row.peak, "answered": row.answered,
             "ping_ratio": row.ping.ratio(), "read_ratio": row.read.ratio(), "bar": row.ping.bar, "holds": row.holds(),
         })
     };
-    json!({ "cases": rows.iter().map(row).collect::<Vec<_>>() })
+    json!({ "cases": rows.iter().map(row).collect::<Vec<_>>(), "peak_kib_of_all": all })
 }
 
 fn bar(row: &Row) -> String {

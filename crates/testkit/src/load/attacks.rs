@@ -5,6 +5,7 @@ mod kills;
 mod races;
 mod repos;
 mod requests;
+mod server;
 
 use std::path::Path;
 

@@ -3,17 +3,14 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
     path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
-use super::Attack;
+use super::{Attack, server::Server};
 use crate::world::Broken;
 
 /// What is repeated.
@@ -91,15 +88,15 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
         fs::write(temp.path().join("fine.rs"), "fn fine() {}\n")?;
         let fail = |error: Broken| -> Broken { format!("{what}: {error}").into() };
         stopping.take(stopped(attack.binary, temp.path()).map_err(fail)?, &what);
-        let mut server = Server::start(attack.binary, temp.path())?;
+        let mut server = Server::mcp(attack.binary, &[], temp.path(), PATIENCE)?;
         let began = Instant::now();
-        let answer = server.request("tools/call", &asked()).map_err(fail)?;
+        let answer = server.request("tools/call", &asked()).map_err(fail)?.0;
         slowest.take(began.elapsed(), &what);
         if !answer.to_string().contains("fine.rs") {
             return Err(format!("{what}: {answer}").into());
         }
         server.request("ping", &json!({})).map_err(fail)?;
-        let memory = server.most_memory()?;
+        let memory = server.peak_kib()?;
         if memory > MOST_MEMORY {
             return Err(format!("{what}: {memory} KiB of memory").into());
         }
@@ -114,11 +111,11 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
 
 /// How long a server is busy with a question that nobody waits for any more.
 fn stopped(binary: &Path, folder: &Path) -> Result<Duration, Broken> {
-    let mut server = Server::start(binary, folder)?;
-    let id = server.ask("tools/call", &asked())?;
+    let mut server = Server::mcp(binary, &[], folder, PATIENCE)?;
+    let id = server.ask(json!({"jsonrpc": "2.0", "method": "tools/call", "params": asked()}))?;
     thread::sleep(Duration::from_millis(30));
     let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-    server.send(&told)?;
+    server.send(told.to_string())?;
     let began = Instant::now();
     server.request("tools/call", &json!({"name": "search", "arguments": {"query": "fine", "mode": "path"}}))?;
     Ok(began.elapsed())
@@ -146,77 +143,5 @@ impl Longest {
 impl std::fmt::Display for Longest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.2?} ({})", self.time, self.what)
-    }
-}
-
-/// A server that is asked one thing after another.
-struct Server {
-    child: Child,
-    input: ChildStdin,
-    lines: Receiver<String>,
-    next: u64,
-}
-
-impl Server {
-    fn start(binary: &Path, folder: &Path) -> Result<Self, Broken> {
-        let mut child = Command::new(binary)
-            .arg("mcp")
-            .current_dir(folder)
-            .env_clear()
-            .env("HOME", folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let (sender, lines) = channel();
-        let out = BufReader::new(child.stdout.take().ok_or("no stdout")?);
-        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let input = child.stdin.take().ok_or("no stdin")?;
-        let mut server = Self { child, input, lines, next: 0 };
-        let client = json!({"name": "test", "version": "1"});
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
-        server.request("initialize", &hello)?;
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-        Ok(server)
-    }
-
-    fn send(&mut self, message: &Value) -> Result<(), Broken> {
-        writeln!(self.input, "{message}")?;
-        self.input.flush()?;
-        Ok(())
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Result<u64, Broken> {
-        self.next += 1;
-        self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}))?;
-        Ok(self.next)
-    }
-
-    fn request(&mut self, method: &str, params: &Value) -> Result<Value, Broken> {
-        let id = self.ask(method, params)?;
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line =
-                self.lines.recv_timeout(left).map_err(|_| format!("no answer to {method} within {PATIENCE:?}"))?;
-            let message: Value = serde_json::from_str(&line)?;
-            if message["id"] == id {
-                return Ok(message);
-            }
-        }
-    }
-
-    /// The most memory that the server has held, in KiB.
-    fn most_memory(&self) -> Result<u64, Broken> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
-        Ok(line.split_whitespace().next().ok_or("no figure")?.parse()?)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -8,23 +8,22 @@ use readproof_engine::{Change, Engine, Settings, Write};
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{BufRead, BufReader, Write as _},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::{
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, channel},
-    },
+    process::Command,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::Duration,
 };
 
-use super::Attack;
-use crate::{state_dir, world::Broken};
+use super::{Attack, server::Server};
+use crate::world::Broken;
 
 /// What takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What every server is started with.
+const HANDLES: [&str; 2] = ["--set", "handles=always"];
 
 /// In a file with a sensitive name; may be shown and never kept.
 const SECRET: &str = "hidden_word_of_the_workspace";
@@ -72,9 +71,12 @@ fn raced(work: impl FnOnce(&Path) -> Result<(), Broken>) -> Result<u64, Broken> 
 
 /// Calls of one tool.
 fn in_mcp(attack: &Attack<'_>, top: &Path, ask: Ask) -> Result<(), Broken> {
-    let mut server = Server::start(attack.binary, "mcp", top)?;
-    server.initialize()?;
-    (0..attack.rounds).try_for_each(|round| server.tool(ask(name_of(round))))
+    let mut server = Server::mcp(attack.binary, &HANDLES, top, PATIENCE)?;
+    (0..attack.rounds).try_for_each(|round| {
+        let (tool, arguments) = ask(name_of(round));
+        let params = json!({"name": tool, "arguments": arguments});
+        asked(&mut server, json!({"jsonrpc": "2.0", "method": "tools/call", "params": params}))
+    })
 }
 
 type Ask = fn(&str) -> (&'static str, Value);
@@ -196,71 +198,26 @@ fn kept(folder: &Path) -> Result<(), Broken> {
     Ok(())
 }
 
-/// The program at work, one line a message.
-struct Server {
-    child: Child,
-    input: ChildStdin,
-    lines: Receiver<String>,
-    next: u64,
-}
-
-impl Server {
-    fn start(binary: &Path, words: &str, top: &Path) -> Result<Self, Broken> {
-        let mut command = Command::new(binary);
-        command.args(words.split(' ')).args(["--set", "handles=always"]).current_dir(top).env_clear();
-        command.env("READPROOF_WORKSPACE", top).env("READPROOF_STATE_DIR", state_dir());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let (input, output) = (child.stdin.take().ok_or("no input")?, child.stdout.take().ok_or("no output")?);
-        let (sender, lines) = channel();
-        thread::spawn(move || {
-            BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
-        Ok(Self { child, input, lines, next: 0 })
-    }
-
-    fn initialize(&mut self) -> Result<(), Broken> {
-        let client = json!({"name": "attack", "version": "1"});
-        let words = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
-        self.ask(&json!({"jsonrpc": "2.0", "method": "initialize", "params": words}))?;
-        writeln!(self.input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-        Ok(())
-    }
-
-    fn tool(&mut self, (name, arguments): (&str, Value)) -> Result<(), Broken> {
-        let params = json!({"name": name, "arguments": arguments});
-        self.ask(&json!({"jsonrpc": "2.0", "method": "tools/call", "params": params}))
-    }
-
-    /// Sends a message and looks at what comes back.
-    fn ask(&mut self, message: &Value) -> Result<(), Broken> {
-        self.next += 1;
-        let mut message = message.clone();
-        message["id"] = json!(self.next);
-        writeln!(self.input, "{message}")?;
-        let mark = format!("\"id\":{}", self.next);
-        loop {
-            let line = self.lines.recv_timeout(PATIENCE).map_err(|_| format!("no answer to {message}"))?;
-            if line.contains(OUTSIDE) {
-                return Err(format!("{message} was answered with what lies outside: {line}").into());
-            }
-            if line.contains(&mark) {
-                return Ok(());
-            }
+/// Sends a message and looks at what comes back.
+fn asked(server: &mut Server, message: Value) -> Result<(), Broken> {
+    let shown = message.to_string();
+    let mark = format!("\"id\":{}", server.ask(message)?);
+    loop {
+        let line = server.line()?;
+        if line.contains(OUTSIDE) {
+            return Err(format!("{shown} was answered with what lies outside: {line}").into());
         }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if line.contains(&mark) {
+            return Ok(());
+        }
     }
 }
 
 /// Reads of a session of pi.
 fn in_pi(attack: &Attack<'_>, top: &Path) -> Result<(), Broken> {
-    let mut server = Server::start(attack.binary, "pi", top)?;
-    server.ask(&json!({"op": "hello", "protocol": 1}))?;
+    let words: Vec<&str> = ["pi"].into_iter().chain(HANDLES).collect();
+    let mut server = Server::start(attack.binary, &words, top, PATIENCE)?;
+    asked(&mut server, json!({"op": "hello", "protocol": 1}))?;
     let header =
         json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": top});
     for round in 0..attack.rounds {
@@ -268,7 +225,7 @@ fn in_pi(attack: &Attack<'_>, top: &Path) -> Result<(), Broken> {
         if round == 0 {
             request["header"] = header.clone();
         }
-        server.ask(&request)?;
+        asked(&mut server, request)?;
     }
     Ok(())
 }

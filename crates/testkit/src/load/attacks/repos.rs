@@ -5,19 +5,16 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead, BufReader, Write},
     os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
-    thread,
-    time::{Duration, Instant},
+    process::{Command, Stdio},
+    time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
-use super::Attack;
+use super::{Attack, server::Server};
 use crate::{op::Random, world::Broken};
 
 /// Stands in every file outside of the workspace.
@@ -81,7 +78,7 @@ const FOLDERS: [&str; 7] = [
 pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     let world = World::new()?;
     let mut random = Random::new(attack.seed);
-    let mut server = Server::start(attack.binary, &world.workspace)?;
+    let mut server = Server::mcp(attack.binary, &[], &world.workspace, SOON)?;
     let outside = state(&world.other)?;
     let (mut answered, mut refused, mut slowest) = (0_u64, 0_u64, Duration::ZERO);
     for round in 0..attack.rounds {
@@ -94,7 +91,7 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
             for against in ["HEAD", "INDEX"] {
                 let target = format!("r{round}/{name}");
                 let arguments = json!({"mode": "diff_preview", "target": target, "against": against});
-                let (answer, took) = server.call(arguments).map_err(|error| context(&error.to_string()))?;
+                let (answer, took) = server.call("read", &arguments).map_err(|error| context(&error.to_string()))?;
                 slowest = slowest.max(took);
                 let is_error = answer["result"]["isError"] == true;
                 if is_error {
@@ -107,13 +104,13 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
                 }
             }
         }
-        let plain = server.call(json!({"mode": "file", "target": "plain.txt", "fresh": true}));
+        let plain = server.call("read", &json!({"mode": "file", "target": "plain.txt", "fresh": true}));
         let (plain, _) = plain.map_err(|error| context(&error.to_string()))?;
         server.request("ping", &json!({})).map_err(|error| context(&error.to_string()))?;
         if !plain.to_string().contains("plain text") {
             return Err(context(&format!("a plain read: {plain}")).into());
         }
-        let memory = server.most_memory()?;
+        let memory = server.peak_kib()?;
         if memory > MOST_MEMORY {
             return Err(context(&format!("{memory} KiB of memory")).into());
         }
@@ -125,7 +122,7 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     if outside != state(&world.other)? {
         return Err("something outside was written to".into());
     }
-    let memory = server.most_memory()? >> 10;
+    let memory = server.peak_kib()? >> 10;
     Ok(format!(
         "{} repositories: {answered} diffs, {refused} refusals, slowest {slowest:.1?}, {memory} MB at most",
         attack.rounds
@@ -314,68 +311,4 @@ fn state(folder: &Path) -> Result<State, Broken> {
         }
     }
     Ok(found)
-}
-
-/// One server for all rounds.
-struct Server {
-    child: Child,
-    input: ChildStdin,
-    lines: Receiver<String>,
-    next: u64,
-}
-
-impl Server {
-    fn start(binary: &Path, workspace: &Path) -> Result<Self, Broken> {
-        let mut command = Command::new(binary);
-        command.arg("mcp").current_dir(workspace).env_clear().env("HOME", "/nonexistent");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let (input, output) = (child.stdin.take().ok_or("no input")?, child.stdout.take().ok_or("no output")?);
-        let (sender, lines) = channel();
-        thread::spawn(move || {
-            BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
-        let mut server = Self { child, input, lines, next: 0 };
-        let client = json!({"name": "attacks", "version": "1"});
-        let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
-        server.request("initialize", &hello)?;
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
-        Ok(server)
-    }
-
-    fn send(&mut self, message: &Value) -> Result<(), Broken> {
-        Ok(writeln!(self.input, "{message}")?)
-    }
-
-    /// The answer to a read, and how long it took.
-    fn call(&mut self, arguments: Value) -> Result<(Value, Duration), Broken> {
-        self.request("tools/call", &json!({"name": "read", "arguments": arguments}))
-    }
-
-    fn request(&mut self, method: &str, params: &Value) -> Result<(Value, Duration), Broken> {
-        self.next += 1;
-        let began = Instant::now();
-        self.send(&json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}))?;
-        loop {
-            let left = SOON.checked_sub(began.elapsed()).ok_or("no answer in time")?;
-            let line = self.lines.recv_timeout(left).map_err(|_| "no answer in time, or the server is gone")?;
-            let message: Value = serde_json::from_str(&line)?;
-            if message["id"] == self.next {
-                return Ok((message, began.elapsed()));
-            }
-        }
-    }
-
-    /// The most memory it ever had, in KiB.
-    fn most_memory(&self) -> Result<u64, Broken> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -2,16 +2,9 @@
 //! line it says is the protocol's, and it does not grow.
 
 use serde_json::{Map, Value, json};
-use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
-    process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
-    thread,
-    time::Duration,
-};
+use std::{fs, time::Duration};
 
-use super::Attack;
+use super::{Attack, server::Server};
 use crate::{op::Random, world::Broken};
 
 /// Requests between two looks at the server.
@@ -96,62 +89,6 @@ const TEXTS: [&str; 24] = [
     "-1",
 ];
 
-/// A server and its lines.
-struct Server {
-    child: Child,
-    input: ChildStdin,
-    lines: Receiver<String>,
-}
-
-impl Server {
-    fn start(attack: &Attack<'_>, folder: &std::path::Path) -> Result<Self, Broken> {
-        let mut child = Command::new(attack.binary)
-            .args(["mcp", "--tools", "all"])
-            .current_dir(folder)
-            .env("HOME", folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let (Some(input), Some(output)) = (input, output) else { return Err("the server has no pipes".into()) };
-        let (sender, lines) = channel();
-        let output = BufReader::new(output);
-        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let mut server = Self { child, input, lines };
-        let client = json!({"name": "attacks", "version": "1"});
-        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
-        server.send(json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params}).to_string())?;
-        server.message()?;
-        server.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string())?;
-        Ok(server)
-    }
-
-    fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), Broken> {
-        self.input.write_all(&[line.as_ref(), b"\n"].concat())?;
-        Ok(())
-    }
-
-    fn message(&mut self) -> Result<Value, Broken> {
-        let line = self.lines.recv_timeout(PATIENCE).map_err(|_| "the server hangs or is gone")?;
-        serde_json::from_str(&line).map_err(|_| format!("this is not the protocol's: {line:?}").into())
-    }
-
-    fn peak_kib(&self) -> Result<u64, Broken> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|text| text.split_whitespace().next()?.parse().ok());
-        peak.ok_or_else(|| "its memory is not told".into())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Runs it.
 pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     let folder = tempfile::tempdir()?;
@@ -159,7 +96,7 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     fs::write(folder.path().join("a.txt"), "some words\n".repeat(40))?;
     fs::write(folder.path().join("src/b.rs"), "fn b() {}\nstruct A;\n".repeat(9))?;
     let mut random = Random::new(attack.seed);
-    let mut server = Server::start(attack, folder.path())?;
+    let mut server = Server::mcp(attack.binary, &["--tools", "all"], folder.path(), PATIENCE)?;
     let (mut whole, mut torn, mut answers) = (0_u64, 0_u64, 0_u64);
     let mut next = 0;
     while next < attack.rounds {
