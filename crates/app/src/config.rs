@@ -312,7 +312,8 @@ impl Config {
 
     /// The workspace's settings, as far as they narrow what is in force.
     fn read_file(&mut self) -> Result<(), Failure> {
-        for (key, value) in table(&self.root, FILE, FILE)?.iter().flatten() {
+        let Some(read) = table(&self.root, FILE, FILE)? else { return Ok(()) };
+        for (key, value) in &read {
             let (before, sources) = (self.settings.clone(), self.sources.clone());
             let at = self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
             let setting = &SETTINGS[at];
@@ -327,6 +328,7 @@ impl Config {
                 self.notices.push(format!("{FILE} may only narrow: {key} = {what} is not taken; set it in {places}"));
             }
         }
+        // Malformed patterns are the file's fault, and are told as such.
         Sensitive::new(&self.settings.sensitive).map_err(Error::from)?;
         Ok(())
     }

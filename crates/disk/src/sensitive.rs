@@ -50,10 +50,23 @@ pub struct Sensitive {
 #[derive(Clone, Debug, Default)]
 struct Patterns {
     globs: Vec<Glob>,
-    /// What is excepted from the glob of that number.
-    exceptions: Vec<(usize, GlobMatcher)>,
+    exceptions: Vec<Exception>,
     /// Ready; `None` inside when they are too many for that, and then everything matches.
     ready: OnceLock<Option<GlobSet>>,
+}
+
+/// What is excepted from the glob of that number.
+#[derive(Clone, Debug)]
+struct Exception {
+    of: usize,
+    glob: Glob,
+    ready: OnceLock<GlobMatcher>,
+}
+
+impl Exception {
+    fn is_match(&self, name: &str) -> bool {
+        self.ready.get_or_init(|| self.glob.compile_matcher()).is_match(name)
+    }
 }
 
 impl Patterns {
@@ -66,7 +79,7 @@ impl Patterns {
             set.build().ok()
         };
         let Some(set) = self.ready.get_or_init(build) else { return true };
-        let excepted = |at: usize| self.exceptions.iter().any(|(of, except)| *of == at && except.is_match(name));
+        let excepted = |at: usize| self.exceptions.iter().any(|except| except.of == at && except.is_match(name));
         set.is_match(name) && set.matches(name).into_iter().any(|at| !excepted(at))
     }
 }
@@ -87,7 +100,8 @@ impl Sensitive {
             let positive = parts.next().unwrap_or_default();
             let patterns = if positive.contains('/') { &mut keys } else { &mut base_names };
             for except in parts {
-                patterns.exceptions.push((patterns.globs.len(), glob(except)?.compile_matcher()));
+                let of = patterns.globs.len();
+                patterns.exceptions.push(Exception { of, glob: glob(except)?, ready: OnceLock::new() });
             }
             // A first `/` only says "from the root on", which keys are anyway.
             let body = positive.strip_prefix('/').unwrap_or(positive);
