@@ -350,6 +350,9 @@ impl Config {
     }
 }
 
+/// The largest file of settings.
+const SETTINGS_BYTES: u64 = 128 << 10;
+
 /// What a file of settings says; `None` where there is none.
 fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Failure> {
     let file = match root.locate(&[root.absolute(name)]) {
@@ -361,7 +364,7 @@ fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Fa
             return Err(Failure::refused("BAD_SETTING", message));
         }
     };
-    let rules = SnapshotRules { max_bytes: 1024 * 1024, hard_links: HardLinks::Allow };
+    let rules = SnapshotRules { max_bytes: SETTINGS_BYTES, hard_links: HardLinks::Allow };
     let snapshot = root.snapshot(&file, &rules).map_err(Error::Snapshot)?;
     let wrong = |error| Failure::refused("BAD_SETTING", format!("{shown} is not valid TOML: {error}"));
     snapshot.text.as_str().parse().map(Some).map_err(wrong)

@@ -125,7 +125,7 @@ pub fn around(text: &Text, query: &str) -> Option<Lines> {
         return None;
     }
     let folded = query.to_lowercase();
-    let words: Vec<&str> = folded.split_whitespace().collect();
+    let words = words(&folded, text.total());
     let exact = best(text, |line| u64::from(line.contains(query)));
     let (first, last) = exact
         .or_else(|| best(text, |line| u64::from(line.to_lowercase().contains(&folded))))
@@ -133,9 +133,30 @@ pub fn around(text: &Text, query: &str) -> Option<Lines> {
     Lines::new(first, last)
 }
 
+/// The most words that are looked for.
+const MOST_WORDS: usize = 16;
+
+/// How many lines times words are looked at in one text.
+const STEPS: usize = 1 << 24;
+
+/// The words that count: none twice, and of many the first, fewer in a text of very many lines.
+fn words(query: &str, lines: u32) -> Vec<&str> {
+    let most = (STEPS / (lines as usize).max(1)).clamp(1, MOST_WORDS);
+    let mut words: Vec<&str> = Vec::new();
+    for word in query.split_whitespace() {
+        if words.len() == most {
+            break;
+        }
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
 /// Which of some words a line holds, one bit each.
 fn held(line: &str, words: &[&str]) -> u64 {
-    let bit = |(at, word): (usize, &&str)| if line.contains(*word) { 1 << (at % 64) } else { 0 };
+    let bit = |(at, word): (usize, &&str)| if line.contains(*word) { 1 << at } else { 0 };
     words.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
 }
 

@@ -26,6 +26,8 @@ pub struct Root {
     pub(crate) temps: AtomicU64,
     /// The repository of git that was asked about last.
     pub(crate) repositories: Opened,
+    /// Whether a read waits for a writer of the folder.
+    pub(crate) waits: bool,
     /// Who is told of the moments of a write.
     pub(crate) moments: Moments,
 }
@@ -44,7 +46,7 @@ impl Root {
         };
         let given = clean(path).filter(|given| Path::new(given) != canonical);
         let (temps, repositories, moments) = (AtomicU64::new(0), Opened::default(), Moments::default());
-        Ok(Self { dir, path: canonical, text, given, temps, repositories, moments })
+        Ok(Self { dir, path: canonical, text, given, temps, repositories, waits: true, moments })
     }
 
     /// The folder in which a file of the person's own really lies, and the name of the file in it: for settings of hosts,

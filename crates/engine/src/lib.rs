@@ -225,12 +225,12 @@ impl Engine {
         Self { one_read: true, ..self }
     }
 
-    /// For a thread on which nothing may take long: larger files are refused, and no name is looked for beside one that is
-    /// missing. Who is refused asks another engine. Searches, symbols and git are not to be asked here at all.
+    /// For a thread on which nothing may take long: larger files and those in a folder where someone writes are refused, and
+    /// no name is looked for beside one that is missing. Who is refused asks another engine. Searches, symbols and git are not to be asked here at all.
     #[must_use]
     pub fn only_quick(mut self) -> Self {
         self.settings.file_bytes = self.settings.file_bytes.min(QUICK_BYTES);
-        Self { only_quick: true, ..self }
+        Self { root: self.root.without_waiting(), only_quick: true, ..self }
     }
 
     /// Whether [`Self::only_quick`] made it.

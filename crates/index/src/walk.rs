@@ -20,7 +20,7 @@ const EXCLUDE: &str = ".git/info/exclude";
 const EXCLUDE_FOLDER: &str = ".git/info";
 
 /// The largest ignore file that is read.
-const IGNORE_BYTES: u64 = 1 << 20;
+const IGNORE_BYTES: u64 = 128 << 10;
 
 /// One thing that was met.
 #[derive(Clone, Debug, PartialEq, Eq)]

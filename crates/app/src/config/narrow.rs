@@ -5,6 +5,10 @@ use readproof_disk::Root;
 use std::path::Path;
 use toml::Value;
 
+/// The most entries of a list, and the longest: each takes far more room than its letters.
+const ENTRIES: usize = 500;
+const ENTRY_BYTES: usize = 256;
+
 /// What of a setting narrows.
 pub(super) enum Narrow {
     /// A smaller number.
@@ -39,7 +43,13 @@ impl Narrow {
             Self::Adds => {
                 let (mut all, more) = (list(now), list(asked));
                 // Nobody writes an empty list but to take entries away.
-                let told = more.is_empty().then(|| "[]".to_owned());
+                let mut told = more.is_empty().then(|| "[]".to_owned());
+                let asked = more.len();
+                let fits = |entry: &Value| entry.as_str().is_none_or(|text| text.len() <= ENTRY_BYTES);
+                let more: Vec<Value> = more.into_iter().filter(fits).take(ENTRIES).collect();
+                if more.len() < asked {
+                    told = Some(format!("[… {} entries too many or too long]", asked - more.len()));
+                }
                 let new: Vec<Value> = more.into_iter().filter(|entry| !all.contains(entry)).collect();
                 all.extend(new);
                 (Some(Value::Array(all)), told)

@@ -128,13 +128,17 @@ impl Server {
         if is_quick(&request.name, &given)
             && let Some(said) = self.at_once(&request.name, &given, &talk).await
         {
+            // What runs beside may have shown another text before, and is given after this.
+            let said = if self.desks.is_busy(talk.session.as_ref()) { said.without_handle() } else { said };
             return self.told(Ok(said));
         }
-        let name = request.name;
+        let (name, session) = (request.name, talk.session.clone());
+        let under_way = self.desks.begin(session);
         let work = self
             .desks
             .run(&context, move |surface, cancelled, progress| surface.call(&name, &given, &talk, cancelled, progress));
-        self.told(work.await)
+        let said = work.await;
+        self.told(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 
     /// The answer, and what is to be said with the first one.
@@ -178,9 +182,11 @@ impl Server {
 fn is_quick(name: &str, given: &Map<String, Value>) -> bool {
     let mode = || given.get("mode").and_then(Value::as_str).unwrap_or("file").trim().to_ascii_lowercase();
     match name {
-        "read_file" | "read_file_range" | "read_file_head" | "read_file_tail" | "get_snippet" | "stat_file"
-        | "readcache_refresh" => true,
-        "read" => matches!(&*mode(), "file" | "snippet"),
+        "read_file" | "read_file_range" | "read_file_head" | "read_file_tail" | "stat_file" | "readcache_refresh" => {
+            true
+        }
+        // A snippet may be words that are looked for in every line.
+        "read" => mode() == "file",
         _ => false,
     }
 }

@@ -41,6 +41,17 @@ impl Said {
         Self { trailer: Some(trailer), ..self }
     }
 
+    /// The same without the handle, where it cannot be told what the model will have seen last.
+    pub(crate) fn without_handle(mut self) -> Self {
+        let at_top = self.contract.as_object_mut().and_then(|fields| fields.remove("handle"));
+        let within = self.contract.get_mut("meta").and_then(Value::as_object_mut);
+        let handle = at_top.or_else(|| within.and_then(|meta| meta.remove("handle")));
+        if let (Some(handle), Some(trailer)) = (handle.as_ref().and_then(Value::as_str), &mut self.trailer) {
+            *trailer = trailer.replace(&format!("; known={handle}"), "");
+        }
+        self
+    }
+
     /// The whole object, as the command line prints it.
     pub(crate) fn object(self) -> Value {
         let mut object = self.contract;

@@ -333,16 +333,26 @@ impl Root {
         if !self.has_note(parent) {
             return Ok(Settled::Yes);
         }
+        if !self.waits {
+            return Err(SnapshotError::Busy { name: file.name().to_owned() });
+        }
         self.settle(parent, base).map_err(|unsettled| match unsettled {
             Unsettled::Busy => SnapshotError::Busy { name: file.name().to_owned() },
             Unsettled::Left(source) => SnapshotError::Unrestored { name: file.name().to_owned(), source },
         })
     }
 
+    /// A root whose reads wait for no writer: where one may be at work they are refused as busy.
+    #[must_use]
+    pub fn without_waiting(mut self) -> Self {
+        self.waits = false;
+        self
+    }
+
     /// For a name that leads nowhere: what a killed writer left beside it goes all the same.
     pub(crate) fn settle_beside(&self, file: &FileRef) {
         let parent = file.name().rsplit_once('/').map_or(".", |(parent, _)| parent);
-        if self.has_note(parent) {
+        if self.waits && self.has_note(parent) {
             // Nothing is answered from this folder.
             let _ = self.settle(parent, "");
         }

@@ -14,6 +14,9 @@ use super::{EXCLUDE, IGNORE_BYTES};
 /// What ripgrep reads in each folder to know what to leave out, the strongest first.
 const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 
+/// A longer line is no pattern that anybody wrote.
+const LINE_BYTES: usize = 4096;
+
 /// The last of them counts only in a work tree.
 const GIT: usize = 2;
 
@@ -25,6 +28,8 @@ pub(super) struct Rules {
     own: Option<Arc<Own>>,
     /// Whether this is in a work tree, so that git's rules count.
     in_work_tree: bool,
+    /// Bytes of the ignore files that hold here: each costs hundreds of times its size.
+    bytes: u64,
 }
 
 /// What is the same in the whole workspace.
@@ -58,7 +63,7 @@ impl Rules {
             None => None,
         };
         let in_work_tree = !seeks_work_trees || root.is_below_jj();
-        let rules = Self { all: Arc::new(All { exclude, seeks_work_trees }), own: None, in_work_tree };
+        let rules = Self { all: Arc::new(All { exclude, seeks_work_trees }), own: None, in_work_tree, bytes: 0 };
         rules.add("", top)
     }
 
@@ -72,11 +77,17 @@ impl Rules {
     }
 
     fn add(&self, key: &str, folder: &Folder<'_>) -> Result<Self, &'static str> {
-        let mut matchers = [const { None }; 3];
+        let (mut matchers, mut all_bytes) = ([const { None }; 3], self.bytes);
         for (matcher_of, name) in matchers.iter_mut().zip(IGNORE_FILES) {
             *matcher_of = match folder.small(name, IGNORE_BYTES) {
                 Small::None => None,
-                Small::Bytes(bytes) => Some(matcher(key, &bytes)).filter(|rules| !rules.is_empty()),
+                Small::Bytes(bytes) => {
+                    all_bytes += bytes.len() as u64;
+                    if all_bytes > IGNORE_BYTES {
+                        return Err(name);
+                    }
+                    Some(matcher(key, &bytes)).filter(|rules| !rules.is_empty())
+                }
                 Small::Refused => return Err(name),
             };
         }
@@ -87,7 +98,8 @@ impl Rules {
         }
         let matchers = matchers.map(|matcher| matcher.unwrap_or_else(Gitignore::empty));
         let own = Own { outer: self.own.clone(), matchers, is_work_tree };
-        Ok(Self { all: self.all.clone(), own: Some(Arc::new(own)), in_work_tree: self.in_work_tree || is_work_tree })
+        let in_work_tree = self.in_work_tree || is_work_tree;
+        Ok(Self { all: self.all.clone(), own: Some(Arc::new(own)), in_work_tree, bytes: all_bytes })
     }
 
     /// Whether a name in this folder is ignored, where any rule speaks of it.
@@ -116,12 +128,15 @@ fn verdict<T>(found: &Match<T>) -> Option<bool> {
     }
 }
 
-/// The rules of an ignore file in the folder `key`. What is no UTF-8 ends it; a malformed line is left out, and all of them
+/// The rules of an ignore file in the folder `key`. What is no UTF-8 ends it; a malformed or very long line is left out, and all of them
 /// where they are too much together.
 fn matcher(key: &str, bytes: &[u8]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(key);
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let Ok(line) = std::str::from_utf8(line) else { break };
+        if line.len() > LINE_BYTES {
+            continue;
+        }
         let line = line.strip_suffix('\r').unwrap_or(line);
         let line = if number == 0 { line.trim_start_matches('\u{feff}') } else { line };
         let _ = builder.add_line(None, line);

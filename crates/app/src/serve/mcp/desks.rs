@@ -2,10 +2,11 @@
 //! thread that hangs costs its surface and nobody's answer.
 
 use readproof_core::path::Bearings;
-use readproof_disk::Root;
+use readproof_disk::{Root, SessionName};
 use readproof_engine::{Cancelled, Engine, Error, Settings};
 use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext};
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
@@ -13,7 +14,10 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::Semaphore, task::JoinError};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinError,
+};
 
 use crate::tools::{
     args::Refusal,
@@ -53,12 +57,77 @@ impl Make {
 pub(super) struct Desks {
     make: Make,
     idle: Mutex<Vec<Surface>>,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
+    under_way: Mutex<BTreeMap<SessionName, Calls>>,
+}
+
+/// The calls of one conversation that are under way: how many, and how many ever began.
+#[derive(Default)]
+struct Calls {
+    now: u64,
+    ever: u64,
+}
+
+/// One of them. While there are others, what they showed may be recorded before this one's answer and be given after it, so
+/// that nothing can be said of what the model saw last.
+pub(super) struct UnderWay {
+    desks: Arc<Desks>,
+    session: Option<SessionName>,
+    /// Its number, where it began alone.
+    alone: Option<u64>,
+}
+
+impl UnderWay {
+    /// Whether no other call of the conversation was under way at any time since it began.
+    pub(super) fn was_alone(&self) -> bool {
+        let calls = self.desks.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let ever = self.session.as_ref().and_then(|session| calls.get(session)).map(|calls| calls.ever);
+        self.session.is_none() || (self.alone.is_some() && self.alone == ever)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut calls = self.desks.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = &self.session
+            && let Some(of) = calls.get_mut(session)
+        {
+            of.now -= 1;
+            if of.now == 0 {
+                calls.remove(session);
+            }
+        }
+    }
+}
+
+/// Whose turn it is: held by the thread until it ends, and at most for a while by one that hangs.
+type Turn = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
+
+fn give_up(turn: &Turn) {
+    drop(turn.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 impl Desks {
     pub(super) fn new(make: Make) -> Arc<Self> {
-        Arc::new(Self { make, idle: Mutex::default(), turns: Semaphore::new(AT_ONCE) })
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        Arc::new(Self { make, idle: Mutex::default(), turns, under_way: Mutex::default() })
+    }
+
+    /// A call of a conversation begins; it ends when this goes.
+    pub(super) fn begin(self: &Arc<Self>, session: Option<SessionName>) -> UnderWay {
+        let mut calls = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = session.as_ref().and_then(|session| {
+            let of = calls.entry(session.clone()).or_default();
+            (of.now, of.ever) = (of.now + 1, of.ever + 1);
+            (of.now == 1).then_some(of.ever)
+        });
+        UnderWay { desks: Arc::clone(self), session, alone }
+    }
+
+    /// Whether a call of the conversation is under way.
+    pub(super) fn is_busy(&self, session: Option<&SessionName>) -> bool {
+        let calls = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        session.is_some_and(|session| calls.contains_key(session))
     }
 
     /// The one used last, as it knows most.
@@ -80,10 +149,12 @@ impl Desks {
         context: &RequestContext<RoleServer>,
         work: impl FnOnce(&mut Surface, Cancelled<'_>, Progress<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let mut turn = tokio::select! {
-            turn = self.turns.acquire() => turn.ok(),
+        let permit = tokio::select! {
+            permit = Arc::clone(&self.turns).acquire_owned() => permit.ok(),
             () = context.ct.cancelled() => return Err(Error::Aborted.into()),
         };
+        let turn: Turn = Arc::new(Mutex::new(permit));
+        let of_thread = Arc::clone(&turn);
         let (desks, cancelled) = (Arc::clone(self), context.ct.clone());
         let done = Arc::new(AtomicU64::new(0));
         let told = Arc::clone(&done);
@@ -93,6 +164,7 @@ impl Desks {
             let said = work(&mut surface, &|| cancelled.is_cancelled(), &progress);
             // What was dropped in a panic is made anew.
             desks.put_back(surface);
+            give_up(&of_thread);
             said
         });
         let token = context.meta.get_progress_token();
@@ -100,11 +172,18 @@ impl Desks {
         loop {
             ticks += 1;
             if ticks > PATIENCE {
-                drop(turn.take());
+                give_up(&turn);
             }
             tokio::select! {
                 said = &mut work => return said.unwrap_or_else(|error| Err(failed(&error))),
-                () = context.ct.cancelled() => return Err(Error::Aborted.into()),
+                () = context.ct.cancelled() => {
+                    // The thread has its turn until it has heard of it.
+                    tokio::spawn(async move {
+                        tokio::time::sleep(TOLD * PATIENCE).await;
+                        give_up(&turn);
+                    });
+                    return Err(Error::Aborted.into());
+                }
                 () = tokio::time::sleep(TOLD) => {}
             }
             let now = done.load(Ordering::Relaxed);

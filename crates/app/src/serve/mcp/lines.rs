@@ -75,6 +75,8 @@ pub(super) struct Lines<R, W> {
     /// A long line that is being taken apart.
     heard: Option<JoinHandle<Heard>>,
     outgoing: Arc<Outgoing<W>>,
+    /// Whether a request has come: what comes before it is nobody's.
+    begun: bool,
     /// Told once when there is no more to come.
     ended: Arc<Notify>,
 }
@@ -160,6 +162,7 @@ where
             line: Vec::new(),
             dropped: None,
             heard: None,
+            begun: false,
             outgoing: Arc::new(outgoing),
             ended,
         }
@@ -264,6 +267,10 @@ where
                 Ok(Some(Heard::Nothing)) => {}
                 Ok(Some(Heard::Refused { id, code, why })) => self.refuse(&id, code, &why),
                 Ok(Some(Heard::Message(message, bytes))) => {
+                    self.begun |= matches!(&*message, JsonRpcMessage::Request(_));
+                    if !self.begun {
+                        continue;
+                    }
                     match &*message {
                         JsonRpcMessage::Request(request) if !self.note(&request.id, bytes) => {
                             let why = "another request with this id is not answered yet";
