@@ -207,6 +207,13 @@ mod tests {
     }
 
     #[test]
+    fn so_many_words_count() {
+        assert_eq!(words("a b a  c", 10), ["a", "b", "c"]);
+        let many: String = (0..99).map(|n| format!("w{n} ")).collect();
+        assert_eq!((words(&many, 10).len(), words(&many, 4_000_000).len(), words(&many, u32::MAX).len()), (16, 4, 1));
+    }
+
+    #[test]
     fn where_most_of_it_stands() {
         let text = numbered(|n| match n {
             5 => Some("Needle"),

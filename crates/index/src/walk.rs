@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(met.closed(), 2);
         pipe(&temp, ".ignore");
         let error = walk(&root, None).err().unwrap().to_string();
-        assert!(error.starts_with("`.ignore` is no regular file of at most 1048576 bytes"), "{error}");
+        assert!(error.starts_with("`.ignore` is no regular file of at most 131072 bytes"), "{error}");
         fs::remove_file(temp.path().join(".ignore")).unwrap();
         fs::create_dir_all(temp.path().join(".git/info")).unwrap();
         pipe(&temp, ".git/info/exclude");
@@ -345,6 +345,31 @@ mod tests {
     }
 
     /// What is put in the place of a folder or an ignore file while it is looked at is neither followed nor waited for.
+    #[test]
+    fn ignore_files_have_room_together() {
+        let temp = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = temp.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let half = "nope\n".repeat(15_000);
+        put(".ignore", &half);
+        put("a/x.txt", "");
+        put("a/b/.ignore", &half);
+        put("a/b/y.txt", "");
+        put("c/z.txt", "");
+        // A line that nobody wrote is none.
+        put("c/.ignore", &format!("{}\n", "?*".repeat(3_000)));
+        let root = Root::open(temp.path()).unwrap();
+        let mut found = walk(&root, None).unwrap();
+        let files: Vec<Entry> = found.by_ref().filter(|entry| matches!(entry, Entry::File(_))).collect();
+        assert_eq!(files, ["a/x.txt", "c/z.txt"].map(|name| Entry::File(name.to_owned())));
+        assert_eq!(found.closed(), 1);
+        put(".ignore", &"x\n".repeat(70_000));
+        assert!(matches!(walk(&root, None), Err(BadWalk::IgnoreFile { .. })));
+    }
+
     #[test]
     fn swaps_while_walking() {
         let outside = tree(&["secret", "deep/secret"]);

@@ -212,6 +212,8 @@ fn a_workspace_only_narrows() {
         ("handle_bytes = 10001", "handle_bytes"),
         ("sensitive = []", "sensitive"),
         ("sensitive = [\"x\"]", ""),
+        (&*format!("sensitive = [{}]", "\"x\",".repeat(501)), "sensitive"),
+        (&*format!("sensitive = [\"{}\"]", "?*".repeat(200)), "sensitive"),
         ("pi_sessions = [\"sessions\"]", ""),
         ("pi_sessions = [\"/etc\"]", "pi_sessions"),
         ("pi_sessions = [\"~/x\"]", "pi_sessions"),

@@ -400,6 +400,18 @@ fn a_writer_that_does_not_go_on() {
 }
 
 /// A note that came with the files of a stranger does nothing but go, and what is no note stays.
+/// Who must not wait is refused at once, where nobody goes on either.
+#[test]
+fn a_reader_that_does_not_wait() {
+    let world = World::new();
+    let _ = world.crash(Moment::Written, old(), Vec::new());
+    let root = Root::open(world.at("").as_path()).unwrap().without_waiting();
+    let file = root.locate(&[root.absolute("f")]).unwrap();
+    let rules = crate::SnapshotRules { max_bytes: 1000, hard_links: HardLinks::Allow };
+    assert!(matches!(root.snapshot(&file, &rules), Err(SnapshotError::Busy { .. })));
+    assert!(world.read("f").is_ok() && root.snapshot(&file, &rules).is_ok());
+}
+
 #[test]
 fn notes_that_nobody_here_wrote() {
     let (one, two) = (ContentHash::of(NEW.as_bytes()), ContentHash::of(b"x"));

@@ -107,6 +107,46 @@ fn two_requests_with_one_id_are_both_answered() {
     assert_eq!(server.call("stat_file", json!({"path": "a.txt"})).contract["kind"], "file");
 }
 
+#[test]
+fn what_comes_before_the_first_request_is_nobodys() {
+    let mut server = Server::spawn(tempfile::tempdir().unwrap(), &[]);
+    server.send_raw(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    server.send_raw(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
+    assert!(server.initialize("2025-06-18")["result"].is_object());
+    assert!(server.request("ping", json!({}))["result"].is_object());
+}
+
+/// What a search shows may be recorded before a read beside it and be given after it.
+#[test]
+fn no_handle_is_given_beside_another_call() {
+    let mut server = Server::start(&[("a.txt", &numbered(60))], &["--set", "handles=always"]);
+    for n in 0..600 {
+        server.put(&format!("d/f{n}.txt"), numbered(60));
+    }
+    let read = json!({"name": "read_file", "arguments": {"path": "a.txt"}});
+    let search = json!({"name": "search", "arguments": {"query": "(line|of) this.*nothing", "mode": "regex"}});
+    let search = server.ask("tools/call", search);
+    let beside = server.ask("tools/call", read.clone());
+    let (first, second) = (server.message(), server.message());
+    assert_eq!((&first["id"], &second["id"]), (&json!(beside), &json!(search)), "the read did not overtake the search");
+    assert!(!first.to_string().contains("known=") && !first.to_string().contains("\"handle\""), "{first}");
+    // Alone it has one, also where it takes long.
+    assert!(server.call("read_file", read["arguments"].clone()).handle().is_some());
+    let long = json!({"mode": "snippet", "target": "a.txt", "query": "line 7"});
+    assert!(server.call("read", long).handle().is_some());
+}
+
+#[test]
+fn many_words_of_a_snippet_hold_nobody() {
+    let mut server = Server::start(&[("s.txt", &"\n".repeat(255_000)), ("a.txt", "one\n")], &[]);
+    let query = "a b ".repeat(1_990);
+    let asked = json!({"name": "read", "arguments": {"mode": "snippet", "target": "s.txt", "query": query}});
+    let id = server.ask("tools/call", asked);
+    let ping = server.ask("ping", json!({}));
+    assert_eq!(server.message()["id"], json!(ping), "a ping waited for it");
+    assert_eq!(server.message()["id"], json!(id));
+}
+
 /// A server whose answers nobody takes yet.
 fn unread(dir: &tempfile::TempDir) -> Child {
     Command::new(env!("CARGO_BIN_EXE_readproof"))
