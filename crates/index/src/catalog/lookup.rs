@@ -103,12 +103,12 @@ impl Catalog {
         while let Some(row) = rows.next()? {
             let path: String = row.get(0)?;
             if counts(&path) {
-                out.files += 1;
-                if out.first.len() < UNINDEXED_NAMED {
-                    out.first.push((path, row.get(1)?));
-                }
+                out.first.push((path, row.get(1)?));
             }
         }
+        out.files = out.first.len() as u64;
+        out.first.sort_unstable();
+        out.first.truncate(UNINDEXED_NAMED);
         Ok(out)
     }
 
