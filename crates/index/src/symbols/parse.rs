@@ -35,7 +35,7 @@ const READS: usize = 4096;
 const READS_A_CHUNK: usize = 64;
 
 /// What the parser does is looked at in one report of so many, as to look takes twenty times as long as to parse.
-const SAMPLE: usize = 48;
+const SAMPLE: usize = 80;
 
 /// The same behind a report full of errors.
 const SAMPLE_AGAIN: usize = 4;
