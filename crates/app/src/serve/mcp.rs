@@ -58,14 +58,17 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let server = Server::new(workspace, set, listed, clock)?;
-    // What is done meanwhile does not count: a second is all there is.
-    leave_with_the_client(Arc::default());
     let ended = runtime.block_on(async move {
         let gone = Arc::new(Notify::new());
         let lines = Lines::new(rmcp::transport::io::stdio_pipes(), Arc::clone(&gone));
         let serving = async {
             match server.serve(lines).await {
-                Ok(running) => running.waiting().await.map(drop).map_err(|error| error.to_string()),
+                Ok(running) => {
+                    // What is done meanwhile does not count: a second is all there is. Not before the client has its first
+                    // answer, which it waits for.
+                    leave_with_the_client(Arc::default());
+                    running.waiting().await.map(drop).map_err(|error| error.to_string())
+                }
                 // The client went before it said anything.
                 Err(error) => Err(error.to_string()),
             }
