@@ -170,15 +170,18 @@ where
 
     /// The next line, or what is to be said of one that is too long. Whatever was read is kept when this is not waited for.
     async fn next(&mut self) -> io::Result<Option<Heard>> {
-        if let Some(heard) = &mut self.heard {
-            let heard = heard.await;
-            self.heard = None;
-            return Ok(Some(heard.unwrap_or(Heard::Nothing)));
-        }
         loop {
+            if let Some(heard) = &mut self.heard {
+                let heard = heard.await;
+                self.heard = None;
+                return Ok(Some(heard.unwrap_or(Heard::Nothing)));
+            }
             let block = self.input.fill_buf().await?;
             if block.is_empty() {
                 // A last line may have no end.
+                if let Some(scan) = self.dropped.take() {
+                    return Ok(Some(too_long(scan)));
+                }
                 let last = std::mem::take(&mut self.line);
                 return Ok((!last.trim_ascii().is_empty()).then(|| understood(&last)));
             }
@@ -200,9 +203,8 @@ where
             if !ends {
                 continue;
             }
-            if let Some(mut scan) = self.dropped.take() {
-                let why = format!("this line has more than {LONGEST} bytes, and no more are taken in");
-                return Ok(Some(Heard::Refused { id: scan.id().into(), code: INVALID_REQUEST, why }));
+            if let Some(scan) = self.dropped.take() {
+                return Ok(Some(too_long(scan)));
             }
             if self.line.len() <= LONG {
                 let heard = understood(&self.line);
@@ -210,10 +212,7 @@ where
                 return Ok(Some(heard));
             }
             let line = std::mem::take(&mut self.line);
-            let heard = self.heard.insert(tokio::task::spawn_blocking(move || understood(&line)));
-            let heard = heard.await;
-            self.heard = None;
-            return Ok(Some(heard.unwrap_or(Heard::Nothing)));
+            self.heard = Some(tokio::task::spawn_blocking(move || understood(&line)));
         }
     }
 
@@ -300,6 +299,11 @@ where
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+fn too_long(mut scan: Scan) -> Heard {
+    let why = format!("this line has more than {LONGEST} bytes, and no more are taken in");
+    Heard::Refused { id: scan.id().into(), code: INVALID_REQUEST, why }
 }
 
 /// What a line says.

@@ -95,6 +95,21 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_taken() {
     assert!(server.peak_kib() < 200 << 10, "{} KiB", server.peak_kib());
 }
 
+/// Even the last one, without an end.
+#[test]
+fn a_line_that_is_too_long_and_never_ends_is_answered() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = unread(&dir);
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let long = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"#, "x".repeat(17 << 20));
+    let asking = thread::spawn(move || input.write_all([opening().as_bytes(), long.as_bytes()].concat().as_slice()).unwrap());
+    let answers: Vec<Value> =
+        BufReader::new(output).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    asking.join().unwrap();
+    assert!(answers.iter().any(|answer| answer["id"] == 5 && answer["error"]["code"] == -32600), "{answers:?}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
 #[test]
 fn two_requests_with_one_id_are_both_answered() {
     let mut server = Server::start(&[("a.txt", &numbered(2000))], &[]);
