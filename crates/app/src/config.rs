@@ -358,7 +358,7 @@ fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Fa
     let file = match root.locate(&[root.absolute(name)]) {
         Ok(file) => file,
         // A link that leads nowhere is there all the same, and what it should say may matter.
-        Err(LocateError::Missing { .. }) if !root.list_names(".").iter().any(|found| found == name) => return Ok(None),
+        Err(LocateError::Missing { .. }) if root.glance(name).is_none() => return Ok(None),
         Err(error) => {
             let message = format!("the settings in {shown} cannot be read: {error}");
             return Err(Failure::refused("BAD_SETTING", message));

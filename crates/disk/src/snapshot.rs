@@ -231,11 +231,7 @@ impl Root {
         let mut opened = opened;
         for _ in 0..ATTEMPTS {
             // Opened anew each time: the file may have been replaced rather than rewritten.
-            let by_name = opened.take().map(|opened| (opened.file, Vec::new()));
-            let (open, led) = by_name.map_or_else(|| self.open_to_read(file), Ok)?;
-            if self.settled(file, Links::unless(led.is_empty()))? == Settled::Anew {
-                continue;
-            }
+            let Some((open, led)) = self.open_settled(file, opened.take())? else { continue };
             if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})?
                 && !self.is_unlinked(file, &stat)
             {
@@ -296,6 +292,18 @@ impl Root {
             }
         }
         Err(SnapshotError::Changing { name: file.name().to_owned() })
+    }
+
+    /// The same, or what was opened already; `None` where a writer's work was put right meanwhile, and it must be opened anew.
+    pub(crate) fn open_settled(
+        &self,
+        file: &FileRef,
+        opened: Option<Opened>,
+    ) -> Result<Option<(File, Vec<String>)>, SnapshotError> {
+        let by_name = opened.map(|opened| (opened.file, Vec::new()));
+        let (open, led) = by_name.map_or_else(|| self.open_to_read(file), Ok)?;
+        let settled = self.settled(file, Links::unless(led.is_empty()))?;
+        Ok((settled != Settled::Anew).then_some((open, led)))
     }
 
     /// Whether the file has lost its name since it was opened: then it may be a write that was taken back. A file system

@@ -43,11 +43,7 @@ impl Root {
         let name = || file.name().to_owned();
         let mut opened = opened;
         for _ in 0..ATTEMPTS {
-            let by_name = opened.take().map(|opened| (opened.file, Vec::new()));
-            let (open, led) = by_name.map_or_else(|| self.open_to_read(file), Ok)?;
-            if self.settled(file, Links::unless(led.is_empty()))? == Settled::Anew {
-                continue;
-            }
+            let Some((open, _)) = self.open_settled(file, opened.take())? else { continue };
             let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;
             if let Some(kind) = FileKind::of(stat.mode) {
                 return Err(SnapshotError::NotAFile { name: name(), kind });
