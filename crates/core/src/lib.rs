@@ -24,15 +24,18 @@
 extern crate alloc;
 
 pub mod alike;
+pub mod budget;
 pub mod decide;
 pub mod diff;
 pub mod edit;
 pub mod knowledge;
 pub mod limits;
 pub mod meta;
+pub mod operation;
 pub mod path;
 pub mod pi;
 pub mod pick;
+pub mod policy;
 pub mod render;
 pub mod scope;
 pub mod text;

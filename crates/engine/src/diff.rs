@@ -3,60 +3,16 @@
 
 use readproof_core::{
     diff::{Side, fit, patches},
+    operation::{Against, Compare},
     path::candidates,
     text::Text,
 };
 use readproof_disk::{
-    Baseline, Compare, Compared, FileRef, GitError, GitMode, Kept, LocateError, SessionName, StandsIn, Working,
-    WorkingError, looks_binary,
+    Baseline, Compare as GitCompare, Compared as GitCompared, FileRef, GitError, GitMode, Kept, LocateError,
+    SessionName, StandsIn, Working, WorkingError, looks_binary,
 };
 
-use crate::{Cancelled, Engine, Error, Most, Settings, go_on, read::Glimpse};
-
-/// What a file is compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Against {
-    /// The commit that is checked out.
-    #[default]
-    Head,
-    /// What is staged.
-    Index,
-    /// The working file as it stands, byte for byte, beside other text.
-    WorkTree,
-}
-
-impl Against {
-    /// The word used on every wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Head => "HEAD",
-            Self::Index => "INDEX",
-            Self::WorkTree => "WORKTREE",
-        }
-    }
-
-    /// Reads [`Self::as_str`]; anything else is `None`.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Head, Self::Index, Self::WorkTree].into_iter().find(|against| against.as_str() == word)
-    }
-}
-
-/// What is asked.
-#[derive(Clone, Debug)]
-pub struct Preview {
-    /// The path as written.
-    pub path: String,
-    /// With what.
-    pub against: Against,
-    /// What stands for the working file.
-    pub content: Option<String>,
-    /// How much of the diff is shown.
-    pub most: Most,
-    /// The conversation that gets it.
-    pub session: Option<SessionName>,
-}
+use crate::{Control, Engine, Error, Settings, read::Glimpse};
 
 /// How the new version differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +51,7 @@ impl DiffStatus {
 
 /// A diff, or as much of it as fits.
 #[derive(Clone, Debug)]
-pub struct Previewed {
+pub struct Compared {
     /// The file, by its name in the workspace.
     pub path: String,
     /// The file as the diff names it: by its name in the repository.
@@ -124,7 +80,7 @@ pub struct Previewed {
     pub notices: Vec<String>,
 }
 
-impl Previewed {
+impl Compared {
     /// Whether something is left out; what is shown is then no patch to apply.
     #[must_use]
     pub fn is_cut(&self) -> bool {
@@ -166,15 +122,17 @@ struct Pair {
 }
 
 impl Engine {
-    /// How a working file, or text that is to take its place, differs from the baseline.
-    ///
-    /// # Errors
-    /// When the path cannot be used, there is no such baseline, or a version cannot be shown byte for byte.
-    pub fn preview(&mut self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
-        let call = self.asked_in(asked.session.as_ref());
-        let mut found = self.previewed(asked, cancelled)?;
-        // Which lines were shown is nobody's question then, and a person's diff may have millions.
-        if asked.session.is_none() {
+    /// How a working file, or text that would replace it, differs from the baseline.
+    pub(crate) fn compare(
+        &self,
+        log: Option<&SessionName>,
+        asked: &Compare,
+        control: &Control<'_>,
+    ) -> Result<Compared, Error> {
+        let call = self.asked_in(log);
+        let mut found = self.compared(asked, control)?;
+        // Nobody asks then which lines were shown, and a person's diff may have millions.
+        if log.is_none() {
             return Ok(found);
         }
         let shown = match (asked.against, &asked.content) {
@@ -184,12 +142,12 @@ impl Engine {
             (Against::Head | Against::Index, Some(_)) => Glimpse::somewhere(&found.path),
         };
         let shown = Some(shown).filter(|_| !found.text.is_empty());
-        let notices = self.saw(asked.session.as_ref(), call, shown.into_iter());
+        let notices = self.saw(log, call, shown.into_iter());
         found.notices.extend(notices);
         Ok(found)
     }
 
-    fn previewed(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
+    fn compared(&self, asked: &Compare, control: &Control<'_>) -> Result<Compared, Error> {
         if asked.path.is_empty() {
             return Err(Error::EmptyPath);
         }
@@ -200,22 +158,22 @@ impl Engine {
         if let Some(content) = asked.content.as_ref().filter(|content| content.len() as u64 > max) {
             return Err(Error::TooLarge { path: asked.path.clone(), bytes: content.len() as u64, max });
         }
-        let (file, pair) = self.both(asked, cancelled)?;
-        go_on(cancelled)?;
-        shown(file.key().to_string(), pair, asked, cancelled)
+        let (file, pair) = self.both(asked, control)?;
+        control.check_cancelled()?;
+        shown(file.key().to_string(), pair, asked, control)
     }
 
     /// The first name under which there is something on either side.
-    fn both(&self, asked: &Preview, cancelled: Cancelled<'_>) -> Result<(FileRef, Pair), Error> {
-        self.straight(&asked.path)?;
+    fn both(&self, asked: &Compare, control: &Control<'_>) -> Result<(FileRef, Pair), Error> {
+        self.refuse_back_through_link(&asked.path)?;
         let names = candidates(&asked.path, &self.bearings);
         let mut missing = Vec::new();
         for file in self.root.names(&names) {
             match self.root.working(&file, &self.snapshot_rules()) {
                 Ok(Working::Missing) => missing.push(file),
                 Ok(working) => {
-                    go_on(cancelled)?;
-                    let pair = self.pair(&file, working, asked, cancelled)?;
+                    control.check_cancelled()?;
+                    let pair = self.pair(&file, working, asked, control)?;
                     return Ok((file, pair));
                 }
                 Err(WorkingError::Git(error)) => return Err(error.into()),
@@ -224,8 +182,8 @@ impl Engine {
         }
         let mut last = None;
         for file in missing {
-            go_on(cancelled)?;
-            let pair = self.pair(&file, Working::Missing, asked, cancelled)?;
+            control.check_cancelled()?;
+            let pair = self.pair(&file, Working::Missing, asked, control)?;
             if pair.old.is_some() || pair.new.is_some() {
                 // The name that is meant comes first: a new file is none of its odd spellings.
                 if pair.old.is_some() {
@@ -241,7 +199,7 @@ impl Engine {
         Err(self.not_there(&asked.path, source))
     }
 
-    fn pair(&self, file: &FileRef, working: Working, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Pair, Error> {
+    fn pair(&self, file: &FileRef, working: Working, asked: &Compare, control: &Control<'_>) -> Result<Pair, Error> {
         let baseline = match asked.against {
             Against::Head => Baseline::Head,
             Against::Index => Baseline::Index,
@@ -249,18 +207,25 @@ impl Engine {
         };
         let content = asked.content.as_deref();
         let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.settings;
-        let ask = Compare { baseline, settings: *settings, settings_files, content, max_bytes: *max_bytes, cancelled };
+        let ask = GitCompare {
+            baseline,
+            settings: *settings,
+            settings_files,
+            content,
+            max_bytes: *max_bytes,
+            cancelled: control.cancelled,
+        };
         let compared = self.root.compare(file, working, &ask).map_err(|error| {
             if matches!(error, GitError::Cancelled { .. }) { Error::Aborted } else { Error::Git(error) }
         })?;
         let notices = notices(&compared, asked);
-        let Compared { name, commit, old, new, in_index, .. } = compared;
+        let GitCompared { name, commit, old, new, in_index, .. } = compared;
         Ok(Pair { name, commit, old, new, tracked: in_index, notices })
     }
 }
 
 /// The working file as it stands, beside other text: what a write would change, so nothing is cleaned.
-fn beside_content(name: &str, working: Working, asked: &Preview) -> Result<Pair, Error> {
+fn beside_content(name: &str, working: Working, asked: &Compare) -> Result<Pair, Error> {
     let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: looks_binary(&bytes), bytes, id: None };
     let old = match working {
         Working::Missing => None,
@@ -275,7 +240,7 @@ fn beside_content(name: &str, working: Working, asked: &Preview) -> Result<Pair,
 }
 
 /// What must be said so that nobody takes the diff for another.
-fn notices(compared: &Compared, asked: &Preview) -> Vec<String> {
+fn notices(compared: &GitCompared, asked: &Compare) -> Vec<String> {
     let (against, new) = (asked.against.as_str(), compared.new.is_some());
     let mut said = Vec::new();
     if compared.commit.is_none() && asked.against == Against::Head {
@@ -319,7 +284,7 @@ fn notices(compared: &Compared, asked: &Preview) -> Vec<String> {
     said
 }
 
-fn shown(path: String, pair: Pair, asked: &Preview, cancelled: Cancelled<'_>) -> Result<Previewed, Error> {
+fn shown(path: String, pair: Pair, asked: &Compare, control: &Control<'_>) -> Result<Compared, Error> {
     let Pair { name, commit, old, new, tracked, mut notices } = pair;
     let status = status(old.as_ref(), new.as_ref(), tracked);
     let same = old.as_ref().map(|old| &old.bytes) == new.as_ref().map(|new| &new.bytes);
@@ -349,13 +314,14 @@ fn shown(path: String, pair: Pair, asked: &Preview, cancelled: Cancelled<'_>) ->
         None => Ok::<_, Error>(None),
     };
     let (old, new) = (text(old, hide_old, old_is)?, text(new, hide_new, new_is)?);
-    let all = patches(&name, side(old.as_ref(), same), side(new.as_ref(), same), cancelled).ok_or(Error::Aborted)?;
+    let all =
+        patches(&name, side(old.as_ref(), same), side(new.as_ref(), same), control.cancelled).ok_or(Error::Aborted)?;
     notices.extend(all.iter().find_map(|patch| too_large(patch.blocks)));
     let (added, removed) =
         all.iter().fold((0, 0), |(added, removed), patch| (added + patch.added, removed + patch.removed));
     let fitted = fit(&all, asked.most.lines, asked.most.chars);
     let binary = status != DiffStatus::Unchanged && show && (hide_old || hide_new);
-    Ok(Previewed {
+    Ok(Compared {
         path,
         name,
         against: asked.against,

@@ -7,13 +7,17 @@ use readproof_core::{
     edit::{Edit, answer, replace, stated},
     knowledge::Hunk,
     limits::Answers,
+    operation::{Change, Write},
     path::candidates,
     text::{NotText, Text},
 };
-use readproof_disk::{Create, Expected, FileRef, Loaded, LogId, ReplaceError, SessionName, SnapshotError, is_in_git};
+use readproof_disk::{Create, Expected, FileRef, LogId, ReplaceError, SessionName, SnapshotError, is_in_git};
 use readproof_hosts::own::{Block, Changed, EntryId, Found, SessionError, Sha, Stated};
 
-use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
+use crate::{
+    Engine, Error, SETTINGS_FILE,
+    outcome::{Receipt, Written},
+};
 
 /// How often a whole-file write is tried where another changes the file meanwhile.
 const ATTEMPTS: u32 = 3;
@@ -32,32 +36,31 @@ struct Plan {
 }
 
 impl Engine {
-    /// Writes or edits a file as the agent of a session.
-    ///
-    /// # Errors
-    /// [`Error`]; the file is as before, unless it says that only the record failed.
-    pub fn write(&mut self, request: &Write) -> Result<Written, Error> {
+    /// Writes or edits a file as the agent of a session. After an error the file is as before, unless it says that only the
+    /// record failed.
+    pub(crate) fn write(&self, log: Option<&SessionName>, request: &Write) -> Result<Written, Error> {
+        let name = log.ok_or(Error::NoConversation)?;
         let file = match &request.change {
             Change::Whole(_) if request.path.is_empty() => return Err(Error::EmptyPath),
             Change::Whole(_) => {
-                self.straight(&request.path)?;
+                self.refuse_back_through_link(&request.path)?;
                 self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?
             }
             // What is edited must be there; a path that is not gets the same help as for a read.
-            Change::Replace { .. } => self.place(&request.path, Some(1), None)?.file,
+            Change::Replace { .. } => self.resolve_target(&request.path, Some(1), None)?.file,
         };
         let real = self.root.real_name(&file);
-        for name in [Some(file.key()), real.as_ref()].into_iter().flatten() {
-            if name.as_str() == SETTINGS_FILE {
+        for key in [Some(file.key()), real.as_ref()].into_iter().flatten() {
+            if key.as_str() == SETTINGS_FILE {
                 return Err(Error::OwnSettings);
             }
-            if is_in_git(name.as_str()) {
-                return Err(ReplaceError::InGit { name: name.to_string() }.into());
+            if is_in_git(key.as_str()) {
+                return Err(ReplaceError::InGit { name: key.to_string() }.into());
             }
         }
         for attempt in 1.. {
             let plan = self.plan(&file, &request.change)?;
-            match (self.carry_out(request, &file, &plan), &request.change) {
+            match (self.carry_out(name, &file, &plan), &request.change) {
                 // A whole text is meant whatever was there: it is looked at and kept anew.
                 (Err(Error::Replace(ReplaceError::Changed { .. })), Change::Whole(_)) if attempt < ATTEMPTS => {}
                 (done, _) => return done,
@@ -66,35 +69,37 @@ impl Engine {
         Err(Error::Aborted)
     }
 
-    fn carry_out(&mut self, request: &Write, file: &FileRef, plan: &Plan) -> Result<Written, Error> {
+    fn carry_out(&self, name: &SessionName, file: &FileRef, plan: &Plan) -> Result<Written, Error> {
         // A link may have been turned since what is there was looked at: either name is reason enough.
         let sensitive = plan.sensitive || self.sensitive.is_sensitive(&self.root, file);
         let (path, at) = (file.key().to_string(), self.now());
-        self.session(&request.session, Create::Yes)?;
+        self.with_session(name, Create::Yes, |_| ())?;
         if !sensitive {
             // While the file is as it was: where there is no room for its texts, it stays so.
             self.keep_texts(plan)?;
-            self.find_alike(&request.session, file, plan, at)?;
+            self.find_alike(name, file, plan, at)?;
         }
-        let session = self.session(&request.session, Create::Yes)?;
-        let (begun, log) = (session.begin(&path, at)?, session.log_id());
+        let (begun, log) = self.with_session(name, Create::Yes, |session| {
+            session.begin(&path, at).map(|begun| (begun, session.log_id()))
+        })??;
         let expected = plan.before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
-        self.root.replace(file, plan.after.as_str(), expected, self.settings.hard_links)?;
+        self.root.replace(file, plan.after.as_str(), expected, self.hard_links())?;
         let entry = self
-            .keep(&request.session, log, plan, (begun, path.clone(), at), sensitive)
+            .keep(name, log, plan, (begun, path.clone(), at), sensitive)
             .map_err(|source| Error::Unrecorded { path: path.clone(), source: Box::new(source) })?;
         Ok(Written {
             text: plan.answer.clone(),
             bytes: plan.after.as_str().len() as u64,
             lines: plan.after.total(),
             hunks: plan.hunks.clone(),
-            receipt: Receipt { session: request.session.clone(), entry, log },
+            notices: self.take_told(),
+            receipt: Receipt { session: name.clone(), entry, log },
             path,
         })
     }
 
     /// The texts of a write, synced: what is replaced can be had again.
-    fn keep_texts(&mut self, plan: &Plan) -> Result<(), Error> {
+    fn keep_texts(&self, plan: &Plan) -> Result<(), Error> {
         let Some(store) = self.store(Create::Yes)? else { return Ok(()) };
         for text in plan.before.iter().chain([&plan.after]) {
             store.objects().put_synced(text)?;
@@ -104,13 +109,13 @@ impl Engine {
 
     /// Lines that the model holds of other texts than the one that is edited may be in that one too: then they move with
     /// the edit as well.
-    fn find_alike(&mut self, name: &SessionName, file: &FileRef, plan: &Plan, at: u64) -> Result<(), Error> {
+    fn find_alike(&self, name: &SessionName, file: &FileRef, plan: &Plan, at: u64) -> Result<(), Error> {
         let (false, Some(before)) = (plan.hunks.is_empty(), &plan.before) else { return Ok(()) };
         if self.settings.answers == Answers::Seed {
             return Ok(());
         }
-        let session = self.session(name, Create::Yes)?;
-        let (mark, knowledge) = (session.mark(), session.knowledge());
+        let (mark, knowledge) =
+            self.with_session(name, Create::Yes, |session| (session.mark(), session.knowledge()))?;
         let pieces = alike(knowledge.of(file.key()), before, |hash| self.stored(hash));
         let pieces: Vec<_> = pieces.into_iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
         if pieces.is_empty() {
@@ -118,24 +123,16 @@ impl Engine {
         }
         let version = (Sha(before.hash()), before.total());
         let found = Found { path: file.key().to_string(), version, pieces, at };
-        match self.session(name, Create::Yes)?.found_alike(mark, found) {
+        match self.with_session(name, Create::Yes, |session| session.found_alike(mark, found))? {
             // It can do without.
             Ok(()) | Err(SessionError::Moved) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// A stored text, verified.
-    pub(crate) fn stored(&self, hash: readproof_core::text::ContentHash) -> Option<Text> {
-        match self.store.as_ref().map(|(store, _)| store.objects().load(hash)) {
-            Some(Loaded::Text(text)) => Some(text),
-            Some(Loaded::Missing | Loaded::Damaged) | None => None,
-        }
-    }
-
     /// The history of a write, synced. A sensitive file leaves only the fact.
     fn keep(
-        &mut self,
+        &self,
         name: &SessionName,
         log: LogId,
         plan: &Plan,
@@ -166,11 +163,12 @@ impl Engine {
                 ..bare
             }
         };
-        let session = self.session(name, Create::No)?;
-        if session.log_id() != log {
-            return Err(SessionError::OtherLog(name.clone()).into());
-        }
-        Ok(session.change(changed)?)
+        self.with_session(name, Create::No, |session| {
+            if session.log_id() != log {
+                return Err(SessionError::OtherLog(name.clone()).into());
+            }
+            Ok(session.change(changed)?)
+        })?
     }
 
     fn plan(&self, file: &FileRef, change: &Change) -> Result<Plan, Error> {

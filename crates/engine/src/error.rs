@@ -1,6 +1,6 @@
 //! What a caller can be told: what failed, with which value, and what to do next. Nothing was recorded as shown.
 
-use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
+use readproof_core::{edit::EditError, policy::Rule, scope::ScopeError, text::NotText};
 use readproof_disk::{
     BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError,
     StoreError, TranscriptError,
@@ -214,6 +214,24 @@ pub enum Error {
         /// The first byte that is not.
         why: NotText,
     },
+    /// The operation belongs to a conversation, and there is none.
+    #[error("nothing is known without a session; name one")]
+    NoConversation,
+    /// A rule of the person refuses the call.
+    #[error("a rule of this workspace does not allow that")]
+    Denied {
+        /// Where the rule stands, for the person.
+        rule: Rule,
+    },
+    /// The conversation has spent what it may.
+    #[error("{why}")]
+    OverBudget {
+        /// What to do instead.
+        why: String,
+    },
+    /// An outcome of another operation than was asked for: a fault of this program.
+    #[error("the call came to another kind of outcome than it asked for, which is a fault of this program")]
+    OtherOutcome,
     /// The caller lost interest.
     #[error("the call was aborted; nothing was recorded")]
     Aborted,
@@ -304,6 +322,10 @@ impl Error {
             Self::Git(error) => error.code(),
             Self::NoContent => "NO_CONTENT",
             Self::Bytes { .. } => "NOT_TEXT",
+            Self::NoConversation => "NO_SESSION",
+            Self::Denied { .. } => "DENIED",
+            Self::OverBudget { .. } => "OVER_BUDGET",
+            Self::OtherOutcome => "INTERNAL",
             Self::Aborted => "ABORTED",
         }
     }

@@ -3,7 +3,7 @@
 //! text goes. Bounds are by size, never by clock.
 
 use readproof_core::{
-    limits::ANSWER_CHARS,
+    operation::{Matching, Search, SearchFile, SearchMode},
     path::{candidates, meant},
     text::NotText,
 };
@@ -11,7 +11,7 @@ use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SessionName, Sn
 use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, LINE_BYTES, Line, Query, Words, fit, walk};
 use std::{cell::Cell, io};
 
-use crate::{Cancelled, Engine, Error, go_on, read::Glimpse};
+use crate::{Control, Engine, Error, read::Glimpse};
 
 /// The most characters given of one line in a file.
 const LINE_CHARS: usize = 2000;
@@ -39,46 +39,6 @@ pub struct FileStat {
     pub modified_unix_ms: Option<i64>,
 }
 
-/// Lines wanted of one file.
-#[derive(Clone, Debug)]
-pub struct FindIn {
-    /// The path as written.
-    pub path: String,
-    /// What to find; large and small letters differ.
-    pub query: String,
-    /// How it is meant.
-    pub kind: Query,
-    /// The most matching lines that are given; all are counted.
-    pub max_matches: usize,
-    /// Lines given before each, at most 1,000.
-    pub before: usize,
-    /// Lines given behind each, at most 1,000.
-    pub after: usize,
-    /// The most characters that are given.
-    pub max_chars: usize,
-    /// Whether each line is printed with the path, which then counts too.
-    pub with_path: bool,
-    /// The conversation that gets the lines.
-    pub session: Option<SessionName>,
-}
-
-impl Default for FindIn {
-    fn default() -> Self {
-        let (path, query) = (String::new(), String::new());
-        Self {
-            path,
-            query,
-            kind: Query::Literal,
-            max_matches: 100,
-            before: 0,
-            after: 0,
-            max_chars: ANSWER_CHARS as usize,
-            with_path: true,
-            session: None,
-        }
-    }
-}
-
 /// What was found in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFile {
@@ -87,7 +47,7 @@ pub struct InFile {
     /// As asked.
     pub query: String,
     /// As asked.
-    pub kind: Query,
+    pub matching: Matching,
     /// Matching lines and those around them, in order, none twice.
     pub lines: Vec<Line>,
     /// Lines that match.
@@ -102,71 +62,6 @@ pub struct InFile {
     pub bytes: u64,
     /// Whatever else there is to say.
     pub notices: Vec<String>,
-}
-
-/// What is searched for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SearchMode {
-    /// Files that hold all words, the best first.
-    #[default]
-    Text,
-    /// Every line that matches a regular expression, in the order of `rg --sort path`.
-    Regex,
-    /// Files by their names, the best first.
-    Path,
-}
-
-impl SearchMode {
-    /// The word used on every wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Regex => "regex",
-            Self::Path => "path",
-        }
-    }
-
-    /// Reads [`Self::as_str`]; anything else is `None`.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Text, Self::Regex, Self::Path].into_iter().find(|mode| mode.as_str() == word)
-    }
-
-    /// How much is given unless the caller says otherwise: matching lines, else files.
-    #[must_use]
-    pub fn limit(self) -> usize {
-        match self {
-            Self::Regex => 100,
-            Self::Text | Self::Path => 20,
-        }
-    }
-}
-
-/// One search of the workspace.
-#[derive(Clone, Debug)]
-pub struct Search {
-    /// What to find.
-    pub query: String,
-    /// How it is meant.
-    pub mode: SearchMode,
-    /// Only files that this lets through, as ripgrep's `-g` does.
-    pub glob: Option<String>,
-    /// The most that is given: matching lines, else files. All are counted.
-    pub limit: Option<usize>,
-    /// Lines given before and behind each that matches, at most 1,000.
-    pub context_lines: usize,
-    /// The most characters that are given.
-    pub max_chars: usize,
-    /// The conversation that gets the lines.
-    pub session: Option<SessionName>,
-}
-
-impl Default for Search {
-    fn default() -> Self {
-        let (query, mode, max_chars) = (String::new(), SearchMode::default(), ANSWER_CHARS as usize);
-        Self { query, mode, glob: None, limit: None, context_lines: 0, max_chars, session: None }
-    }
 }
 
 /// What was found in one file of many.
@@ -229,15 +124,12 @@ pub struct Searched {
 }
 
 impl Engine {
-    /// What a name leads to. Nothing is opened and no line is counted.
-    ///
-    /// # Errors
-    /// For a name outside the workspace or one that cannot be meant; that it leads nowhere is an answer.
-    pub fn stat(&self, path: &str) -> Result<FileStat, Error> {
+    /// What a name leads to. Nothing is opened and no line is counted; that it leads nowhere is an answer.
+    pub(crate) fn stat(&self, path: &str) -> Result<FileStat, Error> {
         if path.is_empty() {
             return Err(Error::EmptyPath);
         }
-        self.straight(path)?;
+        self.refuse_back_through_link(path)?;
         let names = candidates(path, &self.bearings);
         let located = self.root.locate(&[meant(path, &self.bearings)]).or_else(|_| self.root.locate(&names));
         let file = match located {
@@ -272,26 +164,32 @@ impl Engine {
     }
 
     /// The lines of one file that match, however large it is.
-    ///
-    /// # Errors
-    /// As [`Engine::read`], but for the file's size; also for a query that cannot be searched for.
-    pub fn find_in(&mut self, asked: &FindIn, cancelled: Cancelled<'_>) -> Result<InFile, Error> {
-        let call = self.asked_in(asked.session.as_ref());
-        let mut found = self.lines_in(asked, cancelled)?;
+    pub(crate) fn search_file(
+        &self,
+        log: Option<&SessionName>,
+        asked: &SearchFile,
+        control: &Control<'_>,
+    ) -> Result<InFile, Error> {
+        let call = self.asked_in(log);
+        let mut found = self.lines_in(asked, control)?;
         let shown = Glimpse::found(&found.path, &found.lines);
-        found.notices = self.saw(asked.session.as_ref(), call, [shown].into_iter());
+        found.notices = self.saw(log, call, [shown].into_iter());
         Ok(found)
     }
 
-    fn lines_in(&self, asked: &FindIn, cancelled: Cancelled<'_>) -> Result<InFile, Error> {
+    fn lines_in(&self, asked: &SearchFile, control: &Control<'_>) -> Result<InFile, Error> {
         if asked.query.is_empty() {
             return Err(Error::EmptyQuery);
         }
-        let finder = Finder::new(&asked.query, asked.kind, Case::Exact)?;
+        let query = match asked.matching {
+            Matching::Literal => Query::Literal,
+            Matching::Regex => Query::Regex,
+        };
+        let finder = Finder::new(&asked.query, query, Case::Exact)?;
         // A number for the offset, so that `:10-20` is no range here but part of the name.
-        let placed = self.place(&asked.path, Some(1), None)?;
-        let path = placed.file.key().to_string();
-        let stream = self.root.stream(&placed.file, placed.opened, self.settings.hard_links)?;
+        let target = self.resolve_target(&asked.path, Some(1), None)?;
+        let path = target.file.key().to_string();
+        let stream = self.root.stream(&target.file, target.opened, self.hard_links())?;
         let extent = Extent {
             matches: asked.max_matches,
             before: asked.before,
@@ -300,18 +198,18 @@ impl Engine {
             chars: asked.max_chars,
             label: if asked.with_path { label(&path) } else { NUMBER_CHARS },
         };
-        let found = match in_stream(&finder, &stream, extent, cancelled) {
+        let found = match in_stream(&finder, &stream, extent, control) {
             Ok(found) => found,
-            Err(Trouble::Cancelled) => return Err(Error::Aborted),
-            Err(Trouble::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
-            Err(Trouble::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
-            Err(Trouble::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
+            Err(SearchError::Cancelled) => return Err(Error::Aborted),
+            Err(SearchError::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
+            Err(SearchError::Binary(why)) => return Err(SnapshotError::NotText { name: path, why }.into()),
+            Err(SearchError::Io(source)) => return Err(SnapshotError::Io { name: path, source }.into()),
         };
         let given = found.given();
         Ok(InFile {
             path,
             query: asked.query.clone(),
-            kind: asked.kind,
+            matching: asked.matching,
             given,
             truncated: found.total > given,
             lossy: found.lines.iter().any(|line| line.lossy),
@@ -322,24 +220,21 @@ impl Engine {
         })
     }
 
-    /// Searches the workspace by ripgrep's rules for what is ignored. `progress` is told how many files are done.
-    ///
-    /// # Errors
-    /// For a query or a glob that is malformed. What cannot be read is counted instead.
-    pub fn search(
-        &mut self,
+    /// Searches the workspace by ripgrep's rules for what is ignored. What cannot be read is counted.
+    pub(crate) fn search(
+        &self,
+        log: Option<&SessionName>,
         asked: &Search,
-        cancelled: Cancelled<'_>,
-        progress: &dyn Fn(u64),
+        control: &Control<'_>,
     ) -> Result<Searched, Error> {
-        let call = self.asked_in(asked.session.as_ref());
-        let mut found = self.searched(asked, cancelled, progress)?;
+        let call = self.asked_in(log);
+        let mut found = self.searched(asked, control)?;
         let shown = found.hits.iter().map(|hit| Glimpse::found(&hit.path, &hit.lines));
-        found.notices = self.saw(asked.session.as_ref(), call, shown);
+        found.notices = self.saw(log, call, shown);
         Ok(found)
     }
 
-    fn searched(&self, asked: &Search, cancelled: Cancelled<'_>, progress: &dyn Fn(u64)) -> Result<Searched, Error> {
+    fn searched(&self, asked: &Search, control: &Control<'_>) -> Result<Searched, Error> {
         let empty = match asked.mode {
             SearchMode::Regex => asked.query.is_empty(),
             SearchMode::Text | SearchMode::Path => asked.query.trim().is_empty(),
@@ -348,7 +243,7 @@ impl Engine {
             return Err(Error::EmptyQuery);
         }
         let mut out = Searched { query: asked.query.clone(), mode: asked.mode, ..Searched::default() };
-        let tree = Tree { engine: self, asked, cancelled, progress };
+        let tree = Tree { engine: self, asked, control };
         match asked.mode {
             SearchMode::Regex => tree.lines(&mut out)?,
             SearchMode::Text => tree.texts(&mut out)?,
@@ -368,7 +263,7 @@ impl Engine {
             skipped.sensitive += 1;
             return None;
         }
-        let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.settings.hard_links).ok());
+        let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.hard_links()).ok());
         let Some(stream) = stream else {
             skipped.unreadable += 1;
             return None;
@@ -385,8 +280,7 @@ impl Engine {
 struct Tree<'a> {
     engine: &'a Engine,
     asked: &'a Search,
-    cancelled: Cancelled<'a>,
-    progress: &'a dyn Fn(u64),
+    control: &'a Control<'a>,
 }
 
 impl Tree<'_> {
@@ -396,15 +290,15 @@ impl Tree<'_> {
         out: &mut Searched,
         mut look: impl FnMut(&mut Searched, String) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        go_on(self.cancelled)?;
+        self.control.check_cancelled()?;
         let mut walk = walk(&self.engine.root, self.asked.glob.as_deref())?;
         for entry in &mut walk {
-            go_on(self.cancelled)?;
+            self.control.check_cancelled()?;
             match entry {
                 Entry::File(name) => {
                     look(out, name)?;
                     out.looked_at += 1;
-                    (self.progress)(out.looked_at);
+                    self.control.tell(out.looked_at, None);
                 }
                 Entry::Other => {}
                 Entry::OddName => out.skipped.odd_names += 1,
@@ -530,13 +424,13 @@ impl Tree<'_> {
         extent: Extent,
         skipped: &mut Skipped,
     ) -> Result<Option<Found>, Error> {
-        let count = match in_stream(finder, stream, extent, self.cancelled) {
+        let count = match in_stream(finder, stream, extent, self.control) {
             Ok(found) => return Ok(Some(found)),
-            Err(Trouble::Cancelled) => return Err(Error::Aborted),
-            Err(Trouble::Binary(_)) => &mut skipped.binary,
-            Err(Trouble::LongLine) if finder.line_bytes() < LINE_BYTES => &mut skipped.long_lines,
-            Err(Trouble::LongLine) => &mut skipped.large,
-            Err(Trouble::Io(_)) => &mut skipped.unreadable,
+            Err(SearchError::Cancelled) => return Err(Error::Aborted),
+            Err(SearchError::Binary(_)) => &mut skipped.binary,
+            Err(SearchError::LongLine) if finder.line_bytes() < LINE_BYTES => &mut skipped.long_lines,
+            Err(SearchError::LongLine) => &mut skipped.large,
+            Err(SearchError::Io(_)) => &mut skipped.unreadable,
         };
         *count += 1;
         Ok(None)
@@ -566,25 +460,25 @@ fn is_utf16(start: &[u8]) -> bool {
 }
 
 /// Why a file was not searched.
-enum Trouble {
+enum SearchError {
     Cancelled,
     LongLine,
     Binary(NotText),
     Io(io::Error),
 }
 
-fn in_stream(finder: &Finder, stream: &Stream, extent: Extent, cancelled: Cancelled<'_>) -> Result<Found, Trouble> {
+fn in_stream(finder: &Finder, stream: &Stream, extent: Extent, control: &Control<'_>) -> Result<Found, SearchError> {
     let (stopped, encoded) = (Cell::new(false), Cell::new(false));
-    let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, encoded: &encoded };
+    let blocks = Blocks { stream, at: 0, end: stream.stat().len, control, stopped: &stopped, encoded: &encoded };
     match finder.find(blocks, extent) {
         Ok(found) => match found.binary {
-            Some(at) => Err(Trouble::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
+            Some(at) => Err(SearchError::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
             None => Ok(found),
         },
-        Err(_) if stopped.get() => Err(Trouble::Cancelled),
-        Err(_) if encoded.get() => Err(Trouble::Binary(NotText::Encoding(0))),
-        Err(error) if error.raw_os_error().is_none() => Err(Trouble::LongLine),
-        Err(error) => Err(Trouble::Io(error)),
+        Err(_) if stopped.get() => Err(SearchError::Cancelled),
+        Err(_) if encoded.get() => Err(SearchError::Binary(NotText::Encoding(0))),
+        Err(error) if error.raw_os_error().is_none() => Err(SearchError::LongLine),
+        Err(error) => Err(SearchError::Io(error)),
     }
 }
 
@@ -593,7 +487,7 @@ struct Blocks<'a> {
     stream: &'a Stream,
     at: u64,
     end: u64,
-    cancelled: Cancelled<'a>,
+    control: &'a Control<'a>,
     stopped: &'a Cell<bool>,
     /// Whether it begins as UTF-16 does.
     encoded: &'a Cell<bool>,
@@ -601,7 +495,7 @@ struct Blocks<'a> {
 
 impl io::Read for Blocks<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if (self.cancelled)() {
+        if (self.control.cancelled)() {
             self.stopped.set(true);
             return Err(io::ErrorKind::Other.into());
         }
@@ -617,64 +511,5 @@ impl io::Read for Blocks<'_> {
         into[..bytes.len()].copy_from_slice(&bytes);
         self.at += bytes.len() as u64;
         Ok(bytes.len())
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make files")]
-mod tests {
-    use super::*;
-    use crate::Settings;
-    use readproof_core::path::Bearings;
-    use readproof_disk::Root;
-    use std::fs;
-
-    #[test]
-    fn a_search_is_given_up_when_nobody_waits() {
-        let temp = tempfile::tempdir().unwrap();
-        fs::write(temp.path().join("a"), "text\n").unwrap();
-        let bearings = Bearings { cwd: temp.path().to_str().unwrap().to_owned(), home: None };
-        let root = Root::open(temp.path()).unwrap();
-        let mut engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
-        for mode in [SearchMode::Text, SearchMode::Regex, SearchMode::Path] {
-            let asked = Search { query: "a".to_owned(), mode, ..Search::default() };
-            assert!(matches!(engine.search(&asked, &|| true, &|_| {}), Err(Error::Aborted)), "{mode:?}");
-            let done = Cell::new(0);
-            assert_eq!(engine.search(&asked, &|| false, &|files| done.set(files)).unwrap().looked_at, 1);
-            assert_eq!(done.get(), 1);
-        }
-        let asked = FindIn { path: "a".to_owned(), query: "t".to_owned(), ..FindIn::default() };
-        assert!(matches!(engine.find_in(&asked, &|| true), Err(Error::Aborted)));
-        assert_eq!(engine.find_in(&asked, &|| false).unwrap().matches, 1);
-    }
-
-    /// Two engines of one process share the index of symbols and wait for each other.
-    #[test]
-    fn two_engines_index_together() {
-        let temp = tempfile::tempdir().unwrap();
-        let engine = |path: &std::path::Path| {
-            let bearings = Bearings { cwd: path.to_str().unwrap().to_owned(), home: None };
-            Engine::new(Root::open(path).unwrap(), bearings, Settings::default(), Box::new(|| 0)).unwrap()
-        };
-        for n in 0..150 {
-            fs::write(temp.path().join(format!("f{n}.rs")), format!("fn name{n}() {{}}\n")).unwrap();
-        }
-        let asked = crate::SymbolSearch { query: None, glob: None, limit: 10 };
-        std::thread::scope(|scope| {
-            for thread in 0..2 {
-                let (path, asked) = (temp.path(), &asked);
-                scope.spawn(move || {
-                    let mut engine = engine(path);
-                    for round in 0..10 {
-                        let name = format!("t{thread}.rs");
-                        fs::write(path.join(&name), format!("fn of{thread}_{round}() {{}}\n")).unwrap();
-                        let found = engine.symbols(asked, &|| false, &|_, _| {}).unwrap();
-                        assert!(found.total >= 151 && found.notices.is_empty(), "{} {:?}", found.total, found.notices);
-                        let own = format!("of{thread}_{round}");
-                        engine.resolve(&own, None, &|| false, &|_, _| {}).unwrap();
-                    }
-                });
-            }
-        });
     }
 }

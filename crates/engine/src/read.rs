@@ -1,88 +1,96 @@
-//! One read, from the path as written to the answer. Every stage is one line; what a stage does stands in the room it
-//! names. The snapshot is the only read of the file: rendering, hashing and recording all borrow it. Anything uncertain
-//! ends in plain text with a reason.
+//! One read, from the path as written to the answer. Every stage is one line; what a stage does stands in the room it names.
+//! The snapshot is the only read of the file: rendering, hashing and recording all borrow it. Anything uncertain ends in
+//! plain text with a reason.
 
-mod context;
-mod echo;
-mod piece;
-mod place;
+mod end;
+mod knowledge;
 mod recent;
 mod record;
-mod talk;
+mod seen;
+mod target;
 
-pub(crate) use context::{Context, Fetched, Held, not_stored};
-pub use echo::{Echoed, EchoedStatus};
-pub use piece::{End, Piece, PieceOf};
-pub(crate) use place::Placed;
+pub use end::EndOfFile;
+pub(crate) use knowledge::not_stored;
+pub use knowledge::{CallContext, KnowledgeAtCall};
 pub(crate) use recent::Recent;
-pub(crate) use record::{Glimpse, Offer, Recorded};
-pub(crate) use talk::{Own, Talk};
+pub use record::{PendingAnswer, Recorded};
+pub(crate) use seen::Glimpse;
+pub use target::ResolvedTarget;
 
+use knowledge::LoadedBase;
 use readproof_core::{
     decide::{Choice, Reason, decide},
+    operation::Read,
     render::render,
 };
 
-use crate::{Answer, Cancelled, Engine, Error, Read, go_on};
+use crate::{Control, Conversation, Engine, Error, NotOurs, outcome::Answer};
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
 
+/// What becomes of a read.
+#[derive(Clone, Debug)]
+pub enum Reading<G> {
+    /// The answer. It was recorded before it is given, and is relied on only after it was delivered.
+    Answer(Box<Answer<G>>),
+    /// The host answers it; nothing was recorded.
+    NotOurs(NotOurs),
+}
+
 impl Engine {
     /// Answers one read with the least text that is needed.
-    ///
-    /// The answer is recorded before it is returned, and relied on only after [`Engine::delivered`].
-    ///
-    /// # Errors
-    /// [`Error`] says what failed and what to do; nothing was recorded as shown.
-    pub fn read(&mut self, request: &Read, cancelled: Cancelled<'_>) -> Result<Answer, Error> {
-        self.read_in(&mut Own::default(), request, cancelled)
-    }
-
-    /// The same in whatever conversation.
-    pub(crate) fn read_in(
-        &mut self,
-        talk: &mut impl Talk,
-        request: &Read,
-        cancelled: Cancelled<'_>,
-    ) -> Result<Answer, Error> {
+    pub(crate) fn read<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        read: &Read,
+        control: &Control<'_>,
+    ) -> Result<Reading<C::Given>, Error> {
         // hosts: where in the conversation this is asked
-        talk.begin(self, request);
+        if let Some(declined) = conversation.begin(self, read) {
+            return Ok(Reading::NotOurs(declined));
+        }
         // core: names worth trying → disk: the file inside the workspace
-        let mut placed = self.place(&request.path, request.first(), request.limit)?;
-        go_on(cancelled)?;
+        let mut target = self.resolve_target(&read.path, read.first(), read.limit)?;
+        control.check_cancelled()?;
         // disk: the only read of the file
-        let snapshot = self.look(&mut placed)?;
-        go_on(cancelled)?;
+        let snapshot = self.look(&mut target)?;
+        control.check_cancelled()?;
+        if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
+            return Ok(Reading::NotOurs(declined));
+        }
 
-        let limits = talk.limits(self, request);
+        let limits = conversation.limits(self, read);
         // core: which lines are meant, and which of them one plain answer shows
-        placed.pick(&snapshot.text, &request.pick, &limits)?;
-        let (now, path) = (&snapshot.text, placed.file.key());
-        let ask = talk.ask(now, request, &placed, &limits).map_err(|source| placed.bad_range(source))?;
+        target.pick(&snapshot.text, &read.pick, &limits)?;
+        let (now, path) = (&snapshot.text, target.file.key());
+        let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
         // hosts: what may be relied on at all
-        let (mut context, key) = (talk.context(self, request, &placed.file, &snapshot), talk.key(&placed.file));
+        let mut context = conversation.context(self, read, &target.file, &snapshot);
+        let key = conversation.key(&target.file);
 
         for attempt in 0.. {
             // hosts: what the model holds on its branch since the barrier
-            let held = talk.held(self, &context, &key).add_up(talk, self, &context, (&key, now, &ask));
+            let held = conversation.held(self, &context, &key);
+            let held = conversation.add_up(self, &context, (&key, now, &ask), held);
             // core: the base that allows → disk: its text, verified
             let choice =
                 if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };
-            let fetched = Fetched::of(choice, |hash| talk.load(self, hash));
-            go_on(cancelled)?;
+            let base = LoadedBase::of(choice, |hash| conversation.load(self, hash));
+            control.check_cancelled()?;
             // core: pure and total
-            let decision = decide(now, path, &ask, fetched.base(), &limits);
+            let decision = decide(now, path, &ask, base.base(), &limits);
             let shown = render(&decision, now, &ask);
-            go_on(cancelled)?;
+            control.check_cancelled()?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile
-            let offer = Offer { placed: &placed, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
-            match talk.record(self, &mut context, &offer) {
-                Recorded::Moved => {}
-                Recorded::Done { receipt } => {
-                    let (answer, text) = (self.telling(offer.answer(context, receipt)), shown.into_text());
-                    return Ok(Answer { text: self.give(&placed, snapshot, text), ..answer });
-                }
+            let pending =
+                PendingAnswer { target: &target, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
+            if let Recorded::Done(given) = conversation.record(self, &mut context, &pending) {
+                let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
+                answer.notices.extend(self.take_told());
+                let text = shown.into_text();
+                answer.text = self.give(&target, snapshot, text);
+                return Ok(Reading::Answer(Box::new(answer)));
             }
         }
         Err(Error::Aborted)

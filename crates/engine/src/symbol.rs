@@ -3,17 +3,20 @@
 //! no answer is ever older than the file.
 
 use readproof_core::{
+    operation::{ListSymbols, Read, ReadSymbol},
     pick::Pick,
     scope::Lines,
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, SessionName, database_in_memory};
 use readproof_index::{
-    Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, SymbolKind,
-    Target, Unindexed, Unusable, Upset, nearest, rank,
+    Catalog, Defined as DefinedAt, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol,
+    SymbolKind, Target, Unindexed, Unusable, Upset, nearest, rank,
 };
 
-use crate::{Cancelled, Engine, Error, Read, go_on, read::Glimpse};
+use std::sync::{Arc, Mutex};
+
+use crate::{Control, Conversation, Engine, Error, Reading, conversation::locked, read::Glimpse};
 
 /// Where the catalog is kept in the store.
 const DATABASE: &str = "index.db";
@@ -30,18 +33,27 @@ const AROUND_LINES: u32 = 60;
 /// The most bytes of it.
 pub const AROUND_BYTES: u32 = 4_000;
 
-/// Told how many files of how many are done.
-pub type Indexing<'a> = &'a dyn Fn(u64, u64);
-
-/// What is known of symbols while the program runs.
+/// What is known of symbols while the program runs. A call takes what it needs out and puts it back, so that no call waits for
+/// another; as many are made as calls run at once.
 #[derive(Default)]
 pub(crate) struct Symbols {
-    catalog: Option<Catalog>,
-    /// Why the catalog is in memory only.
-    homeless: Option<String>,
-    parsers: Parsers,
+    catalogs: Mutex<Vec<Catalog>>,
+    parsers: Mutex<Vec<Parsers>>,
+    /// Why a catalog is in memory only.
+    in_memory_reason: Mutex<Option<String>>,
     /// What was parsed last.
-    last: Option<(ContentHash, Language, Outline)>,
+    last: Mutex<Option<(ContentHash, Language, Arc<Outline>)>>,
+}
+
+/// One definition as it was answered.
+#[derive(Clone, Debug)]
+pub struct Defined<G> {
+    /// The definition.
+    pub resolved: Resolved,
+    /// What stands around it, if that was asked for.
+    pub surroundings: Surroundings,
+    /// The read of its lines.
+    pub reading: Reading<G>,
 }
 
 /// A definition that was found.
@@ -61,11 +73,13 @@ pub struct Resolved {
 
 impl Resolved {
     /// The read that shows it.
-    #[must_use]
-    pub fn read(&self, engine: &Engine) -> Read {
+    fn read(&self, engine: &Engine, asked: &ReadSymbol) -> Read {
         Read {
             path: engine.root().absolute(&self.path),
             pick: Pick::Of { lines: self.symbol.lines, hash: self.hash },
+            most: Some(asked.most),
+            freshness: asked.freshness,
+            audience: asked.audience,
             ..Read::default()
         }
     }
@@ -121,24 +135,13 @@ pub struct Surroundings {
 #[derive(Clone, Debug, Default)]
 pub struct SymbolsFound {
     /// The best first, or all in order where nothing was asked.
-    pub found: Vec<(Option<Fitting>, Defined)>,
+    pub found: Vec<(Option<Fitting>, DefinedAt)>,
     /// How many there are.
     pub total: u64,
     /// What was looked at.
     pub indexed: Indexed,
     /// What must be said beside it.
     pub notices: Vec<String>,
-}
-
-/// What definitions are listed.
-#[derive(Clone, Debug)]
-pub struct SymbolSearch {
-    /// A name or part of one; none: all.
-    pub query: Option<String>,
-    /// Only in files that this lets through.
-    pub glob: Option<String>,
-    /// The most that are given.
-    pub limit: usize,
 }
 
 /// A name with all that qualifies it.
@@ -149,28 +152,59 @@ pub fn qualified(symbol: &Symbol) -> String {
 }
 
 impl Engine {
+    /// Finds a definition and reads its lines; where its file has changed by then, both again.
+    pub(crate) fn read_symbol<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        asked: &ReadSymbol,
+        control: &Control<'_>,
+    ) -> Result<Box<Defined<C::Given>>, Error> {
+        let mut last = Error::Aborted;
+        for _ in 0..ATTEMPTS {
+            let resolved = self.resolve(asked, control)?;
+            match self.read_resolved(conversation, asked, resolved, control) {
+                Err(error @ Error::Changed { .. }) => {
+                    // The definition was not where the catalog has it.
+                    locked(&self.symbols.catalogs).iter_mut().for_each(Catalog::doubt);
+                    last = error;
+                }
+                done => return done.map(Box::new),
+            }
+        }
+        Err(last)
+    }
+
+    fn read_resolved<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        asked: &ReadSymbol,
+        resolved: Resolved,
+        control: &Control<'_>,
+    ) -> Result<Defined<C::Given>, Error> {
+        let read = resolved.read(self, asked);
+        let surroundings = if asked.include_context {
+            self.around(conversation.log(), &read.path, &resolved, control)?
+        } else {
+            Surroundings::default()
+        };
+        let reading = self.read(conversation, &read, control)?;
+        Ok(Defined { resolved, surroundings, reading })
+    }
+
     /// The one definition that is meant, in a file or folder or anywhere in the workspace.
-    ///
-    /// # Errors
-    /// When nothing or more than one thing is meant; both say what there is.
-    pub fn resolve(
-        &mut self,
-        target: &str,
-        path: Option<&str>,
-        cancelled: Cancelled<'_>,
-        progress: Indexing<'_>,
-    ) -> Result<Resolved, Error> {
+    fn resolve(&self, asked: &ReadSymbol, control: &Control<'_>) -> Result<Resolved, Error> {
+        let (target, path) = (asked.target.as_str(), asked.path.as_deref());
         let asked = target.trim().to_owned();
         let target = Target::parse(target).ok_or(Error::EmptySymbol)?;
         let folder = path.map(|path| self.stat(path)).transpose()?.filter(|found| found.kind == Some("directory"));
         let (found, near, missed) = match (path, &folder) {
             (Some(path), None) => {
-                let (found, near) = self.in_file(path, &target, cancelled)?;
+                let (found, near) = self.in_file(path, &target, control)?;
                 (found, near, None)
             }
             (_, folder) => {
                 let under = folder.as_ref().map(|folder| format!("{}/", folder.path)).filter(|under| under != "./");
-                self.with_catalog(cancelled, progress, |catalog, _| {
+                self.with_catalog(control, |catalog, _| {
                     let mut found = catalog.find(&target)?;
                     let counts = |path: &str| under.as_ref().is_none_or(|under| path.starts_with(under));
                     found.retain(|defined| counts(&defined.path));
@@ -187,32 +221,21 @@ impl Engine {
     }
 
     /// What a file defines.
-    ///
-    /// # Errors
-    /// As [`Engine::read`], and for a language that is not known.
-    pub fn outline(&mut self, path: &str, cancelled: Cancelled<'_>) -> Result<Outlined, Error> {
+    pub(crate) fn outline(&self, path: &str, control: &Control<'_>) -> Result<Outlined, Error> {
         let (path, text) = self.text_of(path)?;
-        let (language, outline) = self.outline_of(&path, &text, cancelled)?;
+        let (language, outline) = self.outline_of(&path, &text, control)?;
         let (symbols, truncated) = (outline.symbols.clone(), outline.truncated);
         Ok(Outlined { path, language: language.as_str(), symbols, truncated, total_lines: text.total() })
     }
 
     /// Definitions by name, or all of them.
-    ///
-    /// # Errors
-    /// When the workspace cannot be walked as asked.
-    pub fn symbols(
-        &mut self,
-        asked: &SymbolSearch,
-        cancelled: Cancelled<'_>,
-        progress: Indexing<'_>,
-    ) -> Result<SymbolsFound, Error> {
+    pub(crate) fn list_symbols(&self, asked: &ListSymbols, control: &Control<'_>) -> Result<SymbolsFound, Error> {
         let query = match &asked.query {
             Some(query) => Some(Target::parse(query).ok_or(Error::EmptySymbol)?),
             None => None,
         };
         let glob = asked.glob.as_deref();
-        let mut out = self.with_catalog(cancelled, progress, |catalog, indexed| {
+        let mut out = self.with_catalog(control, |catalog, indexed| {
             let mut out = SymbolsFound { indexed, ..SymbolsFound::default() };
             out.notices.extend(missed(&catalog.unindexed_in(glob)?));
             if let Some(query) = &query {
@@ -230,27 +253,25 @@ impl Engine {
             }
             Ok(out)
         })?;
-        out.notices.extend(self.symbols.homeless.clone());
+        out.notices.extend(locked(&self.symbols.in_memory_reason).clone());
         Ok(out)
     }
 
     /// The imports of the file in which a definition stands, and the signatures of what encloses it, as far as they are
     /// not part of it.
-    ///
-    /// # Errors
-    /// As [`Engine::read`]; also when the file has changed since.
-    pub fn around(
-        &mut self,
+    fn around(
+        &self,
+        log: Option<&SessionName>,
+        path: &str,
         found: &Resolved,
-        session: Option<&SessionName>,
-        cancelled: Cancelled<'_>,
+        control: &Control<'_>,
     ) -> Result<Surroundings, Error> {
-        let call = self.asked_in(session);
-        let (path, text) = self.text_of(&found.read(self).path)?;
+        let call = self.asked_in(log);
+        let (path, text) = self.text_of(path)?;
         if text.hash() != found.hash {
             return Err(Error::Changed { path });
         }
-        let (_, outline) = self.outline_of(&path, &text, cancelled)?;
+        let (_, outline) = self.outline_of(&path, &text, control)?;
         let mut wanted: Vec<Lines> = outline.imports.clone();
         let own = found.symbol.lines;
         let encloses = |lines: Lines| lines != own && lines.first() <= own.first() && own.last() <= lines.last();
@@ -258,21 +279,21 @@ impl Engine {
         wanted.sort_unstable();
         let (runs, cut) = cut(&text, &wanted, found.symbol.lines);
         let shown: Vec<_> = runs.iter().map(|run| Glimpse::text(&path, run.lines.first().into(), &run.text)).collect();
-        let notices = self.saw(session, call, shown.into_iter());
+        let notices = self.saw(log, call, shown.into_iter());
         Ok(Surroundings { runs, cut, notices })
     }
 
     fn in_file(
-        &mut self,
+        &self,
         path: &str,
         target: &Target,
-        cancelled: Cancelled<'_>,
-    ) -> Result<(Vec<Defined>, Vec<String>), Error> {
+        control: &Control<'_>,
+    ) -> Result<(Vec<DefinedAt>, Vec<String>), Error> {
         let (path, text) = self.text_of(path)?;
-        let (_, outline) = self.outline_of(&path, &text, cancelled)?;
+        let (_, outline) = self.outline_of(&path, &text, control)?;
         let fits = outline.symbols.iter().filter(|symbol| target.fits(&path, symbol));
-        let found: Vec<Defined> =
-            fits.map(|symbol| Defined { path: path.clone(), hash: text.hash(), symbol: symbol.clone() }).collect();
+        let found: Vec<DefinedAt> =
+            fits.map(|symbol| DefinedAt { path: path.clone(), hash: text.hash(), symbol: symbol.clone() }).collect();
         let near = if found.is_empty() {
             let mut names: Vec<String> = outline.symbols.iter().map(|symbol| symbol.name.clone()).collect();
             names.sort_unstable();
@@ -284,65 +305,70 @@ impl Engine {
         Ok((found, near))
     }
 
-    fn text_of(&mut self, path: &str) -> Result<(String, Text), Error> {
-        let mut placed = self.place(path, Some(1), None)?;
-        let snapshot = self.look(&mut placed)?;
-        self.recent.keep(placed.file.key(), snapshot.text.clone());
-        Ok((placed.file.key().to_string(), snapshot.text))
+    fn text_of(&self, path: &str) -> Result<(String, Text), Error> {
+        let mut target = self.resolve_target(path, Some(1), None)?;
+        let snapshot = self.look(&mut target)?;
+        locked(&self.recent).keep(target.file.key(), snapshot.text.clone());
+        Ok((target.file.key().to_string(), snapshot.text))
     }
 
-    fn outline_of(&mut self, path: &str, text: &Text, cancelled: Cancelled<'_>) -> Result<(Language, &Outline), Error> {
-        go_on(cancelled)?;
+    fn outline_of(&self, path: &str, text: &Text, control: &Control<'_>) -> Result<(Language, Arc<Outline>), Error> {
+        control.check_cancelled()?;
         let language = Language::of(path, text.as_str()).ok_or_else(|| Error::NoLanguage { path: path.to_owned() })?;
-        let symbols = &mut self.symbols;
-        let known = symbols.last.take().filter(|(hash, of, _)| (*hash, *of) == (text.hash(), language));
-        let last = match known {
-            Some(last) => last,
-            None => match symbols.parsers.outline(language, text.as_str(), cancelled) {
-                Ok(outline) => (text.hash(), language, outline),
-                Err(NoOutline::Cancelled) => return Err(Error::Aborted),
-                Err(NoOutline::TooHard) => return Err(Error::TooHard { path: path.to_owned() }),
-            },
+        let known = locked(&self.symbols.last).clone();
+        if let Some((_, _, outline)) = known.filter(|(hash, of, _)| (*hash, *of) == (text.hash(), language)) {
+            return Ok((language, outline));
+        }
+        let mut parsers = locked(&self.symbols.parsers).pop().unwrap_or_default();
+        let parsed = parsers.outline(language, text.as_str(), control.cancelled);
+        locked(&self.symbols.parsers).push(parsers);
+        let outline = match parsed {
+            Ok(outline) => Arc::new(outline),
+            Err(NoOutline::Cancelled) => return Err(Error::Aborted),
+            Err(NoOutline::TooHard) => return Err(Error::TooHard { path: path.to_owned() }),
         };
-        let (_, _, outline) = symbols.last.insert(last);
+        *locked(&self.symbols.last) = Some((text.hash(), language, Arc::clone(&outline)));
         Ok((language, outline))
     }
 
-    /// Asks the catalog, brought up to date. Where its database cannot be used, one in memory takes its place.
+    /// Asks a catalog, brought up to date. Where its database cannot be used, one in memory takes its place.
     fn with_catalog<T>(
-        &mut self,
-        cancelled: Cancelled<'_>,
-        progress: Indexing<'_>,
+        &self,
+        control: &Control<'_>,
         ask: impl Fn(&Catalog, Indexed) -> Result<T, Upset>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
-            let mut catalog = match self.symbols.catalog.take() {
+            let idle = locked(&self.symbols.catalogs).pop();
+            let mut catalog = match idle {
                 Some(catalog) => catalog,
                 None => self.open_catalog()?,
             };
             let rules = Rules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
+            let progress = |done: u64, total: u64| control.tell(done, Some(total));
             let indexed = if catalog.is_fresh() {
                 Ok(Indexed::default())
             } else {
-                catalog.refresh(&self.root, rules, cancelled, progress)
+                catalog.refresh(&self.root, rules, control.cancelled, &progress)
             };
-            match indexed.and_then(|indexed| ask(&catalog, indexed)) {
+            let answer = indexed.and_then(|indexed| ask(&catalog, indexed));
+            let back = |catalog| locked(&self.symbols.catalogs).push(catalog);
+            match answer {
                 Ok(answer) => {
-                    self.symbols.catalog = Some(catalog);
+                    back(catalog);
                     return Ok(answer);
                 }
                 Err(Upset::Cancelled) => {
-                    self.symbols.catalog = Some(catalog);
+                    back(catalog);
                     return Err(Error::Aborted);
                 }
                 Err(Upset::Walk(error)) => {
-                    self.symbols.catalog = Some(catalog);
+                    back(catalog);
                     return Err(error.into());
                 }
                 Err(Upset::Database(error)) if attempt > 0 => return Err(Error::Index { why: error.to_string() }),
                 Err(Upset::Database(error)) => {
                     drop(catalog);
-                    self.symbols.catalog = Some(self.in_memory(&error.to_string())?);
+                    back(self.in_memory(&error.to_string())?);
                 }
             }
         }
@@ -350,11 +376,12 @@ impl Engine {
     }
 
     /// The catalog in the store. One that cannot be used is made anew, as it holds nothing that is not in the files.
-    fn open_catalog(&mut self) -> Result<Catalog, Error> {
-        if let Err(error) = self.store(Create::Yes) {
-            return self.in_memory(&error.to_string());
-        }
-        let Some((store, _)) = &self.store else { return self.in_memory("there is no store") };
+    fn open_catalog(&self) -> Result<Catalog, Error> {
+        let store = match self.store(Create::Yes) {
+            Ok(Some(store)) => store,
+            Ok(None) => return self.in_memory("there is no store"),
+            Err(error) => return self.in_memory(&error.to_string()),
+        };
         let open = || {
             let database = store.database(&self.root, DATABASE).map_err(|error| error.to_string())?;
             Catalog::new(database).map_err(|error: Unusable| error.to_string())
@@ -365,49 +392,18 @@ impl Engine {
         });
         match opened {
             Ok(catalog) => {
-                self.symbols.homeless = None;
+                *locked(&self.symbols.in_memory_reason) = None;
                 Ok(catalog)
             }
             Err(why) => self.in_memory(&why),
         }
     }
 
-    fn in_memory(&mut self, why: &str) -> Result<Catalog, Error> {
-        self.symbols.homeless = Some(format!("the index of symbols is not stored and is made anew each time: {why}"));
+    fn in_memory(&self, why: &str) -> Result<Catalog, Error> {
+        let reason = format!("the index of symbols is not stored and is made anew each time: {why}");
+        *locked(&self.symbols.in_memory_reason) = Some(reason);
         let database = database_in_memory().map_err(|error| Error::Index { why: error.to_string() })?;
         Catalog::new(database).map_err(|error| Error::Index { why: error.to_string() })
-    }
-
-    /// Finds a definition and does something with it; where its file has changed by then, both again.
-    ///
-    /// # Errors
-    /// As [`Engine::resolve`], and as whatever is done.
-    pub fn at_symbol<T>(
-        &mut self,
-        (target, path): (&str, Option<&str>),
-        cancelled: Cancelled<'_>,
-        progress: Indexing<'_>,
-        mut then: impl FnMut(&mut Self, &Resolved) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let mut last = Error::Aborted;
-        for _ in 0..ATTEMPTS {
-            let found = self.resolve(target, path, cancelled, progress)?;
-            match then(self, &found) {
-                Err(error @ Error::Changed { .. }) => {
-                    self.doubt_symbols();
-                    last = error;
-                }
-                done => return done,
-            }
-        }
-        Err(last)
-    }
-
-    /// Says that a definition was not where it had been found.
-    pub fn doubt_symbols(&mut self) {
-        if let Some(catalog) = &mut self.symbols.catalog {
-            catalog.doubt();
-        }
     }
 }
 
@@ -437,13 +433,13 @@ struct Several {
 }
 
 /// The one of the best kind. What stands in another of the same name, as a constructor in its class, is not meant.
-fn choose(found: Vec<Defined>) -> Result<Resolved, Several> {
+fn choose(found: Vec<DefinedAt>) -> Result<Resolved, Several> {
     let Some(best) = found.iter().map(|defined| rank(defined.symbol.kind)).min() else {
         return Err(Several { first: Vec::new(), total: 0 });
     };
-    let (of_best, lesser): (Vec<Defined>, Vec<Defined>) =
+    let (of_best, lesser): (Vec<DefinedAt>, Vec<DefinedAt>) =
         found.into_iter().partition(|defined| rank(defined.symbol.kind) == best);
-    let is_inside = |inner: &Defined| {
+    let is_inside = |inner: &DefinedAt| {
         of_best.iter().any(|outer| {
             let (a, b) = (outer.symbol.lines, inner.symbol.lines);
             outer.path == inner.path
@@ -452,17 +448,17 @@ fn choose(found: Vec<Defined>) -> Result<Resolved, Several> {
                 && b.last() <= a.last()
         })
     };
-    let meant: Vec<&Defined> = of_best.iter().filter(|defined| !is_inside(defined)).collect();
+    let meant: Vec<&DefinedAt> = of_best.iter().filter(|defined| !is_inside(defined)).collect();
     if let [one] = meant[..] {
         let others = (lesser.len() + of_best.len() - 1) as u64;
-        let Defined { path, hash, symbol } = one.clone();
+        let DefinedAt { path, hash, symbol } = one.clone();
         return Ok(Resolved { path, hash, symbol, others, missed: None });
     }
-    let is_alone = |defined: &Defined, target: &Target| {
+    let is_alone = |defined: &DefinedAt, target: &Target| {
         let twins = meant.iter().filter(|other| other.path == defined.path && target.fits(&other.path, &other.symbol));
         twins.count() == 1
     };
-    let candidate = |defined: &&Defined| {
+    let candidate = |defined: &&DefinedAt| {
         let plain = qualified(&defined.symbol);
         let of = defined.symbol.of.as_ref().filter(|_| defined.symbol.kind != SymbolKind::Implementation);
         let through = of.zip(defined.symbol.scope.last());

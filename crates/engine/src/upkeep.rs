@@ -5,7 +5,7 @@ mod gc;
 mod replay;
 mod status;
 
-pub use doctor::{Check, Health, Progress};
-pub use gc::{Collected, GcPlan, GcRules, Needed, Needer};
+pub use doctor::{Check, Health};
+pub use gc::{Collected, Collection, GcPlan, HostSession, HostTexts, RetainedBy};
 pub use replay::{About, Finding, OutsideChange, Replayed, Unverifiable, Wrong};
-pub use status::{FileStatus, SessionStatus, Status};
+pub use status::Status;

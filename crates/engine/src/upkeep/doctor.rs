@@ -6,8 +6,8 @@ use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
 use readproof_hosts::own::Past;
 use std::path::Path;
 
-use super::gc;
-use crate::{Engine, PiFound};
+use super::gc::{self, HostSession, HostTexts};
+use crate::{Control, Engine};
 
 /// With less room than this, something is about to fail.
 const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
@@ -80,15 +80,14 @@ impl Check {
         Self::ok("host", format!("{name}: {found} ({})", folder.display()))
     }
 
-    /// pi's session files that count for a workspace.
-    #[must_use]
-    pub fn pi_sessions(found: &[PiFound]) -> Self {
-        let name = "pi";
-        let shown = |found: &PiFound| match &found.unread {
+    /// A host's session files that count for a workspace.
+    fn host_sessions(host: &'static str, found: &[HostSession]) -> Self {
+        let shown = |found: &HostSession| match &found.unread {
             None => found.file.display().to_string(),
             Some(why) => format!("{} (not understood: {why})", found.file.display()),
         };
-        let (unread, read): (Vec<&PiFound>, Vec<&PiFound>) = found.iter().partition(|found| found.unread.is_some());
+        let (unread, read): (Vec<&HostSession>, Vec<&HostSession>) =
+            found.iter().partition(|found| found.unread.is_some());
         let mut lines = vec![format!("{} session files of this workspace", found.len())];
         lines.extend(unread.iter().chain(&read).take(LISTED).map(|found| shown(found)));
         if found.len() > LISTED {
@@ -96,21 +95,24 @@ impl Check {
         }
         let says = lines.join("\n");
         if unread.is_empty() {
-            return Self::ok(name, says);
+            return Self::ok(host, says);
         }
         let advice =
             "make them readable, or move away what is no session file; until then `readproof gc` removes no text";
-        Self::warning(name, says, advice)
+        Self::warning(host, says, advice)
     }
 }
 
-/// Told how many of how many objects were checked.
-pub type Progress<'a> = &'a dyn Fn(usize, usize);
-
 impl Engine {
-    /// Checks the workspace and its store, every object and every log.
-    #[must_use]
-    pub fn doctor(&mut self, progress: Progress<'_>) -> Vec<Check> {
+    /// Checks the workspace, its store with every object and every log, and what hosts keep in it.
+    pub(crate) fn doctor(&self, control: &Control<'_>) -> Vec<Check> {
+        let mut checks = self.check_store(control);
+        let sessions = |host: &dyn HostTexts| Check::host_sessions(host.host(), &host.sessions(&self.root));
+        checks.extend(self.hosts.iter().map(|host| sessions(&**host)));
+        checks
+    }
+
+    fn check_store(&self, control: &Control<'_>) -> Vec<Check> {
         let now = self.now();
         let mut checks = vec![Check::ok("workspace", self.root.path().display().to_string()), room(&self.root)];
         let store = match self.store(Create::No) {
@@ -134,11 +136,10 @@ impl Engine {
                 Check::problem("store", error.to_string(), advice)
             }
         });
-        checks.push(ignored(store));
-        checks.push(objects(store, progress));
-        checks.extend(logs(store));
-        let store = self.store.as_ref().map(|(store, _)| store);
-        checks.push(left_behind(&self.root, store, now));
+        checks.push(ignored(&store));
+        checks.push(objects(&store, control));
+        checks.extend(logs(&store));
+        checks.push(left_behind(&self.root, Some(&store), now));
         checks
     }
 }
@@ -165,11 +166,11 @@ fn room(root: &Root) -> Check {
     }
 }
 
-fn objects(store: &Store, progress: Progress<'_>) -> Check {
+fn objects(store: &Store, control: &Control<'_>) -> Check {
     let stored = store.stored();
     let (mut damaged, mut unreadable) = (Vec::new(), Vec::new());
     for (done, object) in stored.iter().enumerate() {
-        progress(done, stored.len());
+        control.tell(done as u64, Some(stored.len() as u64));
         match store.objects().load(object.hash) {
             Loaded::Text(_) => {}
             Loaded::Damaged => damaged.push(object.hash),

@@ -1,8 +1,11 @@
-//! Removing stored texts by age and total size, our own and those of the pi surface, and what crashes left behind. First a
-//! plan, then what it says: nothing that a session or a known session file of pi could still need as a base goes, unless
-//! that is demanded. Safe beside running readers: who finds a text gone sends plain text.
+//! Removing stored texts by age and total size, ours and those of hosts, and what crashes left behind. First a plan, then what
+//! it says: nothing that a session, ours or a host's, could still need as a base goes, unless that is demanded. Safe beside
+//! running readers: a read that finds a text gone sends plain text.
 
-use readproof_core::text::{ContentHash, Text};
+use readproof_core::{
+    operation::{Collect, Needed},
+    text::{ContentHash, Text},
+};
 use readproof_disk::{
     Create, Leftover, Loaded, Removed, Root, SessionLog, SessionName, Store, StoreError, Stored, StoredTexts,
 };
@@ -10,14 +13,10 @@ use readproof_hosts::own::{Past, Record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    path::PathBuf,
-    time::Duration,
+    path::{Path, PathBuf},
 };
 
-use crate::{
-    Engine, Error, PiFound, PiSources,
-    pi::{self, OBJECTS},
-};
+use crate::{Engine, Error};
 
 /// Temporary files older than this, in milliseconds, are nobody's any more: a write takes far less.
 const STALE: u64 = 60 * 60 * 1000;
@@ -30,45 +29,54 @@ pub(crate) fn left_behind(root: &Root, now: u64) -> (Vec<Leftover>, bool) {
     (found, all)
 }
 
-/// What is to go.
-#[derive(Clone, Debug, Default)]
-pub struct GcRules {
-    /// Texts stored longer ago than this.
-    pub older_than: Option<Duration>,
-    /// The oldest texts, until the rest is no more than this many bytes.
-    pub max_bytes: Option<u64>,
-    /// What to do about texts that could still be needed.
-    pub needed: Needed,
-    /// Where pi's session files are, whose needs count like those of our own sessions.
-    pub pi: PiSources,
+/// Texts that a host keeps beneath the workspace beside our store, and the session files that may need them.
+pub trait HostTexts: Send + Sync {
+    /// The host's name.
+    fn host(&self) -> &'static str;
+
+    /// The folder of the texts beneath the workspace.
+    fn folder(&self) -> &'static [&'static str];
+
+    /// The session files that count for a workspace, sorted. One that cannot be read counts if it may be one of them.
+    fn sessions(&self, root: &Root) -> Vec<HostSession>;
+
+    /// Every text that a session file may need as a base. `texts` finds stored ones.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    fn needs(&self, file: &Path, texts: &dyn Fn(ContentHash) -> Option<Text>) -> Result<BTreeSet<ContentHash>, Error>;
+}
+
+/// A session file of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostSession {
+    /// The file.
+    pub file: PathBuf,
+    /// Why it cannot be understood, if so.
+    pub unread: Option<String>,
 }
 
 /// Who could still need a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Needer {
+pub enum RetainedBy {
     /// A session of this workspace.
     Session(SessionName),
-    /// A session file of pi.
-    Pi(PathBuf),
+    /// A session file of a host.
+    HostSession {
+        /// The host's name.
+        host: &'static str,
+        /// The file.
+        file: PathBuf,
+    },
 }
 
-impl fmt::Display for Needer {
+impl fmt::Display for RetainedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(name) => write!(f, "session {name}"),
-            Self::Pi(file) => write!(f, "pi session {}", file.display()),
+            Self::HostSession { host, file } => write!(f, "{host} session {}", file.display()),
         }
     }
-}
-
-/// What happens to texts that a session could still need as a base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Needed {
-    /// They stay.
-    #[default]
-    Keep,
-    /// They go like any other: a later change of the file is then sent as plain text.
-    Remove,
 }
 
 /// What would go, and why not more.
@@ -76,10 +84,10 @@ pub enum Needed {
 pub struct GcPlan {
     /// The texts to remove, oldest first.
     pub objects: Vec<Stored>,
-    /// Likewise those of the pi surface.
-    pub pi_objects: Vec<Stored>,
+    /// Likewise those that hosts keep, by the host's name.
+    pub host_objects: BTreeMap<&'static str, Vec<Stored>>,
     /// Who could still need some of them, each with how many; only ever filled by [`Needed::Remove`].
-    pub costs: BTreeMap<Needer, u64>,
+    pub costs: BTreeMap<RetainedBy, u64>,
     /// Temporary files to remove, in the workspace and in the store.
     pub leftovers: Vec<Leftover>,
     /// Whether all folders were looked into for them.
@@ -91,22 +99,33 @@ pub struct GcPlan {
     /// Texts that would go by age or size but stay, as they could be needed.
     pub spared: u64,
     /// Whose needs cannot be told, and why. While there are any, no text goes without [`Needed::Remove`].
-    pub unread: Vec<(Needer, String)>,
+    pub unread: Vec<(RetainedBy, String)>,
 }
 
 impl GcPlan {
-    /// The bytes of the texts to remove.
+    /// How many texts are to be removed.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.objects.len() + self.host_objects.values().map(Vec::len).sum::<usize>()
+    }
+
+    /// Their bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.objects.iter().chain(&self.pi_objects).map(|object| object.bytes).sum()
+        self.objects.iter().chain(self.host_objects.values().flatten()).map(|object| object.bytes).sum()
     }
 }
 
-/// Which store a text lies in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum In {
-    Own,
-    Pi,
+/// The store a text lies in: ours, or that of a host.
+type Place = Option<&'static str>;
+
+/// What was removed, or only planned.
+#[derive(Debug)]
+pub struct Collection {
+    /// What was to go.
+    pub plan: GcPlan,
+    /// What went; none if only the plan was asked for.
+    pub done: Option<Collected>,
 }
 
 /// What was removed.
@@ -123,27 +142,37 @@ pub struct Collected {
 }
 
 impl Engine {
+    /// Removes stored texts, or says which would go.
+    pub(crate) fn collect(&self, rules: &Collect) -> Result<Collection, Error> {
+        let plan = self.gc_plan(rules)?;
+        let done = if rules.dry_run { None } else { Some(self.gc(&plan)?) };
+        Ok(Collection { plan, done })
+    }
+
     /// What these rules would remove. Changes nothing. Without a store: nothing.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
-    pub fn gc_plan(&mut self, rules: &GcRules) -> Result<GcPlan, Error> {
+    fn gc_plan(&self, rules: &Collect) -> Result<GcPlan, Error> {
         let now = self.now();
-        self.store(Create::No)?;
-        let store = self.store.as_ref().map(|(store, _)| store);
-        let pi = StoredTexts::open(&self.root, &OBJECTS);
+        let store = self.store(Create::No)?;
+        let folders: Vec<(&dyn HostTexts, Option<StoredTexts>)> =
+            self.hosts.iter().map(|host| (&**host, StoredTexts::open(&self.root, host.folder()))).collect();
         // Before the logs and session files are read: what is stored after this moment stays.
-        let mut stored: Vec<(Stored, In)> = Vec::new();
-        stored.extend(store.iter().flat_map(|store| store.stored()).map(|object| (object, In::Own)));
-        stored.extend(pi.iter().flat_map(StoredTexts::stored).map(|object| (object, In::Pi)));
+        let mut stored: Vec<(Stored, Place)> = Vec::new();
+        stored.extend(store.iter().flat_map(|store| store.stored()).map(|object| (object, None)));
+        for (host, texts) in &folders {
+            let place = Some(host.host());
+            stored.extend(texts.iter().flat_map(StoredTexts::stored).map(|object| (object, place)));
+        }
         stored.sort_unstable_by_key(|(object, place)| (object.modified, object.hash, *place));
         let lookup = |hash| {
             let text = |loaded: Loaded| if let Loaded::Text(text) = loaded { Some(text) } else { None };
-            let own = store.and_then(|store| text(store.objects().load(hash)));
-            own.or_else(|| pi.as_ref().and_then(|pi| text(pi.load(hash))))
+            let ours = store.as_ref().and_then(|store| text(store.objects().load(hash)));
+            let mut hosts = folders.iter().filter_map(|(_, texts)| texts.as_ref());
+            ours.or_else(|| hosts.find_map(|texts| text(texts.load(hash))))
         };
-        let mut needs = store.map(Needs::of).unwrap_or_default();
-        needs.add_pi(&rules.pi, &self.root, &lookup);
+        let mut needs = store.as_deref().map(Needs::of).unwrap_or_default();
+        for (host, _) in &folders {
+            needs.add_host(*host, &self.root, &lookup);
+        }
 
         let mut plan = chosen(stored, needs, rules, now);
         (plan.leftovers, plan.looked_everywhere) = left_behind(&self.root, now);
@@ -151,10 +180,7 @@ impl Engine {
     }
 
     /// Does what a plan says. What cannot be removed is reported and left.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
-    pub fn gc(&mut self, plan: &GcPlan) -> Result<Collected, Error> {
+    fn gc(&self, plan: &GcPlan) -> Result<Collected, Error> {
         let mut done = Collected::default();
         let note = |done: &mut Collected, object: &Stored, outcome: Result<Removed, StoreError>| match outcome {
             Ok(Removed::Done) => {
@@ -165,9 +191,10 @@ impl Engine {
             Ok(Removed::Before) => {}
             Err(error) => done.failed.push(error.to_string()),
         };
-        if let Some(pi) = StoredTexts::open(&self.root, &OBJECTS) {
-            for object in &plan.pi_objects {
-                note(&mut done, object, pi.remove(object.hash));
+        for host in &self.hosts {
+            let Some(texts) = StoredTexts::open(&self.root, host.folder()) else { continue };
+            for object in plan.host_objects.get(host.host()).into_iter().flatten() {
+                note(&mut done, object, texts.remove(object.hash));
             }
         }
         for leftover in &plan.leftovers {
@@ -189,24 +216,24 @@ impl Engine {
 }
 
 /// Which of these texts, oldest first, the rules would remove.
-fn chosen(stored: Vec<(Stored, In)>, needs: Needs, rules: &GcRules, now: u64) -> GcPlan {
+fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64) -> GcPlan {
     let mut left: u64 = stored.iter().map(|(object, _)| object.bytes).sum();
     let mut plan = GcPlan { unread: needs.unread, ..GcPlan::default() };
     for (object, place) in stored {
         // A text of the future is young: the clock may have gone back.
-        let age = Duration::from_millis(now.saturating_sub(object.modified));
-        let too_old = rules.older_than.is_some_and(|limit| age >= limit);
+        let age = now.saturating_sub(object.modified);
+        let too_old = rules.older_than_ms.is_some_and(|limit| age >= limit);
         let too_much = rules.max_bytes.is_some_and(|most| left > most);
-        let needers = needs.by_text.get(&object.hash);
-        let is_free = needers.is_none() && plan.unread.is_empty();
+        let retained_by = needs.by_text.get(&object.hash);
+        let is_free = retained_by.is_none() && plan.unread.is_empty();
         if (too_old || too_much) && (is_free || rules.needed == Needed::Remove) {
             left -= object.bytes;
-            for needer in needers.into_iter().flatten() {
-                *plan.costs.entry(needer.clone()).or_default() += 1;
+            for session in retained_by.into_iter().flatten() {
+                *plan.costs.entry(session.clone()).or_default() += 1;
             }
             match place {
-                In::Own => plan.objects.push(object),
-                In::Pi => plan.pi_objects.push(object),
+                None => plan.objects.push(object),
+                Some(host) => plan.host_objects.entry(host).or_default().push(object),
             }
             continue;
         }
@@ -220,8 +247,8 @@ fn chosen(stored: Vec<(Stored, In)>, needs: Needs, rules: &GcRules, now: u64) ->
 /// What could still be needed. Any entry of a session can become the leaf again, so it is every text a log speaks of.
 #[derive(Default)]
 struct Needs {
-    by_text: BTreeMap<ContentHash, BTreeSet<Needer>>,
-    unread: Vec<(Needer, String)>,
+    by_text: BTreeMap<ContentHash, BTreeSet<RetainedBy>>,
+    unread: Vec<(RetainedBy, String)>,
 }
 
 impl Needs {
@@ -232,14 +259,14 @@ impl Needs {
                 Ok(Some(past)) => needs.add(&name, past),
                 // Put aside since it was listed.
                 Ok(None) => {}
-                Err(error) => needs.unread.push((Needer::Session(name), error.to_string())),
+                Err(error) => needs.unread.push((RetainedBy::Session(name), error.to_string())),
             }
         }
         needs
     }
 
     fn add(&mut self, name: &SessionName, past: Past) {
-        let session = Needer::Session(name.clone());
+        let session = RetainedBy::Session(name.clone());
         let is_known = |record: &Option<Record>| !matches!(record, None | Some(Record::Unknown { .. }));
         if past.is_newer() || !past.lines.iter().all(|line| is_known(&line.record)) {
             self.unread.push((session.clone(), "it holds records of a newer readproof".to_owned()));
@@ -251,10 +278,10 @@ impl Needs {
         }
     }
 
-    fn add_pi(&mut self, sources: &PiSources, root: &Root, lookup: &dyn Fn(ContentHash) -> Option<Text>) {
-        for PiFound { file, unread } in sources.found(root) {
-            let needed = pi::needs(&file, lookup);
-            let session = Needer::Pi(file);
+    fn add_host(&mut self, texts: &dyn HostTexts, root: &Root, lookup: &dyn Fn(ContentHash) -> Option<Text>) {
+        for HostSession { file, unread } in texts.sessions(root) {
+            let needed = texts.needs(&file, lookup);
+            let session = RetainedBy::HostSession { host: texts.host(), file };
             if let Some(why) = unread.or_else(|| needed.as_ref().err().map(ToString::to_string)) {
                 self.unread.push((session.clone(), why));
             }

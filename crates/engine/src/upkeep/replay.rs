@@ -237,18 +237,17 @@ impl From<Wrong> for Miss {
 }
 
 impl Engine {
-    /// Replays a session's logs, or all there are, those put aside included. The files of the workspace play no part.
-    ///
-    /// # Errors
-    /// When the store cannot be read, or there is no such session. What is wrong in a log is no error: it is reported.
-    pub fn replay(&mut self, session: Option<&SessionName>) -> Result<Vec<Replayed>, Error> {
+    /// Replays the conversation's logs, or all there are, those put aside included. The files of the workspace play no part.
+    /// What is wrong in a log is no error: it is reported.
+    pub(crate) fn replay(&self, session: Option<&SessionName>) -> Result<Vec<Replayed>, Error> {
         let names = match session {
             Some(name) => vec![name.clone()],
-            None => self.session_list()?,
+            None => self.list_sessions()?,
         };
         let Some(store) = self.store(Create::No)? else {
             return session.map_or(Ok(Vec::new()), |name| Err(Error::NoSession(name.clone())));
         };
+        let store = &*store;
         let mut replayed = Vec::new();
         for name in names {
             match Past::read(store, &name) {

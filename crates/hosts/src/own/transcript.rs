@@ -167,6 +167,12 @@ impl Transcript {
         self.distrusted
     }
 
+    /// Whether there is a compaction on the branch.
+    #[must_use]
+    pub fn is_compacted(&self) -> bool {
+        self.state_of(self.leaf).is_some_and(|state| state.barrier != 0)
+    }
+
     /// What the model holds at the leaf.
     #[must_use]
     pub fn knowledge(&self) -> Knowledge {

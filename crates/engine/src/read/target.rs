@@ -1,4 +1,4 @@
-//! From a path as written to a file that may be opened and the lines that are meant.
+//! From a path as written to a file that may be opened, and the lines that are meant.
 
 use readproof_core::{
     limits::Limits,
@@ -10,20 +10,23 @@ use readproof_core::{
 use readproof_disk::{FileRef, LocateError, Opened, Snapshot};
 use readproof_index::nearest;
 
-use crate::{Engine, Error};
+use crate::{Engine, Error, conversation::locked};
 
 /// A file inside the workspace and the lines asked of it.
-pub(crate) struct Placed {
-    pub(crate) file: FileRef,
-    /// The file itself, where finding it has opened it.
+pub struct ResolvedTarget {
+    /// The file.
+    pub file: FileRef,
+    /// The open file, where finding it has opened it.
     pub(crate) opened: Option<Opened>,
-    pub(crate) offset: Option<u64>,
-    pub(crate) limit: Option<u64>,
+    /// The first line asked for.
+    pub offset: Option<u64>,
+    /// The number of lines asked for.
+    pub limit: Option<u64>,
     /// Whether fewer lines were picked than were asked for, as one answer holds no more.
-    pub(crate) reduced: bool,
+    pub reduced: bool,
 }
 
-impl Placed {
+impl ResolvedTarget {
     /// Settles lines that are found by looking at the text.
     pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
         let picked = match pick {
@@ -60,13 +63,18 @@ impl Placed {
 
 impl Engine {
     /// The path as a file, else its `:10-20` taken off; a file that is really called so comes first.
-    pub(crate) fn place(&self, path: &str, offset: Option<u64>, limit: Option<u64>) -> Result<Placed, Error> {
+    pub(crate) fn resolve_target(
+        &self,
+        path: &str,
+        offset: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<ResolvedTarget, Error> {
         if path.is_empty() {
             return Err(Error::EmptyPath);
         }
-        self.straight(path)?;
+        self.refuse_back_through_link(path)?;
         let missing = match self.find(path) {
-            Ok((file, opened)) => return Ok(Placed { file, opened, offset, limit, reduced: false }),
+            Ok((file, opened)) => return Ok(ResolvedTarget { file, opened, offset, limit, reduced: false }),
             Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
             Err(error) => return Err(Error::Locate(error)),
         };
@@ -78,13 +86,13 @@ impl Engine {
             let text = range.to_owned();
             let range = split_range(path).map_err(fail)?.ok_or_else(|| fail(ScopeError::NotANumber { text }))?;
             let limit = range.last.map(|last| last - range.first + 1);
-            return Ok(Placed { file, opened, offset: Some(range.first), limit, reduced: false });
+            return Ok(ResolvedTarget { file, opened, offset: Some(range.first), limit, reduced: false });
         }
         Err(self.not_there(path, missing))
     }
 
     /// Refuses a path that the system may take for another file than the one its letters mean.
-    pub(crate) fn straight(&self, path: &str) -> Result<(), Error> {
+    pub(crate) fn refuse_back_through_link(&self, path: &str) -> Result<(), Error> {
         match going_back(path, &self.bearings) {
             Some(name) if self.root.goes_back_through_link(&name) => {
                 Err(Error::BackThroughLink { path: path.to_owned() })
@@ -96,7 +104,6 @@ impl Engine {
     /// Why a path leads to no file, with names that may be meant.
     pub(crate) fn not_there(&self, path: &str, source: LocateError) -> Error {
         match source {
-            LocateError::Missing { .. } if self.only_quick => Error::Missing { near: Vec::new(), source },
             LocateError::Missing { .. } => Error::Missing { near: self.near(path), source },
             LocateError::Outside { .. }
             | LocateError::NulInName
@@ -109,16 +116,16 @@ impl Engine {
     }
 
     /// The one read of the file.
-    pub(crate) fn look(&mut self, placed: &mut Placed) -> Result<Snapshot, Error> {
-        let (opened, known) = (placed.opened.take(), self.recent.take(placed.file.key()));
-        Ok(self.root.snapshot_opened(&placed.file, opened, known, &self.snapshot_rules())?)
+    pub(crate) fn look(&self, target: &mut ResolvedTarget) -> Result<Snapshot, Error> {
+        let (opened, known) = (target.opened.take(), locked(&self.recent).take(target.file.key()));
+        Ok(self.root.snapshot_opened(&target.file, opened, known, &self.snapshot_rules())?)
     }
 
     /// The text of an answer; `None` is all of the file's. A text that is not given away is kept to compare with.
-    pub(crate) fn give(&mut self, placed: &Placed, snapshot: Snapshot, text: Option<String>) -> String {
+    pub(crate) fn give(&self, target: &ResolvedTarget, snapshot: Snapshot, text: Option<String>) -> String {
         match text {
             Some(text) => {
-                self.recent.keep(placed.file.key(), snapshot.text);
+                locked(&self.recent).keep(target.file.key(), snapshot.text);
                 text
             }
             None => snapshot.text.into_string(),

@@ -1,5 +1,5 @@
-//! What the model of a pi session provably holds at a leaf, file by file, and which entry made it so; which session files
-//! belong to a workspace, and which stored texts they may need. Only looks: nothing is recorded, no store is made.
+//! What the model of a pi session provably holds at a leaf, file by file, and which entry made it so. Only looks: nothing is
+//! recorded, no store is made.
 
 use readproof_core::{
     decide::Mode,
@@ -9,18 +9,15 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile, is_folder, transcripts_in};
-use readproof_hosts::pi::{EntryRef, Known, Source, Transcript, hashes};
+use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
+use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
 use std::{
     borrow::Cow,
-    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
+use super::texts::OBJECTS;
 use crate::Error;
-
-/// Where the pi surface keeps its texts, beneath a workspace.
-pub(crate) const OBJECTS: [&str; 3] = [".pi", "readcache", "objects"];
 
 /// The largest session file that is read.
 pub(super) const MOST: u64 = 1 << 30;
@@ -38,119 +35,6 @@ pub struct PiSession {
     pub home: Option<String>,
     /// Which answers count.
     pub answers: Answers,
-}
-
-/// Where to look for pi's session files.
-#[derive(Clone, Debug, Default)]
-pub struct PiSources {
-    /// Files, or folders of them, that a person named: each counts, wherever its session ran.
-    pub named: Vec<PathBuf>,
-    /// Where pi keeps its sessions. Of these only those count that ran in the workspace.
-    pub folder: Option<PathBuf>,
-}
-
-/// A session file that counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PiFound {
-    /// Which.
-    pub file: PathBuf,
-    /// Why it cannot be understood, if so.
-    pub unread: Option<String>,
-}
-
-/// A header that says nothing that is known.
-const NO_HEADER: &str = "it has no header of version 3";
-
-impl PiSources {
-    /// The session files that count for a workspace, sorted. What cannot be read counts if it may be one of them.
-    #[must_use]
-    pub fn found(&self, root: &Root) -> Vec<PiFound> {
-        let mut found = Vec::new();
-        for named in &self.named {
-            match if is_folder(named) { transcripts_in(named) } else { Ok(vec![named.clone()]) } {
-                Ok(files) => found.extend(files.into_iter().map(|file| {
-                    let unread = ran_in(&file).err();
-                    PiFound { file, unread }
-                })),
-                Err(error) => found.push(PiFound { file: named.clone(), unread: Some(error.to_string()) }),
-            }
-        }
-        if let Some(folder) = &self.folder {
-            match transcripts_in(folder) {
-                Ok(files) => found.extend(files.into_iter().filter_map(|file| in_workspace(root, folder, file))),
-                Err(error) => found.push(PiFound { file: folder.clone(), unread: Some(error.to_string()) }),
-            }
-        }
-        found.sort_unstable_by(|one, other| one.file.cmp(&other.file));
-        found.dedup();
-        found
-    }
-}
-
-/// A file of pi's own folder, if its session ran in the workspace. One that does not say where it ran counts if it lies
-/// where the sessions of the workspace lie, or beside all of them.
-fn in_workspace(root: &Root, folder: &Path, file: PathBuf) -> Option<PiFound> {
-    match ran_in(&file) {
-        Ok(cwd) => root.leads_inside(Path::new(&cwd)).then_some(PiFound { file, unread: None }),
-        Err(why) => {
-            let parent = file.parent().filter(|parent| *parent != folder);
-            let name = parent.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
-            let is_ours = name.is_none_or(|name| name.starts_with(&folder_name(&root.path().to_string_lossy())));
-            is_ours.then_some(PiFound { file, unread: Some(why) })
-        }
-    }
-}
-
-/// How the folder begins that pi makes for sessions that run in a folder, or beneath it.
-fn folder_name(cwd: &str) -> String {
-    let dashes = |c: char| if matches!(c, '/' | '\\' | ':') { '-' } else { c };
-    format!("--{}", cwd.trim_start_matches('/').chars().map(dashes).collect::<String>())
-}
-
-/// The folder a session runs in.
-fn ran_in(file: &Path) -> Result<String, String> {
-    let open = TranscriptFile::open(file, MOST).map_err(|error| error.to_string())?;
-    let first = open.first_line().map_err(|error| error.to_string())?.unwrap_or_default();
-    let mut transcript = Transcript::new(Answers::default(), None);
-    transcript.append(&first);
-    transcript.cwd().map(str::to_owned).ok_or_else(|| NO_HEADER.to_owned())
-}
-
-/// Every text that a session file may need as a base, at whatever leaf. `texts` finds stored ones.
-pub(crate) fn needs(file: &Path, texts: &dyn Fn(ContentHash) -> Option<Text>) -> Result<BTreeSet<ContentHash>, Error> {
-    let mut open = TranscriptFile::open(file, MOST)?;
-    let mut transcript = Transcript::new(Answers::Held, None);
-    let mut needed = BTreeSet::new();
-    loop {
-        let lines = match open.appended()? {
-            Appended::Nothing => break,
-            Appended::More(lines) => lines,
-            Appended::Anew(lines) => {
-                transcript = Transcript::new(Answers::Held, None);
-                lines
-            }
-        };
-        hashes(&lines, &mut needed);
-        transcript.append(&lines);
-    }
-    needed.extend(transcript.written(&Needy { file: &open, texts }));
-    Ok(needed)
-}
-
-/// A session file, and texts of whatever store.
-struct Needy<'a> {
-    file: &'a TranscriptFile,
-    texts: &'a dyn Fn(ContentHash) -> Option<Text>,
-}
-
-impl Source for Needy<'_> {
-    fn text(&self, hash: ContentHash) -> Option<Text> {
-        (self.texts)(hash)
-    }
-
-    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
-        self.file.again(at, len).map(Cow::Owned)
-    }
 }
 
 /// What is held at a leaf of a pi session.
@@ -307,16 +191,5 @@ fn span(known: Known<'_>, held: &Held) -> PiSpan {
         tool: why.as_ref().map_or("", |why| why.tool),
         mode: why.as_ref().and_then(|why| why.mode),
         entry: why.map(|why| why.entry).unwrap_or_default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_folder_of_a_workspace() {
-        assert_eq!(folder_name("/home/u/my ws"), "--home-u-my ws");
-        assert_eq!(folder_name("/c:\\x"), "--c--x");
     }
 }

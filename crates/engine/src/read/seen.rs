@@ -85,21 +85,21 @@ impl Glimpse {
 
 impl Engine {
     /// Where a call is made that is made now; `None` when its conversation has no log, and so holds nothing.
-    pub(crate) fn asked_in(&mut self, session: Option<&SessionName>) -> Option<Call> {
-        self.session(session?, Create::No).ok().map(|session| session.call())
+    pub(crate) fn asked_in(&self, session: Option<&SessionName>) -> Option<Call> {
+        self.with_session(session?, Create::No, |session| session.call()).ok()
     }
 
     /// Tells the conversation that these lines are about to be given. What is to be said of that comes back.
     pub(crate) fn saw(
-        &mut self,
+        &self,
         session: Option<&SessionName>,
         call: Option<Call>,
         shown: impl Iterator<Item = Glimpse>,
     ) -> Vec<String> {
         let Some(name) = session else { return Vec::new() };
         let at = self.now();
-        let known = match self.session(name, Create::No) {
-            Ok(session) => session.transcript().files(),
+        let known = match self.with_session(name, Create::No, |session| session.transcript().files()) {
+            Ok(known) => known,
             // Nothing of a stranger's store is relied on, so nothing in it can be out of date.
             Err(Error::NoSession(_) | Error::Store(StoreError::Foreign { .. })) => return Vec::new(),
             Err(error) => return vec![self.retire(name, &error)],
@@ -109,11 +109,10 @@ impl Engine {
         if files.is_empty() {
             return Vec::new();
         }
-        let told = match self.session(name, Create::No) {
-            Ok(session) => session.saw(call.unwrap_or_else(|| session.call()), files, at).map_err(Error::from),
-            Err(error) => Err(error),
-        };
-        told.err().map(|error| self.retire(name, &error)).into_iter().collect()
+        let told = self.with_session(name, Create::No, |session| {
+            session.saw(call.unwrap_or_else(|| session.call()), files, at).map_err(Error::from)
+        });
+        told.and_then(|told| told).err().map(|error| self.retire(name, &error)).into_iter().collect()
     }
 
     /// `None`: nothing of the file is shown.

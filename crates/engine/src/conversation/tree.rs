@@ -1,8 +1,10 @@
-//! Moving in a session's tree: list, show, branch, switch, fork, compact, and what a host reports about its context.
+//! Moving in a session's tree: list, show, branch, switch, fork, compact, and what a host reports about its context. Only a
+//! conversation with a log of ours has one.
 
 use readproof_core::decide::Mode;
 use readproof_disk::{Create, SessionLog, SessionName};
-use readproof_hosts::own::{Block, EntryId, Step};
+use readproof_hosts::own::{Block, Entry, EntryId, Session, Step};
+use std::collections::BTreeSet;
 
 use crate::{Engine, Error};
 
@@ -38,112 +40,95 @@ pub struct SessionView {
 
 impl Engine {
     /// The sessions of this workspace.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn session_list(&mut self) -> Result<Vec<SessionName>, Error> {
-        Ok(self.store(Create::No)?.map(SessionLog::list).unwrap_or_default())
+    pub(crate) fn list_sessions(&self) -> Result<Vec<SessionName>, Error> {
+        Ok(self.store(Create::No)?.map(|store| SessionLog::list(&store)).unwrap_or_default())
     }
 
     /// A session's tree.
-    ///
-    /// # Errors
-    /// When there is no such session or its log cannot be read.
-    pub fn session_show(&mut self, name: &SessionName) -> Result<SessionView, Error> {
-        let transcript = self.session(name, Create::No)?.transcript();
-        let leaf = transcript.leaf().map(EntryId);
-        let branch: std::collections::BTreeSet<EntryId> = transcript.branch(leaf).into_iter().collect();
-        let entries = transcript
-            .entries()
-            .into_iter()
-            .map(|entry| {
+    pub(crate) fn show_session(&self, log: Option<&SessionName>) -> Result<SessionView, Error> {
+        let name = named(log)?;
+        self.with_session(name, Create::No, |session| {
+            let transcript = session.transcript();
+            let leaf = transcript.leaf().map(EntryId);
+            let branch: BTreeSet<EntryId> = transcript.branch(leaf).into_iter().collect();
+            let listed = |entry: Entry<'_>| {
                 let (kind, path, mode, note) = described(&entry.step);
                 let on_branch = branch.contains(&entry.id);
                 Listed { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
-            })
-            .collect();
-        Ok(SessionView { session: name.clone(), leaf: leaf.map(|leaf| transcript.named(leaf)), entries })
+            };
+            let entries = transcript.entries().into_iter().map(listed).collect();
+            SessionView { session: name.clone(), leaf: leaf.map(|leaf| transcript.named(leaf)), entries }
+        })
     }
 
     /// Goes on from an earlier entry: what follows is another branch. `None` is the root.
-    ///
-    /// # Errors
-    /// When there is no such session or entry, or the log cannot be written.
-    pub fn session_branch(&mut self, name: &SessionName, at: Option<EntryId>) -> Result<Option<EntryId>, Error> {
-        let now = self.now();
-        let session = self.session(name, Create::No)?;
-        session.move_to(at, now)?;
-        Ok(at.map(|at| session.transcript().named(at)))
+    pub(crate) fn branch(&self, log: Option<&SessionName>, at: Option<u64>) -> Result<Option<EntryId>, Error> {
+        let (now, at) = (self.now(), at.map(EntryId));
+        self.with_session(named(log)?, Create::No, |session| {
+            session.move_to(at, now)?;
+            Ok(at.map(|at| session.transcript().named(at)))
+        })?
     }
 
     /// Goes to the tip of the branch that holds an entry.
-    ///
-    /// # Errors
-    /// When there is no such session or entry, or the log cannot be written.
-    pub fn session_switch(&mut self, name: &SessionName, to: EntryId) -> Result<EntryId, Error> {
-        let now = self.now();
-        let session = self.session(name, Create::No)?;
-        let tip = if session.transcript().entry(to).is_some() { session.transcript().tip(to) } else { to };
-        session.move_to(Some(tip), now)?;
-        Ok(session.transcript().named(tip))
+    pub(crate) fn switch(&self, log: Option<&SessionName>, to: u64) -> Result<Option<EntryId>, Error> {
+        let (now, to) = (self.now(), EntryId(to));
+        self.with_session(named(log)?, Create::No, |session| {
+            let tip = if session.transcript().entry(to).is_some() { session.transcript().tip(to) } else { to };
+            session.move_to(Some(tip), now)?;
+            Ok(Some(session.transcript().named(tip)))
+        })?
     }
 
     /// Makes a session of its own from a branch.
-    ///
-    /// # Errors
-    /// When there is no such session or entry, the new name is taken, or the log cannot be written.
-    pub fn session_fork(
-        &mut self,
-        name: &SessionName,
-        from: Option<EntryId>,
-        into: Option<SessionName>,
+    pub(crate) fn fork(
+        &self,
+        log: Option<&SessionName>,
+        from: Option<u64>,
+        into: Option<&str>,
     ) -> Result<SessionName, Error> {
-        let now = self.now();
-        let taken = self.session_list()?;
+        let (now, name) = (self.now(), named(log)?);
+        let taken = self.list_sessions()?;
         let into = match into {
-            Some(into) => into,
+            Some(into) => SessionName::parse(into)?,
             None => free_name(name, &taken)?,
         };
-        let leaf = self.session(name, Create::No)?.transcript().leaf().map(EntryId);
-        let (Some((store, _)), Some(session)) = (&self.store, self.sessions.get(name)) else {
-            return Err(Error::NoSession(name.clone()));
-        };
-        let fork = session.fork(store, &into, from.or(leaf), now)?;
-        self.sessions.insert(into.clone(), fork);
+        let store = self.store(Create::No)?.ok_or_else(|| Error::NoSession(name.clone()))?;
+        let fork = self.with_session(name, Create::No, |session| {
+            let leaf = session.transcript().leaf().map(EntryId);
+            session.fork(&store, &into, from.map(EntryId).or(leaf), now)
+        })??;
+        self.keep_session(&into, fork);
         Ok(into)
     }
 
     /// The barrier: nothing before it counts on this branch.
-    ///
-    /// # Errors
-    /// When there is no such session or the log cannot be written.
-    pub fn session_compact(&mut self, name: &SessionName, summary: Option<String>) -> Result<EntryId, Error> {
+    pub(crate) fn compact(&self, log: Option<&SessionName>, summary: Option<String>) -> Result<EntryId, Error> {
         let now = self.now();
-        Ok(self.session(name, Create::No)?.compact(summary, now)?)
+        Ok(self.with_session(named(log)?, Create::No, |session| session.compact(summary, now))??)
     }
 
     /// The host shows `text` (or nothing) where a result stood.
-    ///
-    /// # Errors
-    /// When there is no such session or entry, or the log cannot be written.
-    pub fn context_edited(
-        &mut self,
-        name: &SessionName,
-        target: EntryId,
+    pub(crate) fn edit_context(
+        &self,
+        log: Option<&SessionName>,
+        target: u64,
         text: Option<&str>,
     ) -> Result<EntryId, Error> {
         let now = self.now();
-        Ok(self.session(name, Create::No)?.edit_context(target, text.map(Block::of), now)?)
+        let edit = |session: &mut Session| session.edit_context(EntryId(target), text.map(Block::of), now);
+        Ok(self.with_session(named(log)?, Create::No, edit)??)
     }
 
-    /// The host was seen to drop or change results per request: from here on this session gets plain text.
-    ///
-    /// # Errors
-    /// When there is no such session or the log cannot be written.
-    pub fn context_distrusted(&mut self, name: &SessionName, why: &str) -> Result<EntryId, Error> {
+    /// The host was seen to drop or change results: from here on this session gets plain text.
+    pub(crate) fn distrust(&self, log: Option<&SessionName>, why: &str) -> Result<EntryId, Error> {
         let now = self.now();
-        Ok(self.session(name, Create::No)?.distrust(why, now)?)
+        Ok(self.with_session(named(log)?, Create::No, |session| session.distrust(why, now))??)
     }
+}
+
+fn named(log: Option<&SessionName>) -> Result<&SessionName, Error> {
+    log.ok_or(Error::NoConversation)
 }
 
 /// `NAME-fork`, or the first `NAME-fork-N` that is free.

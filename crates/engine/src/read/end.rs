@@ -1,25 +1,19 @@
 //! The first or the last lines of a file, however large it is. Memory is bounded by the answer and a block; nothing is held
 //! of it. Only what is given is looked at: bytes elsewhere need not be text.
 
-use readproof_core::text::NotText;
+use readproof_core::{
+    operation::{End, ReadEnd},
+    text::NotText,
+};
 use readproof_disk::{SessionName, SnapshotError, Stream};
 use std::io;
 
 use super::Glimpse;
 use crate::{Engine, Error};
 
-/// Which end of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The first lines.
-    Head,
-    /// The last lines.
-    Tail,
-}
-
 /// Some lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct EndOfFile {
     /// The file, by its name in the workspace.
     pub path: String,
     /// Which end it is.
@@ -44,48 +38,30 @@ pub struct Piece {
     pub notices: Vec<String>,
 }
 
-/// Which lines of a file are wanted.
-#[derive(Clone, Debug)]
-pub struct PieceOf {
-    /// The path as written.
-    pub path: String,
-    /// Which end.
-    pub end: End,
-    /// How many lines.
-    pub lines: u64,
-    /// The most characters.
-    pub chars: u32,
-    /// The conversation that gets them.
-    pub session: Option<SessionName>,
-}
-
 /// How much is read at a time.
 const BLOCK: usize = 1 << 16;
 
 impl Engine {
     /// The first or last lines of a file, as far as one answer holds them.
-    ///
-    /// # Errors
-    /// As [`Engine::read`], but for the file's size.
-    pub fn piece(&mut self, asked: &PieceOf) -> Result<Piece, Error> {
-        let call = self.asked_in(asked.session.as_ref());
-        let mut piece = self.piece_of(asked)?;
-        let shown = match piece.first.filter(|_| !piece.partial) {
-            Some(first) => Glimpse::text(&piece.path, first, &piece.text),
-            None => Glimpse::somewhere(&piece.path),
+    pub(crate) fn read_end(&self, log: Option<&SessionName>, asked: &ReadEnd) -> Result<EndOfFile, Error> {
+        let call = self.asked_in(log);
+        let mut end = self.end_of(asked)?;
+        let shown = match end.first.filter(|_| !end.partial) {
+            Some(first) => Glimpse::text(&end.path, first, &end.text),
+            None => Glimpse::somewhere(&end.path),
         };
-        piece.notices = self.saw(asked.session.as_ref(), call, [shown].into_iter());
-        Ok(piece)
+        end.notices = self.saw(log, call, [shown].into_iter());
+        Ok(end)
     }
 
-    fn piece_of(&self, asked: &PieceOf) -> Result<Piece, Error> {
-        let PieceOf { path, end, lines, chars, .. } = asked;
+    fn end_of(&self, asked: &ReadEnd) -> Result<EndOfFile, Error> {
+        let ReadEnd { path, end, lines, chars } = asked;
         let (end, lines, chars) = (*end, *lines, *chars);
         // A number for the offset, so that `:10-20` is no range here but part of the name.
-        let placed = self.place(path, Some(1), None)?;
-        let name = placed.file.key().to_string();
-        let stream = self.root.stream(&placed.file, placed.opened, self.settings.hard_links)?;
-        let most = Most { lines, chars: chars as usize };
+        let target = self.resolve_target(path, Some(1), None)?;
+        let name = target.file.key().to_string();
+        let stream = self.root.stream(&target.file, target.opened, self.hard_links())?;
+        let most = Room { lines, chars: chars as usize };
         let bytes = stream.stat().len;
         let read = |at, len| Stream::at(&stream, at, len);
         let found = match end {
@@ -93,25 +69,25 @@ impl Engine {
             End::Tail => tail(read, bytes, most),
         };
         let found = found.map_err(|error| match error {
-            Trouble::Io(source) => SnapshotError::Io { name: name.clone(), source },
-            Trouble::Shrank => SnapshotError::Changing { name: name.clone() },
+            EndError::Io(source) => SnapshotError::Io { name: name.clone(), source },
+            EndError::Shrank => SnapshotError::Changing { name: name.clone() },
         })?;
         let Found { first, total, truncated, cut, partial, .. } = found;
         let count = lines_of(&found.bytes).count() as u64;
         let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
         let notices = Vec::new();
-        Ok(Piece { path: name, end, text, first, count, total, truncated, cut, partial, bytes, notices })
+        Ok(EndOfFile { path: name, end, text, first, count, total, truncated, cut, partial, bytes, notices })
     }
 }
 
-/// What an answer holds.
+/// What one answer holds.
 #[derive(Clone, Copy)]
-struct Most {
+struct Room {
     lines: u64,
     chars: usize,
 }
 
-impl Most {
+impl Room {
     /// Bytes that hold more characters than an answer, whatever they are.
     fn bytes(self) -> usize {
         self.chars.saturating_mul(4).saturating_add(4)
@@ -120,13 +96,13 @@ impl Most {
 
 /// Why no lines can be given.
 #[derive(Debug)]
-enum Trouble {
+enum EndError {
     Io(io::Error),
     /// The file ended before the length it had.
     Shrank,
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for EndError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -171,7 +147,7 @@ fn starts_char(byte: u8) -> bool {
 }
 
 /// Reads from the start until there are enough lines, more than an answer holds, or no more.
-fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Most) -> Result<Found, Trouble> {
+fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<Found, EndError> {
     let (mut bytes, mut newlines, mut whole) = (Vec::new(), 0, false);
     while !whole && newlines < most.lines && bytes.len() < most.bytes() {
         let block = read(bytes.len() as u64, BLOCK)?;
@@ -206,14 +182,14 @@ fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Most) -> Result<
 
 /// Reads from the end, as it was when the file was opened, until there are enough lines, more than an answer holds, or no
 /// more.
-fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Most) -> Result<Found, Trouble> {
+fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) -> Result<Found, EndError> {
     let (mut blocks, mut size, mut newlines, mut start) = (Vec::new(), 0, 0, len);
     while start > 0 && newlines <= most.lines && size < most.bytes() && most.lines > 0 {
         let from = start.saturating_sub(BLOCK as u64);
         let want = usize::try_from(start - from).unwrap_or(BLOCK);
         let block = read(from, want)?;
         if block.len() < want {
-            return Err(Trouble::Shrank);
+            return Err(EndError::Shrank);
         }
         newlines += block.iter().filter(|byte| **byte == b'\n').count() as u64;
         (size, start) = (size + block.len(), from);
@@ -266,7 +242,7 @@ mod tests {
 
     #[track_caller]
     fn check(end: End, text: &str, lines: u64, chars: usize, expected: &str) {
-        let most = Most { lines, chars };
+        let most = Room { lines, chars };
         let found = match end {
             End::Head => head(at(text.as_bytes()), most),
             End::Tail => tail(at(text.as_bytes()), text.len() as u64, most),
@@ -314,10 +290,10 @@ mod tests {
     fn lines_that_end_where_a_block_ends() {
         for extra in 0..3 {
             let text = format!("{}\n{}", "a".repeat(BLOCK - 1), "b\n".repeat(extra));
-            let most = Most { lines: 1, chars: 2 * BLOCK };
+            let most = Room { lines: 1, chars: 2 * BLOCK };
             let found = head(at(text.as_bytes()), most).unwrap();
             assert_eq!((found.bytes.len(), found.truncated, found.cut), (BLOCK, extra > 0, false), "{extra}");
-            let most = Most { lines: extra as u64 + 1, chars: 2 * BLOCK };
+            let most = Room { lines: extra as u64 + 1, chars: 2 * BLOCK };
             let found = tail(at(text.as_bytes()), text.len() as u64, most).unwrap();
             assert_eq!((found.bytes, found.truncated), (text.clone().into_bytes(), false), "{extra}");
         }
@@ -325,8 +301,8 @@ mod tests {
 
     #[test]
     fn a_file_that_changes_underneath() {
-        let most = Most { lines: 5, chars: 99 };
-        assert!(matches!(tail(at(b"a\n"), 9, most), Err(Trouble::Shrank)));
+        let most = Room { lines: 5, chars: 99 };
+        assert!(matches!(tail(at(b"a\n"), 9, most), Err(EndError::Shrank)));
         assert_eq!(tail(at(b"a\nb\n"), 2, most).unwrap().bytes, b"a\n");
         // It grows for ever: an answer is enough.
         let endless = |_, len| Ok(vec![b'x'; len]);
@@ -335,10 +311,10 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_named_by_its_place() {
-        let found = tail(at(b"ab\nc\0\n"), 6, Most { lines: 1, chars: 99 }).unwrap();
+        let found = tail(at(b"ab\nc\0\n"), 6, Room { lines: 1, chars: 99 }).unwrap();
         assert_eq!(found.text(), Err(NotText::Nul(4)));
-        let found = head(at(b"ab\n\xff\n"), Most { lines: 2, chars: 99 }).unwrap();
+        let found = head(at(b"ab\n\xff\n"), Room { lines: 2, chars: 99 }).unwrap();
         assert_eq!(found.text(), Err(NotText::Encoding(3)));
-        assert_eq!(head(at(b"ab\n\xff\n"), Most { lines: 1, chars: 99 }).unwrap().text(), Ok("ab\n".to_owned()));
+        assert_eq!(head(at(b"ab\n\xff\n"), Room { lines: 1, chars: 99 }).unwrap().text(), Ok("ab\n".to_owned()));
     }
 }

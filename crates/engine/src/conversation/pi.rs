@@ -1,16 +1,13 @@
 //! A pi session as the conversation of reads: pi keeps the record, in its session file; the texts lie where the pi surface
 //! keeps them. Entries come in once each, from the file or from whoever runs pi; nothing is recorded here.
 
-mod read;
-mod refresh;
+mod call;
 mod session;
-mod status;
+mod texts;
 
-pub use read::{PiAnswer, PiCut, PiMeta, PiRead};
-pub use refresh::PiRefreshed;
-pub(crate) use session::{OBJECTS, needs};
-pub use session::{PiFile, PiFound, PiSession, PiSources, PiSpan, PiView, pi_session};
-pub use status::PiStatus;
+pub use call::{PiCall, PiCut, PiGiven, PiInstead, PiMeta, instead};
+pub use session::{PiFile, PiSession, PiSpan, PiView, pi_session};
+pub use texts::PiSources;
 
 use readproof_core::{
     decide::Reason,
@@ -27,9 +24,10 @@ use std::{
 
 use crate::{Engine, Error, read::not_stored};
 use session::MOST;
+use texts::OBJECTS;
 
 /// A pi session that reads belong to.
-pub struct PiTalk {
+pub struct PiConversation {
     transcript: Transcript,
     behind: Behind,
     distrusted: bool,
@@ -112,7 +110,7 @@ impl Source for Behind {
     }
 }
 
-impl PiTalk {
+impl PiConversation {
     /// A session whose header and entries are sent, with [`Self::push`].
     #[must_use]
     pub fn new(engine: &Engine) -> Self {
@@ -175,8 +173,8 @@ impl PiTalk {
         self.distrusted = true;
     }
 
-    /// From here on texts are stored by [`Engine::store_in_pi`], which is called once an answer is given: nobody waits for
-    /// it, and a text that is not stored costs a diff.
+    /// From here on texts are stored by [`Self::store_shown`], which is called once an answer is given: nobody waits for it,
+    /// and a text that is not stored costs a diff.
     pub fn store_later(&mut self) {
         self.later = Some(Vec::new());
     }
@@ -190,6 +188,25 @@ impl PiTalk {
             return Ok(());
         }
         self.behind.put(&engine.root, text)
+    }
+
+    /// Stores what answers have shown. What cannot be stored is said with the next answer.
+    pub fn store_shown(&mut self, engine: &Engine) {
+        let Some(later) = &mut self.later else { return };
+        for text in std::mem::take(later) {
+            if let Err(error) = self.behind.put(&engine.root, &text) {
+                let notice = not_stored("an earlier text", &error);
+                if !self.notices.contains(&notice) {
+                    self.notices.push(notice);
+                }
+            }
+        }
+    }
+
+    /// A call at the entry of this id; `None` is a session without an entry.
+    pub fn call(&mut self, leaf: Option<&str>) -> PiCall<'_> {
+        let place = self.place(leaf);
+        PiCall::new(self, place)
     }
 
     /// The last entry, by its id.
@@ -217,21 +234,6 @@ impl PiTalk {
     /// What holds at an entry.
     fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
         self.transcript.known_at(place, &self.behind)
-    }
-}
-
-impl Engine {
-    /// Stores what answers have shown. What cannot be stored is said with the next answer.
-    pub fn store_in_pi(&self, talk: &mut PiTalk) {
-        let Some(later) = &mut talk.later else { return };
-        for text in std::mem::take(later) {
-            if let Err(error) = talk.behind.put(&self.root, &text) {
-                let notice = not_stored(&error).replace("this text", "an earlier text");
-                if !talk.notices.contains(&notice) {
-                    talk.notices.push(notice);
-                }
-            }
-        }
     }
 }
 

@@ -1,0 +1,735 @@
+//! What can be asked, as plain data. Every wire translates a call into an [`Operation`] and its outcome back; the engine has
+//! one door that takes it. After [`Operation::normalised`] every choice is explicit, so one encoding ([`Operation::fields`])
+//! serves the query log, the audit line and the wire to another machine. No wire format, no host and no file stands here.
+
+use alloc::{
+    borrow::{Cow, ToOwned},
+    string::{String, ToString},
+    vec::Vec,
+};
+
+use crate::{
+    edit::Places,
+    limits::{ANSWER_CHARS, WINDOW_CHARS, WINDOW_LINES},
+    pick::Pick,
+};
+
+/// The version of this vocabulary. It changes when a field changes its meaning, not when one is added.
+pub const VERSION: u32 = 1;
+
+/// Who calls, as far as the wire knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The wire: `cli`, `mcp`, …
+    pub surface: Cow<'static, str>,
+    /// What the client calls itself.
+    pub client: Option<String>,
+    /// The local user, or the holder of a token.
+    pub identity: Option<String>,
+    /// The conversation, by the name of its log.
+    pub conversation: Option<String>,
+    /// The agent within the conversation, where a host tells several apart.
+    pub agent: Option<String>,
+}
+
+impl Caller {
+    /// A caller of which only the wire is known.
+    #[must_use]
+    pub fn of(surface: &'static str) -> Self {
+        Self { surface: Cow::Borrowed(surface), ..Self::default() }
+    }
+}
+
+/// Who gets the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Audience {
+    /// The model itself sees the result.
+    #[default]
+    Model,
+    /// A program between: it holds nothing, and the model may never see what the program gets.
+    Program,
+}
+
+/// Whether knowledge may shorten the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// The least text that is needed.
+    #[default]
+    Known,
+    /// Plain text.
+    Fresh,
+}
+
+/// How much of a text one answer shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerLimit {
+    /// The most lines.
+    pub lines: u32,
+    /// The most characters.
+    pub chars: u32,
+}
+
+impl AnswerLimit {
+    /// No bound but the one on every answer.
+    pub const NONE: Self = Self { lines: u32::MAX, chars: u32::MAX };
+
+    /// The default window of the unified `read`.
+    pub const WINDOW: Self = Self { lines: WINDOW_LINES, chars: WINDOW_CHARS };
+}
+
+/// A read of a file, or of some of its lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// The path as written; it may end in `:10-20`.
+    pub path: String,
+    /// The first line, from 1.
+    pub offset: Option<u64>,
+    /// The number of lines.
+    pub limit: Option<u64>,
+    /// Lines that are found by looking at the text, instead of `offset` and `limit`.
+    pub pick: Pick,
+    /// How much one answer shows, if not what the settings say.
+    pub most: Option<AnswerLimit>,
+    /// Whether knowledge may shorten the answer.
+    pub freshness: Freshness,
+    /// Who gets the answer.
+    pub audience: Audience,
+}
+
+impl Read {
+    /// The first line asked for. Where lines are picked, a `:10-20` is part of the name and not a range.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        if self.pick == Pick::Given { self.offset } else { Some(1) }
+    }
+}
+
+/// A read of one definition, found by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadSymbol {
+    /// `name`, `Type::method`, `Class.method`, …
+    pub target: String,
+    /// The file or folder to look in; the whole workspace if absent.
+    pub path: Option<String>,
+    /// Whether imports and the signatures around the definition come with it.
+    pub include_context: bool,
+    /// How much one answer shows.
+    pub most: AnswerLimit,
+    /// Whether knowledge may shorten the answer.
+    pub freshness: Freshness,
+    /// Who gets the answer.
+    pub audience: Audience,
+}
+
+/// Which end of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The first lines.
+    Head,
+    /// The last lines.
+    Tail,
+}
+
+/// The first or last lines of a file of any size. Nothing is held of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadEnd {
+    /// The path as written.
+    pub path: String,
+    /// Which end.
+    pub end: End,
+    /// The number of lines.
+    pub lines: u64,
+    /// The most characters.
+    pub chars: u32,
+}
+
+/// How a query is matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// Its characters, case-sensitive.
+    #[default]
+    Literal,
+    /// As a regular expression.
+    Regex,
+}
+
+/// The lines of one file that match. The file may have any size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchFile {
+    /// The path as written.
+    pub path: String,
+    /// What to find.
+    pub query: String,
+    /// How it is matched.
+    pub matching: Matching,
+    /// The most matching lines that are shown; all are counted.
+    pub max_matches: usize,
+    /// Lines shown before each match, at most 1,000.
+    pub before: usize,
+    /// Lines shown after each match, at most 1,000.
+    pub after: usize,
+    /// The most characters that are shown.
+    pub max_chars: usize,
+    /// Whether each line is printed with its path, which then counts too.
+    pub with_path: bool,
+}
+
+impl Default for SearchFile {
+    fn default() -> Self {
+        Self {
+            path: String::new(),
+            query: String::new(),
+            matching: Matching::Literal,
+            max_matches: 100,
+            before: 0,
+            after: 0,
+            max_chars: ANSWER_CHARS as usize,
+            with_path: true,
+        }
+    }
+}
+
+/// What a search of the workspace looks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchMode {
+    /// Files that hold all words, best first.
+    #[default]
+    Text,
+    /// Every line that matches a regular expression, in the order of `rg --sort path`.
+    Regex,
+    /// Files by name, best first.
+    Path,
+}
+
+impl SearchMode {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Regex => "regex",
+            Self::Path => "path",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Text, Self::Regex, Self::Path].into_iter().find(|mode| mode.as_str() == word)
+    }
+
+    /// How many matching lines, or files, are shown unless the caller says otherwise.
+    #[must_use]
+    pub fn limit(self) -> usize {
+        match self {
+            Self::Regex => 100,
+            Self::Text | Self::Path => 20,
+        }
+    }
+}
+
+/// A search of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// What to find.
+    pub query: String,
+    /// How it is meant.
+    pub mode: SearchMode,
+    /// Only files that match, as with ripgrep's `-g`.
+    pub glob: Option<String>,
+    /// The most matching lines, or files, that are shown; all are counted.
+    pub limit: Option<usize>,
+    /// Lines shown before and after each match, at most 1,000.
+    pub context_lines: usize,
+    /// The most characters that are shown.
+    pub max_chars: usize,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        let (query, mode, max_chars) = (String::new(), SearchMode::default(), ANSWER_CHARS as usize);
+        Self { query, mode, glob: None, limit: None, context_lines: 0, max_chars }
+    }
+}
+
+/// Definitions by name, or all of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListSymbols {
+    /// A name or a part of one; every definition if absent.
+    pub query: Option<String>,
+    /// Only files that match.
+    pub glob: Option<String>,
+    /// The most that are listed; all are counted.
+    pub limit: usize,
+}
+
+/// What a file is compared with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Against {
+    /// The commit that is checked out.
+    #[default]
+    Head,
+    /// What is staged.
+    Index,
+    /// The working file as it stands, byte for byte, beside other text.
+    WorkTree,
+}
+
+impl Against {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "HEAD",
+            Self::Index => "INDEX",
+            Self::WorkTree => "WORKTREE",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Head, Self::Index, Self::WorkTree].into_iter().find(|against| against.as_str() == word)
+    }
+}
+
+/// How a working file, or text that would replace it, differs from what git keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compare {
+    /// The path as written.
+    pub path: String,
+    /// The baseline.
+    pub against: Against,
+    /// Text that stands for the working file.
+    pub content: Option<String>,
+    /// How much of the diff is shown.
+    pub most: AnswerLimit,
+}
+
+/// How a write changes a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The whole content.
+    Whole(String),
+    /// Text that occurs exactly once, or every occurrence of it.
+    Replace {
+        /// What stands there.
+        old: String,
+        /// What takes its place.
+        new: String,
+        /// Whether one or every occurrence.
+        places: Places,
+    },
+}
+
+/// A write by the agent of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// The path as written.
+    pub path: String,
+    /// The change.
+    pub change: Change,
+}
+
+/// Asks that the next read of a file, or of some of its lines, is plain text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refresh {
+    /// The path as written.
+    pub path: String,
+    /// The first line, from 1.
+    pub offset: Option<u64>,
+    /// The number of lines.
+    pub limit: Option<u64>,
+}
+
+/// Which stored texts are removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collect {
+    /// Those stored at least this many milliseconds ago.
+    pub older_than_ms: Option<u64>,
+    /// The oldest, until the rest is no more than this many bytes.
+    pub max_bytes: Option<u64>,
+    /// What to do about texts that a conversation could still need.
+    pub needed: Needed,
+    /// Whether only to say what would be removed.
+    pub dry_run: bool,
+}
+
+/// What happens to texts that a conversation could still need as a base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Needed {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They go like any other; a later change of the file is then sent as plain text.
+    Remove,
+}
+
+/// One call's question. The conversation it is asked in is not part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A file or some of its lines.
+    Read(Read),
+    /// One definition by its name.
+    ReadSymbol(ReadSymbol),
+    /// The first or last lines of a file of any size.
+    ReadEnd(ReadEnd),
+    /// What a path leads to.
+    Stat {
+        /// The path as written.
+        path: String,
+    },
+    /// Matching lines of one file.
+    SearchFile(SearchFile),
+    /// Matching files or lines of the workspace.
+    Search(Search),
+    /// Where names are defined.
+    ListSymbols(ListSymbols),
+    /// What a file defines.
+    Outline {
+        /// The path as written.
+        path: String,
+    },
+    /// A file beside what git keeps of it.
+    Compare(Compare),
+    /// A change of a file by the agent.
+    Write(Write),
+    /// Plain text for the next read.
+    Refresh(Refresh),
+    /// What is held, what was answered, what the store takes.
+    Status,
+    /// Which sessions have a log.
+    ListSessions,
+    /// The tree of the conversation.
+    ShowSession,
+    /// Go on after an entry; the root if absent.
+    Branch {
+        /// The entry's number.
+        at: Option<u64>,
+    },
+    /// Go to the tip of the branch that holds an entry.
+    Switch {
+        /// The entry's number.
+        to: u64,
+    },
+    /// A session of its own from a branch.
+    Fork {
+        /// The entry to fork after; the leaf if absent.
+        from: Option<u64>,
+        /// The name of the new session; a free one if absent.
+        into: Option<String>,
+    },
+    /// The barrier: nothing before it counts on this branch.
+    Compact {
+        /// What the host kept instead.
+        summary: Option<String>,
+    },
+    /// The host shows other text, or none, where a result stood.
+    EditContext {
+        /// The entry's number.
+        target: u64,
+        /// The text; none if the block is gone.
+        text: Option<String>,
+    },
+    /// The host was seen to drop or change results: plain text from here on.
+    Distrust {
+        /// What was seen.
+        why: String,
+    },
+    /// Re-run every recorded answer and write from stored texts: the conversation's, or all.
+    Replay,
+    /// Remove stored texts.
+    Collect(Collect),
+    /// Check the workspace and its store.
+    Doctor,
+}
+
+/// The value of one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// Text.
+    Text(String),
+    /// A number.
+    Number(u64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Field {
+    fn from(text: &String) -> Self {
+        Self::Text(text.clone())
+    }
+}
+
+impl From<u64> for Field {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for Field {
+    fn from(number: u32) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+impl From<usize> for Field {
+    fn from(number: usize) -> Self {
+        Self::Number(u64::try_from(number).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<bool> for Field {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+/// Fields in a fixed order; what is absent is left out.
+#[derive(Default)]
+struct Fields(Vec<(&'static str, Field)>);
+
+impl Fields {
+    fn with(mut self, name: &'static str, value: impl Into<Field>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    fn maybe(self, name: &'static str, value: Option<impl Into<Field>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    fn most(self, most: Option<AnswerLimit>) -> Self {
+        self.maybe("max_lines", most.map(|most| most.lines)).maybe("max_chars", most.map(|most| most.chars))
+    }
+
+    fn answered(self, freshness: Freshness, audience: Audience) -> Self {
+        self.with("fresh", freshness == Freshness::Fresh).with("for_program", audience == Audience::Program)
+    }
+
+    fn pick(self, pick: &Pick) -> Self {
+        match pick {
+            Pick::Given => self,
+            Pick::Last(lines) => self.with("last", *lines),
+            Pick::Span { first, last, context } => {
+                self.with("start_line", *first).with("end_line", *last).with("context_lines", *context)
+            }
+            Pick::Of { lines, hash } => self
+                .with("start_line", lines.first())
+                .with("end_line", lines.last())
+                .with("of", hash.to_string().as_str()),
+            Pick::Around { query, context } => self.with("query", query).with("context_lines", *context),
+        }
+    }
+}
+
+impl Operation {
+    /// The word for it in logs and on every wire.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "read",
+            Self::ReadSymbol(_) => "read_symbol",
+            Self::ReadEnd(_) => "read_end",
+            Self::Stat { .. } => "stat",
+            Self::SearchFile(_) => "search_file",
+            Self::Search(_) => "search",
+            Self::ListSymbols(_) => "list_symbols",
+            Self::Outline { .. } => "outline",
+            Self::Compare(_) => "compare",
+            Self::Write(_) => "write",
+            Self::Refresh(_) => "refresh",
+            Self::Status => "status",
+            Self::ListSessions => "list_sessions",
+            Self::ShowSession => "show_session",
+            Self::Branch { .. } => "branch",
+            Self::Switch { .. } => "switch",
+            Self::Fork { .. } => "fork",
+            Self::Compact { .. } => "compact",
+            Self::EditContext { .. } => "edit_context",
+            Self::Distrust { .. } => "distrust",
+            Self::Replay => "replay",
+            Self::Collect(_) => "collect",
+            Self::Doctor => "doctor",
+        }
+    }
+
+    /// The path it is about, as written, if it names one.
+    #[must_use]
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Read(Read { path, .. })
+            | Self::ReadEnd(ReadEnd { path, .. })
+            | Self::Stat { path }
+            | Self::SearchFile(SearchFile { path, .. })
+            | Self::Outline { path }
+            | Self::Compare(Compare { path, .. })
+            | Self::Write(Write { path, .. })
+            | Self::Refresh(Refresh { path, .. }) => Some(path),
+            Self::ReadSymbol(ReadSymbol { path, .. }) => path.as_deref(),
+            Self::Search(_)
+            | Self::ListSymbols(_)
+            | Self::Status
+            | Self::ListSessions
+            | Self::ShowSession
+            | Self::Branch { .. }
+            | Self::Switch { .. }
+            | Self::Fork { .. }
+            | Self::Compact { .. }
+            | Self::EditContext { .. }
+            | Self::Distrust { .. }
+            | Self::Replay
+            | Self::Collect(_)
+            | Self::Doctor => None,
+        }
+    }
+
+    /// The same with every default filled in.
+    #[must_use]
+    pub fn normalised(mut self) -> Self {
+        if let Self::Search(Search { mode, limit, .. }) = &mut self {
+            *limit = Some(limit.unwrap_or_else(|| mode.limit()));
+        }
+        self
+    }
+
+    /// Every field that says something, by name, in a fixed order: the one encoding of an operation. A change is described
+    /// by its kind and size, never by its text.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(&'static str, Field)> {
+        let fields = Fields::default();
+        let fields = match self {
+            Self::Read(read) => fields
+                .with("path", &read.path)
+                .maybe("offset", read.offset)
+                .maybe("limit", read.limit)
+                .pick(&read.pick)
+                .most(read.most)
+                .answered(read.freshness, read.audience),
+            Self::ReadSymbol(read) => fields
+                .with("target", &read.target)
+                .maybe("path", read.path.as_ref())
+                .with("include_context", read.include_context)
+                .most(Some(read.most))
+                .answered(read.freshness, read.audience),
+            Self::ReadEnd(read) => fields
+                .with("path", &read.path)
+                .with("end", if read.end == End::Head { "head" } else { "tail" })
+                .with("lines", read.lines)
+                .with("max_chars", read.chars),
+            Self::Stat { path } | Self::Outline { path } => fields.with("path", path),
+            Self::SearchFile(search) => fields
+                .with("path", &search.path)
+                .with("query", &search.query)
+                .with("is_regex", search.matching == Matching::Regex)
+                .with("max_matches", search.max_matches)
+                .with("before_lines", search.before)
+                .with("after_lines", search.after)
+                .with("max_chars", search.max_chars)
+                .with("with_path", search.with_path),
+            Self::Search(search) => fields
+                .with("query", &search.query)
+                .with("mode", search.mode.as_str())
+                .maybe("glob", search.glob.as_ref())
+                .maybe("limit", search.limit)
+                .with("context_lines", search.context_lines)
+                .with("max_chars", search.max_chars),
+            Self::ListSymbols(list) => {
+                fields.maybe("query", list.query.as_ref()).maybe("glob", list.glob.as_ref()).with("limit", list.limit)
+            }
+            Self::Compare(compare) => fields
+                .with("path", &compare.path)
+                .with("against", compare.against.as_str())
+                .maybe("content_bytes", compare.content.as_ref().map(String::len))
+                .most(Some(compare.most)),
+            Self::Write(Write { path, change }) => match change {
+                Change::Whole(content) => fields.with("path", path).with("content_bytes", content.len()),
+                Change::Replace { old, new, places } => fields
+                    .with("path", path)
+                    .with("old_bytes", old.len())
+                    .with("new_bytes", new.len())
+                    .with("all", *places == Places::All),
+            },
+            Self::Refresh(refresh) => {
+                fields.with("path", &refresh.path).maybe("offset", refresh.offset).maybe("limit", refresh.limit)
+            }
+            Self::Branch { at } => fields.maybe("at", *at),
+            Self::Switch { to } => fields.with("to", *to),
+            Self::Fork { from, into } => fields.maybe("from", *from).maybe("into", into.as_ref()),
+            Self::Compact { summary } => fields.maybe("summary_bytes", summary.as_ref().map(String::len)),
+            Self::EditContext { target, text } => {
+                fields.with("target", *target).maybe("text_bytes", text.as_ref().map(String::len))
+            }
+            Self::Distrust { why } => fields.with("why", why),
+            Self::Collect(collect) => fields
+                .maybe("older_than_ms", collect.older_than_ms)
+                .maybe("max_bytes", collect.max_bytes)
+                .with("needed_too", collect.needed == Needed::Remove)
+                .with("dry_run", collect.dry_run),
+            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::Doctor => fields,
+        };
+        fields.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, vec};
+
+    fn encoded(operation: Operation) -> String {
+        let operation = operation.normalised();
+        let field = |(name, field): &(&str, Field)| match field {
+            Field::Text(text) => format!(" {name}={text:?}"),
+            Field::Number(number) => format!(" {name}={number}"),
+            Field::Flag(flag) => format!(" {name}={flag}"),
+        };
+        let fields: Vec<String> = operation.fields().iter().map(field).collect();
+        format!("{}{}", operation.name(), fields.concat())
+    }
+
+    /// Logs and other machines rely on these words.
+    #[test]
+    fn the_encoding_of_an_operation_is_fixed() {
+        let read = Read { path: "a".into(), offset: Some(3), ..Read::default() };
+        let picked =
+            Read { path: "a".into(), pick: Pick::Around { query: "x y".into(), context: 4 }, ..Read::default() };
+        let write = Change::Replace { old: "secret".into(), new: "other text".into(), places: Places::One };
+        let cases = vec![
+            (Operation::Read(read), r#"read path="a" offset=3 fresh=false for_program=false"#),
+            (
+                Operation::Read(Read { most: Some(AnswerLimit::WINDOW), ..picked }),
+                r#"read path="a" query="x y" context_lines=4 max_lines=300 max_chars=12000 fresh=false for_program=false"#,
+            ),
+            (
+                Operation::Search(Search { query: "q".into(), ..Search::default() }),
+                r#"search query="q" mode="text" limit=20 context_lines=0 max_chars=40000"#,
+            ),
+            (
+                Operation::Write(Write { path: "a".into(), change: write }),
+                r#"write path="a" old_bytes=6 new_bytes=10 all=false"#,
+            ),
+            (Operation::Branch { at: None }, "branch"),
+            (Operation::Status, "status"),
+        ];
+        for (operation, expected) in cases {
+            assert_eq!(encoded(operation), expected);
+        }
+    }
+
+    #[test]
+    fn normalising_twice_changes_nothing() {
+        let search = Operation::Search(Search { mode: SearchMode::Regex, ..Search::default() }).normalised();
+        assert_eq!(search.clone().normalised(), search);
+        assert!(search.fields().contains(&("limit", Field::Number(100))));
+    }
+}

@@ -1,0 +1,313 @@
+//! One call of a pi session: what is held follows from pi's own entries at a leaf, pi records the answer, and the block is pi's
+//! to the byte. What pi does otherwise is declined early and left to pi's own `read`.
+
+use readproof_core::meta::MetaV1;
+use readproof_core::{
+    decide::{Ask, Mode, Reason},
+    limits::Limits,
+    operation::Read,
+    path::{Bearings, PathKey, candidates, meant, resolve, split_range},
+    pi::{self, Page, Stop},
+    scope::{Lines, Scope, ScopeError},
+    text::{ContentHash, Text},
+};
+use readproof_disk::{FileRef, Loaded, Snapshot};
+use readproof_hosts::pi::EntryRef;
+use std::path::Path;
+
+use super::{
+    super::{Conversation, ConversationStatus, FileStatus, NotOurs},
+    PiConversation,
+};
+use crate::{
+    Engine, Error,
+    outcome::{Answer, Refreshed},
+    read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget},
+};
+
+/// What stands beside an answer in pi's form. The answer's text is the block but for the tail.
+#[derive(Clone, Debug)]
+pub struct PiGiven {
+    /// What stands after the text in the same block.
+    pub tail: String,
+    /// What pi calls the truncation.
+    pub cut: Option<PiCut>,
+    block: ContentHash,
+    block_bytes: u64,
+    plain_bytes: u64,
+}
+
+/// Metadata V1 and what stands beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PiMeta {
+    /// As pi counts.
+    pub v1: MetaV1,
+    /// The hash of the block.
+    pub block: ContentHash,
+    /// Its bytes.
+    pub block_bytes: u64,
+    /// Lines of the file by `lf-1`.
+    pub total: u32,
+    /// Lines shown or vouched for by `lf-1`.
+    pub lines: Option<Lines>,
+    /// Whether the end of the file is shown.
+    pub end: bool,
+    /// Bytes of the block that a plain answer has.
+    pub plain_bytes: u64,
+}
+
+/// How pi cut what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PiCut {
+    /// Whether by bytes, else by lines.
+    pub by_bytes: bool,
+    /// Whether not even the first line fits.
+    pub long_line: bool,
+    /// Lines asked for.
+    pub lines: u32,
+    /// Bytes asked for.
+    pub bytes: usize,
+    /// Lines shown.
+    pub shown_lines: u32,
+    /// Bytes shown.
+    pub shown_bytes: usize,
+    /// The limits on both.
+    pub limits: Limits,
+}
+
+impl Answer<PiGiven> {
+    /// What the result records of itself; none for an answer that shows no line.
+    #[must_use]
+    pub fn record(&self) -> Option<PiMeta> {
+        self.meta.clone().map(|v1| PiMeta {
+            v1,
+            block: self.given.block,
+            block_bytes: self.given.block_bytes,
+            total: self.total_lines,
+            lines: self.lines,
+            end: self.end,
+            plain_bytes: self.given.plain_bytes,
+        })
+    }
+}
+
+/// What pi gets instead of an answer where a read failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PiInstead {
+    /// pi's own `read` answers: it says what is wrong.
+    PiRead,
+    /// The empty line after a final newline was asked for by a range in the path, which pi's own `read` would not
+    /// understand: no text, and nothing is known of it.
+    Nothing,
+    /// The error: pi knows no ranges in paths, so it could not say what is wrong.
+    Error,
+}
+
+/// What pi gets instead of an answer.
+#[must_use]
+pub fn instead(error: &Error, read: &Read) -> PiInstead {
+    let by_path = (read.offset, read.limit) == (None, None);
+    match error {
+        Error::Aborted => PiInstead::Error,
+        // A name that only looks like one with a range.
+        Error::Range { source: ScopeError::NotANumber { .. }, .. } => PiInstead::PiRead,
+        Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. }
+            if *offset == u64::from(*total) && by_path =>
+        {
+            PiInstead::Nothing
+        }
+        Error::Range { .. } if by_path => PiInstead::Error,
+        _ => PiInstead::PiRead,
+    }
+}
+
+/// One call at a leaf.
+pub struct PiCall<'t> {
+    talk: &'t mut PiConversation,
+    place: Result<Option<EntryRef>, Reason>,
+}
+
+impl<'t> PiCall<'t> {
+    pub(super) fn new(talk: &'t mut PiConversation, place: Result<Option<EntryRef>, Reason>) -> Self {
+        Self { talk, place }
+    }
+}
+
+/// Why pi would not find the same file by a path.
+fn unlike_pi(engine: &Engine, path: &str) -> Option<NotOurs> {
+    if path.starts_with("file://") && path.contains(['%', '?', '#', '\\', '\t', '\n', '\r']) {
+        return Some(NotOurs::EncodedUrl);
+    }
+    let bearings = &engine.bearings;
+    let raw = |path: &str| resolve(path, &bearings.cwd);
+    let found = |path: &str| {
+        let mut names = candidates(path, bearings);
+        names.retain(|name| *name != raw(path));
+        engine.root.locate(&names).is_ok()
+    };
+    let plain = |path: &str, bearings: &Bearings| raw(path) == meant(path, bearings);
+    let bare = split_range(path).ok().flatten().map(|range| range.path);
+    let same = plain(path, bearings) || found(path) || bare.is_some_and(found);
+    (!same).then_some(NotOurs::OtherName)
+}
+
+/// The workspace's folder as names of files begin with it.
+fn top(engine: &Engine) -> String {
+    format!("{}/", engine.root.path().to_string_lossy().trim_end_matches('/'))
+}
+
+impl Conversation for PiCall<'_> {
+    type Given = PiGiven;
+
+    /// The leaf says where it is asked, and what stands before it never changes.
+    fn begin(&mut self, engine: &Engine, read: &Read) -> Option<NotOurs> {
+        if let Some(declined) = unlike_pi(engine, &read.path) {
+            return Some(declined);
+        }
+        let message = self.place.ok().and_then(|place| self.talk.known_at(place).calling());
+        self.talk.batch.go_on(message);
+        None
+    }
+
+    fn limits(&self, engine: &Engine, _read: &Read) -> Limits {
+        Limits { answer_lines: pi::LINES, answer_bytes: pi::BYTES, ..engine.settings.limits }
+    }
+
+    fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, limits: &Limits) -> Result<Ask, ScopeError> {
+        let has_range = read.offset.is_none() && target.offset.is_some();
+        let bare = read.path.rsplit_once(':').filter(|_| has_range);
+        let path = bare.map_or(read.path.as_str(), |(bare, _)| bare);
+        Ask::of_pi(now, target.offset, target.limit, path, limits)
+    }
+
+    fn key(&self, file: &FileRef) -> PathKey {
+        PathKey::new(&file.absolute())
+    }
+
+    fn declines(&self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
+        if pi::is_image(read.text.as_str()) {
+            return Some(NotOurs::Image);
+        }
+        engine.sensitive.is_sensitive_read(file, read).then_some(NotOurs::Sensitive)
+    }
+
+    fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {
+        let mut context = CallContext::of(engine, read, file, snapshot);
+        if self.talk.distrusted {
+            context.plain = context.plain.or(Some(Reason::HostAlters));
+        }
+        if self.talk.batch.holds_other(&self.key(file), snapshot.text.hash()) {
+            context.plain = context.plain.or(Some(Reason::NotConfirmed));
+        }
+        context
+    }
+
+    fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
+        let knowledge = match (context.plain, self.place) {
+            (Some(reason), _) | (None, Err(reason)) => Err(reason),
+            (None, Ok(leaf)) => Ok(self.talk.known_at(leaf).of(path).clone()),
+        };
+        KnowledgeAtCall::at(knowledge, engine.settings.answers)
+    }
+
+    fn load(&self, _engine: &Engine, hash: ContentHash) -> Loaded {
+        self.talk.behind.texts.as_ref().map_or(Loaded::Missing, |texts| texts.load(hash))
+    }
+
+    fn record(&mut self, engine: &Engine, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Recorded<PiGiven> {
+        if context.store_text
+            && let Err(error) = self.talk.store(engine, &pending.snapshot.text)
+        {
+            context.not_stored(&error);
+        }
+        self.talk.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
+        context.notices.append(&mut self.talk.notices);
+        let (shown, page) = (pending.shown, pending.shown.window().page());
+        Recorded::Done(PiGiven {
+            tail: shown.tail().to_owned(),
+            block: shown.text_hash(),
+            block_bytes: (shown.text().len() + shown.tail().len()) as u64,
+            cut: page.filter(|_| !shown.mode().is_derived()).and_then(|page| cut(page, &pending.limits)),
+            plain_bytes: page.map_or(0, |page| (page.bytes + page.tail.len()) as u64),
+        })
+    }
+
+    fn total_lines(&self, text: &Text) -> u32 {
+        u32::try_from(pi::total_lines(text)).unwrap_or(u32::MAX)
+    }
+
+    /// The file may have been removed since it was read.
+    fn refresh_unseen(&self, engine: &Engine, path: &str, error: Error) -> Result<Refreshed, Error> {
+        if matches!(error, Error::Range { .. } | Error::EmptyPath) {
+            return Err(error);
+        }
+        let found = !matches!(error, Error::Missing { .. });
+        let name = meant(path, &engine.bearings);
+        let paths = if engine.root.holds(Path::new(&name)) { vec![name] } else { Vec::new() };
+        Ok(Refreshed { paths, scope: Scope::Full, found, entry: None })
+    }
+
+    fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
+        let top = top(engine);
+        let Ok(place) = self.place else { return Ok(Vec::new()) };
+        let known = self.talk.known_at(place);
+        Ok(known.files().filter_map(|(path, _)| path.as_str().strip_prefix(&top).map(PathKey::new)).collect())
+    }
+
+    /// pi appends one invalidation for every name.
+    fn refresh(&mut self, engine: &Engine, names: Vec<PathKey>, scope: Scope) -> Result<Refreshed, Error> {
+        let top = top(engine);
+        let paths = names.iter().map(|key| format!("{top}{key}")).collect();
+        Ok(Refreshed { paths, scope, found: true, entry: None })
+    }
+
+    fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
+        let stored = self.talk.behind.texts.as_ref().map(|texts| texts.stored()).unwrap_or_default();
+        let mut status = ConversationStatus {
+            texts: Some((stored.len() as u64, stored.iter().map(|text| text.bytes).sum())),
+            distrusted: self.talk.distrusted,
+            ..ConversationStatus::default()
+        };
+        let Ok(place) = self.place else { return Ok(Some(status)) };
+        let known = self.talk.known_at(place);
+        let answers = engine.settings.answers;
+        status.known = true;
+        status.files = known
+            .files()
+            .map(|(path, knowledge)| {
+                let held = knowledge.of(path);
+                let lines = held.iter().filter_map(|held| held.lines().map(|lines| (lines, held.at())));
+                FileStatus {
+                    path: path.to_string(),
+                    whole: knowledge.holds_whole(path, answers).is_some(),
+                    spans: held.len(),
+                    lines: lines.collect(),
+                }
+            })
+            .collect();
+        (status.window, status.compacted) = (known.window(), known.barrier().is_some());
+        status.counts = Mode::ALL.iter().map(|mode| (*mode, 0)).collect();
+        for read in known.reads() {
+            *status.counts.entry(read.mode).or_default() += 1;
+            status.saved_bytes += read.saved.unwrap_or_default();
+        }
+        Ok(Some(status))
+    }
+}
+
+fn cut(page: &Page, limits: &Limits) -> Option<PiCut> {
+    let (by_bytes, long_line, selected) = match page.stop {
+        Stop::End | Stop::Asked => return None,
+        Stop::Cut { by_bytes, selected } => (by_bytes, false, selected),
+        Stop::LongLine { selected, .. } => (true, true, selected),
+    };
+    Some(PiCut {
+        by_bytes,
+        long_line,
+        lines: selected.lines,
+        bytes: selected.bytes,
+        shown_lines: page.lines.map_or(0, Lines::count),
+        shown_bytes: page.bytes,
+        limits: *limits,
+    })
+}

@@ -1,0 +1,40 @@
+//! Asking for fresh text: the lines are taken out of what is held, under every name of the file.
+
+use readproof_core::{operation::Refresh, path::PathKey, scope::Scope};
+use readproof_disk::FileRef;
+
+use super::Conversation;
+use crate::{Engine, Error, outcome::Refreshed};
+
+impl Engine {
+    /// The next read of these lines is plain text, on this branch, also after a restart.
+    pub(crate) fn refresh<C: Conversation>(&self, conversation: &mut C, asked: &Refresh) -> Result<Refreshed, Error> {
+        let mut target = match self.resolve_target(&asked.path, asked.offset, asked.limit) {
+            Ok(target) => target,
+            Err(error) => return conversation.refresh_unseen(self, &asked.path, error),
+        };
+        let total = match self.look(&mut target) {
+            Ok(now) => Some(conversation.total_lines(&now.text)),
+            Err(error) => {
+                conversation.refresh_unseen(self, &asked.path, error)?;
+                None
+            }
+        };
+        let scope = match total {
+            Some(total) => Scope::of(target.offset, target.limit, total).map_err(|source| target.bad_range(source))?,
+            None => Scope::Full,
+        };
+        let known = conversation.known_files(self)?;
+        let names = self.names(&target.file, known.into_iter());
+        conversation.refresh(self, names, scope)
+    }
+
+    /// Every name of a file among those that are known, its own included.
+    fn names(&self, file: &FileRef, known: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
+        let mut names = self.root.file_id(file).map_or_else(Vec::new, |id| self.root.names_of(id, known));
+        if !names.contains(file.key()) {
+            names.insert(0, file.key().clone());
+        }
+        names
+    }
+}

@@ -1,0 +1,189 @@
+//! A session of ours, or no conversation at all: what is held follows from the session's log, and every answer is recorded
+//! there before it is given.
+
+use readproof_core::{
+    decide::{Ask, Mode, Reason},
+    knowledge::Held,
+    operation::Read,
+    path::PathKey,
+    scope::Scope,
+    text::{ContentHash, Text},
+};
+use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
+use readproof_hosts::own::{Call, Focus};
+use std::collections::BTreeMap;
+
+use super::{Conversation, ConversationStatus, FileStatus, NotOurs};
+use crate::{
+    Engine, Error,
+    outcome::{Receipt, Refreshed},
+    read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
+};
+
+/// A session of ours. Without a name nothing is recorded and every answer is plain.
+#[derive(Clone, Debug, Default)]
+pub struct LoggedSession {
+    name: Option<SessionName>,
+    call: Option<Call>,
+}
+
+impl LoggedSession {
+    /// The session of this name.
+    #[must_use]
+    pub fn new(name: SessionName) -> Self {
+        Self { name: Some(name), call: None }
+    }
+
+    /// The session of this name, or none.
+    #[must_use]
+    pub fn named(name: Option<SessionName>) -> Self {
+        Self { name, call: None }
+    }
+
+    fn name(&self) -> Result<&SessionName, Error> {
+        self.name.as_ref().ok_or(Error::NoConversation)
+    }
+}
+
+/// The file that a path most likely means; that it is the one shows when it is found.
+fn focus_of(path: &str) -> Focus {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = name.split(':').next().unwrap_or_default();
+    if name.is_empty() { Focus::All } else { Focus::Named(name.to_owned()) }
+}
+
+impl Conversation for LoggedSession {
+    type Given = Option<Receipt>;
+
+    fn log(&self) -> Option<&SessionName> {
+        self.name.as_ref()
+    }
+
+    fn begin(&mut self, engine: &Engine, read: &Read) -> Option<NotOurs> {
+        let name = self.name.as_ref()?;
+        let focus = if engine.one_read { focus_of(&read.path) } else { Focus::All };
+        let call = |session: &mut readproof_hosts::own::Session| {
+            // One that is yet to be made, or mended, has no place to ask at.
+            (!session.transcript().is_empty()).then(|| session.call())
+        };
+        self.call = engine.with_session_of(name, Create::No, focus, call).ok().flatten();
+        None
+    }
+
+    fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {
+        let call = self.call;
+        let mut context =
+            CallContext { call: call.unwrap_or_default(), ..CallContext::of(engine, read, file, snapshot) };
+        let Some(name) = &self.name else {
+            context.plain = Some(Reason::NoTranscript);
+            return context;
+        };
+        let covered = engine.cover(name, file.key());
+        let made = engine.store(Create::Yes).map(drop).and(covered);
+        // Where the call is known the session is open; what others appended since is met when the answer is recorded.
+        let now = call.map_or_else(|| engine.with_session(name, Create::Yes, |session| session.call()), Ok);
+        match made.and(now) {
+            Ok(now) => {
+                context.session = Some(name.clone());
+                context.call = now;
+            }
+            Err(error) => engine.forget(&mut context, name, &error),
+        }
+        context
+    }
+
+    fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
+        engine.held(context, path)
+    }
+
+    fn add_up(
+        &mut self,
+        engine: &Engine,
+        context: &CallContext,
+        (path, now, ask): (&PathKey, &Text, &Ask),
+        held: KnowledgeAtCall,
+    ) -> KnowledgeAtCall {
+        engine.add_up(context, path, now, ask, held)
+    }
+
+    fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded {
+        engine.load(hash)
+    }
+
+    fn record(
+        &mut self,
+        engine: &Engine,
+        context: &mut CallContext,
+        pending: &PendingAnswer<'_>,
+    ) -> Recorded<Option<Receipt>> {
+        engine.record(context, pending)
+    }
+
+    fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
+        engine.with_session(self.name()?, Create::No, |session| {
+            session.knowledge().paths().map(|(path, _)| path.clone()).collect()
+        })
+    }
+
+    fn refresh(&mut self, engine: &Engine, names: Vec<PathKey>, scope: Scope) -> Result<Refreshed, Error> {
+        refresh(engine, self.name()?, Create::No, &names, scope)
+    }
+
+    fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
+        self.name.as_ref().map(|name| status(engine, name)).transpose()
+    }
+}
+
+/// Records a refresh.
+pub(super) fn refresh(
+    engine: &Engine,
+    name: &SessionName,
+    create: Create,
+    names: &[PathKey],
+    scope: Scope,
+) -> Result<Refreshed, Error> {
+    let paths: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let at = engine.now();
+    let entry = engine.with_session(name, create, |session| session.refresh(paths.clone(), scope, at))??;
+    Ok(Refreshed { paths, scope, found: true, entry: Some(entry) })
+}
+
+/// The branch of a session. A file of which an answer is still out is not listed as held.
+fn status(engine: &Engine, name: &SessionName) -> Result<ConversationStatus, Error> {
+    let answers = engine.settings().answers;
+    engine.with_session(name, Create::No, |session| {
+        let transcript = session.transcript();
+        let knowledge = transcript.knowledge();
+        let span = |held: &Held| held.lines().map(|lines| (lines, held.at()));
+        let files = knowledge
+            .paths()
+            .filter(|(path, _)| !transcript.is_distrusted() && !transcript.is_pending(path))
+            .map(|(path, held)| FileStatus {
+                path: path.to_string(),
+                whole: knowledge.holds_whole(path, answers).is_some(),
+                spans: held.len(),
+                lines: held.iter().filter_map(span).collect(),
+            })
+            .collect();
+        let (window, reads) = transcript.window();
+        let mut counts = BTreeMap::new();
+        for mode in reads.iter().filter_map(|read| Mode::parse(&read.mode)) {
+            *counts.entry(mode).or_default() += 1;
+        }
+        let plain_bytes: u64 = reads.iter().map(|read| read.plain_bytes).sum();
+        let sent_bytes: u64 = reads.iter().map(|read| read.sent_bytes).sum();
+        ConversationStatus {
+            name: Some(name.clone()),
+            files,
+            window,
+            compacted: transcript.is_compacted(),
+            counts,
+            plain_bytes,
+            sent_bytes,
+            saved_bytes: plain_bytes.cast_signed() - sent_bytes.cast_signed(),
+            distrusted: transcript.is_distrusted(),
+            known: true,
+            texts: None,
+        }
+    })
+}

@@ -1,0 +1,237 @@
+//! What concerns every call, whatever it asks and whichever wire it came by: policy and budget before it, the record after it.
+//! A new concern is one file that implements [`Concern`]; no wire and no operation changes.
+
+use readproof_core::{
+    budget,
+    operation::{Caller, Operation},
+    path::Bearings,
+    policy,
+};
+use readproof_disk::{HardLinks, Root, Sensitive, SnapshotRules};
+use std::sync::Arc;
+
+use crate::{Clock, Engine, Error, HostTexts, Outcome, Reading, Settings, conversation::locked};
+
+/// How far a long call has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Files or objects done.
+    pub done: u64,
+    /// Of how many, where that is known.
+    pub total: Option<u64>,
+}
+
+/// The caller's hold on a running call.
+#[derive(Clone, Copy)]
+pub struct Control<'a> {
+    /// Asked between stages: whether the caller has lost interest.
+    pub cancelled: &'a dyn Fn() -> bool,
+    /// Told how far it has come.
+    pub progress: &'a dyn Fn(Progress),
+}
+
+impl Control<'static> {
+    /// A caller who waits, and does not ask how far it has come.
+    pub const WAIT: Self = Self { cancelled: &|| false, progress: &|_| () };
+}
+
+impl Control<'_> {
+    pub(crate) fn check_cancelled(&self) -> Result<(), Error> {
+        if (self.cancelled)() { Err(Error::Aborted) } else { Ok(()) }
+    }
+
+    pub(crate) fn tell(&self, done: u64, total: Option<u64>) {
+        (self.progress)(Progress { done, total });
+    }
+}
+
+/// One call: who asks what in which conversation.
+pub struct Call<'a, C> {
+    /// Who asks.
+    pub caller: &'a Caller,
+    /// Where it is asked, and where the answer is recorded.
+    pub conversation: &'a mut C,
+    /// What is asked.
+    pub operation: Operation,
+    /// The caller's hold on it.
+    pub control: Control<'a>,
+}
+
+/// What a call returned, for those who keep a record of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// The text the model gets, where the outcome is one text.
+    pub text: Option<&'a str>,
+}
+
+/// Something that concerns every call.
+pub trait Concern: Send + Sync {
+    /// Before anything is looked at.
+    ///
+    /// # Errors
+    /// Whatever ends the call.
+    fn before(&self, _caller: &Caller, _operation: &Operation) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// After the call, whatever came of it.
+    fn after(&self, _caller: &Caller, _operation: &Operation, _outcome: Result<Told<'_>, &Error>) {}
+}
+
+impl Engine {
+    /// Opens a workspace. Touches no store: that happens when a session is first used.
+    ///
+    /// # Errors
+    /// When a pattern for sensitive names is malformed.
+    pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
+        let sensitive = Sensitive::new(&settings.sensitive)?;
+        Ok(Self {
+            told: settings.notices.clone().into(),
+            root,
+            bearings,
+            settings,
+            sensitive,
+            clock,
+            open: crate::conversation::Open::default(),
+            recent: std::sync::Mutex::default(),
+            symbols: crate::symbol::Symbols::default(),
+            one_read: false,
+            concerns: Vec::new(),
+            hosts: Vec::new(),
+        })
+    }
+
+    /// For a program that answers one read and ends: of a session's log it looks only at what concerns that file, so that a
+    /// long session costs little more than a short one. Nothing else may be asked of this engine.
+    #[must_use]
+    pub fn for_one_read(self) -> Self {
+        Self { one_read: true, ..self }
+    }
+
+    /// With something that concerns every call.
+    #[must_use]
+    pub fn with_concern(mut self, concern: Arc<dyn Concern>) -> Self {
+        self.concerns.push(concern);
+        self
+    }
+
+    /// With the texts that a host keeps beside our store: they are collected and checked too.
+    #[must_use]
+    pub fn with_host_texts(mut self, texts: Box<dyn HostTexts>) -> Self {
+        self.hosts.push(texts);
+        self
+    }
+
+    /// Policy, budget and whatever else may end a call before it begins; gives the operation with its defaults filled in.
+    pub(crate) fn admit(&self, caller: &Caller, operation: Operation) -> Result<Operation, Error> {
+        let operation = operation.normalised();
+        let operation = match policy::verdict(caller, &operation) {
+            policy::Verdict::Allow => operation,
+            policy::Verdict::Deny(rule) | policy::Verdict::Ask(rule) => return Err(Error::Denied { rule }),
+        };
+        let operation = match budget::verdict(caller, &operation) {
+            budget::Verdict::AsAsked => operation,
+            budget::Verdict::Reduced { operation, why } => {
+                self.tell(why);
+                *operation
+            }
+            budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
+        };
+        for concern in &self.concerns {
+            concern.before(caller, &operation)?;
+        }
+        Ok(operation)
+    }
+
+    /// The query log, the audit line and whatever else looks at what a call came to.
+    pub(crate) fn note<G>(&self, caller: &Caller, operation: &Operation, outcome: &Result<Outcome<G>, Error>) {
+        let told = outcome.as_ref().map(Outcome::told);
+        for concern in &self.concerns {
+            concern.after(caller, operation, told);
+        }
+    }
+
+    /// What is to be said and no answer has said yet.
+    pub fn take_told(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.told))
+    }
+
+    pub(crate) fn tell(&self, notice: String) {
+        locked(&self.told).push(notice);
+    }
+
+    /// The workspace.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// What is set.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where relative names start.
+    #[must_use]
+    pub fn bearings(&self) -> &Bearings {
+        &self.bearings
+    }
+
+    /// Whether a name in the workspace leads to a regular file.
+    #[must_use]
+    pub fn is_file(&self, name: &str) -> bool {
+        let found = self.root.locate(&[self.root.absolute(name)]).map(|file| self.root.found(&file));
+        matches!(found, Ok(Ok(found)) if found.kind.is_none())
+    }
+
+    pub(crate) fn snapshot_rules(&self) -> SnapshotRules {
+        SnapshotRules { max_bytes: self.settings.file_bytes, hard_links: self.settings.hard_links }
+    }
+
+    pub(crate) fn hard_links(&self) -> HardLinks {
+        self.settings.hard_links
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        (self.clock)()
+    }
+}
+
+impl<G> Outcome<G> {
+    fn told(&self) -> Told<'_> {
+        let text = match self {
+            Self::Read(Reading::Answer(answer)) => Some(answer.text.as_str()),
+            Self::Defined(defined) => match &defined.reading {
+                Reading::Answer(answer) => Some(answer.text.as_str()),
+                Reading::NotOurs(_) => None,
+            },
+            Self::EndOfFile(end) => Some(end.text.as_str()),
+            Self::Compared(compared) => Some(compared.text.as_str()),
+            Self::Written(written) => Some(written.text.as_str()),
+            Self::Read(Reading::NotOurs(_))
+            | Self::Stat(_)
+            | Self::InFile(_)
+            | Self::Searched(_)
+            | Self::Symbols(_)
+            | Self::Outlined(_)
+            | Self::Refreshed(_)
+            | Self::Status(_)
+            | Self::Sessions(_)
+            | Self::Session(_)
+            | Self::Moved(_)
+            | Self::Forked(_)
+            | Self::Recorded(_)
+            | Self::Replayed(_)
+            | Self::Collected(_)
+            | Self::Checked(_) => None,
+        };
+        Told { text }
+    }
+}
+
+/// Threads share an engine.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Engine>();
+};

@@ -1,0 +1,196 @@
+//! What may be relied on for one request: the session and what it proves, or the reason why nothing is.
+
+use readproof_core::{
+    alike::alike,
+    decide::{Ask, Base, Choice, Reason, choose_base},
+    knowledge::{Alike, Event, Knowledge},
+    limits::Answers,
+    operation::{Audience, Freshness, Read},
+    path::PathKey,
+    text::{ContentHash, Text},
+};
+use readproof_disk::{FileRef, Loaded, SessionName, Snapshot, StoreError};
+use readproof_hosts::own::{Call, Found, Mark, Session, Sha, Stands};
+
+use crate::Engine;
+
+/// One call's view of its conversation.
+pub struct CallContext {
+    /// The session that records the answer, if any.
+    pub(crate) session: Option<SessionName>,
+    /// Where the call was made.
+    pub(crate) call: Call,
+    /// Where the answer stands.
+    pub(crate) stands: Stands,
+    /// Said beside the answer.
+    pub(crate) notices: Vec<String>,
+    /// Whether the text may be stored.
+    pub(crate) store_text: bool,
+    /// Why nothing is relied on, if so.
+    pub(crate) plain: Option<Reason>,
+}
+
+impl CallContext {
+    /// What the request and the file allow, whatever the conversation.
+    pub(crate) fn of(engine: &Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Self {
+        let sensitive = engine.sensitive.is_sensitive_read(file, read);
+        let plain = match (sensitive, request.audience, request.freshness) {
+            (true, _, _) => Some(Reason::Sensitive),
+            (_, Audience::Program, _) => Some(Reason::ForProgram),
+            (_, _, Freshness::Fresh) => Some(Reason::Fresh),
+            (false, Audience::Model, Freshness::Known) => None,
+        };
+        let (call, stands) = (Call::default(), Stands::default());
+        Self { session: None, call, stands, notices: Vec::new(), store_text: !sensitive, plain }
+    }
+
+    /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.
+    pub(crate) fn not_stored(&mut self, error: &StoreError) {
+        self.store_text = false;
+        self.notices.push(not_stored("this text", error));
+    }
+}
+
+/// What is said when a text could not be stored.
+pub(crate) fn not_stored(what: &str, error: &StoreError) -> String {
+    format!("{what} was not stored, so a later change is sent as plain text: {error}")
+}
+
+/// What is held at the moment of the decision.
+pub struct KnowledgeAtCall {
+    pub(crate) mark: Option<Mark>,
+    /// At the leaf, and where the call was made.
+    knowledge: Result<(Knowledge, Knowledge), Reason>,
+    answers: Answers,
+}
+
+impl KnowledgeAtCall {
+    /// What is held where the call was made, which is where the conversation stands.
+    pub(crate) fn at(knowledge: Result<Knowledge, Reason>, answers: Answers) -> Self {
+        Self { mark: None, knowledge: knowledge.map(|held| (held.clone(), held)), answers }
+    }
+
+    /// The base that what is held allows.
+    pub(crate) fn choose(&self, path: &PathKey, now: &Text, ask: &Ask) -> Choice {
+        match &self.knowledge {
+            Ok((leaf, call)) => {
+                let choice = choose_base(leaf, path, now, ask, self.answers);
+                // Neither may a result that came in since the call count, nor one that it contradicts.
+                let before = choose_base(call, path, now, ask, self.answers);
+                if choice == before { choice } else { Choice::None(Reason::BranchMoved) }
+            }
+            Err(reason) => Choice::None(*reason),
+        }
+    }
+}
+
+impl KnowledgeAtCall {
+    /// The lines held of other texts that are the same in the present one, where only together they are what is asked for.
+    fn alike(&self, path: &PathKey, now: &Text, ask: &Ask, load: impl Fn(ContentHash) -> Option<Text>) -> Vec<Alike> {
+        let (Ok((leaf, _)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
+        if self.answers == Answers::Seed || !leaf.is_mixed(path, lines) {
+            return Vec::new();
+        }
+        let pieces = alike(leaf.of(path), now, load);
+        let mut added = leaf.clone();
+        let event = Event::Alike { path: path.clone(), version: now.version(), pieces: pieces.clone() };
+        added.apply(0, &event, self.answers);
+        if added.holds_lines_of(path, lines, now.hash(), self.answers) { pieces } else { Vec::new() }
+    }
+}
+
+/// The chosen base, with its text where the store has it.
+pub(crate) enum LoadedBase {
+    None(Reason),
+    Same,
+    Missing(ContentHash),
+    Text(Text, bool),
+}
+
+impl LoadedBase {
+    /// Loads the chosen base. Missing is data, not an error.
+    pub(crate) fn of(choice: Choice, load: impl FnOnce(ContentHash) -> Loaded) -> Self {
+        match choice {
+            Choice::None(reason) => Self::None(reason),
+            Choice::Same => Self::Same,
+            Choice::Other { hash, whole } => match load(hash) {
+                Loaded::Text(text) => Self::Text(text, whole),
+                Loaded::Missing | Loaded::Damaged => Self::Missing(hash),
+            },
+        }
+    }
+
+    pub(crate) fn base(&self) -> Base<'_> {
+        match self {
+            Self::None(reason) => Base::None(*reason),
+            Self::Same => Base::Same,
+            Self::Missing(hash) => Base::Missing(*hash),
+            Self::Text(text, whole) => Base::Other { text, whole: *whole },
+        }
+    }
+}
+
+impl Engine {
+    /// What is held on the session's branch, by everything that was appended when the session was caught up last. That nothing
+    /// was appended since is found out when the answer is recorded at this mark.
+    pub(crate) fn held(&self, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
+        let answers = self.settings.answers;
+        let name = context.session.as_ref();
+        let held = name.and_then(|name| self.with_open_session(name, |session| held_in(session, context, path)));
+        let (mark, knowledge) = match held {
+            Some((mark, knowledge)) => (Some(mark), knowledge),
+            None => (None, Err(context.plain.unwrap_or(Reason::NoTranscript))),
+        };
+        KnowledgeAtCall { mark, knowledge, answers }
+    }
+
+    /// What is held once lines of several texts that are the same in the present one count as its own. It is recorded, so
+    /// that whoever derives what is held from the log finds the same.
+    pub(crate) fn add_up(
+        &self,
+        context: &CallContext,
+        path: &PathKey,
+        now: &Text,
+        ask: &Ask,
+        held: KnowledgeAtCall,
+    ) -> KnowledgeAtCall {
+        let pieces = held.alike(path, now, ask, |hash| self.stored(hash));
+        let (Some(name), Some(mark), false) = (&context.session, held.mark, pieces.is_empty()) else { return held };
+        let said = pieces.iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
+        let version = (Sha(now.hash()), now.total());
+        let found = Found { path: path.to_string(), version, pieces: said, at: self.now() };
+        let event = found.event();
+        let recorded = self.with_open_session(name, |session| session.found_alike(mark, found));
+        if !matches!(recorded, Some(Ok(()))) {
+            // The branch moved, or the log cannot be written: without it the text is sent.
+            return held;
+        }
+        let mut added = self.held(context, path);
+        if let Ok((_, call)) = &mut added.knowledge {
+            // It holds wherever it stands, so also where the call was made.
+            call.apply(0, &event, self.settings.answers);
+        }
+        added
+    }
+
+    /// Where an open session stands.
+    pub(crate) fn mark(&self, name: &SessionName) -> Option<Mark> {
+        self.with_open_session(name, |session| session.mark())
+    }
+}
+
+/// What a session holds of a file at its leaf and where the call was made.
+fn held_in(session: &Session, context: &CallContext, path: &PathKey) -> (Mark, Result<(Knowledge, Knowledge), Reason>) {
+    let transcript = session.transcript();
+    let knowledge = if let Some(reason) = context.plain {
+        Err(reason)
+    } else if transcript.is_distrusted() {
+        Err(Reason::HostAlters)
+    } else if transcript.is_pending(path) {
+        Err(Reason::NotConfirmed)
+    } else {
+        let at_call = session.knowledge_at(context.call).ok_or(Reason::BranchMoved);
+        at_call.map(|at_call| (transcript.knowledge(), at_call))
+    };
+    (session.mark(), knowledge)
+}
