@@ -5,8 +5,8 @@ use crate::{
     diff::{Unified, apply, unified},
     knowledge::{Gone, Knowledge},
     limits::{Answers, Limits, Markers},
+    page::{Page, PageStyle},
     path::PathKey,
-    pi::Page,
     render::{Window, diff_prefix, marker},
     scope::{Scope, ScopeError},
     text::{ContentHash, Text},
@@ -172,25 +172,25 @@ impl Ask {
         Ok(Self { scope, window: Window::cut(now, scope, asked_to, limits) })
     }
 
-    /// The same where pi asks: it counts, cuts and words as pi does. `path` is the path as written.
+    /// The same on a surface that counts, cuts and words in the style of a host. `path` is the path as written.
     ///
     /// # Errors
     /// As [`Page::of`].
-    pub fn of_pi(
+    pub fn paged(
         now: &Text,
         offset: Option<u64>,
         limit: Option<u64>,
         path: &str,
-        limits: &Limits,
+        style: &PageStyle,
     ) -> Result<Self, ScopeError> {
-        let page = Page::of(now, offset, limit, path, limits)?;
+        let page = Page::of(now, offset, limit, path, style)?;
         let asked_all = page.asked_all;
-        let window = Window::of_pi(page);
+        let window = Window::of_page(page);
         Ok(Self { scope: if asked_all { Scope::Full } else { window.scope() }, window })
     }
 }
 
-/// Which stored text an answer could rely on.
+/// Which stored text an answer could rely on, before that text is loaded; [`Base::of`] makes a [`Base`] of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// None, and why.
@@ -204,6 +204,17 @@ pub enum Choice {
         /// Whether it is held from the first line to the end.
         whole: bool,
     },
+}
+
+impl Choice {
+    /// The hash of the stored text that [`Base::of`] needs; `None` when it needs none.
+    #[must_use]
+    pub fn needs(self) -> Option<ContentHash> {
+        match self {
+            Self::None(_) | Self::Same => None,
+            Self::Other { hash, .. } => Some(hash),
+        }
+    }
 }
 
 /// The base for `ask`, by what is held and nothing else.
@@ -244,7 +255,7 @@ fn why_not(held: &Knowledge, path: &PathKey, ask: &Ask, answers: Answers) -> Rea
     }
 }
 
-/// The base as it was found.
+/// A [`Choice`] whose text was looked for in the store.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
     /// None, and why.
@@ -260,6 +271,20 @@ pub enum Base<'a> {
         /// Whether it is held from the first line to the end.
         whole: bool,
     },
+}
+
+impl<'a> Base<'a> {
+    /// The chosen base with the text that is stored under [`Choice::needs`], verified; `loaded` is `None` when the store
+    /// does not have it, which is no error: the answer is plain text then.
+    #[must_use]
+    pub fn of(choice: Choice, loaded: Option<&'a Text>) -> Self {
+        match (choice, loaded) {
+            (Choice::None(reason), _) => Self::None(reason),
+            (Choice::Same, _) => Self::Same,
+            (Choice::Other { whole, .. }, Some(text)) => Self::Other { text, whole },
+            (Choice::Other { hash, .. }, None) => Self::Missing(hash),
+        }
+    }
 }
 
 /// What to answer.

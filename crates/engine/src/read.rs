@@ -17,9 +17,9 @@ pub use record::{PendingAnswer, Recorded};
 pub(crate) use seen::Glimpse;
 pub use target::ResolvedTarget;
 
-use knowledge::LoadedBase;
+use knowledge::loaded;
 use readproof_core::{
-    decide::{Choice, Reason, decide},
+    decide::{Base, Choice, Reason, decide},
     operation::Read,
     render::render,
 };
@@ -76,10 +76,10 @@ impl Engine {
             // core: the base that allows → disk: its text, verified
             let choice =
                 if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };
-            let base = LoadedBase::of(choice, |hash| conversation.load(self, hash));
+            let text = loaded(choice, |hash| conversation.load(self, hash));
             control.check_cancelled()?;
             // core: pure and total
-            let decision = decide(now, path, &ask, base.base(), &limits);
+            let decision = decide(now, path, &ask, Base::of(choice, text.as_ref()), &limits);
             let shown = render(&decision, now, &ask);
             control.check_cancelled()?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile
@@ -88,8 +88,7 @@ impl Engine {
             if let Recorded::Done(given) = conversation.record(self, &mut context, &pending) {
                 let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
                 answer.notices.extend(self.take_told());
-                let text = shown.into_text();
-                answer.text = self.give(&target, snapshot, text);
+                answer.text = self.give(&target, snapshot, shown.into_text());
                 return Ok(Reading::Answer(Box::new(answer)));
             }
         }

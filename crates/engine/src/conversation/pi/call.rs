@@ -1,18 +1,18 @@
 //! One call of a pi session: what is held follows from pi's own entries at a leaf, pi records the answer, and the block is pi's
 //! to the byte. What pi does otherwise is declined early and left to pi's own `read`.
 
-use readproof_core::meta::MetaV1;
 use readproof_core::{
     decide::{Ask, Mode, Reason},
     limits::Limits,
+    meta::MetaV1,
     operation::Read,
+    page::{Page, Stop},
     path::{Bearings, PathKey, candidates, meant, resolve, split_range},
-    pi::{self, Page, Stop},
     scope::{Lines, Scope, ScopeError},
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, Snapshot};
-use readproof_hosts::pi::EntryRef;
+use readproof_hosts::pi::{EntryRef, STYLE, is_image, total_lines};
 use std::path::Path;
 
 use super::{
@@ -170,14 +170,14 @@ impl Conversation for PiCall<'_> {
     }
 
     fn limits(&self, engine: &Engine, _read: &Read) -> Limits {
-        Limits { answer_lines: pi::LINES, answer_bytes: pi::BYTES, ..engine.settings.limits }
+        STYLE.limits(engine.settings.limits)
     }
 
-    fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, limits: &Limits) -> Result<Ask, ScopeError> {
+    fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, _limits: &Limits) -> Result<Ask, ScopeError> {
         let has_range = read.offset.is_none() && target.offset.is_some();
         let bare = read.path.rsplit_once(':').filter(|_| has_range);
         let path = bare.map_or(read.path.as_str(), |(bare, _)| bare);
-        Ask::of_pi(now, target.offset, target.limit, path, limits)
+        Ask::paged(now, target.offset, target.limit, path, &STYLE)
     }
 
     fn key(&self, file: &FileRef) -> PathKey {
@@ -185,7 +185,7 @@ impl Conversation for PiCall<'_> {
     }
 
     fn declines(&self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
-        if pi::is_image(read.text.as_str()) {
+        if is_image(read.text.as_str()) {
             return Some(NotOurs::Image);
         }
         engine.sensitive.is_sensitive_read(file, read).then_some(NotOurs::Sensitive)
@@ -233,7 +233,7 @@ impl Conversation for PiCall<'_> {
     }
 
     fn total_lines(&self, text: &Text) -> u32 {
-        u32::try_from(pi::total_lines(text)).unwrap_or(u32::MAX)
+        u32::try_from(total_lines(text)).unwrap_or(u32::MAX)
     }
 
     /// The file may have been removed since it was read.
