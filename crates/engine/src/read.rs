@@ -88,7 +88,8 @@ impl Engine {
             if let Recorded::Done(given) = conversation.record(self, &mut context, &pending) {
                 let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
                 answer.notices.extend(self.take_told());
-                answer.text = self.give(&target, snapshot, shown.into_text());
+                let text = shown.into_text();
+                answer.text = self.give(&target, snapshot, text);
                 return Ok(Reading::Answer(Box::new(answer)));
             }
         }
