@@ -1,0 +1,10 @@
+//! Random runs: operations through the real engine on a real disk, every answer judged at once by the reader from what
+//! the model can see. [`run`] plays Readproof's own sessions, [`pi`] pi's, [`mcp`] agents that return handles.
+
+pub mod glimpse;
+pub mod mcp;
+pub mod op;
+pub mod pi;
+pub mod report;
+pub mod run;
+pub mod world;
