@@ -1,6 +1,6 @@
-//! `cargo xtask ctags`: every definition that universal-ctags finds in real trees, one of each of several languages, must
-//! be found by `readproof symbols` too, or stand in the list of those that are none, with the reason. The trees come from
-//! the package registries.
+//! `cargo xtask ctags`: every definition that universal-ctags finds in a real source tree of each of several languages must
+//! be found by `readproof symbols` too, or be listed in `ctags.txt` with the reason why it is not a definition. The trees
+//! come from the package registries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,12 +12,13 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Failure, process,
-    shop::{Shop, at, npm_unpack, only},
+    Failure,
+    fetch::{Downloads, npm_unpack, only_names},
+    process,
 };
 
-/// Of a hundred definitions at least so many are found.
-const LEAST: f64 = 98.0;
+/// The least percentage of definitions that must be found.
+const LEAST_PERCENT: f64 = 98.0;
 
 /// `tree kind name: reason`, with `*` for any name.
 const EXPLAINED: &str = include_str!("../ctags.txt");
@@ -37,7 +38,7 @@ enum Source {
 struct Tree {
     name: &'static str,
     source: Source,
-    /// As ctags calls it.
+    /// The name that ctags has for it.
     language: &'static str,
     glob: &'static str,
 }
@@ -56,32 +57,32 @@ const TREES: [Tree; 5] = [
 ];
 
 /// A definition: file, line, name without spaces.
-type Place = (String, u64, String);
+type Definition = (String, u64, String);
 
-/// Compares every tree; with `--only`, those whose name fits.
+/// Compares every tree, or those named after `--only`.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
-    let names = only(arguments)?;
-    let shop = Shop::open(root, "ctags")?;
-    shop.require(
+    let names = only_names(arguments)?;
+    let downloads = Downloads::open(root, "ctags")?;
+    downloads.require(
         &["ctags", "--output-format=json", "--version"],
         "universal-ctags",
         "definitions are compared with what it finds",
     )?;
-    shop.require(&["npm", "--version"], "npm", "one of the trees is fetched with it")?;
-    shop.require(&["python3", "-m", "pip", "--version"], "python3-pip", "one of the trees is fetched with it")?;
-    let program = shop.program()?;
+    downloads.require(&["npm", "--version"], "npm", "one of the trees is fetched with it")?;
+    downloads.require(&["python3", "-m", "pip", "--version"], "python3-pip", "one of the trees is fetched with it")?;
+    let program = downloads.program()?;
     let mut broken = Vec::new();
     for tree in TREES.iter().filter(|tree| names.is_empty() || names.iter().any(|name| name == tree.name)) {
-        let folder = tree.fetch(&shop)?;
+        let folder = tree.fetch(&downloads)?;
         broken.extend(compare(tree, &folder, &program)?);
     }
     if broken.is_empty() { Ok(()) } else { Err(Failure::failed(broken.join("\n"))) }
 }
 
-/// What is wrong, if anything.
+/// Prints one line per tree and returns what is wrong.
 fn compare(tree: &Tree, folder: &Path, program: &Path) -> Result<Vec<String>, Failure> {
-    let theirs = tagged(tree, folder)?;
-    let ours = found(tree, folder, program)?;
+    let theirs = found_by_ctags(tree, folder)?;
+    let ours = found_by_readproof(tree, folder, program)?;
     let explained = explanations(tree.name);
     let (mut missing, mut used, mut wrong) = (0_usize, BTreeSet::new(), Vec::new());
     for (kind, place) in theirs.iter().filter(|(_, place)| !ours.contains(place)) {
@@ -90,16 +91,17 @@ fn compare(tree: &Tree, folder: &Path, program: &Path) -> Result<Vec<String>, Fa
         let reason = [name.as_str(), "*"].into_iter().find(|name| explained.contains_key(&(kind.as_str(), *name)));
         match reason {
             Some(word) => drop(used.insert((kind.as_str(), word))),
-            None => {
-                wrong.push(format!("{}: {kind} {name} ({file}:{line}) is not found, and nothing says why", tree.name))
-            }
+            None => wrong.push(format!(
+                "{}: {kind} {name} ({file}:{line}) is not found, and ctags.txt gives no reason",
+                tree.name
+            )),
         }
     }
     wrong.extend(
         explained
             .keys()
             .filter(|key| !used.contains(*key))
-            .map(|(kind, name)| format!("{}: `{kind} {name}` is explained, and not missing", tree.name)),
+            .map(|(kind, name)| format!("{}: `{kind} {name}` is explained in ctags.txt, but not missing", tree.name)),
     );
     #[allow(clippy::cast_precision_loss, reason = "counts of definitions are far below 2^52")]
     let percent = 100.0 - 100.0 * missing as f64 / theirs.len().max(1) as f64;
@@ -111,14 +113,14 @@ fn compare(tree: &Tree, folder: &Path, program: &Path) -> Result<Vec<String>, Fa
         used.len(),
         ours.len()
     );
-    if percent < LEAST {
-        wrong.push(format!("{}: {percent:.2} % are found, {LEAST} % must be", tree.name));
+    if percent < LEAST_PERCENT {
+        wrong.push(format!("{}: {percent:.2} % are found, {LEAST_PERCENT} % must be", tree.name));
     }
     Ok(wrong)
 }
 
-/// What ctags finds, without the names it makes up.
-fn tagged(tree: &Tree, folder: &Path) -> Result<Vec<(String, Place)>, Failure> {
+/// What ctags finds, without the names it makes up for anonymous items.
+fn found_by_ctags(tree: &Tree, folder: &Path) -> Result<Vec<(String, Definition)>, Failure> {
     let mut ctags = Command::new("ctags");
     ctags.args(["--options=NONE", "--output-format=json", "--fields=+n", "--extras=-{anonymous}", "--recurse"]);
     ctags.args(["--links=no", &format!("--languages={}", tree.language), "-f", "-", "."]).current_dir(folder);
@@ -133,14 +135,14 @@ fn tagged(tree: &Tree, folder: &Path) -> Result<Vec<(String, Place)>, Failure> {
     Ok(tags.filter(|tag| tag["_type"] == "tag").map(|tag| (word(&tag, "kind"), place(&tag))).collect())
 }
 
-fn found(tree: &Tree, folder: &Path, program: &Path) -> Result<BTreeSet<Place>, Failure> {
+fn found_by_readproof(tree: &Tree, folder: &Path, program: &Path) -> Result<BTreeSet<Definition>, Failure> {
     let mut symbols = Command::new(program);
     symbols.arg("--workspace").arg(folder).args(["symbols", "--json", "--glob", tree.glob]);
-    // Not where the person's own is kept.
+    // The developer's own id stays untouched.
     symbols.env("READPROOF_STATE_DIR", program.with_file_name("state"));
     let text = output("readproof symbols", &mut symbols)?;
     let listed: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::failed(format!("what readproof symbols printed is no JSON: {error}")))?;
+        .map_err(|error| Failure::failed(format!("readproof symbols did not print JSON: {error}")))?;
     let place = |symbol: &Value| {
         let word = |key: &str| symbol[key].as_str().unwrap_or_default();
         (word("file").to_owned(), symbol["name_line"].as_u64().unwrap_or(0), word("name").replace(' ', ""))
@@ -150,7 +152,7 @@ fn found(tree: &Tree, folder: &Path, program: &Path) -> Result<BTreeSet<Place>, 
 
 fn output(name: &str, command: &mut Command) -> Result<String, Failure> {
     let done = command.stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let done = done.map_err(|error| Failure::failed(format!("{name} could not be started: {error}")))?;
+    let done = done.map_err(|error| Failure::not_started(name, &error))?;
     if !done.status.success() {
         return Err(Failure {
             code: process::exit_code(done.status),
@@ -160,7 +162,7 @@ fn output(name: &str, command: &mut Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// Reasons by kind and name.
+/// The reasons for one tree, by kind and name.
 fn explanations(tree: &str) -> BTreeMap<(&'static str, &'static str), &'static str> {
     let mut found = BTreeMap::new();
     for line in EXPLAINED.lines().filter(|line| !line.starts_with('#')) {
@@ -175,37 +177,38 @@ fn explanations(tree: &str) -> BTreeMap<(&'static str, &'static str), &'static s
 }
 
 impl Tree {
-    fn fetch(&self, shop: &Shop) -> Result<PathBuf, Failure> {
+    fn fetch(&self, downloads: &Downloads) -> Result<PathBuf, Failure> {
         let folder = match self.source {
             Source::Crate(name, version, inside) => {
-                let folder = shop.fetch(&format!("{name}-{version}"), |folder| vendor(folder, name, version))?;
+                let folder = downloads.fetch(&format!("{name}-{version}"), |folder| vendor(folder, name, version))?;
                 folder.join("vendor").join(name).join(inside)
             }
             Source::Npm(package, inside) => {
                 let name = package.replace(['@', '/'], "-");
-                shop.fetch(name.trim_start_matches('-'), |folder| npm_unpack(folder, package))?
+                downloads
+                    .fetch(name.trim_start_matches('-'), |folder| npm_unpack(folder, package))?
                     .join("package")
                     .join(inside)
             }
             Source::Wheel(package, inside) => {
-                shop.fetch(&package.replace("==", "-"), |folder| wheel(folder, package))?.join(inside)
+                downloads.fetch(&package.replace("==", "-"), |folder| wheel(folder, package))?.join(inside)
             }
-            Source::Debian(package, inside) => shop.fetch(package, |folder| debian(folder, package))?.join(inside),
+            Source::Debian(package, inside) => downloads.fetch(package, |folder| debian(folder, package))?.join(inside),
         };
         if folder.is_dir() { Ok(folder) } else { Err(Failure::failed(format!("{} is not there", folder.display()))) }
     }
 }
 
-/// A crate as the registry has it.
+/// Fetches the source of a crate.
 fn vendor(folder: &Path, name: &str, version: &str) -> Result<(), Failure> {
     let manifest = format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\
          [dependencies]\n{name} = \"={version}\"\n\n[workspace]\n"
     );
     for (file, text) in [("Cargo.toml", manifest.as_str()), ("lib.rs", "")] {
-        fs::write(folder.join(file), text).map_err(|error| at(&folder.join(file), &error))?;
+        fs::write(folder.join(file), text).map_err(|error| Failure::io(&folder.join(file), &error))?;
     }
-    ran(&format!("cargo vendor of {name}"), process::cargo(folder).args(["vendor", "--quiet", "vendor"]))
+    run_quietly(&format!("cargo vendor of {name}"), process::cargo(folder).args(["vendor", "--quiet", "vendor"]))
 }
 
 fn wheel(folder: &Path, package: &str) -> Result<(), Failure> {
@@ -220,31 +223,31 @@ fn wheel(folder: &Path, package: &str) -> Result<(), Failure> {
         ":all:",
         "--no-deps",
     ]);
-    ran(&format!("pip download {package}"), pip.arg(package).current_dir(folder))?;
+    run_quietly(&format!("pip download {package}"), pip.arg(package).current_dir(folder))?;
     let unpack = "import glob, zipfile; zipfile.ZipFile(glob.glob('*.whl')[0]).extractall()";
-    ran("unpacking a wheel", Command::new("python3").args(["-c", unpack]).current_dir(folder))
+    run_quietly("unpacking a wheel", Command::new("python3").args(["-c", unpack]).current_dir(folder))
 }
 
 fn debian(folder: &Path, package: &str) -> Result<(), Failure> {
     let download = || {
         let mut apt = Command::new("apt-get");
-        ran(&format!("apt-get download {package}"), apt.args(["download", package]).current_dir(folder))
+        run_quietly(&format!("apt-get download {package}"), apt.args(["download", package]).current_dir(folder))
     };
-    // The lists of packages may be missing on a new machine.
+    // A new machine may have no package lists yet.
     download().or_else(|_| {
-        ran("apt-get update", Command::new("apt-get").arg("update"))?;
+        run_quietly("apt-get update", Command::new("apt-get").arg("update"))?;
         download()
     })?;
     let unpack = "for archive in *.deb; do dpkg-deb -x \"$archive\" . && rm \"$archive\"; done";
-    ran("unpacking a package", Command::new("sh").args(["-c", unpack]).current_dir(folder))
+    run_quietly("unpacking a package", Command::new("sh").args(["-c", unpack]).current_dir(folder))
 }
 
-fn ran(what: &str, command: &mut Command) -> Result<(), Failure> {
+fn run_quietly(what: &str, command: &mut Command) -> Result<(), Failure> {
     let done = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match done {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::failed(format!("{what} ended with {status}, and without it this cannot be tested"))),
-        Err(error) => Err(Failure::failed(format!("{what} could not be started: {error}"))),
+        Ok(status) => Err(Failure::failed(format!("{what} ended with {status}, and the comparison needs it"))),
+        Err(error) => Err(Failure::not_started(what, &error)),
     }
 }
 

@@ -1,16 +1,16 @@
-//! `cargo xtask fuzz`: the fuzz targets on any number of inputs, in release with every check on. Knows neither the targets nor
-//! the options of the driver. With `--coverage` libFuzzer makes the inputs; that alone needs a C++ compiler.
+//! `cargo xtask fuzz`: runs the fuzz targets on any number of inputs, in release with every check on. Knows neither the
+//! targets nor the driver's options. With `--coverage`, libFuzzer makes the inputs; only that needs a C++ compiler.
 
 use std::{path::Path, process::Command};
 
 use crate::{Failure, process};
 
-/// What makes the compiler count which branches an input takes.
-const COUNTED: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+/// Compiler flags that record which branches an input takes.
+const COVERAGE_FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-/// Passes the arguments on, and the exit code back.
+/// Passes the arguments on and the exit code back.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     match arguments.iter().position(|word| word == "--coverage") {
         Some(at) => coverage(root, &[&arguments[..at], &arguments[at + 1..]].concat()),
@@ -24,41 +24,43 @@ fn driver(root: &Path) -> Command {
     command
 }
 
-/// What libFuzzer is told.
+/// The arguments of a coverage run.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct Coverage {
     targets: Vec<String>,
     inputs: u64,
     seed: u32,
 }
 
-fn asked(arguments: &[String]) -> Result<Asked, Failure> {
-    let mut asked = Asked { targets: Vec::new(), inputs: 1_000_000, seed: 1 };
+fn parse_coverage(arguments: &[String]) -> Result<Coverage, Failure> {
+    let mut run = Coverage { targets: Vec::new(), inputs: 1_000_000, seed: 1 };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|text| text.parse().ok());
         let wrong = || Failure::usage(format!("{word} needs a number"));
         match word.as_str() {
-            "--inputs" => asked.inputs = number().ok_or_else(wrong)?,
-            "--seed" => asked.seed = number().and_then(|seed| u32::try_from(seed).ok()).ok_or_else(wrong)?,
-            option if option.starts_with('-') => return Err(Failure::usage(format!("--coverage knows no {option}"))),
-            name => asked.targets.push(name.to_owned()),
+            "--inputs" => run.inputs = number().ok_or_else(wrong)?,
+            "--seed" => run.seed = number().and_then(|seed| u32::try_from(seed).ok()).ok_or_else(wrong)?,
+            option if option.starts_with('-') => {
+                return Err(Failure::usage(format!("--coverage has no option {option}")));
+            }
+            name => run.targets.push(name.to_owned()),
         }
     }
-    if asked.targets.is_empty() {
+    if run.targets.is_empty() {
         return Err(Failure::usage("--coverage needs the name of a target"));
     }
-    Ok(asked)
+    Ok(run)
 }
 
-/// Starts and words come from the driver, what is found stays under `target/fuzzed/`.
+/// The driver writes the seed inputs and the dictionary; findings go to `target/fuzzed/`.
 fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
-    let Asked { targets, inputs, seed } = asked(arguments)?;
+    let Coverage { targets, inputs, seed } = parse_coverage(arguments)?;
     let host = host(root)?;
     for target in &targets {
         let folder = format!("target/fuzzed/coverage/{target}");
         process::finish(driver(root).args([target, "--starts", &folder]), "the fuzz run")?;
-        // Cargo looks for the file from where it starts, libFuzzer for the folders from where it runs.
+        // Cargo resolves its paths from where it starts, libFuzzer from where it runs: both are the repository.
         let mut command = process::cargo(root);
         command.args([
             "run",
@@ -73,7 +75,7 @@ fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
         command.args(["--target-dir", "target/coverage", "--", &folder]);
         command.args([format!("-dict={folder}.dict"), format!("-runs={inputs}"), format!("-seed={seed}")]);
         command.args(["-max_len=4096".to_owned(), format!("-artifact_prefix=target/fuzzed/{target}-")]);
-        let run = process::finish(command.env("RUSTFLAGS", COUNTED).env("FUZZ_TARGET", target), "the fuzz run");
+        let run = process::finish(command.env("RUSTFLAGS", COVERAGE_FLAGS).env("FUZZ_TARGET", target), "the fuzz run");
         run.map_err(|failure| Failure {
             message: format!("{}; repeat with `cargo xtask fuzz {target} --input FILE`", failure.message),
             ..failure
@@ -82,10 +84,10 @@ fn coverage(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The machine this runs on, named so that build scripts are not counted as well.
+/// The host triple. With an explicit `--target`, build scripts are compiled without the coverage flags.
 fn host(root: &Path) -> Result<String, Failure> {
     let output = process::cargo(root).args(["-vV"]).output();
-    let output = output.map_err(|error| Failure::failed(format!("cargo could not be started: {error}")))?;
+    let output = output.map_err(|error| Failure::not_started("cargo", &error))?;
     let words = String::from_utf8_lossy(&output.stdout).into_owned();
     let host = words.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Failure::failed("`cargo -vV` names no host"))
@@ -98,10 +100,10 @@ mod tests {
     #[test]
     fn a_coverage_run_names_its_targets() {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let expected = Asked { targets: vec!["a".to_owned(), "b".to_owned()], inputs: 5, seed: 7 };
-        assert_eq!(asked(&words("a --inputs 5 b --seed 7")).unwrap(), expected);
+        let expected = Coverage { targets: vec!["a".to_owned(), "b".to_owned()], inputs: 5, seed: 7 };
+        assert_eq!(parse_coverage(&words("a --inputs 5 b --seed 7")).unwrap(), expected);
         for bad in ["", "--inputs 5", "a --inputs", "a --inputs x", "a --seed 99999999999", "a --out x"] {
-            assert_eq!(asked(&words(bad)).unwrap_err().code, 2, "{bad}");
+            assert_eq!(parse_coverage(&words(bad)).unwrap_err().code, 2, "{bad}");
         }
     }
 }

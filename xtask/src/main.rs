@@ -1,26 +1,26 @@
-//! `cargo xtask`: what is done to this repository rather than by the program. One table names every command.
+//! `cargo xtask`: the repository's development commands. One table lists them all.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod bench;
 mod ctags;
+mod fetch;
 mod fuzz;
 mod mcp;
 mod mutants;
 mod pi;
 mod process;
 mod ripgrep;
-mod shop;
 mod test;
 mod testkit;
 mod tidy;
 
 use std::{
-    env,
+    env, io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-/// Why a command did not succeed: what to say, and the exit code to leave with.
+/// Why a command did not succeed: the message and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u8,
@@ -28,9 +28,19 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Something that was asked for did not hold.
+    /// A check failed, or something it needs is missing.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self { code: 1, message: message.into() }
+    }
+
+    /// A file or folder could not be read, written, moved or removed.
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
+        Self::failed(format!("{}: {error}", path.display()))
+    }
+
+    /// A program did not start: it is not installed, or may not be run.
+    pub(crate) fn not_started(program: &str, error: &io::Error) -> Self {
+        Self::failed(format!("{program} could not be started: {error}"))
     }
 
     /// The command line was not understood.
@@ -50,16 +60,16 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "check",
         arguments: "",
-        about: "what is quick and needs no network: fmt, build, clippy, tests, scenarios, tidy, short soundness runs",
+        about: "the quick checks, without network: fmt, build, clippy, tests, scenarios, tidy, short soundness runs",
         run: test::check,
     },
     Command {
         name: "test",
         arguments: "",
-        about: "every check: the above, then with the network ripgrep, the real pi, real MCP clients, universal-ctags",
+        about: "every check: the above, and with the network ripgrep, the real pi, real MCP clients, universal-ctags",
         run: test::test,
     },
-    Command { name: "tidy", arguments: "", about: "only the repository's own rules", run: tidy::run },
+    Command { name: "tidy", arguments: "", about: "the repository's own rules alone", run: tidy::run },
     Command {
         name: "soundness",
         arguments: "--steps N --seed S …",
@@ -69,37 +79,37 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "mutants",
         arguments: "[NAME…] [--steps N] [--seed S] [--jobs N] [--list]",
-        about: "put each known hole back into a copy and require the reader to catch it",
+        about: "puts each known hole back into a copy of the tree and requires that the reader catches it",
         run: mutants::run,
     },
     Command {
         name: "crash",
         arguments: "[--kills N] [--seed S]",
-        about: "workers killed with SIGKILL at random moments: nothing acknowledged is lost, every log replays",
+        about: "kills workers with SIGKILL at random moments: nothing acknowledged is lost, every log replays",
         run: testkit::crash,
     },
     Command {
         name: "processes",
         arguments: "[--processes N] [--reads N] [--seed S] [--gc]",
-        about: "many processes on one store with edits going on: no error, no altered object, every log replays",
+        about: "many processes edit and read on one store: no error, no altered object, every log replays",
         run: testkit::processes,
     },
     Command {
         name: "fulldisk",
         arguments: "[--rounds N] [--processes N] [--steps N] [--seed S]",
-        about: "the store on a small disk that fills up and is freed, with kills: the text always comes, nothing is lost",
+        about: "a small disk fills up and is freed, with kills: every read is answered, nothing acknowledged is lost",
         run: testkit::fulldisk,
     },
     Command {
         name: "readonly",
         arguments: "[--rounds N] [--processes N] [--steps N] [--seed S]",
-        about: "the store on a disk that cannot be written for a while: the text comes, no edit is made, then all works",
+        about: "a disk is read-only for a while: every read is answered, no edit is made, and afterwards all works",
         run: testkit::readonly,
     },
     Command {
         name: "clock",
         arguments: "[--steps N] [--seed S]",
-        about: "a script with and without jumps of the clock and of files' times: every answer is the same",
+        about: "one script with and without jumps of the clock and of file times: every answer is the same",
         run: testkit::clock,
     },
     Command {
@@ -111,13 +121,13 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "savings",
         arguments: "[--traces FOLDER] [--json] [--sessions N]",
-        about: "recorded sessions of real agents through the command line: what re-reads save; the traces are not in this tree",
+        about: "replays recorded agent sessions through the command line: what re-reads save; needs traces from elsewhere",
         run: testkit::savings,
     },
     Command {
         name: "fuzz",
         arguments: "[TARGET…] [--inputs N] [--seed S] [--input FILE] [--coverage]",
-        about: "inputs of any kind for every parser, in release with every check on; --coverage TARGET: by libFuzzer",
+        about: "random inputs for every parser, in release with every check on; --coverage TARGET: made by libFuzzer",
         run: fuzz::run,
     },
     Command {
@@ -135,13 +145,13 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "ctags",
         arguments: "[--only TREE…]",
-        about: "what universal-ctags finds in real trees is found by `readproof symbols`, or the list says why not",
+        about: "`readproof symbols` finds what universal-ctags finds in real trees, or ctags.txt says why not",
         run: ctags::run,
     },
     Command {
         name: "pi",
         arguments: "[--only NAME…]",
-        about: "the pi extension: typecheck, its own tests, and everything in the published pi with a scripted model",
+        about: "the pi extension: typecheck, its unit tests, and end-to-end tests in the published pi with a scripted model",
         run: pi::run,
     },
     Command {
@@ -165,7 +175,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "beside",
         arguments: "[--json] [--check] [CASE…]",
-        about: "how long a ping and a read take while the MCP server works on something hostile, and its memory",
+        about: "how long a ping and a read take while the MCP server handles a hostile call, and its memory",
         run: mcp::beside,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
@@ -193,7 +203,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The repository. Cargo names this crate's folder at run time, so a moved checkout is found even from an old build.
+/// The repository's root. Cargo sets this variable at run time too, so an old build finds a moved checkout.
 pub(crate) fn root() -> PathBuf {
     let crate_folder =
         env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

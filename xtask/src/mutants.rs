@@ -1,5 +1,5 @@
 //! `cargo xtask mutants`: puts each known hole back, one at a time, into a copy of the tree, and requires that the
-//! random runs of the testkit see it. Never touches the tree itself.
+//! testkit's random runs catch it. Never changes the tree itself.
 
 mod lane;
 mod patch;
@@ -21,14 +21,14 @@ use lane::{Lane, Plan};
 use patch::{Patch, Runs};
 use runs::Verdict;
 
-/// Room for a mutant that makes the program slow, not for one that makes it hang.
+/// A mutant may make the program this much slower than the unpatched tree before it counts as hanging.
 const SLOWDOWN: u32 = 10;
 const GRACE: Duration = Duration::from_secs(300);
 
-/// A second lane hides how little of one mutant's build can be done at once; a third finds no idle core.
+/// Two lanes use the cores that one mutant's mostly sequential build leaves idle; a third finds none.
 const LANES: usize = 2;
 
-/// What was typed.
+/// The command line.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     names: Vec<String>,
@@ -38,14 +38,15 @@ struct Options {
     list: bool,
 }
 
-/// What the lanes share while they work.
+/// The work queue and the results, shared by the lanes.
 struct Progress<'p> {
-    /// By room: a lane takes from one end, so that mutants of one crate follow each other and the crates below it stay built.
+    /// Sorted by room. A lane takes from one end, so that mutants of one crate follow each other and the crates below it
+    /// stay built.
     left: VecDeque<&'p Patch>,
     done: Vec<(&'p Patch, Verdict)>,
 }
 
-/// Runs all mutants, or those named; fails unless every one is caught.
+/// Runs all mutants, or the named ones; fails unless every one is caught.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let options = parse(arguments)?;
     let patches = select(patch::load_all(root)?, &options.names)?;
@@ -57,7 +58,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     }
     let home = process::target(root).join("mutants");
     let logs = home.join("logs");
-    fs::create_dir_all(&logs).map_err(|error| Failure::failed(format!("{}: {error}", logs.display())))?;
+    fs::create_dir_all(&logs).map_err(|error| Failure::io(&logs, &error))?;
     let lanes = lanes(root, &home, &options, patches.len());
     let kinds: BTreeSet<Runs> = patches.iter().map(|patch| patch.runs).collect();
     println!("unpatched tree: building and running {} steps, seed {}", options.steps, options.seed);
@@ -83,7 +84,7 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Builds every lane and requires that the tree as it is passes; gives the longest time a run of it took.
+/// Builds every lane and requires that the unpatched tree passes. Returns how long its slowest run took.
 fn prepare(lanes: &[Lane], kinds: &BTreeSet<Runs>) -> Result<Duration, Failure> {
     let Some((first, others)) = lanes.split_first() else { return Ok(Duration::ZERO) };
     first.build_first(cores())?;
@@ -98,7 +99,7 @@ fn prepare(lanes: &[Lane], kinds: &BTreeSet<Runs>) -> Result<Duration, Failure> 
     })
 }
 
-/// Every patch with what its run said, by name.
+/// Every patch with its verdict, sorted by name.
 fn try_all<'p>(lanes: &[Lane], patches: &'p [Patch], limit: Duration) -> Result<Vec<(&'p Patch, Verdict)>, Failure> {
     let mut left: Vec<&Patch> = patches.iter().collect();
     left.sort_by_key(|patch| patch.room);
@@ -119,7 +120,7 @@ fn try_all<'p>(lanes: &[Lane], patches: &'p [Patch], limit: Duration) -> Result<
     Ok(rows)
 }
 
-/// What one lane does until nothing is left.
+/// Tries one patch after another until none is left.
 fn work(
     number: usize,
     progress: &Mutex<Progress<'_>>,
@@ -127,7 +128,7 @@ fn work(
     attempt: impl Fn(&Patch) -> Result<Verdict, Failure>,
 ) -> Result<(), Failure> {
     loop {
-        // A statement of its own: the lock is let go before the work begins.
+        // A statement of its own, so that the lock is released before the work begins.
         let next = lock(progress).take(number);
         let Some(patch) = next else { return Ok(()) };
         let begin = Instant::now();
@@ -140,7 +141,7 @@ fn work(
 }
 
 impl<'p> Progress<'p> {
-    /// The next patch for this lane: lanes with an even number begin in front, the others behind.
+    /// The next patch for this lane: even lanes take from the front, odd ones from the back.
     fn take(&mut self, lane: usize) -> Option<&'p Patch> {
         if lane.is_multiple_of(2) { self.left.pop_front() } else { self.left.pop_back() }
     }
@@ -150,12 +151,12 @@ fn lock<'m, 'p>(progress: &'m Mutex<Progress<'p>>) -> MutexGuard<'m, Progress<'p
     progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a lane's thread came to; one that panicked is a failure.
+/// The result of a lane's thread; a panic is a failure.
 fn finished(lane: ScopedJoinHandle<'_, Result<(), Failure>>) -> Result<(), Failure> {
     lane.join().unwrap_or_else(|_| Err(Failure::failed("a lane panicked")))
 }
 
-/// Whether every patch still applies to the tree: the cheap half, part of `cargo xtask test`.
+/// Requires that every patch still applies to the tree. Cheap, and so part of `cargo xtask check`.
 pub(crate) fn check_patches(root: &Path) -> Result<(), Failure> {
     let patches = patch::load_all(root)?;
     let failures: Vec<String> =
@@ -178,7 +179,7 @@ fn parse(arguments: &[String]) -> Result<Options, Failure> {
             "--jobs" => options.jobs = Some(number(argument, arguments.next())?),
             option if option.starts_with('-') => {
                 return Err(Failure::usage(format!(
-                    "unknown option `{option}`: --steps N, --seed S, --jobs N and --list exist"
+                    "unknown option `{option}`; the options are --steps N, --seed S, --jobs N and --list"
                 )));
             }
             name => options.names.push(name.strip_suffix(".patch").unwrap_or(name).to_owned()),
@@ -251,7 +252,7 @@ mod tests {
     fn two_lanes_work_at_the_same_time() {
         let all = ["one", "two"].map(patch);
         let progress = Mutex::new(Progress { left: all.iter().collect(), done: Vec::new() });
-        // Nobody goes on before both have begun.
+        // Neither continues before both have begun.
         let both = Barrier::new(2);
         let attempt = |_: &Patch| {
             both.wait();

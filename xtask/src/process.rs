@@ -1,5 +1,5 @@
-//! How other programs are started: cargo and git, with nothing on their standard input; what they cost; and the two
-//! builds whose programs everything else runs.
+//! Starts other programs (cargo and git, without standard input), measures their processor time, and defines the two
+//! builds that all commands share.
 
 use std::{
     env,
@@ -12,15 +12,15 @@ use std::{
 
 use crate::Failure;
 
-/// The one development build. Whatever is built, linted or tested names the same packages and targets: with others cargo
-/// would choose other features of shared dependencies, and build most of the tree again.
+/// The one development build. Every step that builds, lints or tests names the same packages and targets: with others,
+/// cargo would choose other features of shared dependencies and build most of the tree again.
 pub(crate) const BUILD: &str = "build --workspace --all-targets --locked";
 
 /// The build of what is published and measured.
 const BUILD_DIST: &str = "build --quiet --profile dist --locked -p readproof -p readproof-bench";
 
-/// Linux tells times of processes in hundredths of a second, whatever its own clock does.
-const TICKS: u64 = 100;
+/// Linux reports process times in hundredths of a second, whatever its internal clock rate.
+const TICKS_PER_SECOND: u64 = 100;
 
 /// The cargo that started us, so that the chosen toolchain carries over; the one on the path otherwise.
 pub(crate) fn cargo(folder: &Path) -> Command {
@@ -30,7 +30,7 @@ pub(crate) fn cargo(folder: &Path) -> Command {
     command
 }
 
-/// git in `folder`, free of the variables a git hook would set.
+/// git in `folder`, without the variables that a git hook would set.
 pub(crate) fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(folder).stdin(Stdio::null());
@@ -45,12 +45,12 @@ pub(crate) fn target(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |folder| root.join(folder))
 }
 
-/// A program of the development build, which must have been made.
+/// The path of a program of the development build, which must have been built.
 pub(crate) fn built(root: &Path, name: &str) -> PathBuf {
     target(root).join("debug").join(name)
 }
 
-/// Makes the program and its bench as they are published; gives the path of the program.
+/// Builds the program and its bench with the published profile; returns the path of the program.
 pub(crate) fn build_dist(root: &Path) -> Result<PathBuf, Failure> {
     finish(cargo(root).args(BUILD_DIST.split(' ')), "the build")?;
     Ok(target(root).join("dist/readproof"))
@@ -69,14 +69,14 @@ pub(crate) fn finish(command: &mut Command, name: &str) -> Result<(), Failure> {
     Err(Failure { code: exit_code(status), message: format!("{name} ended with {status}") })
 }
 
-/// How long processors have worked for programs that we started and that have ended, and for theirs. What goes on
-/// without its parent, such as tmux's server, is not in it. `None` where the system does not tell.
+/// Processor time used by programs that we started and that have ended, and by their children. Processes that outlive
+/// their parent, such as tmux's server, are not counted. `None` where the system does not report it.
 pub(crate) fn children_cpu() -> Option<Duration> {
     children_ticks(&fs::read_to_string("/proc/self/stat").ok()?)
-        .map(|ticks| Duration::from_millis(ticks * (1000 / TICKS)))
+        .map(|ticks| Duration::from_millis(ticks * (1000 / TICKS_PER_SECOND)))
 }
 
-/// `cutime` and `cstime` of proc(5): fields 16 and 17. The name, field 2, may hold anything.
+/// `cutime` and `cstime` of proc(5): fields 16 and 17. The name, field 2, may contain anything.
 fn children_ticks(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
@@ -99,7 +99,7 @@ pub(crate) fn has_subcommand(folder: &Path, name: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Whether a file system can be mounted where nobody else sees it; some tests need that.
+/// Whether a file system can be mounted in a private namespace, which some tests need.
 pub(crate) fn may_mount() -> bool {
     Command::new("unshare")
         .args(["-rm", "mount", "-t", "tmpfs", "tmpfs", "/tmp"])
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_children_is_found_behind_any_name() {
+    fn the_time_of_children_is_found_after_any_name() {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 100 200 0 0 11 12 340 56 20 0 1 0 1 2 3";
         assert_eq!(children_ticks(stat), Some(396));
         assert_eq!(children_ticks("7 (short) S 1"), None);
@@ -123,7 +123,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_a_child_cost_is_counted_when_it_has_ended() {
+    fn the_time_of_a_child_is_counted_once_it_has_ended() {
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let before = children_cpu().unwrap();
         finish(Command::new("sh").args(["-c", busy]), "counting").unwrap();

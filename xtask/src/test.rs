@@ -1,5 +1,5 @@
 //! `cargo xtask check` and `cargo xtask test`: steps in order, up to the first that fails, whose exit code is passed on.
-//! Everything is built once; every later step runs what that build made. Tidy and the scenarios are ordinary tests.
+//! Everything is built once, and later steps run that build. Tidy and the scenarios are ordinary tests.
 
 use std::{
     path::Path,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{Failure, ctags, mcp, mutants, no_arguments, pi, process, ripgrep};
 
-/// The soundness runs of both commands: seeds are fixed, so that a red run is the change's fault.
+/// The soundness runs of both commands. Seeds are fixed, so that a failure is caused by the change.
 const SHORT_RUNS: [(&str, &str); 3] = [
     ("soundness 1", "--steps 4000 --seed 1"),
     ("soundness pi", "--pi --steps 4000 --seed 201"),
@@ -31,10 +31,10 @@ struct Step {
 enum Action {
     /// The arguments as one line; none of them contains a space.
     Cargo(&'static str),
-    /// The testkit's random runs with these arguments, in the program that was built.
+    /// The testkit's soundness program, as built, with these arguments.
     Soundness(&'static str),
     MutantPatches,
-    /// A command of its own, which fetches what it compares with.
+    /// An xtask command that fetches what it compares with.
     Network(&'static str, fn(&Path, &[String]) -> Result<(), Failure>),
 }
 
@@ -45,15 +45,15 @@ pub(crate) enum Runner {
     Cargo,
 }
 
-/// What a step took.
+/// How long a step took.
 #[derive(Clone, Copy)]
 struct Cost {
     wall: Duration,
-    /// `None` where the system does not tell.
+    /// `None` where the system does not report it.
     cpu: Option<Duration>,
 }
 
-/// What needs no network, for use between two edits.
+/// The checks that need no network, for use between two edits.
 pub(crate) fn check(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
     run(root, &offline_steps(Runner::here(root)))
@@ -65,7 +65,7 @@ pub(crate) fn test(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     run(root, &all_steps(Runner::here(root)))?;
     if !process::may_mount() {
         println!(
-            "NOTE: nothing can be mounted here (`unshare -rm mount`), so NO REAL FULL OR READ-ONLY DISK was tried"
+            "NOTE: nothing can be mounted here (`unshare -rm mount`), so NO REAL FULL OR READ-ONLY DISK was tested"
         );
     }
     Ok(())
@@ -98,7 +98,7 @@ fn run(root: &Path, steps: &[Step]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `check`: what the machine itself has.
+/// The steps of `check`: what works without network.
 fn offline_steps(runner: Runner) -> Vec<Step> {
     let mut steps = vec![
         Step { name: "fmt", action: Action::Cargo("fmt --all --check") },
@@ -112,7 +112,7 @@ fn offline_steps(runner: Runner) -> Vec<Step> {
     steps
 }
 
-/// `test`: the same, longer runs, and then what needs the package registries.
+/// The steps of `test`: the same, longer runs, and then what needs the package registries.
 fn all_steps(runner: Runner) -> Vec<Step> {
     let mut steps = offline_steps(runner);
     steps.extend(LONGER_RUNS.map(|(name, line)| Step { name, action: Action::Soundness(line) }));
@@ -125,7 +125,7 @@ fn all_steps(runner: Runner) -> Vec<Step> {
     steps
 }
 
-/// A missing component would otherwise show as cargo's "no such command", which does not say what to do.
+/// Says which component to install; cargo itself would only say "no such command".
 fn require_components(root: &Path) -> Result<(), Failure> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !process::has_subcommand(root, subcommand) {
@@ -139,7 +139,7 @@ fn require_components(root: &Path) -> Result<(), Failure> {
 }
 
 impl Runner {
-    /// nextest where it is installed.
+    /// nextest if it is installed.
     pub(crate) fn here(root: &Path) -> Self {
         if process::has_subcommand(root, "nextest") { Self::Nextest } else { Self::Cargo }
     }
@@ -151,7 +151,7 @@ impl Runner {
         }
     }
 
-    /// The tests that need something that was fetched.
+    /// The tests that need something fetched.
     pub(crate) fn ignored_tests(self) -> &'static str {
         match self {
             Self::Nextest => "nextest run --workspace --all-targets --locked --run-ignored only",

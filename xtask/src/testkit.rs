@@ -1,6 +1,5 @@
-//! `cargo xtask soundness`, `crash`, `processes`, `fulldisk`, `readonly` and `clock`: the testkit's programs at any length,
-//! in release. Knows none of their options. `attacks` tries the program itself; `savings` plays traces that lie outside the
-//! repository.
+//! The commands that run the testkit's programs: `soundness`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
+//! release; `attacks` and `savings` against the `readproof` program. Knows none of their options.
 
 use std::{env, path::Path, process::Command};
 
@@ -56,10 +55,10 @@ pub(crate) fn attacks(root: &Path, arguments: &[String]) -> Result<(), Failure> 
     process::finish(attacks.arg("--binary").arg(built.join("readproof")).args(arguments), "the attack run")
 }
 
-/// Where the traces are looked for, seen from the root of the tree.
+/// Where traces are looked for by default, relative to the repository. They are not part of it.
 const TRACES: &str = "../shared/traces";
 
-/// What re-reads save on recorded sessions of real agents: builds the program and plays the traces through it.
+/// Measures what re-reads save on recorded sessions of real agents: builds the program and replays the traces with it.
 pub(crate) fn savings(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let traces = match arguments.iter().position(|word| word == "--traces") {
         Some(at) => arguments.get(at + 1).map(|folder| env::current_dir().unwrap_or_default().join(folder)),

@@ -1,5 +1,5 @@
-//! One copy of the tree with its own build folder: where one mutant at a time is built and run. Several lanes work side by
-//! side, because most of a mutant's time is the compiler going through one crate after another.
+//! A lane: a copy of the tree with its own build folder, where one mutant at a time is built and run. Several lanes work
+//! in parallel, because most of a mutant's time is the compiler working through one crate after another.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,18 +14,17 @@ use super::{
 };
 use crate::{Failure, process};
 
-/// Where a mutant is built and run.
 pub(super) struct Lane {
     tree: Tree,
     build: PathBuf,
     logs: PathBuf,
-    /// How many processes of the compiler may work on a mutant at once.
+    /// How many compiler processes may run at once.
     threads: usize,
     steps: u64,
     seed: u64,
 }
 
-/// What every lane is told.
+/// What all lanes have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) root: &'a Path,
@@ -50,31 +49,31 @@ impl Lane {
         }
     }
 
-    /// Builds the tree as it is, as long as nothing else is built.
+    /// Builds the unpatched tree with all cores, before any other lane builds.
     pub(super) fn build_first(&self, cores: usize) -> Result<(), Failure> {
         self.build_unpatched(cores)
     }
 
     fn build_unpatched(&self, threads: usize) -> Result<(), Failure> {
         self.tree.restore()?;
-        // One log a lane: they are built at the same time.
+        // One log per lane: lanes are built at the same time.
         let name = self.build.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         self.build(&name, threads)?.map_err(|()| {
             Failure::failed(format!("the unpatched tree does not build; see {}", self.log(&name).display()))
         })
     }
 
-    /// Builds the tree as it is, beginning with what another lane has built of the packages of others.
+    /// Builds the unpatched tree, starting from a copy of what another lane has built.
     pub(super) fn build_like(&self, other: &Self) -> Result<(), Failure> {
         if !self.build.exists() {
-            // With their times: cargo goes by them.
+            // With modification times, by which cargo decides what to build.
             let mut copy = Command::new("cp");
             process::finish(copy.arg("-a").arg(&other.build).arg(&self.build), "copying a build folder")?;
         }
         self.build_unpatched(self.threads)
     }
 
-    /// Runs the tree as it was built; a red run there would make every mutant look caught. Gives the time it took.
+    /// Requires that the unpatched tree passes: if it failed, every mutant would look caught. Returns how long it took.
     pub(super) fn require_sound(&self, runs: Runs) -> Result<Duration, Failure> {
         let (begin, name) = (Instant::now(), format!("unpatched_{}", runs.word()));
         let verdict = self.soundness(&name, runs, Duration::MAX)?;
@@ -88,13 +87,13 @@ impl Lane {
         )))
     }
 
-    /// Puts one hole back, and says whether the runs see it.
+    /// Puts one hole back and runs the runs that must catch it.
     pub(super) fn try_mutant(&self, patch: &Patch, limit: Duration) -> Result<Verdict, Failure> {
         self.tree.restore()?;
         if let Err(failure) = patch.apply(self.tree.folder()) {
             return Ok(Verdict::Broken(failure.message));
         }
-        // git skips, without a word, what it takes to lie outside its reach; such a mutant would look missed.
+        // git silently skips paths that it considers outside its repository; such a mutant would look missed.
         if self.tree.is_as_the_original()? {
             return Ok(Verdict::Broken("the patch changes nothing".to_owned()));
         }
@@ -104,13 +103,13 @@ impl Lane {
         }
     }
 
-    /// Leaves the copy as the original is.
+    /// Makes the copy equal to the original again.
     pub(super) fn restore(&self) -> Result<(), Failure> {
         self.tree.restore()
     }
 
-    /// `Ok(Err(()))`: the compiler refused; its words are in the log. Dev profile and incremental: between two mutants only
-    /// the patched crate and what stands on it is built again.
+    /// `Ok(Err(()))` means that the tree does not compile; the log says why. Dev profile and incremental, so that between
+    /// two mutants only the patched crate and those that depend on it are built again.
     fn build(&self, name: &str, threads: usize) -> Result<Result<(), ()>, Failure> {
         let mut cargo = process::cargo(self.tree.folder());
         cargo.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1");
@@ -121,7 +120,7 @@ impl Lane {
     }
 
     fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
-        // Not through cargo: a program that hangs is stopped itself, not the one that waits for it.
+        // Not through cargo, so that stopping a run that hangs stops the program itself.
         let mut command = Command::new(self.build.join("debug/soundness"));
         command.current_dir(self.tree.folder());
         command.args(runs.option()).args(["--steps", &self.steps.to_string(), "--seed", &self.seed.to_string()]);

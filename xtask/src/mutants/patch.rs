@@ -12,19 +12,19 @@ use crate::{Failure, process};
 pub(crate) struct Patch {
     pub(crate) name: String,
     pub(crate) runs: Runs,
-    /// The lowest room it changes: a place in `ROOMS`, or behind them.
+    /// The lowest room it changes, as an index into `ROOMS`; `ROOMS.len()` for anything else.
     pub(crate) room: usize,
     file: PathBuf,
     description: String,
 }
 
-/// The rooms that the random runs are built from, in the order in which they are built.
+/// The crates that the random runs are built from, in build order.
 const ROOMS: [&str; 5] = ["core", "disk", "hosts", "index", "engine"];
 
-/// Which random runs must see a mutant.
+/// Which random runs must catch a mutant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Runs {
-    /// Those of our own sessions.
+    /// Those of Readproof's own sessions.
     #[default]
     Own,
     /// Those of pi sessions: the description has a line `Runs: pi`.
@@ -34,7 +34,7 @@ pub(crate) enum Runs {
 }
 
 impl Runs {
-    /// Its name in logs.
+    /// Its name in log files.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -43,7 +43,7 @@ impl Runs {
         }
     }
 
-    /// What tells the soundness runs so.
+    /// The option of the soundness program that selects them.
     pub(crate) fn option(self) -> Option<&'static str> {
         match self {
             Self::Own => None,
@@ -53,15 +53,14 @@ impl Runs {
     }
 }
 
-/// Every patch of the repository, by name. None at all is a failure: then nothing shows that the runs can fail.
+/// Every patch of the repository, sorted by name. None at all is a failure: then nothing shows that the runs can fail.
 pub(crate) fn load_all(root: &Path) -> Result<Vec<Patch>, Failure> {
     let folder = root.join("mutants");
-    let unreadable = |path: &Path, error: std::io::Error| Failure::failed(format!("{}: {error}", path.display()));
     let mut patches = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, error))? {
-        let file = entry.map_err(|error| unreadable(&folder, error))?.path();
+    for entry in fs::read_dir(&folder).map_err(|error| Failure::io(&folder, &error))? {
+        let file = entry.map_err(|error| Failure::io(&folder, &error))?.path();
         let Some(name) = file.file_name().and_then(|name| name.to_str()?.strip_suffix(".patch")) else { continue };
-        let text = fs::read_to_string(&file).map_err(|error| unreadable(&file, error))?;
+        let text = fs::read_to_string(&file).map_err(|error| Failure::io(&file, &error))?;
         patches.push(Patch::from_text(name, file.clone(), &text));
     }
     if patches.is_empty() {
@@ -103,7 +102,7 @@ impl Patch {
 
     fn git_apply(&self, folder: &Path, options: &[&str]) -> Result<(), Failure> {
         let mut command = process::git(folder);
-        // Without a ceiling git would find a repository further up and skip every path outside its own idea of `folder`.
+        // Without a ceiling git would find a repository above `folder` and skip the paths it considers outside.
         if let Some(parent) = folder.parent() {
             command.env("GIT_CEILING_DIRECTORIES", parent);
         }
@@ -112,7 +111,7 @@ impl Patch {
             .args(options)
             .arg(&self.file)
             .output()
-            .map_err(|error| Failure::failed(format!("git could not be started: {error}")))?;
+            .map_err(|error| Failure::not_started("git", &error))?;
         if output.status.success() {
             return Ok(());
         }

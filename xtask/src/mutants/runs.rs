@@ -1,4 +1,4 @@
-//! Starts one run, keeps its output, and says what it means. The only place that knows how a violation is reported.
+//! Starts a program, logs its output, and interprets it. The only place that knows how a violation is reported.
 
 use std::{
     fs::{self, File},
@@ -10,31 +10,31 @@ use std::{
 
 use crate::Failure;
 
-/// How often a running program is looked at.
+/// How often a running program is checked.
 const POLL: Duration = Duration::from_millis(20);
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// With this code; `None` by a signal.
+    /// With this exit code; `None` if a signal ended it.
     Exit(Option<i32>),
-    /// It was stopped because it took too long.
+    /// It ran longer than this and was killed.
     Stopped(Duration),
 }
 
 /// What a run says about a mutant.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The reader saw a violation, at this step if the run told it.
+    /// The reader saw a violation, at this step if the run named one.
     Caught { step: Option<u64> },
     /// The run found nothing.
     Missed,
-    /// The run says nothing about the hole: it did not build, apply or end as it should.
+    /// The run says nothing about the hole: the patch did not apply, did not build, or the run did not end properly.
     Broken(String),
 }
 
 impl Verdict {
-    /// The word for the table.
+    /// For the table.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Caught { .. } => "caught",
@@ -43,7 +43,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict in words.
+    /// For the progress line.
     pub(crate) fn explain(&self) -> String {
         match self {
             Self::Caught { step: Some(step) } => format!("caught at step {step}"),
@@ -53,34 +53,35 @@ impl Verdict {
     }
 }
 
-/// Runs to the end or to the limit; everything the program says goes to the log file.
+/// Runs a program to its end or to the time limit; all its output goes to the log file.
 pub(crate) fn run_logged(command: &mut Command, log: &Path, limit: Duration) -> Result<Ended, Failure> {
-    let trouble = |what: &str, error: std::io::Error| Failure::failed(format!("{what}: {error}"));
-    let out = File::create(log).map_err(|error| trouble(&log.display().to_string(), error))?;
-    let err = out.try_clone().map_err(|error| trouble(&log.display().to_string(), error))?;
-    let mut child =
-        command.stdout(out).stderr(err).spawn().map_err(|error| trouble("cargo could not be started", error))?;
+    let name = command.get_program().display().to_string();
+    let lost = |error: std::io::Error| Failure::failed(format!("{name} was started, but then: {error}"));
+    let out = File::create(log).map_err(|error| Failure::io(log, &error))?;
+    let err = out.try_clone().map_err(|error| Failure::io(log, &error))?;
+    let child = command.stdout(out).stderr(err).spawn();
+    let mut child = child.map_err(|error| Failure::not_started(&name, &error))?;
     let begin = Instant::now();
     loop {
-        if let Some(status) = child.try_wait().map_err(|error| trouble("waiting for cargo", error))? {
+        if let Some(status) = child.try_wait().map_err(lost)? {
             return Ok(Ended::Exit(status.code()));
         }
         if begin.elapsed() > limit {
-            child.kill().map_err(|error| trouble("stopping cargo", error))?;
-            child.wait().map_err(|error| trouble("waiting for cargo", error))?;
+            child.kill().map_err(lost)?;
+            child.wait().map_err(lost)?;
             return Ok(Ended::Stopped(limit));
         }
         thread::sleep(POLL);
     }
 }
 
-/// What a run wrote.
+/// The output of a run.
 pub(crate) fn read_log(log: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(log).map_err(|error| Failure::failed(format!("{}: {error}", log.display())))?;
+    let bytes = fs::read(log).map_err(|error| Failure::io(log, &error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Caught is only what the reader itself reported; a crash is not.
+/// Only a violation that the reader reported counts as caught; a crash does not.
 pub(crate) fn judge(ended: Ended, output: &str) -> Verdict {
     let violation = output.lines().find(|line| line.starts_with("VIOLATION"));
     match (ended, violation) {
@@ -120,7 +121,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_run_that_hangs_is_stopped_and_what_it_said_is_kept() {
+    fn a_run_that_hangs_is_stopped_and_its_output_is_kept() {
         let log = std::env::temp_dir().join(format!("xtask-runs-{}.txt", std::process::id()));
         let limit = Duration::from_millis(300);
         let hang = run_logged(Command::new("sh").args(["-c", "echo begun; exec sleep 600"]), &log, limit).unwrap();

@@ -1,5 +1,5 @@
-//! The copy of the source tree that mutants change. A file is written only when its bytes differ, so that cargo sees
-//! only what a patch touched. A link is copied as the file it points to.
+//! The copy of the source tree that mutants change. A file is written only when its bytes differ, so that cargo rebuilds
+//! only what a patch touched. A symbolic link is copied as the file it points to.
 
 use std::{
     collections::BTreeSet,
@@ -9,49 +9,47 @@ use std::{
 
 use crate::{Failure, process};
 
-/// The original and its copy.
 pub(crate) struct Tree {
     root: PathBuf,
     folder: PathBuf,
 }
 
 impl Tree {
-    /// Names the two; copies nothing yet.
+    /// Copies nothing yet.
     pub(crate) fn new(root: &Path, folder: PathBuf) -> Self {
         Self { root: root.to_path_buf(), folder }
     }
 
-    /// Where the copy lies.
+    /// The copy.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Makes the copy equal to the original, whatever a patch or a run left there.
+    /// Makes the copy equal to the original, whatever a patch or a run left in it.
     pub(crate) fn restore(&self) -> Result<(), Failure> {
-        mirror(&self.root, &self.folder, &self.source_files()?).map_err(|error| self.trouble(&error))
+        mirror(&self.root, &self.folder, &self.source_files()?).map_err(|error| self.copy_failure(&error))
     }
 
-    /// Whether nothing differs.
     pub(crate) fn is_as_the_original(&self) -> Result<bool, Failure> {
-        same(&self.root, &self.folder, &self.source_files()?).map_err(|error| self.trouble(&error))
+        same(&self.root, &self.folder, &self.source_files()?).map_err(|error| self.copy_failure(&error))
     }
 
-    /// What git tracks or would track: no build output, nothing ignored.
+    /// The files that git tracks or would track: no build output, nothing ignored.
     fn source_files(&self) -> Result<BTreeSet<PathBuf>, Failure> {
         let output = process::git(&self.root)
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .output()
-            .map_err(|error| Failure::failed(format!("git could not be started: {error}")))?;
+            .map_err(|error| Failure::not_started("git", &error))?;
         if !output.status.success() {
             let words = String::from_utf8_lossy(&output.stderr);
             return Err(Failure::failed(format!("git ls-files failed, mutants need a git checkout: {}", words.trim())));
         }
         let names = String::from_utf8_lossy(&output.stdout);
-        // Git still lists a file that was deleted but not staged.
+        // Git still lists a file whose deletion is not staged.
         Ok(names.split_terminator('\0').map(PathBuf::from).filter(|name| self.root.join(name).is_file()).collect())
     }
 
-    fn trouble(&self, error: &io::Error) -> Failure {
+    fn copy_failure(&self, error: &io::Error) -> Failure {
         Failure::failed(format!("copying the tree to {}: {error}", self.folder.display()))
     }
 }

@@ -1,4 +1,4 @@
-//! The shape of the tree: what each crate's head says, how large a folder or the one read may be, what a scenario has.
+//! The shape of the tree: the head of each crate, the size of folders and of `read.rs`, the files of a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ const READ_LINES: usize = 90;
 const THRESHOLD: &str = "too-many-lines-threshold = 80";
 const LENGTH_LINT: &str = "too_many_lines = \"deny\"";
 
-/// Core is `no_std`, and no crate leaves the workspace's lints.
+/// Core is `no_std`, and every crate uses the workspace's lints.
 pub(crate) fn crate_heads(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     if !has_line(files, "crates/core/src/lib.rs", "#![no_std]") {
@@ -28,7 +28,7 @@ pub(crate) fn crate_heads(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Clippy counts the lines of a function; here is checked that it does so everywhere and that nobody is excused.
+/// Clippy counts the lines of functions; this checks that it does so everywhere and that no function is exempt.
 pub(crate) fn function_length(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     if !has_line(files, "Cargo.toml", LENGTH_LINT) {
@@ -43,13 +43,13 @@ pub(crate) fn function_length(files: &[File]) -> Vec<String> {
     }
     for file in files.iter().filter(|file| file.is_rust()) {
         for line in lines_with(&without_comments_and_strings(&file.text), "clippy::too_many_lines") {
-            problems.push(format!("{}:{line}: excuses a long function: split it", file.path));
+            problems.push(format!("{}:{line}: exempts a long function: split it", file.path));
         }
     }
     problems
 }
 
-/// A folder with many entries holds many ideas.
+/// A folder with many entries mixes many ideas.
 pub(crate) fn folder_size(files: &[File]) -> Vec<String> {
     let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files.iter().filter(|file| file.in_crate_source().is_some()) {
@@ -63,7 +63,7 @@ pub(crate) fn folder_size(files: &[File]) -> Vec<String> {
     large.map(|(folder, entries)| format!("{folder}: {} entries, at most {FOLDER_ENTRIES}", entries.len())).collect()
 }
 
-/// The file that explains one read stays readable in one go.
+/// The file that shows one read from start to end stays short.
 pub(crate) fn one_read(files: &[File]) -> Vec<String> {
     let Some(file) = files.iter().find(|file| file.path == READ) else {
         return vec![format!("{READ}: does not exist")];
@@ -74,7 +74,7 @@ pub(crate) fn one_read(files: &[File]) -> Vec<String> {
     }
 }
 
-/// Every scenario is a folder `NNN_name` with its steps and what is expected of them.
+/// Every scenario is a folder `NNN_name` with its steps and the expected answers.
 pub(crate) fn scenarios(files: &[File]) -> Vec<String> {
     let inside = files.iter().filter_map(|file| file.path.strip_prefix("scenarios/")?.split_once('/'));
     let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_leaves_the_rules_is_a_problem() {
+    fn a_crate_without_the_lints_is_a_problem() {
         let core = || file("crates/core/src/lib.rs", "//! Rules.\n#![no_std]\n");
         let manifest = |text| file("crates/disk/Cargo.toml", text);
         check(crate_heads, &[core(), manifest("[lints]\nworkspace = true\n")], &[]);
@@ -152,8 +152,8 @@ mod tests {
             files
         };
         check(function_length, &with("xtask/clippy.toml", "a = 1"), &["xtask/clippy.toml: "]);
-        let excused = with("crates/core/src/a.rs", "\n#[allow(clippy::too_many_lines)]\n");
-        check(function_length, &excused, &["crates/core/src/a.rs:2: "]);
+        let exempt = with("crates/core/src/a.rs", "\n#[allow(clippy::too_many_lines)]\n");
+        check(function_length, &exempt, &["crates/core/src/a.rs:2: "]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Who may depend on whom: the direction of the rooms, and where an outside dependency may live.
+//! Which crate may depend on which, and which crate may use which third-party dependency.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
 }
 
-/// One line of its manifest.
+/// A dependency in its manifest.
 #[derive(Debug)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 enum Judged {
     /// Those that end up in the program; tests may use what they like.
     Shipped,
-    /// All: even a test must not lean on another room.
+    /// All of them, tests included.
     All,
 }
 
@@ -66,18 +66,18 @@ const ROOMS: &[Room] = &[
     Room { name: "xtask", may_use: &[], judged: Judged::All },
 ];
 
-/// Core's outside dependencies, all of them.
+/// All third-party dependencies of core.
 const CORE_LIST: &[&str] = &["gix-imara-diff", "memchr", "rpds", "sha2", "thiserror", "unicode-normalization"];
 
-/// Dependencies with one home.
+/// Third-party dependencies that only one crate may use.
 const ONLY_IN: &[(&str, &str)] =
     &[("clap", APP), ("clap_complete", APP), ("rmcp", APP), ("tokio", APP), ("cap-std", DISK), ("rustix", DISK)];
 
-/// Wire formats stay out of the rooms that hold rules and use cases.
+/// Wire formats stay out of the crates with rules and use cases.
 const WIRE_FREE: &[&str] = &[CORE, ENGINE];
 const WIRE: &[&str] = &["serde", "serde_json"];
 
-/// Reads what `cargo metadata --no-deps` prints.
+/// Parses the output of `cargo metadata --no-deps`.
 pub(crate) fn parse(metadata: &str) -> Result<Vec<Package>, Failure> {
     let unexpected = |what: &str| Failure::failed(format!("cargo metadata: {what}"));
     let json: serde_json::Value = serde_json::from_str(metadata).map_err(|error| unexpected(&error.to_string()))?;
@@ -117,7 +117,7 @@ pub(crate) fn direction(packages: &[Package]) -> Vec<String> {
     problems
 }
 
-/// Outside dependencies stay where the table puts them.
+/// Third-party dependencies stay where the tables put them.
 pub(crate) fn third_party(packages: &[Package]) -> Vec<String> {
     let mut problems = Vec::new();
     for package in packages {
@@ -139,7 +139,7 @@ pub(crate) fn third_party(packages: &[Package]) -> Vec<String> {
         let closed: BTreeSet<&str> = CORE_LIST.iter().copied().collect();
         if name == CORE && outside != closed {
             let differing: Vec<_> = outside.symmetric_difference(&closed).collect();
-            problems.push(format!("{name}'s outside dependencies are a closed list; {differing:?} differ from it"));
+            problems.push(format!("{name}'s third-party dependencies are a closed list; {differing:?} differ from it"));
         }
     }
     problems
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outside_dependency_in_the_wrong_room_is_a_problem() {
+    fn a_third_party_dependency_in_the_wrong_room_is_a_problem() {
         let core = "readproof-core: gix-imara-diff memchr rpds sha2 thiserror unicode-normalization";
         check(third_party, core, 0);
         check(third_party, &format!("{core} proptest(dev)"), 0);

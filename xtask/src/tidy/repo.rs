@@ -1,11 +1,11 @@
-//! Loads what the checks look at: the files of the tree and the manifests as cargo understands them. Judges nothing.
+//! Loads what the checks read: the files of the tree, and the manifests as cargo understands them. Checks nothing.
 
 use std::{fs, io, path::Path};
 
 use super::manifests::{self, Package};
 use crate::{Failure, process};
 
-/// Not part of the source: version control, build output, fetched packages, a store made by trying the program.
+/// Not source: version control, build output, fetched packages, a store left by trying out the program.
 const SKIPPED: &[&str] = &[".git", "target", "node_modules", ".readproof"];
 
 /// The repository as plain data.
@@ -14,7 +14,7 @@ pub(crate) struct Repo {
     pub(crate) packages: Vec<Package>,
 }
 
-/// One file: its `/`-separated name below the root, and its text if a check may want it (Rust, Markdown, TOML).
+/// One file: its `/`-separated path below the root, and its text if it is Rust, Markdown or TOML.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: String,
@@ -61,7 +61,7 @@ fn collect(root: &Path, below: &str, files: &mut Vec<File>) -> io::Result<()> {
     Ok(())
 }
 
-/// The manifests alone need no network; without `--offline` is only for a cargo that insists.
+/// Tries `--offline` first: the manifests alone need no network.
 fn metadata(root: &Path) -> Result<String, Failure> {
     let mut words = String::new();
     for offline in [Some("--offline"), None] {
@@ -69,7 +69,7 @@ fn metadata(root: &Path) -> Result<String, Failure> {
             .args(["metadata", "--no-deps", "--format-version", "1"])
             .args(offline)
             .output()
-            .map_err(|error| Failure::failed(format!("cargo could not be started: {error}")))?;
+            .map_err(|error| Failure::not_started("cargo", &error))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

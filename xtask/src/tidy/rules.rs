@@ -1,4 +1,4 @@
-//! Words that must not stand in certain files. The lists say which word, and the one place that may have it.
+//! Words that may be used only in certain files. The lists say which word, and where it may stand.
 
 use super::{
     repo::File,
@@ -10,10 +10,10 @@ const MAIN: &str = "crates/app/src/main.rs";
 const OUTPUT: &str = "crates/app/src/output.rs";
 const TESTKIT_PROGRAMS: &str = "crates/testkit/src/bin/";
 
-/// Types that make a `static` changeable.
-const CHANGEABLE: &[&str] = &["Mutex", "RwLock", "Atomic", "OnceLock", "LazyLock", "Cell"];
+/// Types that make a `static` mutable.
+const MUTABLE_TYPES: &[&str] = &["Mutex", "RwLock", "Atomic", "OnceLock", "LazyLock", "Cell"];
 
-/// Work put off, spelt so that this list does not find itself.
+/// Marks of unfinished work, written so that this list does not find itself.
 const LEFTOVERS: &[&str] = &[
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -22,13 +22,14 @@ const LEFTOVERS: &[&str] = &[
     concat!("to", "do!"),
 ];
 
-/// Every source file opens with what it owns.
+/// Every source file opens with a comment that says what it owns.
 pub(crate) fn opening(files: &[File]) -> Vec<String> {
     let missing = files.iter().filter(|file| file.is_rust() && !file.text.starts_with("//!"));
     missing.map(|file| format!("{}: opens without `//!`: say first what the file owns", file.path)).collect()
 }
 
-/// The environment, the working folder and the home are read in the app's `config.rs`; arguments also in its `main.rs`.
+/// The environment, the working directory and the home folder are read only in the app's `config.rs`; arguments also in its
+/// `main.rs`.
 pub(crate) fn environment(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| is_product(file) && file.path != CONFIG) {
@@ -43,7 +44,9 @@ pub(crate) fn environment(files: &[File]) -> Vec<String> {
         }
         for call in ["current_dir(", "home_dir("] {
             let lines = lines_with(&code, call);
-            problems.extend(lines.into_iter().map(|line| place(file, line, "asks where it runs", CONFIG)));
+            problems.extend(
+                lines.into_iter().map(|line| place(file, line, "asks for the working or home directory", CONFIG)),
+            );
         }
     }
     problems
@@ -63,7 +66,7 @@ pub(crate) fn output(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// State has an owner that is passed around; a global has none.
+/// State has an owner and is passed around; a global has no owner.
 pub(crate) fn globals(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| is_product(file)) {
@@ -72,7 +75,7 @@ pub(crate) fn globals(files: &[File]) -> Vec<String> {
         for at in offsets(&code, "static").into_iter().filter(|at| !code[..*at].ends_with('\'')) {
             let item = code[at..].split('=').next().unwrap_or_default();
             let mutable = !offsets(item, "static mut").is_empty();
-            if mutable || CHANGEABLE.iter().any(|name| item.contains(name)) {
+            if mutable || MUTABLE_TYPES.iter().any(|name| item.contains(name)) {
                 lines.push(line_at(&code, at));
             }
         }
@@ -83,7 +86,7 @@ pub(crate) fn globals(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// Nothing is left for later, in code or comment.
+/// No code or comment is marked as unfinished.
 pub(crate) fn leftovers(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -95,7 +98,7 @@ pub(crate) fn leftovers(files: &[File]) -> Vec<String> {
     problems
 }
 
-/// A document speaks of the reader's machine, not of the one it was written on.
+/// A document must not name paths of the machine it was written on.
 pub(crate) fn machine_paths(files: &[File]) -> Vec<String> {
     let mut problems = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with(".md")) {
@@ -108,7 +111,7 @@ pub(crate) fn machine_paths(files: &[File]) -> Vec<String> {
                 let example = folder == "/home/" && matches!(name, "" | "u");
                 if starts_a_path && !example {
                     let line = line_at(&file.text, at);
-                    problems.push(format!("{}:{line}: names a machine's path `{folder}…`", file.path));
+                    problems.push(format!("{}:{line}: names a path of one machine `{folder}…`", file.path));
                 }
             }
         }
@@ -120,8 +123,8 @@ fn place(file: &File, line: usize, what: &str, home: &str) -> String {
     format!("{}:{line}: {what}; only {home} may", file.path)
 }
 
-/// The source of the product: what `crates/` holds, without the testkit, bench and fuzz and without files of tests.
-fn is_product(file: &File) -> bool {
+/// The source of the product: `crates/` without the testkit, bench and fuzz, and without test files.
+pub(super) fn is_product(file: &File) -> bool {
     let in_room = |name: &str| !matches!(name, "testkit" | "bench" | "fuzz" | "xtask");
     file.is_rust() && !is_test_file(file) && file.in_crate_source().is_some_and(|(name, _)| in_room(name))
 }
@@ -134,7 +137,7 @@ fn is_test_file(file: &File) -> bool {
     file.path.ends_with("/tests.rs") || file.path.ends_with("_tests.rs") || file.path.contains("/tests/")
 }
 
-fn product_code(file: &File) -> String {
+pub(super) fn product_code(file: &File) -> String {
     without_comments_and_strings(before_tests(&file.text))
 }
 

@@ -1,4 +1,4 @@
-//! A rough look at Rust source: enough to find words in code without finding them in comments, strings or tests.
+//! A rough scanner of Rust source: enough to find words in code and not in comments, strings or tests.
 
 /// The text with comments and the insides of strings blanked; every line keeps its number.
 pub(crate) fn without_comments_and_strings(text: &str) -> String {
@@ -17,8 +17,8 @@ pub(crate) fn without_comments_and_strings(text: &str) -> String {
     code
 }
 
-/// The part before the tests, that is, before a `#[cfg(test)]` that opens a module. (Clippy sees to it that nothing
-/// follows such a module.) Any other `#[cfg(test)]` item counts as product code.
+/// The part before the tests, that is, before a `#[cfg(test)]` that opens a module. (Clippy ensures that nothing follows
+/// such a module.) Any other `#[cfg(test)]` item counts as product code.
 pub(crate) fn before_tests(text: &str) -> &str {
     let mut start = 0;
     let mut candidate = None;
@@ -38,7 +38,7 @@ pub(crate) fn before_tests(text: &str) -> &str {
     text
 }
 
-/// The line numbers where `word` stands by itself: no letter, digit or `_` joins it on either side.
+/// The line numbers where `word` stands by itself: no letter, digit or `_` directly before or after it.
 pub(crate) fn lines_with(text: &str, word: &str) -> Vec<usize> {
     offsets(text, word).into_iter().map(|at| line_at(text, at)).collect()
 }
@@ -56,7 +56,7 @@ pub(crate) fn offsets(text: &str, word: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The number of the line that holds this byte.
+/// The number of the line that contains this byte.
 pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
 }
@@ -83,7 +83,7 @@ fn piece(rest: &str, first: char) -> (usize, bool) {
     (first.len_utf8(), true)
 }
 
-/// Up to the end of a comment, others nested in it included.
+/// The length of a block comment, nested ones included.
 fn block_comment(rest: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -104,7 +104,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// From after an opening quote to behind the closing one.
+/// The length from after an opening quote up to and including the closing one.
 fn quoted(rest: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
@@ -118,7 +118,7 @@ fn quoted(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// `#"…"#` with any number of `#`, or `None` if this is no raw string.
+/// `#"…"#` with any number of `#`, or `None` if this is not a raw string.
 fn raw_string(rest: &str) -> Option<usize> {
     let hashes = rest.len() - rest.trim_start_matches('#').len();
     let body = rest.get(hashes..)?.strip_prefix('"')?;
@@ -136,7 +136,7 @@ fn char_literal(rest: &str) -> Option<usize> {
     chars.next().filter(|(_, second)| *second == '\'').map(|(at, _)| at + 1)
 }
 
-fn is_name(c: char) -> bool {
+pub(crate) fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

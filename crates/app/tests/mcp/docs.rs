@@ -1,4 +1,4 @@
-//! `docs/tools.md` is what the server says and does. `UPDATE_DOCS=1 cargo nextest run -p readproof papers` writes it anew.
+//! `docs/tools.md` is what the server says and does. `UPDATE_DOCS=1 cargo nextest run -p readproof docs` writes it anew.
 
 use crate::client::Server;
 use serde_json::{Value, json};
