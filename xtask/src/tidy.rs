@@ -1,10 +1,11 @@
-//! The repository's own rules, as checks over plain data. Each is a test as well, so that `cargo test` is the whole
-//! law; `cargo xtask tidy` runs them alone.
+//! The repository's own rules, as checks over plain data. Each is a test too, so `cargo test` enforces them all;
+//! `cargo xtask tidy` runs them alone.
 
 mod layout;
 mod manifests;
 mod repo;
 mod rules;
+mod seams;
 mod source;
 
 use std::path::Path;
@@ -12,7 +13,7 @@ use std::path::Path;
 use crate::{Failure, no_arguments};
 use repo::Repo;
 
-/// One rule: what holds when it finds nothing, and the search for places where it does not.
+/// One rule: what holds, and how to find the places that break it.
 struct Check {
     holds: &'static str,
     problems: fn(&Repo) -> Vec<String>,
@@ -41,6 +42,16 @@ const LEFTOVERS: Check = Check { holds: "nothing is left for later", problems: |
 const MACHINE_PATHS: Check =
     Check { holds: "documents name no machine's paths", problems: |repo| rules::machine_paths(&repo.files) };
 const SCENARIOS: Check = Check { holds: "scenarios are complete", problems: |repo| layout::scenarios(&repo.files) };
+const ONE_DOOR: Check = Check {
+    holds: "operations are told apart in one place, the engine's only door",
+    problems: |repo| seams::one_door(&repo.files),
+};
+const PI: Check =
+    Check { holds: "pi is named only in its own places", problems: |repo| seams::pi_in_its_places(&repo.files) };
+const ERROR_TEXTS: Check = Check {
+    holds: "errors become words only in the tables of the surfaces",
+    problems: |repo| seams::error_texts(&repo.files),
+};
 
 const ALL: &[Check] = &[
     DIRECTION,
@@ -56,9 +67,12 @@ const ALL: &[Check] = &[
     LEFTOVERS,
     MACHINE_PATHS,
     SCENARIOS,
+    ONE_DOOR,
+    PI,
+    ERROR_TEXTS,
 ];
 
-/// Runs every check and names every problem.
+/// Runs every check and prints every problem.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
     let repo = Repo::load(root)?;
@@ -150,5 +164,20 @@ mod tests {
     #[test]
     fn scenarios_are_complete() {
         holds(&SCENARIOS);
+    }
+
+    #[test]
+    fn operations_are_told_apart_in_one_place() {
+        holds(&ONE_DOOR);
+    }
+
+    #[test]
+    fn pi_is_named_only_in_its_own_places() {
+        holds(&PI);
+    }
+
+    #[test]
+    fn errors_become_words_only_in_tables() {
+        holds(&ERROR_TEXTS);
     }
 }
