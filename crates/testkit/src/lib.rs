@@ -5,6 +5,7 @@
     reason = "a name that says everything needs no comment; the crate is only used in this workspace"
 )]
 
+pub mod ask;
 pub mod load;
 pub mod scenario;
 pub mod soundness;

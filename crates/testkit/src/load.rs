@@ -11,7 +11,10 @@ pub mod windows;
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
-use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Unverifiable, Write};
+use readproof_engine::{
+    Engine, Error, Replayed, Settings, SmallTexts, Unverifiable,
+    operation::{Change, Operation, Read},
+};
 use readproof_hosts::own::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
@@ -21,7 +24,7 @@ use std::{
 };
 
 use self::judged::not_whole;
-use crate::{op::Random, world::Broken};
+use crate::{ask::Ask, op::Random, world::Broken};
 
 /// The files that are read and edited.
 pub(crate) const FILES: usize = 6;
@@ -90,21 +93,21 @@ impl Worker {
     /// On the first thing that is wrong; that another process edited first is not.
     pub fn work(&self, tell: Tell<'_>) -> Result<(), Broken> {
         let mut random = Random::new(self.seed);
-        let mut engine = open(&self.root)?;
+        let engine = open(&self.root)?;
         let mut reads = 0;
         while reads < self.reads {
             let name = file_name(random.below(FILES));
             match random.below(40) {
-                0 => self.write(&mut engine, name, Change::Whole(whole_text(&mut random)), tell)?,
+                0 => self.write(&engine, name, Change::Whole(whole_text(&mut random)), tell)?,
                 1 | 2 => {
                     let text = fs::read_to_string(self.root.join(&name))?;
                     let lines: Vec<&str> = text.lines().collect();
                     let old = lines[1 + random.below(FEWEST - 2)].to_owned();
                     let new = some_line(&mut random);
-                    self.write(&mut engine, name, Change::Replace { old, new, places: Places::One }, tell)?;
+                    self.write(&engine, name, Change::Replace { old, new, places: Places::One }, tell)?;
                 }
                 _ => {
-                    self.read(&mut engine, name, &mut random, tell)?;
+                    self.read(&engine, name, &mut random, tell)?;
                     reads += 1;
                 }
             }
@@ -112,17 +115,16 @@ impl Worker {
         Ok(())
     }
 
-    fn read(&self, engine: &mut Engine, path: String, random: &mut Random, tell: Tell<'_>) -> Result<(), Broken> {
+    fn read(&self, engine: &Engine, path: String, random: &mut Random, tell: Tell<'_>) -> Result<(), Broken> {
         let ranged = random.below(3) == 0;
         let request = Read {
             path,
             offset: ranged.then(|| 1 + random.below(FEWEST / 2) as u64),
             limit: ranged.then(|| 1 + random.below(FEWEST / 2) as u64),
-            session: Some(self.session.clone()),
             ..Read::default()
         };
-        let answer = engine.read(&request, &|| false)?;
-        let receipt = answer.receipt.ok_or_else(|| format!("not recorded: {:?}", answer.notices))?;
+        let answer = engine.read(Some(&self.session), request)?;
+        let receipt = answer.given.ok_or_else(|| format!("not recorded: {:?}", answer.notices))?;
         tell(&Ack::Read(receipt.entry.0, ContentHash::of(answer.text.as_bytes())))?;
         // Sometimes a result never arrives.
         if random.below(30) > 0 {
@@ -131,9 +133,9 @@ impl Worker {
         Ok(())
     }
 
-    fn write(&self, engine: &mut Engine, path: String, change: Change, tell: Tell<'_>) -> Result<(), Broken> {
+    fn write(&self, engine: &Engine, path: String, change: Change, tell: Tell<'_>) -> Result<(), Broken> {
         let hash = if let Change::Whole(text) = &change { Some(ContentHash::of(text.as_bytes())) } else { None };
-        let written = match engine.write(&Write { path, session: self.session.clone(), change }) {
+        let written = match engine.write(&self.session, &path, change) {
             // Another process wrote first.
             Err(Error::Edit { .. } | Error::Replace(ReplaceError::Changed { .. })) => return Ok(()),
             other => other?,
@@ -228,8 +230,8 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
     if let Some(name) = not_whole(root)?.first() {
         return Err(format!("{name} is not whole").into());
     }
-    let mut engine = open(root)?;
-    for session in engine.replay(None)? {
+    let engine = open(root)?;
+    for session in engine.ask::<Vec<Replayed>>(None, Operation::Replay)? {
         if let Some(wrong) = session.wrong.first() {
             return Err(format!("{} {:?}: {}", session.session, wrong.entry, wrong.what).into());
         }

@@ -4,7 +4,10 @@
 use readproof_core::edit::Places;
 use readproof_core::text::ContentHash;
 use readproof_disk::SessionName;
-use readproof_engine::{Change, Engine, Error, Read, Write};
+use readproof_engine::{
+    Engine, Error, Receipt,
+    operation::{Change, Read},
+};
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use std::{
     fmt, fs, io,
@@ -13,6 +16,7 @@ use std::{
 };
 
 use crate::{
+    ask::{Ask, Logged},
     load::{Ack, FEWEST, FILES, file_name, open, some_line, whole_text},
     op::Random,
     world::Broken,
@@ -208,9 +212,8 @@ impl Work<'_> {
     fn read_own(&mut self, name: &str, offset: Option<u64>, limit: Option<u64>) -> Result<(), Broken> {
         // Only this worker writes it.
         let Ok(truth) = fs::read_to_string(self.root.join(name)) else { return Ok(()) };
-        let session = Some(self.session.clone());
-        let request = Read { path: name.to_owned(), offset, limit, session, ..Read::default() };
-        let answer = self.engine.read(&request, &|| false)?;
+        let request = Read { path: name.to_owned(), offset, limit, ..Read::default() };
+        let answer = self.engine.read(Some(&self.session), request)?;
         let rendered = Rendered { text: answer.text.clone(), notices: answer.notices.clone() };
         let seen = Seen::Read { path: name.to_owned(), offset, limit, answer: rendered };
         let rebuilt = self.reader.see(&seen).map_err(|complaint| format!("{}: {complaint}", self.session))?;
@@ -225,8 +228,7 @@ impl Work<'_> {
     }
 
     fn read_shared(&mut self, name: String) -> Result<(), Broken> {
-        let request = Read { path: name, session: Some(shared()?), ..Read::default() };
-        let answer = self.engine.read(&request, &|| false)?;
+        let answer = self.engine.read(Some(&shared()?), Read { path: name, ..Read::default() })?;
         let is_text = answer.text.starts_with("begin\n") && answer.text.ends_with("\nend\n");
         if is_text || answer.mode.is_derived() {
             return self.settle(Whose::Shared, &answer);
@@ -235,9 +237,9 @@ impl Work<'_> {
     }
 
     /// The answer is recorded and confirmed, or plain with a notice that says why.
-    fn settle(&mut self, whose: Whose, answer: &readproof_engine::Answer) -> Result<(), Broken> {
+    fn settle(&mut self, whose: Whose, answer: &Logged) -> Result<(), Broken> {
         self.told_off |= answer.notices.iter().any(|notice| notice.contains("use another session than"));
-        let Some(receipt) = &answer.receipt else {
+        let Some(receipt) = &answer.given else {
             let said = answer.notices.iter().find(|notice| notice.contains("nothing is remembered of this answer"));
             return match (answer.mode.is_derived(), said) {
                 (false, Some(notice)) => (self.tell)(&Told::Plain(notice.clone())),
@@ -252,7 +254,7 @@ impl Work<'_> {
     }
 
     /// What cannot be confirmed does not count as held, and nothing more.
-    fn confirm(&mut self, whose: Whose, receipt: &readproof_engine::Receipt) -> Result<(), Broken> {
+    fn confirm(&mut self, whose: Whose, receipt: &Receipt) -> Result<(), Broken> {
         match self.engine.delivered(receipt) {
             Ok(entry) => (self.tell)(&Told::Ack(whose, Ack::Delivered(entry.0))),
             Err(Error::Session(_) | Error::Store(_) | Error::NoSession(_)) => (self.tell)(&Told::Unconfirmed),
@@ -282,8 +284,7 @@ impl Work<'_> {
     /// The write is done and on disk; or made but not recorded, and says so; or nothing happened.
     fn write(&mut self, path: &str, change: Change, after: &str, seen: &dyn Fn(&str) -> Seen) -> Result<(), Broken> {
         let before = fs::read_to_string(self.root.join(path)).ok();
-        let request = Write { path: path.to_owned(), session: self.session.clone(), change };
-        let outcome = self.engine.write(&request);
+        let outcome = self.engine.write(&self.session, path, change);
         let found = fs::read_to_string(self.root.join(path)).ok();
         let must = |expected: Option<&str>, what: &str| {
             if found.as_deref() == expected { Ok(()) } else { Err(Broken::from(format!("{path}: {what}: {found:?}"))) }
@@ -319,7 +320,7 @@ impl Work<'_> {
             let old = lines[1 + self.random.below(FEWEST - 2)].to_owned();
             Change::Replace { old, new: some_line(&mut self.random), places: Places::One }
         };
-        match self.engine.write(&Write { path, session: shared()?, change }) {
+        match self.engine.write(&shared()?, &path, change) {
             Ok(written) => {
                 (self.tell)(&Told::Ack(Whose::Shared, Ack::Written(written.receipt.entry.0, None)))?;
                 self.confirm(Whose::Shared, &written.receipt)

@@ -2,7 +2,10 @@
 //! started must be the testkit's `load`.
 
 use readproof_disk::SessionName;
-use readproof_engine::{GcRules, Needed};
+use readproof_engine::{
+    Collection,
+    operation::{Collect, Needed, Operation},
+};
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
@@ -15,6 +18,7 @@ use std::{
 };
 
 use crate::{
+    ask::Ask,
     load::{
         Ack, InOrder, Worker, change_from_outside, check, open, prepare,
         windows::{Windows, every_window, read_anew, windows},
@@ -221,14 +225,14 @@ pub fn processes(
 
 /// Edits, and removes if requested, until the workers are done.
 fn disturb(root: &Path, random: &mut Random, beside: Beside, over: &AtomicBool) -> Result<(), String> {
-    let mut engine = open(root).map_err(|error| error.to_string())?;
-    let rules = GcRules { max_bytes: Some(20_000), needed: Needed::Remove, ..GcRules::default() };
+    let engine = open(root).map_err(|error| error.to_string())?;
+    let rules = Collect { max_bytes: Some(20_000), needed: Needed::Remove, ..Collect::default() };
     while !over.load(Ordering::Relaxed) {
         change_from_outside(root, random).map_err(|error| error.to_string())?;
         if beside == Beside::Removal {
-            let collected = engine.gc_plan(&rules).and_then(|plan| engine.gc(&plan));
-            let failed = collected.map_err(|error| error.to_string())?.failed;
-            if let Some(failure) = failed.first() {
+            let collected = engine.ask::<Collection>(None, Operation::Collect(rules.clone()));
+            let done = collected.map_err(|error| error.to_string())?.done.ok_or("nothing was done")?;
+            if let Some(failure) = done.failed.first() {
                 return Err(failure.clone());
             }
         }

@@ -2,7 +2,10 @@
 //! file system; where none may be mounted, a limit on file sizes replaces it.
 
 use readproof_disk::SessionName;
-use readproof_engine::{GcRules, Health, Needed, Read};
+use readproof_engine::{
+    Check, Collection, Health,
+    operation::{Collect, Needed, Operation, Read},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt, fs,
@@ -14,6 +17,7 @@ use std::{
 };
 
 use crate::{
+    ask::Ask,
     load::{
         Ack, InOrder, check,
         judged::{Judged, Told, Whose, shared},
@@ -228,7 +232,7 @@ impl<'a> Round<'a> {
 
     /// What the doctor says about one thing; it must also say what to do.
     fn doctor(&self, name: &str) -> Result<(), Broken> {
-        let checks = open(&self.root)?.doctor(&|_, _| {});
+        let checks = open(&self.root)?.ask::<Vec<Check>>(None, Operation::Doctor)?;
         let found = checks.iter().find(|check| check.name == name && check.health == Health::Problem);
         match found {
             Some(check) if check.advice.is_some() => Ok(()),
@@ -242,10 +246,10 @@ impl<'a> Round<'a> {
             // The logs alone may have filled it.
             mount(&["-o", &format!("remount,{ROOMY}")], &self.small)?;
         }
-        let mut engine = open(&self.root)?;
-        let rules = GcRules { max_bytes: Some(200_000), needed: Needed::Remove, ..GcRules::default() };
-        let plan = engine.gc_plan(&rules)?;
-        if let Some(failure) = engine.gc(&plan)?.failed.first() {
+        let engine = open(&self.root)?;
+        let rules = Collect { max_bytes: Some(200_000), needed: Needed::Remove, ..Collect::default() };
+        let Collection { done, .. } = engine.ask(None, Operation::Collect(rules))?;
+        if let Some(failure) = done.ok_or("nothing was done")?.failed.first() {
             return Err(format!("not removed: {failure}").into());
         }
         let found = check(&self.root, &self.told)?;
@@ -266,9 +270,8 @@ impl<'a> Round<'a> {
         let mut modes = Vec::new();
         for _ in 0..2 {
             let path = format!("{session}-0.txt");
-            let request = Read { path, session: Some(SessionName::parse("after")?), ..Read::default() };
-            let answer = engine.read(&request, &|| false)?;
-            engine.delivered(answer.receipt.as_ref().ok_or("not recorded")?)?;
+            let answer = engine.read(Some(&SessionName::parse("after")?), Read { path, ..Read::default() })?;
+            engine.delivered(answer.given.as_ref().ok_or("not recorded")?)?;
             modes.push(answer.mode.as_str());
         }
         if modes != ["full", "unchanged"] {

@@ -5,7 +5,10 @@
 use readproof_core::edit::Places;
 use readproof_core::path::Bearings;
 use readproof_disk::{Moment, ReplaceError, Root, SessionName, is_ours};
-use readproof_engine::{Change, Engine, Error, Read, Settings, Write};
+use readproof_engine::{
+    Engine, Error, Settings,
+    operation::{Change, Read},
+};
 use std::{
     collections::BTreeMap,
     fmt, fs,
@@ -22,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{op::Random, world::Broken};
+use crate::{ask::Ask, op::Random, world::Broken};
 
 /// The files that all of them edit.
 const FILES: usize = 2;
@@ -124,14 +127,14 @@ impl Editor {
     /// When an acknowledged edit is gone, or anything else is wrong.
     pub fn work(&self, tell: &Tell) -> Result<(), Broken> {
         let now = Arc::new(Mutex::new(String::new()));
-        let mut engine = self.engine(&now, tell)?;
+        let engine = self.engine(&now, tell)?;
         let session = SessionName::parse(&self.hand)?;
         let mut random = Random::new(self.seed);
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         loop {
             let path = file_name(random.below(FILES));
             *now.lock().map_err(|_| "a hand panicked")? = path.clone();
-            let text = engine.read(&Read { path: path.clone(), ..Read::default() }, &|| false)?.text;
+            let text = engine.read(None, Read { path: path.clone(), ..Read::default() })?.text;
             let (found, known) = (count_of(&text, &self.hand)?, counts.entry(path.clone()).or_default());
             if found < *known {
                 return Err(format!("{path}: {} was told that {known} is done, and it is {found}", self.hand).into());
@@ -142,7 +145,7 @@ impl Editor {
                 new: line_of(&self.hand, next),
                 places: Places::One,
             };
-            match engine.write(&Write { path: path.clone(), session: session.clone(), change }) {
+            match engine.write(&session, &path, change) {
                 Ok(written) => {
                     tell(&Said::Counted(path, self.hand.clone(), next));
                     *known = next;
@@ -305,8 +308,8 @@ pub fn every_window() -> Vec<(Moment, Beside)> {
 /// # Errors
 /// When it cannot be read.
 pub fn read_anew(root: &Path, path: &str) -> Result<String, Broken> {
-    let mut engine = super::open(root)?;
-    Ok(engine.read(&Read { path: path.to_owned(), ..Read::default() }, &|| false)?.text)
+    let engine = super::open(root)?;
+    Ok(engine.read(None, Read { path: path.to_owned(), ..Read::default() })?.text)
 }
 
 struct Running {

@@ -2,7 +2,7 @@
 
 use readproof_core::{scope::Lines, text::ContentHash};
 use readproof_disk::STORE_NAME;
-use readproof_engine::{Answer, Error, SessionStatus};
+use readproof_engine::{ConversationStatus, Error, SessionView, Status, operation::Operation};
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -10,7 +10,10 @@ use super::{
     format::Step,
     stage::{Stage, all_files, named},
 };
-use crate::world::Broken;
+use crate::{
+    ask::{Ask, Logged},
+    world::Broken,
+};
 
 /// A longer plain text is printed as its number of lines and its hash.
 const LONGEST: usize = 30;
@@ -98,8 +101,8 @@ impl Stage {
     }
 
     pub(super) fn show_entries(&mut self, step: &Step) -> Result<(), Broken> {
-        let result = self.engine.session_show(named(step)?);
-        let Some(view) = self.granted(result) else { return Ok(()) };
+        let result = self.engine.ask(Some(named(step)?), Operation::ShowSession);
+        let Some(view) = self.granted::<SessionView>(result) else { return Ok(()) };
         for entry in view.entries {
             let called =
                 self.labels.iter().find(|(_, labelled)| labelled.entry == entry.id && labelled.session == view.session);
@@ -118,13 +121,13 @@ impl Stage {
     }
 
     pub(super) fn show_status(&mut self, step: &Step) -> Result<(), Broken> {
-        let result = self.engine.status(Some(named(step)?));
-        let Some(status) = self.granted(result) else { return Ok(()) };
-        let SessionStatus { files, window, counts, plain_bytes, sent_bytes, .. } =
-            status.session.ok_or("the status names no session")?;
+        let result = self.engine.ask(Some(named(step)?), Operation::Status);
+        let Some(status) = self.granted::<Status>(result) else { return Ok(()) };
+        let ConversationStatus { files, window, counts, plain_bytes, sent_bytes, .. } =
+            status.conversation.ok_or("the status names no session")?;
         for file in files {
             let range = |(lines, _): &(Lines, u64)| format!("{}-{}", lines.first(), lines.last());
-            let spans: Vec<_> = file.spans.iter().map(range).collect();
+            let spans: Vec<_> = file.lines.iter().map(range).collect();
             let whole = if file.whole { ", all of it" } else { "" };
             self.say(&format!("holds {}: lines {}{whole}", name(&file.path), spans.join(", ")));
         }
@@ -144,7 +147,7 @@ pub(super) fn refusal(error: &Error, root: &Path) -> String {
 }
 
 /// An answer as it is printed: our words begin in the first column, file text never does.
-pub(super) fn block(answer: &Answer) -> String {
+pub(super) fn block(answer: &Logged) -> String {
     let (mode, reason, path) = (answer.mode.as_str(), answer.reason.as_str(), name(&answer.path));
     let mut out = format!("{mode} ({reason}) {path} {}\n", answer.scope);
     for notice in &answer.notices {

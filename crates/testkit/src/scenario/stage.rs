@@ -8,7 +8,10 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
-use readproof_engine::{Answer, Audience, Change, Engine, EntryId, Error, Freshness, Read, Receipt, Settings, Write};
+use readproof_engine::{
+    Engine, EntryId, Error, Receipt, Refreshed, Settings,
+    operation::{Audience, Change, Freshness, Operation, Read, Refresh},
+};
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use serde_json::{Map, Value};
 use std::{
@@ -30,6 +33,7 @@ use super::{
     print::{block, name, refusal},
 };
 use crate::{
+    ask::{Ask, Logged},
     run::conversation::{Alteration, Conversation, Turn},
     world::Broken,
 };
@@ -269,7 +273,6 @@ impl Stage {
             path: asked.of.clone(),
             offset: asked.offset,
             limit: asked.limit,
-            session: step.session.clone(),
             freshness: if asked.fresh.is_some() { Freshness::Fresh } else { Freshness::Known },
             audience: if asked.audience == For::Program { Audience::Program } else { Audience::Model },
             ..Read::default()
@@ -280,7 +283,7 @@ impl Stage {
             Some(Elsewhere::Outside(harm)) => Some(fs::read_to_string(self.root.join(&harm.of))?),
             Some(Elsewhere::Compact) | None => None,
         };
-        let result = self.ask(&request, asked)?;
+        let result = self.ask(step, request, asked)?;
         if let Some(Meanwhile { step: Elsewhere::Compact, .. }) = &asked.meanwhile {
             self.talk(named(step)?).push(Turn::Compacted, None);
         }
@@ -300,16 +303,17 @@ impl Stage {
     }
 
     /// Performs the read, and whatever happens between its stages.
-    fn ask(&mut self, request: &Read, asked: &Asked) -> Result<Result<Answer, Error>, Broken> {
-        let other = RefCell::new(open(&self.root, &self.settings)?);
+    fn ask(&mut self, step: &Step, request: Read, asked: &Asked) -> Result<Result<Logged, Error>, Broken> {
+        let other = open(&self.root, &self.settings)?;
         let (count, trouble) = (Cell::new(0), RefCell::new(None));
         let hook = || {
             count.set(count.get() + 1);
             if let Some(meanwhile) = asked.meanwhile.as_ref().filter(|meanwhile| meanwhile.at == count.get()) {
-                let done = match (&meanwhile.step, &request.session) {
+                let done = match (&meanwhile.step, &step.session) {
                     (Elsewhere::Outside(Harm { of, how }), _) => harm(&self.root.join(of), how),
                     (Elsewhere::Compact, Some(session)) => {
-                        other.borrow_mut().session_compact(session, None).map(drop).map_err(Into::into)
+                        let compact = Operation::Compact { summary: None };
+                        other.ask::<EntryId>(Some(session), compact).map(drop).map_err(Into::into)
                     }
                     (Elsewhere::Compact, None) => Err("a compaction needs a session".into()),
                 };
@@ -317,7 +321,7 @@ impl Stage {
             }
             asked.abort_at == Some(count.get())
         };
-        let result = self.engine.read(request, &hook);
+        let result = self.engine.read_while(step.session.as_ref(), request, &hook);
         if let Some(error) = trouble.into_inner() {
             return Err(error);
         }
@@ -329,8 +333,8 @@ impl Stage {
     }
 
     /// Adds an answer to its conversation, and delivers it if it is to arrive.
-    fn give(&mut self, step: &Step, asked: &Asked, answer: Answer, seen: Seen) -> Result<(), Broken> {
-        let Some(receipt) = answer.receipt else {
+    fn give(&mut self, step: &Step, asked: &Asked, answer: Logged, seen: Seen) -> Result<(), Broken> {
+        let Some(receipt) = answer.given else {
             // Not recorded, so never relied on, but the model sees it.
             if let (Some(session), For::Model) = (&step.session, asked.audience) {
                 self.talk(session).push(Turn::Saw(seen), None);
@@ -386,17 +390,16 @@ impl Stage {
     }
 
     fn write(&mut self, step: &Step, path: &str, change: Change, fate: Fate) -> Result<(), Broken> {
-        let request = Write { path: path.to_owned(), session: named(step)?.clone(), change };
-        let result = self.engine.write(&request);
+        let result = self.engine.write(named(step)?, path, change.clone());
         let Some(written) = self.granted(result) else { return Ok(()) };
-        self.say(&match &request.change {
+        self.say(&match &change {
             Change::Whole(_) => {
                 format!("written {}: {} lines, {} bytes", name(&written.path), written.lines, written.bytes)
             }
             Change::Replace { .. } => written.text.clone(),
         });
         let path = written.path;
-        let seen = match request.change {
+        let seen = match change {
             Change::Whole(content) => Seen::Write { path, content },
             Change::Replace { old, new, places } => {
                 let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
@@ -411,13 +414,13 @@ impl Stage {
         let names = (1..=readers).map(|n| SessionName::parse(&format!("{}-{n}", named(step)?)).map_err(Broken::from));
         let names = names.collect::<Result<Vec<_>, Broken>>()?;
         let (root, settings, start) = (&self.root, &self.settings, Barrier::new(readers));
-        let read = |name: &SessionName| -> Result<Answer, String> {
+        let read = |name: &SessionName| -> Result<Logged, String> {
             let engine = open(root, settings).map_err(|error| error.to_string());
             start.wait();
-            let mut engine = engine?;
-            let request = Read { path: path.to_owned(), session: Some(name.clone()), ..Read::default() };
-            let answer = engine.read(&request, &|| false).map_err(|error| refusal(&error, root))?;
-            if let Some(receipt) = &answer.receipt {
+            let engine = engine?;
+            let request = Read { path: path.to_owned(), ..Read::default() };
+            let answer = engine.read(Some(name), request).map_err(|error| refusal(&error, root))?;
+            if let Some(receipt) = &answer.given {
                 engine.delivered(receipt).map_err(|error| refusal(&error, root))?;
             }
             Ok(answer)
@@ -432,7 +435,7 @@ impl Stage {
             let asked = Asked { of: path.to_owned(), ..Asked::default() };
             let seen = seen(&asked, &answer);
             judge(&mut Reader::default(), &seen, &fs::read_to_string(self.root.join(&answer.path))?)?;
-            self.talk(name).push(Turn::Saw(seen), answer.receipt.as_ref().map(|receipt| receipt.entry));
+            self.talk(name).push(Turn::Saw(seen), answer.given.as_ref().map(|receipt| receipt.entry));
             blocks.push(block(&answer));
         }
         blocks.sort();
@@ -444,7 +447,7 @@ impl Stage {
 }
 
 /// What the model sees: the file under the name in the answer, the lines that the call asks for.
-fn seen(asked: &Asked, answer: &Answer) -> Seen {
+fn seen(asked: &Asked, answer: &Logged) -> Seen {
     let suffix = asked.of.rsplit_once(':').map(|(_, suffix)| suffix);
     let suffix = suffix.filter(|suffix| !answer.path.ends_with(&format!(":{suffix}")));
     let numbers = suffix.and_then(|suffix| {
@@ -499,7 +502,8 @@ impl Stage {
     fn branch(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let to = if label == "root" { None } else { Some(self.turns(step, label)?) };
-        self.engine.session_branch(session, to.map(|(entry, _, _)| entry))?;
+        let at = to.map(|(entry, _, _)| entry.0);
+        self.engine.ask::<Option<EntryId>>(Some(session), Operation::Branch { at })?;
         self.talk(session).go(to.map(|(_, _, result)| result));
         Ok(())
     }
@@ -507,7 +511,7 @@ impl Stage {
     fn switch(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let (entry, call, _) = self.turns(step, label)?;
-        self.engine.session_switch(session, entry)?;
+        self.engine.ask::<Option<EntryId>>(Some(session), Operation::Switch { to: entry.0 })?;
         let talk = self.talk(session);
         let tip = talk.tip(call);
         talk.go(Some(tip));
@@ -517,8 +521,9 @@ impl Stage {
     /// Copies the branch into another session. The entry numbers of the copy are not known here, and no step names them.
     fn fork(&mut self, step: &Step, into: &str) -> Result<(), Broken> {
         let (session, into) = (named(step)?, SessionName::parse(into)?);
-        let result = self.engine.session_fork(session, None, Some(into.clone()));
-        if self.granted(result).is_none() {
+        let fork = Operation::Fork { from: None, into: Some(into.to_string()) };
+        let result = self.engine.ask(Some(session), fork);
+        if self.granted::<SessionName>(result).is_none() {
             return Ok(());
         }
         let talk = self.talk(session);
@@ -543,22 +548,24 @@ impl Stage {
 
     fn compact(&mut self, step: &Step) -> Result<(), Broken> {
         let session = named(step)?;
-        let entry = self.engine.session_compact(session, None)?;
+        let entry = self.engine.ask(Some(session), Operation::Compact { summary: None })?;
         self.talk(session).push(Turn::Compacted, Some(entry));
         self.keep(step, entry, None, "")
     }
 
     fn refresh(&mut self, step: &Step, path: &str, offset: Option<u64>, limit: Option<u64>) -> Result<(), Broken> {
         let session = named(step)?;
-        let result = self.engine.refresh(path, offset, limit, session);
-        let Some(done) = self.granted(result) else { return Ok(()) };
+        let refresh = Refresh { path: path.to_owned(), offset, limit };
+        let result = self.engine.ask(Some(session), Operation::Refresh(refresh));
+        let Some(done) = self.granted::<Refreshed>(result) else { return Ok(()) };
         self.say(&format!(
             "refreshed {} of {}",
             done.scope,
             done.paths.iter().map(|path| name(path)).collect::<Vec<_>>().join(", ")
         ));
-        self.talk(session).push(Turn::Silent, Some(done.entry));
-        self.keep(step, done.entry, None, "")
+        let entry = done.entry.ok_or("the refresh was not recorded")?;
+        self.talk(session).push(Turn::Silent, Some(entry));
+        self.keep(step, entry, None, "")
     }
 
     fn context_edit(&mut self, step: &Step, label: &str, shows: &Shows) -> Result<(), Broken> {
@@ -567,10 +574,10 @@ impl Stage {
         let original = self.label(label)?.text.clone();
         let (how, text) = match shows {
             Shows::Nothing => (Alteration::Dropped, None),
-            Shows::Original => (Alteration::Restored, Some(original.as_str())),
-            Shows::Text(text) => (Alteration::Replaced, Some(text.as_str())),
+            Shows::Original => (Alteration::Restored, Some(original)),
+            Shows::Text(text) => (Alteration::Replaced, Some(text.clone())),
         };
-        let entry = self.engine.context_edited(session, target, text)?;
+        let entry = self.engine.ask(Some(session), Operation::EditContext { target: target.0, text })?;
         self.talk(session).push(Turn::Edited { target: result, how }, Some(entry));
         self.keep(step, entry, None, "")
     }
@@ -579,7 +586,8 @@ impl Stage {
     fn prune(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let (_, _, result) = self.turns(step, label)?;
-        self.engine.context_distrusted(session, "a result was missing from a request")?;
+        let why = "a result was missing from a request".to_owned();
+        self.engine.ask::<EntryId>(Some(session), Operation::Distrust { why })?;
         self.talk(session).prune(result);
         Ok(())
     }

@@ -2,10 +2,13 @@
 //! reported as a reader of the rendered text sees them: lines with their numbers.
 
 use readproof_disk::SessionName;
-use readproof_engine::{Against, Engine, Error, FindIn, Line, Most, Preview, Query, Search, SearchMode};
+use readproof_engine::{
+    Compared, Engine, Error, InFile, Line, Searched,
+    operation::{Against, AnswerLimit, Compare, Matching, Operation, Search, SearchFile, SearchMode},
+};
 use readproof_reader::Glimpse;
 
-use crate::op::Random;
+use crate::{ask::Ask, op::Random};
 
 /// What is shown of each file.
 pub type Shown = Vec<(String, Vec<Glimpse>)>;
@@ -14,19 +17,12 @@ pub type Shown = Vec<(String, Vec<Glimpse>)>;
 ///
 /// # Errors
 /// A refusal by the engine.
-pub fn search(engine: &mut Engine, session: &SessionName, text: &str, random: &mut Random) -> Result<Shown, Error> {
+pub fn search(engine: &Engine, session: &SessionName, text: &str, random: &mut Random) -> Result<Shown, Error> {
     let mode = if random.below(2) == 0 { SearchMode::Text } else { SearchMode::Regex };
     let query = if mode == SearchMode::Regex { pattern(text, random) } else { word(text, random) };
     let limit = (random.below(3) == 0).then(|| 1 + random.below(4));
-    let asked = Search {
-        query,
-        mode,
-        limit,
-        context_lines: random.below(3),
-        session: Some(session.clone()),
-        ..Search::default()
-    };
-    let found = engine.search(&asked, &|| false, &|_| ())?;
+    let asked = Search { query, mode, limit, context_lines: random.below(3), ..Search::default() };
+    let found: Searched = engine.ask(Some(session), Operation::Search(asked))?;
     Ok(found.hits.into_iter().map(|hit| (hit.path, glimpses(&hit.lines))).collect())
 }
 
@@ -35,22 +31,21 @@ pub fn search(engine: &mut Engine, session: &SessionName, text: &str, random: &m
 /// # Errors
 /// A refusal by the engine.
 pub fn find_in(
-    engine: &mut Engine,
+    engine: &Engine,
     session: &SessionName,
     (path, text): (&str, &str),
     random: &mut Random,
 ) -> Result<Shown, Error> {
-    let asked = FindIn {
+    let asked = SearchFile {
         path: path.to_owned(),
         query: pattern(text, random),
-        kind: Query::Regex,
+        matching: Matching::Regex,
         max_matches: 1 + random.below(5),
         before: random.below(2),
         after: random.below(2),
-        session: Some(session.clone()),
-        ..FindIn::default()
+        ..SearchFile::default()
     };
-    let found = engine.find_in(&asked, &|| false)?;
+    let found: InFile = engine.ask(Some(session), Operation::SearchFile(asked))?;
     Ok(vec![(found.path, glimpses(&found.lines))])
 }
 
@@ -59,20 +54,19 @@ pub fn find_in(
 /// # Errors
 /// A refusal by the engine.
 pub fn preview(
-    engine: &mut Engine,
+    engine: &Engine,
     session: &SessionName,
     (path, content): (&str, String),
     random: &mut Random,
 ) -> Result<Shown, Error> {
     let lines = if random.below(3) == 0 { 5 } else { u32::MAX };
-    let asked = Preview {
+    let asked = Compare {
         path: path.to_owned(),
         against: Against::WorkTree,
         content: Some(content),
-        most: Most { lines, chars: 40_000 },
-        session: Some(session.clone()),
+        most: AnswerLimit { lines, chars: 40_000 },
     };
-    let found = engine.preview(&asked, &|| false)?;
+    let found: Compared = engine.ask(Some(session), Operation::Compare(asked))?;
     Ok(vec![(found.path, old_side(&found.text))])
 }
 

@@ -11,10 +11,11 @@ mod step;
 pub use op::{Kind, script};
 
 use readproof_disk::SessionName;
-use readproof_engine::Replayed;
+use readproof_engine::{Engine, Replayed, operation::Operation};
 use readproof_reader::mcp::{Agent, Asks};
 
 use crate::{
+    ask::Ask,
     op::{Op, Random},
     report::Report,
     run::{Outcome, Stop},
@@ -61,6 +62,8 @@ struct Run {
     cuts: Option<usize>,
     agents: Vec<Talker>,
     current: usize,
+    /// A process that only looks at what is recorded.
+    observer: Engine,
     /// The process that answers.
     process: usize,
     /// The number of conversations so far.
@@ -87,7 +90,7 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
     let (run, _) = play(seed, ops)?;
-    Ok(run.world.open()?.replay(None)?)
+    Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
@@ -124,8 +127,10 @@ impl Run {
         if cuts.is_some() {
             world.limit_handles(u32::try_from(CUT_BYTES)?)?;
         }
+        let observer = world.open()?;
         let mut run = Self {
             world,
+            observer,
             names,
             host,
             cuts,

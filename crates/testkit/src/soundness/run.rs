@@ -8,12 +8,16 @@ mod step;
 
 use readproof_core::scope::{Lines, ScopeError};
 use readproof_disk::SessionName;
-use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt, Replayed};
+use readproof_engine::{
+    Engine, EntryId, Error, Receipt, Replayed, Status,
+    operation::{Audience, Freshness, Operation, Read},
+};
 use readproof_reader::{Rebuilt, Rendered, Seen};
 use std::{cell::Cell, fs};
 
 use self::conversation::{Conversation, Turn, lost};
 use crate::{
+    ask::{Ask, Logged},
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
@@ -70,7 +74,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    fn seen(&self, answer: &Answer) -> Seen {
+    fn seen(&self, answer: &Logged) -> Seen {
         Seen::Read {
             path: self.name.to_owned(),
             offset: self.offset,
@@ -121,7 +125,7 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
     let (run, _) = play(seed, ops)?;
-    Ok(run.world.open()?.replay(None)?)
+    Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
 /// Performs these operations; returns the workspace they leave.
@@ -165,7 +169,7 @@ impl Run {
         self.trace.push(what);
     }
 
-    pub(crate) fn engine(&mut self) -> &mut Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         self.world.engine(self.agent)
     }
 
@@ -183,11 +187,12 @@ impl Run {
             return Ok(());
         }
         let name = self.name();
-        let status = self.engine().session_status(&name)?;
+        let status: Status = self.engine().ask(Some(&name), Operation::Status)?;
         let reader = self.talk().reader().clone();
+        let Some(status) = status.conversation else { return violation(format!("{name} has no status")) };
         for file in status.files {
             let held = |lines: &Lines| reader.holds(&file.path, u64::from(lines.first()), u64::from(lines.last()));
-            if let Some((lines, at)) = file.spans.iter().find(|(lines, _)| !held(lines)) {
+            if let Some((lines, at)) = file.lines.iter().find(|(lines, _)| !held(lines)) {
                 return violation(format!("{} {lines:?} counts as held since e{at}, but is not in sight", file.path));
             }
             if file.whole && !reader.holds_whole(&file.path) {
@@ -231,13 +236,7 @@ impl Run {
     }
 
     pub(crate) fn request(&self, call: &Call) -> Read {
-        Read {
-            path: call.name.to_owned(),
-            offset: call.offset,
-            limit: call.limit,
-            session: Some(self.name()),
-            ..Read::default()
-        }
+        Read { path: call.name.to_owned(), offset: call.offset, limit: call.limit, ..Read::default() }
     }
 
     /// Makes a call, judges the answer, and adds the call to the conversation. `None`: it was refused, as required.
@@ -257,7 +256,7 @@ impl Run {
             count.set(count.get() + 1);
             false
         };
-        let result = self.world.engine(self.agent).read(&request, &hook);
+        let result = self.engine().read_while(Some(&self.name()), request, &hook);
         let mut truths = vec![before.clone()];
         if race && before.is_some() {
             truths.push(Some(after.clone()));
@@ -270,7 +269,7 @@ impl Run {
         &mut self,
         call: &Call,
         truths: &[Option<String>],
-        result: Result<Answer, Error>,
+        result: Result<Logged, Error>,
     ) -> Step<Option<OnItsWay>> {
         let leaf = self.talk().leaf;
         self.judge_at(leaf, call, truths, result)
@@ -283,7 +282,7 @@ impl Run {
         asked_at: Option<usize>,
         call: &Call,
         truths: &[Option<String>],
-        result: Result<Answer, Error>,
+        result: Result<Logged, Error>,
     ) -> Step<Option<OnItsWay>> {
         let answer = match result {
             Ok(answer) => answer,
@@ -306,7 +305,7 @@ impl Run {
             return violation(format!("{what}, where only plain text may be sent"));
         }
         self.report.answer(answer.mode, answer.reason.as_str());
-        let Some(receipt) = answer.receipt else {
+        let Some(receipt) = answer.given else {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         };
         let node = self.talk().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
@@ -380,7 +379,7 @@ impl Run {
     pub(crate) fn read_for_program(&mut self, call: &Call, random: &mut Random) -> Step {
         let request = Read { audience: Audience::Program, ..self.request(call) };
         let truth = self.world.truth(call.name);
-        match self.engine().read(&request, &|| false) {
+        match self.engine().read(Some(&self.name()), request) {
             Ok(answer) => {
                 let mut nobody = readproof_reader::Reader::default();
                 let rebuilt = nobody.see(&call.seen(&answer)).ok().flatten();
@@ -389,7 +388,7 @@ impl Run {
                     return violation(format!("{call:?} for a program was answered {:?}", answer.text));
                 }
                 self.note(format!("{call:?} went to a program"));
-                if let Some(receipt) = &answer.receipt {
+                if let Some(receipt) = &answer.given {
                     self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
                     self.engine().delivered(receipt)?;
                 }
@@ -405,7 +404,7 @@ impl Run {
     pub(crate) fn read_fresh(&mut self, call: &Call) -> Step {
         let request = Read { freshness: Freshness::Fresh, ..self.request(call) };
         let truth = self.world.truth(call.name);
-        let result = self.engine().read(&request, &|| false);
+        let result = self.engine().read(Some(&self.name()), request);
         if result.as_ref().is_ok_and(|answer| answer.mode.is_derived()) {
             return violation(format!("{call:?}: plain text was asked for"));
         }
@@ -424,7 +423,7 @@ impl Run {
             count.get() > at
         };
         let truth = self.world.truth(call.name);
-        match self.engine().read(&request, &give_up) {
+        match self.engine().read_while(Some(&self.name()), request, &give_up) {
             Err(Error::Aborted) => {
                 self.note(format!("{call:?} was given up at stage {at}"));
                 Ok(())

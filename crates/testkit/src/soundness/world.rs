@@ -136,9 +136,8 @@ impl World {
     }
 
     /// One of the two agents' engines.
-    pub fn engine(&mut self, which: usize) -> &mut Engine {
-        let at = which % self.engines.len();
-        &mut self.engines[at]
+    pub fn engine(&self, which: usize) -> &Engine {
+        &self.engines[which % self.engines.len()]
     }
 
     /// Ends the process and begins another.

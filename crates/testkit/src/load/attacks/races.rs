@@ -4,7 +4,7 @@
 
 use readproof_core::{edit::Places, path::Bearings};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Change, Engine, Settings, Write};
+use readproof_engine::{Engine, Settings, operation::Change};
 use serde_json::{Value, json};
 use std::{
     fs,
@@ -17,7 +17,7 @@ use std::{
 };
 
 use super::{Attack, server::Server};
-use crate::world::Broken;
+use crate::{ask::Ask as _, world::Broken};
 
 /// After this time a call counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -233,7 +233,7 @@ fn in_pi(attack: &Attack<'_>, top: &Path) -> Result<(), Broken> {
 /// Edits and writes, by the engine itself: a secret is not stored, neither the old text nor the new one.
 fn edits(top: &Path, rounds: u64) -> Result<(), Broken> {
     let bearings = Bearings { cwd: top.display().to_string(), home: None };
-    let mut engine = Engine::new(Root::open(top)?, bearings, Settings::default(), Box::new(|| 0))?;
+    let engine = Engine::new(Root::open(top)?, bearings, Settings::default(), Box::new(|| 0))?;
     let session = SessionName::parse("s")?;
     let (mut flag, mut other) = ("// flag=a", "// flag=b");
     for round in 0..rounds {
@@ -243,9 +243,8 @@ fn edits(top: &Path, rounds: u64) -> Result<(), Broken> {
         };
         // Not in the folder: a write would create it while it is absent for a moment.
         let path = ["link.rs", "file.rs", "link.rs", "chain.rs", "pipe.rs"][usize::try_from(round % 5).unwrap_or(0)];
-        let path = path.to_owned();
         // Many of them are refused, as they should be.
-        if engine.write(&Write { path, session: session.clone(), change }).is_err() {
+        if engine.write(&session, path, change).is_err() {
             (flag, other) = (other, flag);
         }
         // Restore what was overwritten, or soon nothing would be left to find.

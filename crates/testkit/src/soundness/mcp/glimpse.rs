@@ -1,10 +1,11 @@
 //! Operations other than reads whose answers show lines, and the agent's own changes.
 
 use readproof_core::edit::Places;
-use readproof_engine::{Change, Error, Write};
+use readproof_engine::{Error, operation::Change};
 
 use super::{Kind, Run, code};
 use crate::{
+    ask::Ask,
     glimpse::{self, Shown},
     op::Random,
     run::Step,
@@ -75,7 +76,7 @@ impl Run {
         };
         self.note(format!("the agent changes {name}: {change:?}"));
         let engine = self.world.engine(self.process);
-        let written = engine.write(&Write { path: name.to_owned(), session, change })?;
+        let written = engine.write(&session, name, change)?;
         if random.below(4) > 0 {
             engine.delivered(&written.receipt)?;
         }

@@ -1,13 +1,16 @@
 //! What each operation does: to the files, to what agents see, and to the product.
 
-use readproof_engine::{Freshness, GcRules, Needed};
+use readproof_engine::{
+    Collection, HandleConversation, Refreshed,
+    operation::{Collect, Freshness, Needed, Operation, Refresh},
+};
 use readproof_reader::mcp::{Agent, Asks};
-use std::time::Duration;
 
 use super::{Host, Kind, Run, ask::Question, code};
 use crate::{
+    ask::{Ask, WAIT},
     op::{Op, Random},
-    run::Step,
+    run::{Step, violation},
     world::Harm,
 };
 
@@ -204,9 +207,13 @@ impl Run {
             let first = 1 + random.bits() % total;
             (first, first + random.bits() % (total + 1 - first))
         });
-        let session = self.session()?;
-        let range = (lines.map(|(first, _)| first), lines.map(|(first, last)| last + 1 - first));
-        self.world.engine(self.process).refresh_echoed(name, range, &session)?;
+        let (offset, limit) = (lines.map(|(first, _)| first), lines.map(|(first, last)| last + 1 - first));
+        let refresh = Operation::Refresh(Refresh { path: name.to_owned(), offset, limit });
+        let mut conversation = HandleConversation::new(Some(self.session()?), None);
+        let done: Refreshed = self.world.engine(self.process).call(&mut conversation, refresh, WAIT)?.try_into()?;
+        if done.entry.is_none() {
+            return violation(format!("a refresh of {name} was not recorded"));
+        }
         let paths = self.world.names_of(name, &self.names);
         self.note(format!("fresh text is asked for: {paths:?} {lines:?}"));
         self.agent().sight.refresh(paths.into_iter().map(str::to_owned).collect(), lines);
@@ -253,11 +260,10 @@ impl Run {
 
     fn gc(&mut self, random: &mut Random) -> Step {
         let needed = if random.below(2) == 0 { Needed::Keep } else { Needed::Remove };
-        let older_than = (random.below(2) == 0).then_some(Duration::ZERO);
-        let rules = GcRules { older_than, max_bytes: Some(500), needed, ..GcRules::default() };
-        let engine = self.world.engine(self.process);
-        let plan = engine.gc_plan(&rules)?;
-        let done = engine.gc(&plan)?;
+        let older_than_ms = (random.below(2) == 0).then_some(0);
+        let rules = Collect { older_than_ms, max_bytes: Some(500), needed, dry_run: false };
+        let Collection { done, .. } = self.world.engine(self.process).ask(None, Operation::Collect(rules))?;
+        let Some(done) = done else { return violation("nothing was cleared away".to_owned()) };
         self.note(format!("{} texts are cleared away", done.objects));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! One pi session as the harness keeps it: a tree of entries as pi writes them, what the model can see of them at the leaf,
 //! and what was sent to the product. Everything the judge is told comes from here, and nothing from the product.
 
-use readproof_engine::{Engine, PiTalk};
+use readproof_engine::{Engine, PiConversation};
 use readproof_reader::pi::{Asks, Call, Judge, Place, Seen};
 use serde_json::{Value, json};
 use std::{
@@ -103,7 +103,7 @@ enum Way {
 pub(super) struct Session {
     pub(super) nodes: Vec<Node>,
     pub(super) leaf: Option<usize>,
-    pub(super) talk: PiTalk,
+    pub(super) talk: PiConversation,
     header: String,
     way: Way,
     /// Whether texts are stored only after an answer is given.
@@ -135,7 +135,7 @@ impl Session {
         let mut session = Self {
             nodes: Vec::new(),
             leaf: None,
-            talk: PiTalk::new(engine),
+            talk: PiConversation::new(engine),
             header: header.to_string(),
             way: Way::Sent,
             later: number % 2 == 1,
@@ -350,7 +350,7 @@ impl Session {
 
     /// The process ends, and another gets every entry again.
     pub(super) fn resend(&mut self, engine: &Engine) -> Result<(), Broken> {
-        self.talk = PiTalk::new(engine);
+        self.talk = PiConversation::new(engine);
         self.later = !self.later;
         self.begin();
         (self.way, self.sent, self.distrusted, self.disordered) = (Way::Sent, 0, false, false);
@@ -360,7 +360,7 @@ impl Session {
     /// The same from a file, made here.
     pub(super) fn reopen(&mut self, engine: &Engine, file: &Path) -> Result<(), Broken> {
         self.save(file)?;
-        self.talk = PiTalk::open(engine, file)?;
+        self.talk = PiConversation::open(engine, file)?;
         (self.way, self.sent) = (Way::File(file.to_owned()), self.nodes.len());
         (self.distrusted, self.disordered) = (false, false);
         Ok(())

@@ -4,7 +4,11 @@ use readproof_core::{
     scope::{Lines, Scope},
     text::ContentHash,
 };
-use readproof_engine::{Error, PiSession, PiSpan, pi_session};
+use readproof_engine::{
+    Error, PiSession, PiSpan, Refreshed,
+    operation::{Operation, Refresh},
+    pi_session,
+};
 use readproof_reader::pi::{Asks, Judge};
 use serde_json::json;
 use std::{fs, sync::Arc};
@@ -17,6 +21,7 @@ use super::{
     world::World,
 };
 use crate::{
+    ask::{Ask, WAIT},
     op::{Op, Random},
     world::{some_edit, some_text},
 };
@@ -359,7 +364,7 @@ impl Run {
     fn refreshed(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let total = self.world.truth(name).map_or(1, |text| text.split('\n').count()) as u64;
-        let range = match random.below(3) {
+        let (offset, limit) = match random.below(3) {
             0 => (None, None),
             1 => (Some(1 + random.bits() % total), Some(1 + random.bits() % 4)),
             _ => (Some(1 + random.bits() % total), None),
@@ -368,7 +373,9 @@ impl Run {
         self.session().send(0)?;
         let session = &mut self.sessions[self.current];
         let leaf = session.leaf_id();
-        let done = match self.world.engine.refresh_in_pi(&mut session.talk, leaf.as_deref(), &path, range) {
+        let refresh = Operation::Refresh(Refresh { path: path.clone(), offset, limit });
+        let done = self.world.engine.call(&mut session.talk.call(leaf.as_deref()), refresh, WAIT);
+        let done: Refreshed = match done.and_then(TryInto::try_into) {
             Ok(done) => done,
             Err(Error::Range { .. }) => return self.idle(),
             Err(error) => return violation(format!("{path} could not be refreshed: {error}")),
@@ -377,7 +384,7 @@ impl Run {
             Scope::Full => None,
             Scope::Lines(lines) => Some((u64::from(lines.first()), u64::from(lines.last()))),
         };
-        let said = format!("refresh of {path} {range:?}: {:?} of {:?}", done.scope, done.paths);
+        let said = format!("refresh of {path} {:?}: {:?} of {:?}", (offset, limit), done.scope, done.paths);
         for (number, key) in done.paths.iter().enumerate() {
             let scope = done.scope.to_string();
             let data = json!({ "v": 1, "kind": "invalidate", "pathKey": key, "scopeKey": scope, "at": 5 });

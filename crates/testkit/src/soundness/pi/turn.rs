@@ -2,7 +2,10 @@
 //! is judged before it is added.
 
 use readproof_core::decide::Mode;
-use readproof_engine::{Error, Freshness, PiAnswer, PiMeta, PiRead, Read};
+use readproof_engine::{
+    Answer, Error, PiGiven, PiInstead, PiMeta, Reading, instead,
+    operation::{Freshness, Read},
+};
 use readproof_reader::{
     Kind as Form,
     pi::{Asks, Call, Page, Rebuilt, page},
@@ -15,7 +18,7 @@ use super::{
     session::{ResultOf, What, bare},
     violation,
 };
-use crate::op::Random;
+use crate::{ask::Ask, op::Random};
 
 /// What Readproof says after text that looks like one of its markers.
 const FILE_TEXT: &str =
@@ -229,35 +232,21 @@ impl Run {
         };
         let session = &mut self.sessions[self.current];
         let leaf = session.leaf_id();
-        let result = self.world.engine.read_in_pi(&mut session.talk, leaf.as_deref(), &read, &hook);
+        let result = self.world.engine.read_in_pi(&mut session.talk, leaf.as_deref(), read.clone(), &hook);
         // What is stored later may be lost with the process.
         if random.below(4) > 0 {
-            self.world.engine.store_in_pi(&mut session.talk);
+            session.talk.store_shown(&self.world.engine);
         }
         if let Some(after) = &after {
             self.world.note(after);
         }
         let answer = match result {
-            Ok(PiRead::Answer(answer)) => *answer,
-            Ok(PiRead::Own(why)) => {
-                self.say(format!("left to pi: {why}"));
-                self.report.refused += 1;
-                return Ok(self.own(want, call));
+            Ok(Reading::Answer(answer)) => *answer,
+            Ok(Reading::NotOurs(why)) => return Ok(self.left_to_pi(want, call, &format!("{why:?}"))),
+            Err(error) => {
+                let truths: Vec<String> = before.into_iter().chain(after).collect();
+                return self.instead(want, call, (&error, &read), &truths);
             }
-            Ok(PiRead::End) => {
-                self.report.refused += 1;
-                let (path, offset, limit) = asked_for(&want.asks);
-                let is_end = |truth: &String| page(truth, path, offset, limit).is_some_and(|page| page.text.is_empty());
-                if !before.iter().chain(&after).any(is_end) {
-                    return violation(format!("{path} was answered with nothing, and there is something"));
-                }
-                return Ok(given(call, "read", "", false, None));
-            }
-            Err(Error::Range { .. }) => {
-                self.report.refused += 1;
-                return Ok(given(call, "read", "no such line", true, None));
-            }
-            Err(error) => return violation(format!("{path} was refused: {error}")),
         };
         let truths: Vec<String> = before.into_iter().chain(after).collect();
         let truth = self.judged(want, call, &answer, fresh, &truths)?;
@@ -266,19 +255,52 @@ impl Run {
         Ok(given)
     }
 
+    fn left_to_pi(&mut self, want: &Wanted, call: &Call, why: &str) -> Given {
+        self.say(format!("left to pi: {why}"));
+        self.report.refused += 1;
+        self.own(want, call)
+    }
+
+    /// What the model gets where the product refused a read.
+    fn instead(
+        &mut self,
+        want: &Wanted,
+        call: &Call,
+        (error, read): (&Error, &Read),
+        truths: &[String],
+    ) -> Step<Given> {
+        let (path, offset, limit) = asked_for(&want.asks);
+        match (instead(error, read), error) {
+            (PiInstead::PiRead, _) => Ok(self.left_to_pi(want, call, &error.to_string())),
+            (PiInstead::Nothing, _) => {
+                self.report.refused += 1;
+                let is_end = |truth: &String| page(truth, path, offset, limit).is_some_and(|page| page.text.is_empty());
+                if !truths.iter().any(is_end) {
+                    return violation(format!("{path} was answered with nothing, and there is something"));
+                }
+                Ok(given(call, "read", "", false, None))
+            }
+            (PiInstead::Error, Error::Range { .. }) => {
+                self.report.refused += 1;
+                Ok(given(call, "read", "no such line", true, None))
+            }
+            (PiInstead::Error, error) => violation(format!("{path} was refused: {error}")),
+        }
+    }
+
     /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt byte for byte. Returns the
     /// text for which that holds.
     fn judged(
         &mut self,
         want: &Wanted,
         call: &Call,
-        answer: &PiAnswer,
+        answer: &Answer<PiGiven>,
         fresh: bool,
         truths: &[String],
     ) -> Step<String> {
-        let (mode, reason) = (answer.answer.mode, answer.answer.reason);
+        let (mode, reason) = (answer.mode, answer.reason);
         self.report.answer(mode, reason.as_str());
-        let block = answer.answer.text.clone() + &answer.tail;
+        let block = answer.text.clone() + &answer.given.tail;
         let said = format!("{} of {} answered {} ({})", call.id, want.name, mode.as_str(), reason.as_str());
         self.say(format!("{said}: {}", short(&block)));
         if mode.is_derived() && (fresh || self.session().distrusted) {
@@ -366,8 +388,8 @@ fn block(text: &str) -> String {
 }
 
 /// The result of an answer, as another extension leaves it.
-fn altered(call: &Call, answer: &PiAnswer, then: Then, random: &mut Random) -> Given {
-    let text = answer.answer.text.clone() + &answer.tail;
+fn altered(call: &Call, answer: &Answer<PiGiven>, then: Then, random: &mut Random) -> Given {
+    let text = answer.text.clone() + &answer.given.tail;
     let details = details(answer);
     match then {
         Then::Kept => given(call, "read", &text, false, details),
@@ -404,8 +426,8 @@ fn altered(call: &Call, answer: &PiAnswer, then: Then, random: &mut Random) -> G
 }
 
 /// The metadata that the extension stores with the block.
-fn details(answer: &PiAnswer) -> Option<Value> {
-    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.meta.as_ref()?;
+fn details(answer: &Answer<PiGiven>) -> Option<Value> {
+    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.record()?;
     let mut meta = json!({
         "v": 1, "pathKey": v1.path_key, "scopeKey": v1.scope.to_string(), "servedHash": v1.served.to_string(),
         "mode": v1.mode.as_str(), "totalLines": v1.total_lines, "rangeStart": v1.range_start,

@@ -1,10 +1,11 @@
 //! Operations other than reads whose answers show lines.
 
-use readproof_engine::{Answer, EntryId, Error};
+use readproof_engine::{EntryId, Error, SessionView, operation::Operation};
 use readproof_reader::Seen;
 
 use super::{Call, Run, Step, conversation::Turn};
 use crate::{
+    ask::{Ask, Logged},
     glimpse::{self, Shown},
     op::Random,
 };
@@ -45,7 +46,7 @@ impl Run {
     }
 
     /// A program prints some of what it got.
-    pub(crate) fn program_prints(&mut self, call: &Call, answer: &Answer, random: &mut Random) {
+    pub(crate) fn program_prints(&mut self, call: &Call, answer: &Logged, random: &mut Random) {
         let lines = glimpse::printed(&answer.text, call.offset.unwrap_or(1), random);
         // The program does not know the rest of a line that it got in part, and so prints none of it.
         let whole = answer.lines.map_or(0, |lines| lines.count() as usize);
@@ -66,7 +67,7 @@ impl Run {
     /// The newest entry of the session, if there is one.
     fn newest(&mut self) -> Option<EntryId> {
         let session = self.name();
-        let view = self.engine().session_show(&session).ok()?;
+        let view: SessionView = self.engine().ask(Some(&session), Operation::ShowSession).ok()?;
         view.entries.last().map(|entry| entry.id)
     }
 

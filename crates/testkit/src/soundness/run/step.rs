@@ -1,7 +1,11 @@
 //! What each operation does: to the files, to the conversation, and to the product.
 
 use readproof_core::edit::Places;
-use readproof_engine::{Change, Error, Receipt, Write, Written};
+use readproof_disk::SessionName;
+use readproof_engine::{
+    EntryId, Error, Receipt, Refreshed, SessionView, Written,
+    operation::{Change, Operation, Refresh},
+};
 use readproof_reader::{Replaces, Seen};
 use std::cell::{Cell, RefCell};
 
@@ -11,6 +15,7 @@ use super::{
     violation,
 };
 use crate::{
+    ask::Ask,
     glimpse::Shown,
     op::{Kind, Op, Random},
     world::{Harm, NAMES, session, some_common, some_edit, some_text},
@@ -140,15 +145,14 @@ impl Run {
             _ => self.some_call(random),
         };
         let (name, compacts) = (self.name(), random.below(2) == 0);
-        let other = RefCell::new(self.world.open()?);
+        let other = self.world.open()?;
         let (at, count, moved) = (random.below(4), Cell::new(0), RefCell::new(None));
         let hook = || {
             if count.get() == at {
-                let mut other = other.borrow_mut();
                 let entry = if compacts {
-                    other.session_compact(&name, None).map(Some)
+                    other.ask::<EntryId>(Some(&name), Operation::Compact { summary: None }).map(Some)
                 } else {
-                    other.session_branch(&name, None).map(|_| None)
+                    other.ask::<Option<EntryId>>(Some(&name), Operation::Branch { at: None }).map(|_| None)
                 };
                 *moved.borrow_mut() = Some(entry);
             }
@@ -157,7 +161,7 @@ impl Run {
         };
         let truth = self.world.truth(call.name);
         let request = self.request(&call);
-        let result = self.world.engine(self.agent).read(&request, &hook);
+        let result = self.engine().read_while(Some(&name), request, &hook);
         let asked_at = self.talk().leaf;
         match moved.into_inner().transpose()? {
             Some(Some(entry)) => {
@@ -267,8 +271,7 @@ impl Run {
             twice.filter(|old| text.matches(old.as_str()).count() > 1).unwrap_or_else(|| "nowhere\n\t".to_owned());
         self.note(format!("the agent tries to edit {name}: {old:?}"));
         let change = Change::Replace { old, new: "new".to_owned(), places: Places::One };
-        let request = Write { path: name.to_owned(), session: self.name(), change };
-        match self.engine().write(&request) {
+        match self.engine().write(&self.name(), name, change) {
             Err(Error::Edit { .. }) if self.world.truth(name).as_ref() == Some(&text) => Ok(()),
             other => violation(format!("an edit that cannot be made came to {other:?}")),
         }
@@ -337,8 +340,7 @@ impl Run {
     }
 
     fn change(&mut self, name: &str, change: Change) -> Step<Written> {
-        let request = Write { path: name.to_owned(), session: self.name(), change };
-        let written = self.engine().write(&request)?;
+        let written = self.engine().write(&self.name(), name, change)?;
         self.world.remember(name);
         Ok(written)
     }
@@ -374,7 +376,8 @@ impl Run {
             return self.idle();
         }
         self.note(format!("on from {entry:?}"));
-        self.engine().session_branch(&name, entry)?;
+        let at = entry.map(|entry| entry.0);
+        self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Branch { at })?;
         self.talk().go(to);
         Ok(())
     }
@@ -386,7 +389,7 @@ impl Run {
         let call = self.talk().nodes.iter().position(|node| node.entry == Some(entry)).unwrap_or(at);
         let name = self.name();
         self.note(format!("to the tip of {entry}"));
-        self.engine().session_switch(&name, entry)?;
+        self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Switch { to: entry.0 })?;
         let tip = self.talk().tip(call);
         self.talk().go(Some(tip));
         Ok(())
@@ -399,9 +402,14 @@ impl Run {
         }
         let (name, into) = (self.name(), session(self.talks.len())?);
         self.note(format!("{name} is forked as {into}"));
-        self.engine().session_fork(&name, None, Some(into.clone()))?;
-        let old: Vec<_> = self.engine().session_show(&name)?.entries.into_iter().filter(|e| e.on_branch).collect();
-        let new = self.engine().session_show(&into)?.entries;
+        let fork = Operation::Fork { from: None, into: Some(into.to_string()) };
+        let made: SessionName = self.engine().ask(Some(&name), fork)?;
+        if made != into {
+            return violation(format!("the fork is called {made}"));
+        }
+        let show = |name| self.engine().ask::<SessionView>(Some(name), Operation::ShowSession);
+        let old: Vec<_> = show(&name)?.entries.into_iter().filter(|e| e.on_branch).collect();
+        let new = show(&into)?.entries;
         if old.len() != new.len() {
             return violation(format!("the fork lists {} entries, the branch {}", new.len(), old.len()));
         }
@@ -437,7 +445,7 @@ impl Run {
         }
         let name = self.name();
         self.note("compaction".to_owned());
-        let entry = self.engine().session_compact(&name, None)?;
+        let entry = self.engine().ask(Some(&name), Operation::Compact { summary: None })?;
         self.talk().push(Turn::Compacted, Some(entry));
         Ok(())
     }
@@ -458,7 +466,7 @@ impl Run {
         };
         let name = self.name();
         self.note(format!("the host shows {entry} otherwise: {how:?}"));
-        let edit = self.engine().context_edited(&name, entry, text.as_deref())?;
+        let edit = self.engine().ask(Some(&name), Operation::EditContext { target: entry.0, text })?;
         self.talk().push(Turn::Edited { target, how }, Some(edit));
         Ok(())
     }
@@ -471,12 +479,15 @@ impl Run {
             return self.idle();
         }
         self.note(format!("fresh text is asked for: {call:?}"));
-        let session = self.name();
-        let done = match self.engine().refresh(name, call.offset, call.limit, &session) {
+        let refresh = Refresh { path: name.to_owned(), offset: call.offset, limit: call.limit };
+        let done: Refreshed = match self.engine().ask(Some(&self.name()), Operation::Refresh(refresh)) {
             Err(Error::Range { .. }) => return self.idle(),
             other => other?,
         };
-        self.talk().push(Turn::Silent, Some(done.entry));
+        if done.entry.is_none() {
+            return violation(format!("a refresh of {name} was not recorded"));
+        }
+        self.talk().push(Turn::Silent, done.entry);
         match random.below(4) {
             0 | 1 => return Ok(()),
             // What was refreshed is still visible after the file, and what is held of it, has changed.
@@ -524,7 +535,8 @@ impl Run {
         self.note(format!("the host is seen to prune {entry} from its requests"));
         self.talk().prune(at);
         self.talk().distrusted = true;
-        self.engine().context_distrusted(&name, "a result was missing from a request")?;
+        let why = "a result was missing from a request".to_owned();
+        self.engine().ask::<EntryId>(Some(&name), Operation::Distrust { why })?;
         Ok(())
     }
 }
