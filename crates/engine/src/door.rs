@@ -28,11 +28,13 @@ pub struct Control<'a> {
     pub cancelled: &'a dyn Fn() -> bool,
     /// Told how far it has come.
     pub progress: &'a dyn Fn(Progress),
+    /// A read of a larger file is refused as [`Error::NotQuick`]: the caller asks again where there is time.
+    pub file_bytes: Option<u64>,
 }
 
 impl Control<'static> {
     /// A caller who waits, and does not ask how far it has come.
-    pub const WAIT: Self = Self { cancelled: &|| false, progress: &|_| () };
+    pub const WAIT: Self = Self { cancelled: &|| false, progress: &|_| (), file_bytes: None };
 }
 
 impl Control<'_> {

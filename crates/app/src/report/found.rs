@@ -1,121 +1,32 @@
-//! The bounded surface: `head`, `tail`, `grep`, `stat` and `search`, as JSON by the seed's field names and as text for
-//! people. Decides nothing. Lines of a file go out as they are; names are escaped, as a name may hold anything.
+//! What was found, as JSON by the seeds' field names and as text: the ends of a file, lines that match, what a path leads to. For
+//! the command line and the tools. Lines of a file go out as they are; names are escaped, as a name may hold anything.
 
-use readproof_core::limits::ANSWER_CHARS;
-use readproof_disk::SessionName;
-use readproof_engine::{
-    End, Engine, FileStat, FindIn, Hit, InFile, Line, Piece, PieceOf, Query, Search, SearchMode, Searched,
+use readproof_core::{
+    operation::{End, Matching, SearchMode},
+    path::label,
 };
+use readproof_engine::{EndOfFile, FileStat, Hit, InFile, Line, Searched};
 use serde_json::{Value, json};
 
-use crate::{
-    cli::{GrepArgs, PieceArgs, SearchArgs, ShownTo},
-    commands::{line_number, session_name},
-    output::{self, Failure},
-    report::label,
-};
-
-type Outcome = Result<(), Failure>;
-
-/// The first or last lines of a file.
-pub(crate) fn piece(engine: &mut Engine, args: PieceArgs, end: End, json: bool) -> Outcome {
-    let session = shown_to(&args.shown_to)?;
-    let lines = line_number("lines", Some(args.lines))?.unwrap_or_default();
-    let piece = engine.piece(&PieceOf { path: args.path, end, lines, chars: ANSWER_CHARS, session })?;
-    if json {
-        return Ok(output::line(&piece_json(&piece).to_string())?);
-    }
-    output::text(&piece.text)?;
-    notices(cut_notice(&piece), &piece.notices);
-    Ok(())
-}
-
-/// Whose conversation sees the lines.
-pub(crate) fn shown_to(args: &ShownTo) -> Result<Option<SessionName>, Failure> {
-    args.session.as_deref().map(session_name).transpose()
-}
-
-fn notices(own: Option<String>, others: &[String]) {
-    for notice in own.iter().chain(others) {
-        output::notice(notice);
-    }
-}
-
-/// The lines of one file that match.
-pub(crate) fn grep(engine: &mut Engine, args: GrepArgs, json: bool) -> Outcome {
-    let standard = FindIn::default();
-    let found = engine.find_in(
-        &FindIn {
-            path: args.path,
-            query: args.query,
-            kind: if args.regex { Query::Regex } else { Query::Literal },
-            max_matches: args.max_matches.unwrap_or(standard.max_matches),
-            before: args.before,
-            after: args.after,
-            session: shown_to(&args.shown_to)?,
-            ..standard
-        },
-        &|| false,
-    )?;
-    if json {
-        return Ok(output::line(&in_file_json(&found).to_string())?);
-    }
-    let context = args.before > 0 || args.after > 0;
-    output::text(&lines_text(&found.path, &found.lines, context))?;
-    let cut = found.truncated.then(|| format!("{} of {} matching lines are shown", found.given, found.matches));
-    notices(cut, &found.notices);
-    Ok(())
-}
-
-/// What a path leads to.
-pub(crate) fn stat(engine: &Engine, path: &str, json: bool) -> Outcome {
-    let stat = engine.stat(path)?;
-    Ok(output::line(&if json { stat_json(&stat).to_string() } else { stat_text(&stat) })?)
-}
-
-/// Files, lines or names of the whole workspace.
-pub(crate) fn search(engine: &mut Engine, args: SearchArgs, json: bool) -> Outcome {
-    let asked = Search {
-        query: args.query,
-        mode: SearchMode::parse(&args.mode).unwrap_or_default(),
-        glob: args.glob,
-        limit: args.limit,
-        context_lines: args.context,
-        session: shown_to(&args.shown_to)?,
-        ..Search::default()
-    };
-    let pace = output::Pace::default();
-    let progress = |done: u64| pace.tell(|| format!("{done} files searched"));
-    let found = engine.search(&asked, &|| false, &progress);
-    output::progress("");
-    let found = found?;
-    if json {
-        return Ok(output::line(&search_json(&found).to_string())?);
-    }
-    output::text(&search_text(&found, asked.context_lines > 0))?;
-    notices(search_notice(&found), &found.notices);
-    Ok(())
-}
-
 /// The seed's object for the first or last lines.
-pub(crate) fn piece_json(piece: &Piece) -> Value {
-    let operation = match piece.end {
+pub(crate) fn end_json(end: &EndOfFile) -> Value {
+    let operation = match end.end {
         End::Head => "read_file_head",
         End::Tail => "read_file_tail",
     };
     json!({
         "success": true,
         "operation": operation,
-        "path": piece.path,
-        "start_line": piece.first,
-        "end_line": piece.first.map(|first| first + piece.count.saturating_sub(1)),
-        "line_count": piece.count,
-        "total_lines": piece.total,
-        "truncated": piece.truncated,
-        "cut": piece.cut,
-        "partial_line": piece.partial,
-        "size_bytes": piece.bytes,
-        "content": piece.text,
+        "path": end.path,
+        "start_line": end.first,
+        "end_line": end.first.map(|first| first + end.count.saturating_sub(1)),
+        "line_count": end.count,
+        "total_lines": end.total,
+        "truncated": end.truncated,
+        "cut": end.cut,
+        "partial_line": end.partial,
+        "size_bytes": end.bytes,
+        "content": end.text,
     })
 }
 
@@ -126,7 +37,7 @@ pub(crate) fn in_file_json(found: &InFile) -> Value {
         "operation": "search_in_file",
         "path": found.path,
         "query": found.query,
-        "is_regex": found.kind == Query::Regex,
+        "is_regex": found.matching == Matching::Regex,
         "count": found.given,
         "total_matches": found.matches,
         "truncated": found.truncated,
@@ -195,21 +106,21 @@ fn line_json(line: &Line) -> Value {
 }
 
 /// What must be said beside lines that do not all fit.
-pub(crate) fn cut_notice(piece: &Piece) -> Option<String> {
-    let which = match piece.end {
+pub(crate) fn cut_notice(end: &EndOfFile) -> Option<String> {
+    let which = match end.end {
         End::Head => "first",
         End::Tail => "last",
     };
-    let path = label(&piece.path);
-    let said = if piece.partial {
+    let path = label(&end.path);
+    let said = if end.partial {
         format!("only the {which} part of one line of {path} fits one answer")
     } else {
-        format!("only the {which} {} lines of {path} fit one answer", piece.count)
+        format!("only the {which} {} lines of {path} fit one answer", end.count)
     };
-    piece.cut.then_some(said)
+    end.cut.then_some(said)
 }
 
-fn stat_text(stat: &FileStat) -> String {
+pub(crate) fn stat_text(stat: &FileStat) -> String {
     let path = label(&stat.path);
     match (stat.kind, stat.size_bytes, stat.modified_unix_ms) {
         (Some(kind), Some(bytes), Some(ms)) => {

@@ -1,8 +1,16 @@
-//! One call of a tool, from its arguments to what the model sees and what the host may keep. The same for MCP and for the
-//! command line.
+//! One call of a tool: its arguments become an operation, its outcome what the model sees and what the host may keep. The same
+//! for MCP and for the command line.
 
-use readproof_core::{decide::Mode, limits::TEXT_CHARS, path::printable, scope::Lines};
-use readproof_engine::{Answer, Audience, Cancelled, Echoed, Engine, Error, Freshness, Most, Read};
+use readproof_core::{
+    decide::Mode,
+    limits::TEXT_CHARS,
+    operation::{AnswerLimit, Audience, Caller, Freshness, Operation, Read, Refresh},
+    path::printable,
+    scope::Lines,
+};
+use readproof_engine::{
+    self as engine, Answer, Control, Engine, Error, Handle, HandleConversation, Outcome, Refreshed, Status,
+};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -14,7 +22,7 @@ use super::{
 
 /// What a call gives.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ToolOutput {
     /// The text block; none where only the place was asked for.
     pub(crate) text: Option<String>,
     /// Lines of the file around it, in a block of their own.
@@ -27,7 +35,7 @@ pub(crate) struct Said {
     pub(crate) text_key: &'static str,
 }
 
-impl Said {
+impl ToolOutput {
     /// The same, with more to be said in the last block.
     pub(crate) fn beside(self, notices: &[String]) -> Self {
         if notices.is_empty() {
@@ -88,68 +96,79 @@ impl Refusal {
     }
 }
 
-/// How far a call has come.
-pub(crate) type Progress<'a> = &'a dyn Fn(u64);
-
 /// One call.
-pub(crate) struct Call<'a> {
+pub(crate) struct ToolCall<'a> {
     pub(crate) tool: &'static Tool,
     pub(crate) args: Args,
     pub(crate) talk: &'a Conversation,
-    pub(crate) cancelled: Cancelled<'a>,
-    pub(crate) progress: Progress<'a>,
+    pub(crate) control: Control<'a>,
 }
 
-impl Call<'_> {
-    /// Reads lines of a file for the model, or only looks where they are.
-    pub(crate) fn lines(&self, engine: &mut Engine, request: Read) -> Result<Echoed, Error> {
-        let audience = match self.talk.audience {
-            Audience::Model => request.audience,
+impl ToolCall<'_> {
+    /// Whether knowledge may shorten the answer.
+    pub(crate) fn freshness(&self) -> Freshness {
+        if self.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known }
+    }
+
+    /// Who gets the answer of a call that asks for this audience.
+    pub(crate) fn audience(&self, asked: Audience) -> Audience {
+        match self.talk.audience {
+            Audience::Model => asked,
             Audience::Program => Audience::Program,
-        };
-        let request = Read {
-            audience,
-            session: self.talk.session.clone(),
-            freshness: if self.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known },
-            ..request
-        };
-        let known = self.args.text("known").filter(|_| self.talk.handles);
-        engine.read_echoed(&request, known, self.cancelled)
+        }
     }
 }
 
-/// A workspace and what was found in it last.
-pub(crate) struct Surface {
-    pub(crate) engine: Engine,
-    pub(crate) window: Most,
+/// The tools of a workspace.
+#[derive(Clone, Copy)]
+pub(crate) struct Tools<'a> {
+    pub(crate) engine: &'a Engine,
+    caller: &'a Caller,
 }
 
-impl Surface {
-    pub(crate) fn new(engine: Engine) -> Self {
-        Self { window: engine.settings().window, engine }
+impl<'a> Tools<'a> {
+    pub(crate) fn new(engine: &'a Engine, caller: &'a Caller) -> Self {
+        Self { engine, caller }
+    }
+
+    /// What the unified `read` shows of a file when it is not told how much.
+    pub(crate) fn window(&self) -> AnswerLimit {
+        self.engine.settings().window
     }
 
     /// Runs one call.
     pub(crate) fn call(
-        &mut self,
+        &self,
         name: &str,
         given: &Map<String, Value>,
         talk: &Conversation,
-        cancelled: Cancelled<'_>,
-        progress: Progress<'_>,
-    ) -> Result<Said, Refusal> {
-        let said = self.understood(name, given, |surface, tool, args| {
-            surface.run(Call { tool, args, talk, cancelled, progress })
-        })?;
-        Ok(said.beside(&self.engine.untold()))
+        control: Control<'_>,
+    ) -> Result<ToolOutput, Refusal> {
+        let said =
+            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, talk, control }))?;
+        Ok(said.beside(&self.engine.take_told()))
+    }
+
+    /// Asks the engine, in the conversation of a call.
+    pub(crate) fn ask(&self, call: &ToolCall<'_>, operation: Operation) -> Result<Outcome<Handle>, Error> {
+        let known = call.args.text("known").filter(|_| call.talk.handles);
+        let mut conversation = HandleConversation::new(call.talk.session.clone(), known);
+        let control = call.control;
+        self.engine.perform(engine::Call { caller: self.caller, conversation: &mut conversation, operation, control })
+    }
+
+    /// Reads lines of a file for the model, or only looks where they are.
+    pub(crate) fn read(&self, call: &ToolCall<'_>, read: Read) -> Result<Answer<Handle>, Error> {
+        let (audience, freshness) = (call.audience(read.audience), call.freshness());
+        self.ask(call, Operation::Read(Read { audience, freshness, ..read }))?.into_answer()
     }
 
     /// Checks what was given, goes on with it, and words what is refused.
     fn understood<T>(
-        &mut self,
+        &self,
         name: &str,
         given: &Map<String, Value>,
-        run: impl FnOnce(&mut Self, &'static Tool, Args) -> Result<T, Refusal>,
+        run: impl FnOnce(&Self, &'static Tool, Args) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let Some(tool) = tool(name) else {
             let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
@@ -185,7 +204,7 @@ impl Surface {
         Refusal { message, ..refusal }
     }
 
-    fn run(&mut self, call: Call<'_>) -> Result<Said, Refusal> {
+    fn run(&self, call: ToolCall<'_>) -> Result<ToolOutput, Refusal> {
         match call.tool.name {
             "read" => unified::read(self, &call),
             "get_snippet" => unified::read(self, &legacy(call, "snippet", "path")),
@@ -206,9 +225,6 @@ impl Surface {
 
     /// A file that is there, for examples.
     fn some_file(&self) -> String {
-        if self.engine.is_only_quick() {
-            return String::new();
-        }
         let names = self.engine.root().list_names(".");
         let is_file = |name: &&String| self.engine.is_file(name);
         let readme = names.iter().find(|name| name.to_ascii_lowercase().starts_with("readme"));
@@ -216,25 +232,20 @@ impl Surface {
         found.map_or_else(|| "src/main.rs".to_owned(), |name| printable(name))
     }
 
-    fn refresh(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
-        let (path, lines) =
-            (call.args.text("path").unwrap_or_default(), (call.args.number("offset"), call.args.number("limit")));
-        let Some(session) = &call.talk.session else {
-            return Err(Refusal { code: "NO_SESSION", message: "nothing is known without a session".to_owned() });
-        };
-        let done = self.engine.refresh_echoed(path, lines, session)?;
+    fn refresh(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+        let path = call.args.text("path").unwrap_or_default().to_owned();
+        let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
+        let done: Refreshed = self.ask(call, Operation::Refresh(Refresh { path, offset, limit }))?.try_into()?;
         let names: Vec<String> = done.paths.iter().map(|path| printable(path)).collect();
         let contract =
             json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
         let text = format!("the next read of {} is sent as text ({})", names.join(", "), done.scope);
-        Ok(Said { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
+        Ok(ToolOutput { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
     }
 
-    fn status(&mut self, call: &Call<'_>) -> Result<Said, Refusal> {
-        let store = self.engine.status(None)?.store;
-        // Nothing was read yet where there is no log.
-        let reads = call.talk.session.as_ref().and_then(|session| self.engine.echoed_status(session).ok());
-        let reads = reads.unwrap_or_default();
+    fn status(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+        let status: Status = self.ask(call, Operation::Status)?.try_into()?;
+        let reads = status.conversation.unwrap_or_default();
         let counts: Map<String, Value> = Mode::ALL
             .iter()
             .map(|mode| (mode.as_str().to_owned(), json!(reads.counts.get(mode).unwrap_or(&0))))
@@ -248,41 +259,41 @@ impl Surface {
             "sent_bytes": reads.sent_bytes,
             "tokens_saved": crate::report::saved(reads.plain_bytes, reads.sent_bytes),
             "notices": self.engine.settings().notices,
-            "store": store.map(|usage| json!({
+            "store": status.store.map(|usage| json!({
                 "objects": usage.objects,
                 "object_bytes": usage.object_bytes,
                 "logs": usage.logs,
                 "log_bytes": usage.log_bytes,
             })),
         });
-        Ok(Said { text: Some(contract.to_string()), context: None, trailer: None, contract, text_key: "content" })
+        let text = Some(contract.to_string());
+        Ok(ToolOutput { text, context: None, trailer: None, contract, text_key: "content" })
     }
 }
 
 /// A tool of old, as the one that took its place has it.
-fn legacy<'a>(call: Call<'a>, mode: &str, target: &str) -> Call<'a> {
+fn legacy<'a>(call: ToolCall<'a>, mode: &str, target: &str) -> ToolCall<'a> {
     let tool = tool("read").unwrap_or(call.tool);
-    Call { tool, args: call.args.renamed(target, "target").with("mode", mode), ..call }
+    ToolCall { tool, args: call.args.renamed(target, "target").with("mode", mode), ..call }
 }
 
 /// The most that one answer shows where nothing else bounds it.
-pub(crate) fn whole_answer() -> Most {
-    Most { lines: u32::MAX, chars: TEXT_CHARS }
+pub(crate) fn whole_answer() -> AnswerLimit {
+    AnswerLimit { lines: u32::MAX, chars: TEXT_CHARS }
 }
 
 /// Whether less is shown than was asked for and is there.
-pub(crate) fn is_cut(answer: &Answer) -> bool {
+pub(crate) fn is_cut(answer: &Answer<Handle>) -> bool {
     answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived())
 }
 
 /// The lines that an answer settles: a diff is of the whole file.
-pub(crate) fn covered(answer: &Answer) -> Option<Lines> {
+pub(crate) fn covered(answer: &Answer<Handle>) -> Option<Lines> {
     if answer.mode == Mode::Diff { Lines::new(1, answer.total_lines) } else { answer.lines }
 }
 
 /// What is known of an answer beside its text.
-pub(crate) fn facts(echoed: &Echoed, talk: &Conversation) -> Map<String, Value> {
-    let answer = &echoed.answer;
+pub(crate) fn facts(answer: &Answer<Handle>, talk: &Conversation) -> Map<String, Value> {
     let mut facts = Map::new();
     facts.insert("decision".to_owned(), json!(answer.mode.as_str()));
     facts.insert("reason".to_owned(), json!(answer.reason.as_str()));
@@ -292,7 +303,7 @@ pub(crate) fn facts(echoed: &Echoed, talk: &Conversation) -> Map<String, Value> 
     if let Some(meta) = &answer.meta {
         facts.insert("sha256".to_owned(), json!(meta.served.to_string()));
     }
-    if let Some(handle) = echoed.handle.as_ref().filter(|_| talk.handles) {
+    if let Some(handle) = answer.given.as_ref().filter(|_| talk.handles) {
         facts.insert("handle".to_owned(), json!(handle));
     }
     if !answer.notices.is_empty() {
