@@ -3,7 +3,7 @@
 
 mod demo;
 mod diff;
-mod find;
+pub(crate) mod find;
 mod init;
 mod read;
 mod session;

@@ -50,7 +50,7 @@ pub(super) fn grep(terminal: &Terminal, args: GrepArgs) -> Done {
 }
 
 /// What a path leads to.
-pub(super) fn stat(terminal: &Terminal, path: String) -> Done {
+pub(crate) fn stat(terminal: &Terminal, path: String) -> Done {
     let stat: FileStat = terminal.ask_in(None, Operation::Stat { path })?;
     terminal.show(|| found::stat_json(&stat), || found::stat_text(&stat))
 }

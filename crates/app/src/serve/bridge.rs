@@ -66,20 +66,10 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     leave_with_the_client(Arc::clone(&done));
     for line in lines {
         done.fetch_add(1, Ordering::Relaxed);
-        let answer = match serde_json::from_slice::<Request<'_>>(&line?) {
-            // Noted when it came.
-            Ok(Request { op: Op::Cancel, .. }) => continue,
-            Ok(request) => {
-                let id = request.id;
-                let gone = || aborted.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
-                let answer = server.answer(&request, &gone);
-                aborted.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| *other > id);
-                answer
-            }
-            Err(error) => failed(None, "BAD_REQUEST", format!("this is no request: {error}")),
-        };
-        output::message(&answer)?;
-        server.talk.store_shown(&server.engine);
+        if let Some(answer) = server.answer_line(&line?, &aborted) {
+            output::message(&answer)?;
+            server.talk.store_shown(&server.engine);
+        }
     }
     Ok(())
 }
@@ -89,7 +79,7 @@ fn failed(id: Option<u64>, code: &'static str, error: String) -> Reply {
 }
 
 /// Requests nobody waits for any more.
-type Aborted = Arc<Mutex<BTreeSet<u64>>>;
+pub(crate) type Aborted = Arc<Mutex<BTreeSet<u64>>>;
 
 /// The lines of standard input as they come. What is cancelled is noted at once.
 fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
@@ -126,15 +116,29 @@ fn talk(engine: &Engine) -> PiConversation {
 }
 
 /// A workspace and the session that is open in it.
-struct Server {
+pub(crate) struct Server {
     engine: Engine,
     caller: Caller,
     talk: PiConversation,
 }
 
 impl Server {
-    fn new(engine: Engine) -> Self {
+    pub(crate) fn new(engine: Engine) -> Self {
         Self { talk: talk(&engine), caller: Caller::of("pi"), engine }
+    }
+
+    /// The answer to one line; none to one that cancels another, which was noted when it came.
+    pub(crate) fn answer_line(&mut self, line: &[u8], aborted: &Aborted) -> Option<Reply> {
+        let aborted = || aborted.lock().unwrap_or_else(PoisonError::into_inner);
+        match serde_json::from_slice::<Request<'_>>(line) {
+            Ok(Request { op: Op::Cancel, .. }) => None,
+            Ok(request) => {
+                let answer = self.answer(&request, &|| aborted().contains(&request.id));
+                aborted().retain(|other| *other > request.id);
+                Some(answer)
+            }
+            Err(error) => Some(failed(None, "BAD_REQUEST", format!("this is no request: {error}"))),
+        }
     }
 
     fn answer(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Reply {

@@ -14,14 +14,17 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
         MetaObject, PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
     },
-    service::RequestContext,
+    service::{RequestContext, ServerInitializeError},
 };
 use serde_json::{Map, Value, json};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
-use tokio::sync::Notify;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::Notify,
+};
 
 use self::{
     lanes::{Lane, Lanes},
@@ -57,37 +60,22 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
         output::notice("this speaks MCP on standard input and is started by an MCP client; Ctrl-D ends it");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let server = Server::new(workspace, set, listed, clock)?;
-    let ended = runtime.block_on(async move {
-        let gone = Arc::new(Notify::new());
-        let lines = Lines::new(rmcp::transport::io::stdio_pipes(), Arc::clone(&gone));
-        let serving = async {
-            match server.serve(lines).await {
-                Ok(running) => {
-                    // What is done meanwhile does not count: a second is all there is. Not before the client has its first
-                    // answer, which it waits for.
-                    leave_with_the_client(Arc::default());
-                    running.waiting().await.map(drop).map_err(|error| error.to_string())
-                }
-                // The client went before it said anything.
-                Err(error) => Err(error.to_string()),
-            }
-        };
-        let parting = async {
-            gone.notified().await;
-            tokio::time::sleep(PARTING).await;
-            Ok(())
-        };
-        tokio::select! { ended = serving => ended, ended = parting => ended }
-    });
+    let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
+    let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+    let engine = Engine::new(root, bearings, settings, Box::new(clock))?;
+    let server = Server::new(engine, listed, clock)?;
+    // What is done meanwhile does not count: a second is all there is. Not before the client has its first answer, which it
+    // waits for.
+    let begun = || leave_with_the_client(Arc::default());
+    let ended = runtime.block_on(async { server.serve_on(rmcp::transport::io::stdio_pipes(), begun).await });
     // A thread that hangs is not waited for.
     runtime.shutdown_background();
-    ended.or_else(|error| if error.contains("closed") { Ok(()) } else { Err(Failure::refused("MCP", error)) })
+    ended
 }
 
 /// What all calls share.
 #[derive(Clone)]
-struct Server {
+pub(crate) struct Server {
     lanes: Arc<Lanes>,
     /// What is to be said of the settings, with the first answer.
     untold: Arc<Mutex<Vec<String>>>,
@@ -99,11 +87,8 @@ struct Server {
 }
 
 impl Server {
-    fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
-        let settings = Settings { small_texts: SmallTexts::Together, ..settings };
-        let (handles, rollouts) = (settings.handles, Rollouts::new(&settings.codex_home));
-        let engine = Engine::new(root, bearings, settings, Box::new(clock))?;
+    pub(crate) fn new(engine: Engine, listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
+        let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
         // Said once, by the server: a call that is cancelled must not take it along.
         let untold = Arc::new(Mutex::new(engine.take_told()));
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
@@ -115,6 +100,34 @@ impl Server {
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
         })
+    }
+
+    /// Serves one client until it goes; `begun` is called once it has its first answer.
+    pub(crate) async fn serve_on<R, W>(self, pipes: (R, W), begun: impl FnOnce()) -> Result<(), Failure>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let gone = Arc::new(Notify::new());
+        let lines = Lines::new(pipes, Arc::clone(&gone));
+        let serving = async {
+            match self.serve(lines).await {
+                Ok(running) => {
+                    begun();
+                    let failed = |error: tokio::task::JoinError| Failure::refused("MCP", error.to_string());
+                    running.waiting().await.map(drop).map_err(failed)
+                }
+                // The client went before it said anything.
+                Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                Err(error) => Err(Failure::refused("MCP", error.to_string())),
+            }
+        };
+        let parting = async {
+            gone.notified().await;
+            tokio::time::sleep(PARTING).await;
+            Ok(())
+        };
+        tokio::select! { ended = serving => ended, ended = parting => ended }
     }
 
     /// Runs one call. A read of a small file is quick; one that turns out not to be is asked again in the other lane.

@@ -56,7 +56,7 @@ pub(super) fn cancelled(line: &[u8]) -> Option<u64> {
 
 /// What goes out for a request.
 #[derive(Serialize)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     pub(super) id: Option<u64>,
     pub(super) ok: bool,
     #[serde(flatten)]
@@ -66,7 +66,7 @@ pub(super) struct Reply {
 /// What it says.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Hello {
         protocol: u64,
         version: &'static str,
@@ -93,7 +93,7 @@ pub(super) enum Said {
 
 /// The answer to a read.
 #[derive(Default, Serialize)]
-pub(super) struct Block {
+pub(crate) struct Block {
     text: String,
     tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
