@@ -1,4 +1,4 @@
-//! Reads that belong to a pi session: what stands on the branch of the leaf counts, and nothing else does.
+//! Reads in a pi session: what is on the branch of the leaf counts, and nothing else does.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 use readproof_core::{
@@ -8,7 +8,11 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_disk::Root;
-use readproof_engine::{Answer, Audience, Engine, Freshness, PiAnswer, PiMeta, PiRead, PiTalk, Read, Settings};
+use readproof_engine::{
+    Answer, Engine, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings, instead,
+    operation::{Audience, Freshness, Read},
+};
+use readproof_testkit::ask::{Ask, WAIT};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use tempfile::TempDir;
@@ -22,11 +26,11 @@ fn settings() -> Settings {
 const OLD: &str = "one, where it begins\ntwo\nthree, and how it goes on\nfour, with a few words\nfive, and more of them\n\
 six, so that a diff\nseven, which has a head\neight, is shorter\nnine, than all of it\nten\neleven\ntwelve\n";
 
-/// A workspace, and pi as far as its session goes.
+/// A workspace, and pi's session.
 struct Pi {
     dir: TempDir,
     engine: Engine,
-    talk: PiTalk,
+    talk: PiConversation,
     lines: Vec<String>,
     leaf: Option<String>,
 }
@@ -39,7 +43,7 @@ impl Pi {
         let cwd = root.path().display().to_string();
         let bearings = Bearings { cwd: cwd.clone(), home: None };
         let engine = Engine::new(root, bearings, settings(), Box::new(|| 0)).unwrap();
-        let talk = PiTalk::new(&engine);
+        let talk = PiConversation::new(&engine);
         let mut pi = Self { dir, engine, talk, lines: Vec::new(), leaf: None };
         pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": cwd }));
         pi
@@ -54,7 +58,7 @@ impl Pi {
         self.talk.push(line.to_string().as_bytes());
     }
 
-    /// Appends an entry behind the leaf, which it becomes.
+    /// Appends an entry after the leaf; it becomes the leaf.
     fn entry(&mut self, kind: &str, more: Value) -> String {
         let id = format!("{:08x}", self.lines.len());
         let mut line = json!({ "type": kind, "id": id, "parentId": self.leaf });
@@ -81,29 +85,24 @@ impl Pi {
         self.entry("message", json!({ "message": message }))
     }
 
-    fn ask(&mut self, read: &Read) -> Answer {
-        self.answer(read).answer
-    }
-
-    fn answer(&mut self, read: &Read) -> PiAnswer {
-        match self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read, &|| false).unwrap() {
-            PiRead::Answer(answer) => *answer,
-            PiRead::End => panic!("no line was asked for"),
-            PiRead::Own(why) => panic!("left to pi: {why}"),
+    fn ask(&mut self, read: &Read) -> Answer<PiGiven> {
+        match self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read.clone(), WAIT).unwrap() {
+            Reading::Answer(answer) => *answer,
+            Reading::NotOurs(why) => panic!("left to pi: {why:?}"),
         }
     }
 
     /// One turn: the call, our answer, and its result in the session.
-    fn read(&mut self, name: &str) -> Answer {
+    fn read(&mut self, name: &str) -> Answer<PiGiven> {
         let call = self.call("read", &json!({ "path": name }));
-        let answer = self.answer(&Read { path: name.to_owned(), ..Read::default() });
-        self.result("read", &call, &(answer.answer.text.clone() + &answer.tail), &details(&answer));
-        answer.answer
+        let answer = self.ask(&Read { path: name.to_owned(), ..Read::default() });
+        self.result("read", &call, &(answer.text.clone() + &answer.given.tail), &details(&answer));
+        answer
     }
 }
 
-fn details(answer: &PiAnswer) -> Value {
-    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.meta.as_ref().unwrap();
+fn details(answer: &Answer<PiGiven>) -> Value {
+    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.record().unwrap();
     json!({ "readcache": {
         "v": 1, "pathKey": v1.path_key, "scopeKey": v1.scope.to_string(), "servedHash": v1.served.to_string(),
         "baseHash": v1.base.map(|base| base.to_string()), "mode": v1.mode.as_str(), "totalLines": v1.total_lines,
@@ -151,9 +150,9 @@ fn nothing_counts_before_its_result_is_there_or_when_it_was_altered() {
     let mut pi = Pi::new();
     let call = pi.call("read", &json!({ "path": "f" }));
     let read = Read { path: "f".to_owned(), ..Read::default() };
-    let first = pi.answer(&read);
-    assert_eq!((first.answer.mode, pi.ask(&read).mode), (Mode::Full, Mode::Full), "no credit inside a batch");
-    pi.result("read", &call, &first.answer.text[..20], &details(&first));
+    let first = pi.ask(&read);
+    assert_eq!((first.mode, pi.ask(&read).mode), (Mode::Full, Mode::Full), "no credit inside a batch");
+    pi.result("read", &call, &first.text[..20], &details(&first));
     assert_eq!(pi.ask(&read).mode, Mode::Full, "another extension shortened it");
     pi.read("f");
     pi.call("write", &json!({ "path": "f", "content": "x\n" }));
@@ -215,7 +214,7 @@ fn what_a_program_read_is_taken_from_every_other_text() {
         assert_eq!(pi.read("f").mode, Mode::Unchanged, "what the model reads itself is held again");
         let file = pi.path("session.jsonl");
         fs::write(&file, pi.lines.join("\n") + "\n").unwrap();
-        pi.talk = PiTalk::open(&pi.engine, &file).unwrap();
+        pi.talk = PiConversation::open(&pi.engine, &file).unwrap();
         pi.leaf = Some(format!("{:08x}", pi.lines.len() - 5));
         assert_eq!(pi.ask(&Read { path: "f".to_owned(), ..Read::default() }).mode, mode, "the same from the file");
     };
@@ -309,11 +308,11 @@ fn a_session_file_says_the_same_as_entries_that_are_sent() {
     pi.read("f");
     let file = pi.path("session.jsonl");
     fs::write(&file, pi.lines.join("\n") + "\n").unwrap();
-    let mut talk = PiTalk::open(&pi.engine, &file).unwrap();
+    let mut talk = PiConversation::open(&pi.engine, &file).unwrap();
     assert_eq!(talk.last(), pi.leaf);
     let read = Read { path: "f".to_owned(), ..Read::default() };
-    let mut ask = |talk: &mut PiTalk, leaf: &str| match pi.engine.read_in_pi(talk, Some(leaf), &read, &|| false) {
-        Ok(PiRead::Answer(answer)) => answer.answer.mode,
+    let ask = |talk: &mut PiConversation, leaf: &str| match pi.engine.read_in_pi(talk, Some(leaf), read.clone(), WAIT) {
+        Ok(Reading::Answer(answer)) => answer.mode,
         other => panic!("{other:?}"),
     };
     let leaf = talk.last().unwrap();
@@ -335,7 +334,7 @@ fn a_folder_named_through_a_link_is_the_same_folder() {
     let root = Root::open(&link).unwrap();
     let bearings = Bearings { cwd: cwd.clone(), home: None };
     let engine = Engine::new(root, bearings, settings(), Box::new(|| 0)).unwrap();
-    let talk = PiTalk::new(&engine);
+    let talk = PiConversation::new(&engine);
     let mut pi = Pi { dir, engine, talk, lines: Vec::new(), leaf: None };
     pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": cwd }));
     pi.read("f");
@@ -351,7 +350,7 @@ fn a_folder_named_through_a_link_is_the_same_folder() {
 #[test]
 fn a_session_of_another_folder_proves_nothing() {
     let mut pi = Pi::new();
-    pi.talk = PiTalk::new(&pi.engine);
+    pi.talk = PiConversation::new(&pi.engine);
     pi.send(&json!({ "type": "session", "version": 3, "id": "s", "cwd": "/elsewhere" }));
     pi.read("f");
     assert_eq!(pi.ask(&Read { path: "f".to_owned(), ..Read::default() }).reason, Reason::NoTranscript);
@@ -366,11 +365,14 @@ fn what_pi_does_otherwise_is_left_to_pi() {
     fs::write(pi.path("@odd"), "x\n").unwrap();
     let mut own = |path: &str, offset| {
         let read = Read { path: path.to_owned(), offset, ..Read::default() };
-        match pi.engine.read_in_pi(&mut pi.talk, None, &read, &|| false) {
-            Ok(PiRead::Own(_)) => "own".to_owned(),
-            Ok(PiRead::End) => "end".to_owned(),
-            Ok(PiRead::Answer(answer)) => answer.answer.text,
-            Err(error) => error.to_string(),
+        match pi.engine.read_in_pi(&mut pi.talk, None, read.clone(), WAIT) {
+            Ok(Reading::NotOurs(_)) => "own".to_owned(),
+            Ok(Reading::Answer(answer)) => answer.text,
+            Err(error) => match instead(&error, &read) {
+                PiInstead::PiRead => "own".to_owned(),
+                PiInstead::Nothing => "end".to_owned(),
+                PiInstead::Error => error.to_string(),
+            },
         }
     };
     for path in [".env", "a.gif", "bytes", "@odd", "missing", ".", "/etc/hostname", "file:///a%20b", ""] {
@@ -417,15 +419,15 @@ fn a_result_that_says_nothing_of_itself_is_the_newest_text_all_the_same() {
 }
 
 /// Reads a range as `f:2-4`, or otherwise, and puts the result into the session with these details.
-fn read_range(pi: &mut Pi, path: &str, with_details: bool) -> Answer {
+fn read_range(pi: &mut Pi, path: &str, with_details: bool) -> Answer<PiGiven> {
     let call = pi.call("read", &json!({ "path": path }));
-    let answer = pi.answer(&Read { path: path.to_owned(), ..Read::default() });
+    let answer = pi.ask(&Read { path: path.to_owned(), ..Read::default() });
     let details = if with_details { details(&answer) } else { json!(null) };
-    pi.result("read", &call, &(answer.answer.text.clone() + &answer.tail), &details);
-    answer.answer
+    pi.result("read", &call, &(answer.text.clone() + &answer.given.tail), &details);
+    answer
 }
 
-/// By the final newline two texts of as many lines can differ by one as pi counts.
+/// As pi counts, the final newline is one line of difference between two texts with equally many lines.
 #[test]
 fn a_marker_that_counts_the_lines_takes_the_end_of_another_text() {
     let mut pi = Pi::new();
@@ -449,7 +451,7 @@ fn a_range_in_the_path_without_metadata_is_still_of_that_file() {
     assert_eq!(pi.read("f").mode, Mode::Full, "what the model saw last of line 2 is another text");
 }
 
-/// The model could take the end of the file for pi's words about more of it.
+/// The model could mistake the end of the file for pi's note that there is more.
 #[test]
 fn file_text_in_pis_own_words_is_not_held() {
     let mut pi = Pi::new();
@@ -495,7 +497,7 @@ fn records_of_the_older_tool_that_can_be_misread() {
     read(&mut pi, &json!({ "path": "f", "offset": 5 }), record);
     fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
     assert_eq!(pi.read("f").mode, Mode::Full);
-    // The empty line behind the last one of a text may be an empty line of another.
+    // The empty line after the last one of a text may be an empty line of another text.
     let (longer, shorter) = (format!("{OLD}\n"), OLD.replace("two", "TWO"));
     fs::write(pi.path("f"), &longer).unwrap();
     pi.read("f");

@@ -1,4 +1,4 @@
-//! Whatever a random run did, its logs replay: every recorded answer comes out again, but for texts that the run itself
+//! Whatever a random run did, its logs can be replayed with the same answers, except for texts that the run itself
 //! removed or altered.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
@@ -9,16 +9,20 @@ use readproof_core::{
     path::{Bearings, PathKey},
 };
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
-use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
+use readproof_engine::{
+    Engine, Replayed, Settings, Unverifiable, Wrong,
+    operation::{Change, Operation, Read},
+};
 use readproof_hosts::own::{Focus, Session};
 use readproof_testkit::{
+    ask::Ask,
     op::{Random, script},
     run::{left, replayed},
 };
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// A command that answers one read looks only at what concerns its file, and must know of it what anyone knows.
+/// A command that answers one read looks only at what concerns its file, and must know as much about it as a full load.
 #[test]
 fn what_is_held_of_a_file_needs_no_other_files_answers() {
     let mut seeds = Random::new(12);
@@ -78,22 +82,22 @@ fn what_random_runs_recorded_comes_out_again() {
     assert!(verified > 400 && written > 50 && gone > 0 && altered > 0, "{said}");
 }
 
-/// A log whose chain is right and whose records are not: only replaying can tell.
+/// A log with a correct hash chain and wrong records: only a replay can tell.
 #[test]
 fn a_forged_record_is_named() {
     let check = |line: u64, alter: fn(&mut Value), expected: &str| {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut engine = engine(dir.path());
+        let engine = engine(dir.path());
         for ninth in ["9", "nine"] {
             fs::write(dir.path().join("a.txt"), ninety(ninth)).unwrap();
             for _ in 0..2 {
-                let answer = engine.read(&read(), &|| false).unwrap();
-                engine.delivered(&answer.receipt.unwrap()).unwrap();
+                let answer = engine.read(Some(&s()), read()).unwrap();
+                engine.delivered(&answer.given.unwrap()).unwrap();
             }
         }
-        let clean = engine.replay(None).unwrap();
+        let clean = engine.ask::<Vec<Replayed>>(None, Operation::Replay).unwrap();
         assert!(clean.iter().all(|session| session.verified == 4 && session.wrong.is_empty()));
-        let said = forged(&mut engine, dir.path(), line, alter);
+        let said = forged(&engine, dir.path(), line, alter);
         assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
     };
     // 1 open, 2 full, 3 its delivery, 4 unchanged, 5, 6 diff, 7, 8 unchanged, 9.
@@ -115,16 +119,15 @@ fn a_forged_record_is_named() {
 fn a_forged_write_is_named() {
     let check = |line: u64, alter: fn(&mut Value), expected: &str| {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut engine = engine(dir.path());
+        let engine = engine(dir.path());
         let edit =
             |old: &str, new: &str| Change::Replace { old: old.to_owned(), new: new.to_owned(), places: Places::One };
         for change in [Change::Whole(ninety("9")), edit("9\n10\n", "nine\n"), edit("\n90\n", "")] {
-            let session = SessionName::parse("s").unwrap();
-            engine.write(&Write { path: "a.txt".to_owned(), session, change }).unwrap();
+            engine.write(&s(), "a.txt", change).unwrap();
         }
-        let clean = engine.replay(None).unwrap().remove(0);
+        let clean = engine.ask::<Vec<Replayed>>(None, Operation::Replay).unwrap().remove(0);
         assert!(clean.written == 3 && clean.wrong.is_empty() && clean.unverifiable.is_empty(), "{clean:?}");
-        let said = forged(&mut engine, dir.path(), line, alter);
+        let said = forged(&engine, dir.path(), line, alter);
         assert!(said.iter().any(|line| line.contains(expected)), "{expected}: {said:?}");
     };
     // 1 open, 2 begun, 3 whole, 4 begun, 5 edit, 6 begun, 7 edit.
@@ -135,19 +138,19 @@ fn a_forged_write_is_named() {
     check(5, |r| r["changed"]["before"][1] = 91.into(), "EntryId(5)) the number of lines before differs");
     check(5, |r| r["changed"]["before"] = r["changed"]["after"].clone(), "EntryId(5)) the text after it is not");
     check(5, |r| r["changed"]["before"] = Value::Null, "EntryId(5)) the text after it is not");
-    // What its answer stated.
+    // What its answer said.
     check(5, |r| r["changed"]["stated"][0][1] = 9.into(), "EntryId(5)) the text after it is not");
     check(5, |r| r["changed"]["stated"][0][2] = 2.into(), "EntryId(5)) the text after it is not");
     check(7, |r| r["changed"]["stated"][0][0] = 0.into(), "EntryId(7)) the text after it is not");
     check(7, |r| r["changed"]["stated"][0][1] = u32::MAX.into(), "EntryId(7)) the text after it is not");
-    // A record of an older program, whose answer stated nothing.
+    // A record of an older program, whose answer did not say which lines changed.
     check(5, |r| older(r, [9, 9, 1]), "EntryId(5)) the text after it is not");
     check(7, |r| older(r, [0, 90, 89]), "EntryId(7)) the text after it is not");
     check(7, |r| older(r, [1, u32::MAX, 89]), "EntryId(7)) the text after it is not");
     check(7, |r| r["changed"]["after"] = Value::Null, "EntryId(7)) the file is sensitive");
 }
 
-/// An edit as records had it before its answer stated anything.
+/// An edit as it was recorded before answers said which lines changed.
 fn older(record: &mut Value, hunk: [u32; 3]) {
     let changed = record["changed"].as_object_mut().unwrap();
     changed.remove("stated");
@@ -155,9 +158,9 @@ fn older(record: &mut Value, hunk: [u32; 3]) {
     changed.insert("hunk".to_owned(), serde_json::json!(hunk));
 }
 
-/// What replaying a copy of session `s` says, one record of which was altered and the chain made to fit.
-fn forged(engine: &mut Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
-    let (from, to) = (SessionName::parse("s").unwrap(), SessionName::parse("forged").unwrap());
+/// What a replay says about a copy of session `s` with one record altered and the hash chain recomputed.
+fn forged(engine: &Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
+    let (from, to) = (s(), SessionName::parse("forged").unwrap());
     let store = Store::open(&Root::open(root).unwrap()).unwrap();
     let payloads = SessionLog::open(&store, &from, Create::No).unwrap().unwrap().catch_up().unwrap();
     let mut log = SessionLog::open(&store, &to, Create::Yes).unwrap().unwrap();
@@ -170,7 +173,7 @@ fn forged(engine: &mut Engine, root: &Path, line: u64, alter: fn(&mut Value)) ->
         locked.append(&record.to_string()).unwrap();
     }
     drop(locked);
-    let forged = engine.replay(Some(&to)).unwrap().remove(0);
+    let forged = engine.ask::<Vec<Replayed>>(Some(&to), Operation::Replay).unwrap().remove(0);
     let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
     let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
     wrong.chain(open).collect()
@@ -186,6 +189,10 @@ fn engine(root: &Path) -> Engine {
     Engine::new(Root::open(root).unwrap(), bearings, Settings::default(), Box::new(|| 0)).unwrap()
 }
 
+fn s() -> SessionName {
+    SessionName::parse("s").unwrap()
+}
+
 fn read() -> Read {
-    Read { path: "a.txt".to_owned(), session: SessionName::parse("s").ok(), ..Read::default() }
+    Read { path: "a.txt".to_owned(), ..Read::default() }
 }

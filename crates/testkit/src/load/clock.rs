@@ -1,10 +1,13 @@
-//! The same script with a clock that runs and with one that jumps by years, both ways, while the times of all files jump
-//! too: every answer and every record must be the same to the byte, and removal by age never takes a young text.
+//! The same script with a steady clock and with one that jumps by years, both ways, while the times of all files jump
+//! too: every answer and every record must be the same byte for byte, and removal by age never removes a young text.
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
 use readproof_disk::{Root, SessionName, Store};
-use readproof_engine::{Change, Engine, GcRules, Read, Settings, Write};
+use readproof_engine::{
+    Collection, Engine, EntryId, Refreshed, Replayed, Settings,
+    operation::{Change, Collect, Operation, Read, Refresh},
+};
 use readproof_hosts::own::{Past, Record};
 use serde_json::Value;
 use std::{
@@ -19,6 +22,7 @@ use std::{
 };
 
 use crate::{
+    ask::Ask,
     load::{FEWEST, FILES, file_name, prepare, some_line, whole_text},
     op::Random,
     world::Broken,
@@ -30,10 +34,10 @@ const YEAR: u64 = 365 * 24 * 60 * 60 * 1000;
 /// Where a steady clock begins: some time in 2026.
 const START: u64 = 56 * YEAR;
 
-/// Texts stored longer ago than this go.
+/// Texts stored longer ago than this are removed.
 const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What the times do.
+/// How the clock and the files' times behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Times {
     Steady,
@@ -45,7 +49,7 @@ enum Times {
 pub struct Jumped {
     /// Answers, the same in both.
     pub answers: u64,
-    /// Records, the same in both but for the time in them.
+    /// Records, the same in both except for their time.
     pub records: u64,
     /// How often the clock went back.
     pub back: u64,
@@ -99,7 +103,7 @@ fn play(root: &Path, steps: u64, seed: u64, times: Times) -> Result<(Play, Vec<S
         play.jump()?;
         play.step()?;
     }
-    for session in play.engine.replay(None)? {
+    for session in play.engine.ask::<Vec<Replayed>>(None, Operation::Replay)? {
         if let Some(wrong) = session.wrong.first() {
             return Err(format!("{} {:?}: {}", session.session, wrong.entry, wrong.what).into());
         }
@@ -118,7 +122,7 @@ fn session() -> Result<SessionName, Broken> {
     Ok(SessionName::parse("s")?)
 }
 
-/// Every record in its order, without the time and what is random by intent.
+/// Every record in order, without the time and what is random by design.
 fn records(root: &Path) -> Result<Vec<String>, Broken> {
     fn timeless(value: &mut Value) {
         if let Value::Object(fields) = value {
@@ -147,7 +151,7 @@ impl Play {
         self.clock.load(Ordering::Relaxed)
     }
 
-    /// The clock goes on, or anywhere; so do the times of every file, those of the store included.
+    /// Advances the clock, or lets it jump; likewise the times of every file, those of the store included.
     fn jump(&mut self) -> Result<(), Broken> {
         if self.times == Times::Steady {
             self.clock.fetch_add(1000, Ordering::Relaxed);
@@ -192,7 +196,8 @@ impl Play {
             3 => self.write(name, whole_text),
             4 | 5 => self.edit(name),
             6 => {
-                let at = self.engine.session_compact(&session()?, None);
+                let compact = Operation::Compact { summary: None };
+                let at = self.engine.ask::<EntryId>(Some(&session()?), compact);
                 self.said.push(format!("{:?}", at.is_ok()));
                 Ok(())
             }
@@ -202,7 +207,8 @@ impl Play {
                 Ok(())
             }
             10 => {
-                let refreshed = self.engine.refresh(&name, Some(3), Some(9), &session()?);
+                let refresh = Refresh { path: name, offset: Some(3), limit: Some(9) };
+                let refreshed = self.engine.ask::<Refreshed>(Some(&session()?), Operation::Refresh(refresh));
                 self.said.push(format!("{:?}", refreshed.is_ok()));
                 Ok(())
             }
@@ -210,7 +216,7 @@ impl Play {
         }
     }
 
-    /// Another hand rewrites a line in place, with as many bytes; where times jump, the file's stays what it was.
+    /// Another program rewrites a line in place with the same length; where times jump, the file's time stays the same.
     fn outside(&mut self, name: &str) -> Result<(), Broken> {
         let path = self.root.join(name);
         let modified = fs::metadata(&path)?.modified()?;
@@ -239,7 +245,7 @@ impl Play {
     }
 
     fn change(&mut self, path: String, change: Change) -> Result<(), Broken> {
-        let written = self.engine.write(&Write { path, session: session()?, change })?;
+        let written = self.engine.write(&session()?, &path, change)?;
         self.said.push(format!("{} {} {} {:?}", written.path, written.bytes, written.lines, written.receipt.entry));
         self.engine.delivered(&written.receipt)?;
         Ok(())
@@ -249,25 +255,24 @@ impl Play {
         let ranged = self.script.below(3) == 0;
         let offset = ranged.then(|| 1 + self.script.below(FEWEST / 2) as u64);
         let limit = ranged.then(|| 1 + self.script.below(FEWEST / 2) as u64);
-        let request = Read { path, offset, limit, session: Some(session()?), ..Read::default() };
-        let answer = self.engine.read(&request, &|| false)?;
-        let receipt = answer.receipt.as_ref().ok_or_else(|| format!("not recorded: {:?}", answer.notices))?;
+        let answer = self.engine.read(Some(&session()?), Read { path, offset, limit, ..Read::default() })?;
+        let receipt = answer.given.as_ref().ok_or_else(|| format!("not recorded: {:?}", answer.notices))?;
         let (mode, reason) = (answer.mode.as_str(), answer.reason.as_str());
         self.said.push(format!("{mode} {reason} {:?} {:?} {:?}", answer.notices, receipt.entry, answer.text));
         self.done.answers += 1;
         *self.done.modes.entry(mode.to_owned()).or_default() += 1;
-        // Now and then a result never arrives.
+        // Sometimes a result never arrives.
         if self.script.below(20) > 0 {
             self.engine.delivered(receipt)?;
         }
         Ok(())
     }
 
-    /// By age. What a session could need stays, so this never changes an answer.
+    /// Removes texts by age. What a session could need stays, so this never changes an answer.
     fn collect(&mut self) -> Result<(), Broken> {
         let store = Store::open(&Root::open(&self.root)?)?;
         for _ in 0..4 {
-            // Nobody's text, of whatever time.
+            // A text that no session needs, of any age.
             let text = Text::new(some_line(&mut self.script));
             store.objects().put(&text)?;
             if self.times == Times::Jumping {
@@ -275,14 +280,20 @@ impl Play {
                 fs::File::open(path)?.set_modified(self.some_time())?;
             }
         }
-        let rules = GcRules { older_than: Some(OLD), ..GcRules::default() };
-        let plan = self.engine.gc_plan(&rules)?;
+        let older_than_ms = Some(u64::try_from(OLD.as_millis())?);
+        let rules = Collect { older_than_ms, dry_run: true, ..Collect::default() };
+        let Collection { plan, done } = self.engine.ask(None, Operation::Collect(rules.clone()))?;
+        if done.is_some() {
+            return Err("something was removed that was only asked about".into());
+        }
         let age = |modified: u64| Duration::from_millis(self.now().saturating_sub(modified));
         if let Some(young) = plan.objects.iter().find(|object| age(object.modified) < OLD) {
             return Err(format!("at {}, {young:?} would be removed", self.now()).into());
         }
         self.done.future += store.stored().iter().filter(|object| object.modified > self.now()).count() as u64;
-        self.done.removed += self.engine.gc(&plan)?.objects;
+        let rules = Collect { dry_run: false, ..rules };
+        let Collection { done, .. } = self.engine.ask(None, Operation::Collect(rules))?;
+        self.done.removed += done.ok_or("nothing was done")?.objects;
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! The form of `expected.txt`: how steps, answers, refusals and what a step looks at are printed.
+//! The format of `expected.txt`: how steps, answers, refusals and the state that a step asks for are printed.
 
 use readproof_core::{scope::Lines, text::ContentHash};
 use readproof_disk::STORE_NAME;
-use readproof_engine::{Answer, Error, SessionStatus};
+use readproof_engine::{ConversationStatus, Error, SessionView, Status, operation::Operation};
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -10,12 +10,15 @@ use super::{
     format::Step,
     stage::{Stage, all_files, named},
 };
-use crate::world::Broken;
+use crate::{
+    ask::{Ask, Logged},
+    world::Broken,
+};
 
-/// A plain text of more lines is printed as its length and hash.
+/// A longer plain text is printed as its number of lines and its hash.
 const LONGEST: usize = 30;
 
-/// A name as it is printed.
+/// A path as it is printed.
 pub(super) fn name(path: &str) -> String {
     shown(&Value::from(path))
 }
@@ -28,7 +31,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// The text with an escape for every character that cannot be seen or told apart.
+/// The text, with an escape for every character that is invisible or ambiguous.
 fn ascii(text: &str) -> String {
     let mut out = String::new();
     let mut units = [0; 2];
@@ -43,7 +46,7 @@ fn ascii(text: &str) -> String {
     out
 }
 
-/// What can be looked at.
+/// The steps that print state.
 impl Stage {
     pub(super) fn show_store(&mut self) -> Result<(), Broken> {
         let store = self.root.join(STORE_NAME);
@@ -98,8 +101,8 @@ impl Stage {
     }
 
     pub(super) fn show_entries(&mut self, step: &Step) -> Result<(), Broken> {
-        let result = self.engine.session_show(named(step)?);
-        let Some(view) = self.granted(result) else { return Ok(()) };
+        let result = self.engine.ask(Some(named(step)?), Operation::ShowSession);
+        let Some(view) = self.granted::<SessionView>(result) else { return Ok(()) };
         for entry in view.entries {
             let called =
                 self.labels.iter().find(|(_, labelled)| labelled.entry == entry.id && labelled.session == view.session);
@@ -118,13 +121,13 @@ impl Stage {
     }
 
     pub(super) fn show_status(&mut self, step: &Step) -> Result<(), Broken> {
-        let result = self.engine.status(Some(named(step)?));
-        let Some(status) = self.granted(result) else { return Ok(()) };
-        let SessionStatus { files, window, counts, plain_bytes, sent_bytes, .. } =
-            status.session.ok_or("the status names no session")?;
+        let result = self.engine.ask(Some(named(step)?), Operation::Status);
+        let Some(status) = self.granted::<Status>(result) else { return Ok(()) };
+        let ConversationStatus { files, window, counts, plain_bytes, sent_bytes, .. } =
+            status.conversation.ok_or("the status names no session")?;
         for file in files {
             let range = |(lines, _): &(Lines, u64)| format!("{}-{}", lines.first(), lines.last());
-            let spans: Vec<_> = file.spans.iter().map(range).collect();
+            let spans: Vec<_> = file.lines.iter().map(range).collect();
             let whole = if file.whole { ", all of it" } else { "" };
             self.say(&format!("holds {}: lines {}{whole}", name(&file.path), spans.join(", ")));
         }
@@ -143,8 +146,8 @@ pub(super) fn refusal(error: &Error, root: &Path) -> String {
     ascii(&format!("refused {}: {message}", error.code()))
 }
 
-/// An answer as it is printed: our words begin in the first column, the text never does.
-pub(super) fn block(answer: &Answer) -> String {
+/// An answer as it is printed: our words begin in the first column, file text never does.
+pub(super) fn block(answer: &Logged) -> String {
     let (mode, reason, path) = (answer.mode.as_str(), answer.reason.as_str(), name(&answer.path));
     let mut out = format!("{mode} ({reason}) {path} {}\n", answer.scope);
     for notice in &answer.notices {

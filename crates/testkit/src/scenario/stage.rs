@@ -1,5 +1,5 @@
-//! Plays steps: a scratch workspace, the engine on it, and a model of every conversation, whose reader judges each
-//! answer.
+//! Plays steps: a scratch workspace, an engine on it, and for every conversation what its model sees. The reader judges
+//! each answer from that.
 
 use readproof_core::{
     edit::Places,
@@ -8,7 +8,10 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
-use readproof_engine::{Answer, Audience, Change, Engine, EntryId, Error, Freshness, Read, Receipt, Settings, Write};
+use readproof_engine::{
+    Engine, EntryId, Error, Receipt, Refreshed, Settings,
+    operation::{Audience, Change, Freshness, Operation, Read, Refresh},
+};
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use serde_json::{Map, Value};
 use std::{
@@ -30,6 +33,7 @@ use super::{
     print::{block, name, refusal},
 };
 use crate::{
+    ask::{Ask, Logged},
     run::conversation::{Alteration, Conversation, Turn},
     world::Broken,
 };
@@ -38,12 +42,12 @@ use crate::{
 pub(super) struct Labelled {
     pub(super) session: SessionName,
     pub(super) entry: EntryId,
-    /// The result, and its call's turn, until it is delivered.
+    /// The result, until it is delivered.
     way: Option<Way>,
     text: String,
 }
 
-/// A result that has not arrived yet.
+/// A result that has not reached the model yet.
 struct Way {
     node: usize,
     receipt: Receipt,
@@ -61,17 +65,17 @@ pub(super) struct Stage {
     out: String,
 }
 
-/// The door and the small steps.
+/// Dispatch, and the small steps.
 impl Stage {
     pub(super) fn new(files: &Path) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
-        // One level down, so that what lies above is ours too.
+        // One level down, so that the folder above is ours too.
         let root = dir.path().canonicalize()?.join("workspace");
         fs::create_dir(&root)?;
         if files.is_dir() {
             copy(files, &root)?;
         }
-        // The files of most stories are shorter than any marker.
+        // Most scenario files are shorter than a marker.
         let limits = Limits { markers: Markers::Always, ..Limits::default() };
         let settings = Settings { limits, ..Settings::default() };
         let engine = open(&root, &settings)?;
@@ -133,7 +137,7 @@ impl Stage {
         self.out.push('\n');
     }
 
-    /// What the product gave, or `None` and the refusal printed.
+    /// The result, or `None` after printing the refusal.
     pub(super) fn granted<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         result.map_err(|error| self.say(&refusal(&error, &self.root))).ok()
     }
@@ -142,7 +146,7 @@ impl Stage {
         if keep == Keep::Logs {
             for path in all_files(&self.root.join(STORE_NAME))? {
                 let is_log = path.extension().is_some_and(|end| end == "log");
-                // Says which program can read the rest.
+                // It names the store's format version, which nothing else can tell.
                 let is_format = path.file_name().is_some_and(|name| name == "format");
                 if !is_log && !is_format {
                     fs::remove_file(path)?;
@@ -181,7 +185,7 @@ impl Stage {
         self.labels.get(label).ok_or_else(|| format!("no step so far is called `{label}`").into())
     }
 
-    /// Keeps an entry under the step's label.
+    /// Remembers an entry under the step's label.
     fn keep(&mut self, step: &Step, entry: EntryId, way: Option<Way>, text: &str) -> Result<(), Broken> {
         if let Some(label) = &step.label {
             let labelled = Labelled { session: named(step)?.clone(), entry, way, text: text.to_owned() };
@@ -235,7 +239,7 @@ pub(super) fn all_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Does to a file what `how` says.
+/// Changes a file as `how` says.
 fn harm(path: &Path, how: &How) -> Result<(), Broken> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -262,25 +266,24 @@ fn harm(path: &Path, how: &How) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Reads, and what becomes of their results.
+/// Reads and writes, and what happens to their results.
 impl Stage {
     fn read(&mut self, step: &Step, asked: &Asked) -> Result<(), Broken> {
         let request = Read {
             path: asked.of.clone(),
             offset: asked.offset,
             limit: asked.limit,
-            session: step.session.clone(),
             freshness: if asked.fresh.is_some() { Freshness::Fresh } else { Freshness::Known },
             audience: if asked.audience == For::Program { Audience::Program } else { Audience::Model },
             ..Read::default()
         };
-        // What the one read of the file finds: its second question is the first after that.
+        // The text that the read finds: it is first asked about cancellation before it reads the file, then after.
         let late = asked.meanwhile.as_ref().filter(|meanwhile| meanwhile.at > 1);
         let before = match late.map(|meanwhile| &meanwhile.step) {
             Some(Elsewhere::Outside(harm)) => Some(fs::read_to_string(self.root.join(&harm.of))?),
             Some(Elsewhere::Compact) | None => None,
         };
-        let result = self.ask(&request, asked)?;
+        let result = self.ask(step, request, asked)?;
         if let Some(Meanwhile { step: Elsewhere::Compact, .. }) = &asked.meanwhile {
             self.talk(named(step)?).push(Turn::Compacted, None);
         }
@@ -299,17 +302,18 @@ impl Stage {
         self.give(step, asked, answer, seen)
     }
 
-    /// Asks, and does what is to happen between the stages.
-    fn ask(&mut self, request: &Read, asked: &Asked) -> Result<Result<Answer, Error>, Broken> {
-        let other = RefCell::new(open(&self.root, &self.settings)?);
+    /// Performs the read, and whatever happens between its stages.
+    fn ask(&mut self, step: &Step, request: Read, asked: &Asked) -> Result<Result<Logged, Error>, Broken> {
+        let other = open(&self.root, &self.settings)?;
         let (count, trouble) = (Cell::new(0), RefCell::new(None));
         let hook = || {
             count.set(count.get() + 1);
             if let Some(meanwhile) = asked.meanwhile.as_ref().filter(|meanwhile| meanwhile.at == count.get()) {
-                let done = match (&meanwhile.step, &request.session) {
+                let done = match (&meanwhile.step, &step.session) {
                     (Elsewhere::Outside(Harm { of, how }), _) => harm(&self.root.join(of), how),
                     (Elsewhere::Compact, Some(session)) => {
-                        other.borrow_mut().session_compact(session, None).map(drop).map_err(Into::into)
+                        let compact = Operation::Compact { summary: None };
+                        other.ask::<EntryId>(Some(session), compact).map(drop).map_err(Into::into)
                     }
                     (Elsewhere::Compact, None) => Err("a compaction needs a session".into()),
                 };
@@ -317,7 +321,7 @@ impl Stage {
             }
             asked.abort_at == Some(count.get())
         };
-        let result = self.engine.read(request, &hook);
+        let result = self.engine.read_while(step.session.as_ref(), request, &hook);
         if let Some(error) = trouble.into_inner() {
             return Err(error);
         }
@@ -328,10 +332,10 @@ impl Stage {
         Ok(result)
     }
 
-    /// Puts an answer into its conversation and lets it arrive, or not.
-    fn give(&mut self, step: &Step, asked: &Asked, answer: Answer, seen: Seen) -> Result<(), Broken> {
-        let Some(receipt) = answer.receipt else {
-            // Not recorded, so never relied on; the model sees it all the same.
+    /// Adds an answer to its conversation, and delivers it if it is to arrive.
+    fn give(&mut self, step: &Step, asked: &Asked, answer: Logged, seen: Seen) -> Result<(), Broken> {
+        let Some(receipt) = answer.given else {
+            // Not recorded, so never relied on, but the model sees it.
             if let (Some(session), For::Model) = (&step.session, asked.audience) {
                 self.talk(session).push(Turn::Saw(seen), None);
             }
@@ -345,7 +349,7 @@ impl Stage {
         self.called(step, asked.result, receipt, seen, &answer.text)
     }
 
-    /// A call stands in the conversation; its result fares as `fate` says.
+    /// Adds a call to the conversation; `fate` says what happens to its result.
     fn called(&mut self, step: &Step, fate: Fate, receipt: Receipt, seen: Seen, text: &str) -> Result<(), Broken> {
         let entry = receipt.entry;
         let glimpsed = (fate == Fate::Unconfirmed).then(|| seen.clone());
@@ -361,14 +365,14 @@ impl Stage {
         }
     }
 
-    /// The product is told, and the model sees it: on the branch of its call, wherever the leaf is by now.
+    /// Tells the product and shows it to the model: on the branch of its call, wherever the leaf is by now.
     fn arrive(&mut self, way: Way) -> Result<(), Broken> {
         let Way { node, receipt, seen } = way;
         self.engine.delivered(&receipt)?;
         let talk = self.talk(&receipt.session);
         let parent = if talk.is_on_branch(node) { talk.leaf } else { Some(node) };
         let result = talk.insert(parent, Turn::Saw(seen), Some(receipt.entry));
-        // Altered on the way: the host said so before the result stood there.
+        // The host announced the alteration before the result arrived.
         let alteration = talk.nodes.iter().rev().find_map(|other| match other.turn {
             Turn::Edited { target, how } if target == node => Some(how),
             Turn::Edited { .. } | Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
@@ -386,17 +390,16 @@ impl Stage {
     }
 
     fn write(&mut self, step: &Step, path: &str, change: Change, fate: Fate) -> Result<(), Broken> {
-        let request = Write { path: path.to_owned(), session: named(step)?.clone(), change };
-        let result = self.engine.write(&request);
+        let result = self.engine.write(named(step)?, path, change.clone());
         let Some(written) = self.granted(result) else { return Ok(()) };
-        self.say(&match &request.change {
+        self.say(&match &change {
             Change::Whole(_) => {
                 format!("written {}: {} lines, {} bytes", name(&written.path), written.lines, written.bytes)
             }
             Change::Replace { .. } => written.text.clone(),
         });
         let path = written.path;
-        let seen = match request.change {
+        let seen = match change {
             Change::Whole(content) => Seen::Write { path, content },
             Change::Replace { old, new, places } => {
                 let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
@@ -406,18 +409,18 @@ impl Stage {
         self.called(step, fate, written.receipt, seen, "")
     }
 
-    /// Readers with engines and sessions of their own, all at once.
+    /// Several readers at once, each with its own engine and session.
     fn together(&mut self, step: &Step, path: &str, readers: usize) -> Result<(), Broken> {
         let names = (1..=readers).map(|n| SessionName::parse(&format!("{}-{n}", named(step)?)).map_err(Broken::from));
         let names = names.collect::<Result<Vec<_>, Broken>>()?;
         let (root, settings, start) = (&self.root, &self.settings, Barrier::new(readers));
-        let read = |name: &SessionName| -> Result<Answer, String> {
+        let read = |name: &SessionName| -> Result<Logged, String> {
             let engine = open(root, settings).map_err(|error| error.to_string());
             start.wait();
-            let mut engine = engine?;
-            let request = Read { path: path.to_owned(), session: Some(name.clone()), ..Read::default() };
-            let answer = engine.read(&request, &|| false).map_err(|error| refusal(&error, root))?;
-            if let Some(receipt) = &answer.receipt {
+            let engine = engine?;
+            let request = Read { path: path.to_owned(), ..Read::default() };
+            let answer = engine.read(Some(name), request).map_err(|error| refusal(&error, root))?;
+            if let Some(receipt) = &answer.given {
                 engine.delivered(receipt).map_err(|error| refusal(&error, root))?;
             }
             Ok(answer)
@@ -432,7 +435,7 @@ impl Stage {
             let asked = Asked { of: path.to_owned(), ..Asked::default() };
             let seen = seen(&asked, &answer);
             judge(&mut Reader::default(), &seen, &fs::read_to_string(self.root.join(&answer.path))?)?;
-            self.talk(name).push(Turn::Saw(seen), answer.receipt.as_ref().map(|receipt| receipt.entry));
+            self.talk(name).push(Turn::Saw(seen), answer.given.as_ref().map(|receipt| receipt.entry));
             blocks.push(block(&answer));
         }
         blocks.sort();
@@ -443,8 +446,8 @@ impl Stage {
     }
 }
 
-/// What the model sees: the file by the name the product settled on, the lines as the call means them.
-fn seen(asked: &Asked, answer: &Answer) -> Seen {
+/// What the model sees: the file under the name in the answer, the lines that the call asks for.
+fn seen(asked: &Asked, answer: &Logged) -> Seen {
     let suffix = asked.of.rsplit_once(':').map(|(_, suffix)| suffix);
     let suffix = suffix.filter(|suffix| !answer.path.ends_with(&format!(":{suffix}")));
     let numbers = suffix.and_then(|suffix| {
@@ -459,7 +462,7 @@ fn seen(asked: &Asked, answer: &Answer) -> Seen {
     Seen::Read { path: answer.path.clone(), offset, limit, answer: rendered }
 }
 
-/// The promise: from what is visible and this answer, the lines asked for can be rebuilt to the byte.
+/// The promise: from what is visible and this answer, the lines asked for can be rebuilt byte for byte.
 fn judge(reader: &mut Reader, seen: &Seen, truth: &str) -> Result<(), Broken> {
     let Seen::Read { offset, limit, .. } = seen else { return Ok(()) };
     let rebuilt = reader.see(seen).map_err(|complaint| format!("the promise is broken: {complaint}"))?;
@@ -479,9 +482,9 @@ fn judge(reader: &mut Reader, seen: &Seen, truth: &str) -> Result<(), Broken> {
     Err(format!("the promise is broken: rebuilt {rebuilt:?}, but the file says {wanted:?}").into())
 }
 
-/// The tree, and what the host does to it.
+/// The conversation tree, and what the host does to it.
 impl Stage {
-    /// The entry of a label and its turns: the call's, and that of its result if it came.
+    /// The entry of a label, the turn of its call, and the turn of its result (the call's if none arrived).
     fn turns(&mut self, step: &Step, label: &str) -> Result<(EntryId, usize, usize), Broken> {
         let session = named(step)?;
         let labelled = self.label(label)?;
@@ -499,7 +502,8 @@ impl Stage {
     fn branch(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let to = if label == "root" { None } else { Some(self.turns(step, label)?) };
-        self.engine.session_branch(session, to.map(|(entry, _, _)| entry))?;
+        let at = to.map(|(entry, _, _)| entry.0);
+        self.engine.ask::<Option<EntryId>>(Some(session), Operation::Branch { at })?;
         self.talk(session).go(to.map(|(_, _, result)| result));
         Ok(())
     }
@@ -507,18 +511,19 @@ impl Stage {
     fn switch(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let (entry, call, _) = self.turns(step, label)?;
-        self.engine.session_switch(session, entry)?;
+        self.engine.ask::<Option<EntryId>>(Some(session), Operation::Switch { to: entry.0 })?;
         let talk = self.talk(session);
         let tip = talk.tip(call);
         talk.go(Some(tip));
         Ok(())
     }
 
-    /// The same turns under another name. The numbers of the new session's entries are not known here: nothing names them.
+    /// Copies the branch into another session. The entry numbers of the copy are not known here, and no step names them.
     fn fork(&mut self, step: &Step, into: &str) -> Result<(), Broken> {
         let (session, into) = (named(step)?, SessionName::parse(into)?);
-        let result = self.engine.session_fork(session, None, Some(into.clone()));
-        if self.granted(result).is_none() {
+        let fork = Operation::Fork { from: None, into: Some(into.to_string()) };
+        let result = self.engine.ask(Some(session), fork);
+        if self.granted::<SessionName>(result).is_none() {
             return Ok(());
         }
         let talk = self.talk(session);
@@ -543,22 +548,24 @@ impl Stage {
 
     fn compact(&mut self, step: &Step) -> Result<(), Broken> {
         let session = named(step)?;
-        let entry = self.engine.session_compact(session, None)?;
+        let entry = self.engine.ask(Some(session), Operation::Compact { summary: None })?;
         self.talk(session).push(Turn::Compacted, Some(entry));
         self.keep(step, entry, None, "")
     }
 
     fn refresh(&mut self, step: &Step, path: &str, offset: Option<u64>, limit: Option<u64>) -> Result<(), Broken> {
         let session = named(step)?;
-        let result = self.engine.refresh(path, offset, limit, session);
-        let Some(done) = self.granted(result) else { return Ok(()) };
+        let refresh = Refresh { path: path.to_owned(), offset, limit };
+        let result = self.engine.ask(Some(session), Operation::Refresh(refresh));
+        let Some(done) = self.granted::<Refreshed>(result) else { return Ok(()) };
         self.say(&format!(
             "refreshed {} of {}",
             done.scope,
             done.paths.iter().map(|path| name(path)).collect::<Vec<_>>().join(", ")
         ));
-        self.talk(session).push(Turn::Silent, Some(done.entry));
-        self.keep(step, done.entry, None, "")
+        let entry = done.entry.ok_or("the refresh was not recorded")?;
+        self.talk(session).push(Turn::Silent, Some(entry));
+        self.keep(step, entry, None, "")
     }
 
     fn context_edit(&mut self, step: &Step, label: &str, shows: &Shows) -> Result<(), Broken> {
@@ -567,24 +574,25 @@ impl Stage {
         let original = self.label(label)?.text.clone();
         let (how, text) = match shows {
             Shows::Nothing => (Alteration::Dropped, None),
-            Shows::Original => (Alteration::Restored, Some(original.as_str())),
-            Shows::Text(text) => (Alteration::Replaced, Some(text.as_str())),
+            Shows::Original => (Alteration::Restored, Some(original)),
+            Shows::Text(text) => (Alteration::Replaced, Some(text.clone())),
         };
-        let entry = self.engine.context_edited(session, target, text)?;
+        let entry = self.engine.ask(Some(session), Operation::EditContext { target: target.0, text })?;
         self.talk(session).push(Turn::Edited { target: result, how }, Some(entry));
         self.keep(step, entry, None, "")
     }
 
-    /// The host leaves a result out of its requests, and is seen to.
+    /// The host leaves a result out of its requests, and this is noticed.
     fn prune(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let (_, _, result) = self.turns(step, label)?;
-        self.engine.context_distrusted(session, "a result was missing from a request")?;
+        let why = "a result was missing from a request".to_owned();
+        self.engine.ask::<EntryId>(Some(session), Operation::Distrust { why })?;
         self.talk(session).prune(result);
         Ok(())
     }
 
-    /// A record that another program, or a later one, put into the log.
+    /// Appends a record as another or a later program would.
     fn log_append(&mut self, step: &Step, record: &Value) -> Result<(), Broken> {
         let store = Store::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
         let log = SessionLog::open(&store, named(step)?, Create::No)?;
@@ -599,7 +607,7 @@ impl Stage {
         Ok(())
     }
 
-    /// With the number of the last line for `LAST_LINE` and a hash for `HASH_OF path`.
+    /// Fills in the number of the last line for `LAST_LINE` and the file's hash for `HASH_OF path`.
     fn filled(&self, value: &Value, last: u64) -> Result<Value, Broken> {
         Ok(match value {
             Value::String(text) if text == "LAST_LINE" => Value::from(last),

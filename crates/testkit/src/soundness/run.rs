@@ -1,4 +1,5 @@
-//! One run: operations done through the real engine, every answer judged at once by what the model can see.
+//! One run of Readproof's own sessions: operations through the real engine, every answer judged at once from what the model
+//! can see.
 
 pub mod conversation;
 mod glimpse;
@@ -7,27 +8,27 @@ mod step;
 
 use readproof_core::scope::{Lines, ScopeError};
 use readproof_disk::SessionName;
-use readproof_engine::{Answer, Audience, Engine, EntryId, Error, Freshness, Read, Receipt, Replayed};
+use readproof_engine::{
+    Engine, EntryId, Error, Receipt, Replayed, Status,
+    operation::{Audience, Freshness, Operation, Read},
+};
 use readproof_reader::{Rebuilt, Rendered, Seen};
 use std::{cell::Cell, fs};
 
 use self::conversation::{Conversation, Turn, lost};
 use crate::{
+    ask::{Ask, Logged},
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
 };
 
-/// How many operations count as "shortly before".
-const RECENT: usize = 8;
-
-/// What a run came to.
+/// The result of a run.
 pub struct Outcome<K = Kind> {
-    /// What was counted.
     pub report: Report<K>,
     /// The first broken promise and the operation that broke it.
     pub violation: Option<(usize, String)>,
-    /// What was done, in words.
+    /// What was done, in words, for the report of a violation.
     pub trace: Vec<String>,
 }
 
@@ -35,7 +36,7 @@ pub struct Outcome<K = Kind> {
 pub(crate) enum Stop {
     /// The product broke a promise.
     Violation(String),
-    /// The harness cannot go on.
+    /// The harness itself failed.
     Broken(Broken),
 }
 
@@ -51,7 +52,7 @@ impl From<std::io::Error> for Stop {
     }
 }
 
-/// What the harness asks for outside of reads is always possible.
+/// What the harness asks for outside of reads is always allowed.
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Violation(format!("refused without a reason: {error}"))
@@ -64,7 +65,7 @@ pub(crate) fn violation<T>(what: String) -> Step<T> {
     Err(Stop::Violation(what))
 }
 
-/// A call as the model makes it.
+/// A read call of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) name: &'static str,
@@ -73,7 +74,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    fn seen(&self, answer: &Answer) -> Seen {
+    fn seen(&self, answer: &Logged) -> Seen {
         Seen::Read {
             path: self.name.to_owned(),
             offset: self.offset,
@@ -103,15 +104,14 @@ pub(crate) struct Run {
     pub(crate) current: usize,
     pub(crate) agent: usize,
     pub(crate) last: Option<Call>,
-    recent: Vec<Kind>,
     report: Report,
     pub(crate) trace: Vec<String>,
 }
 
-/// Does these operations in a workspace made from `seed`.
+/// Performs these operations in a workspace made from `seed`.
 ///
 /// # Errors
-/// When the harness itself cannot work, as on a full disk.
+/// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
     let (run, broke) = play(seed, ops)?;
     let last = ops.len().saturating_sub(1);
@@ -119,16 +119,16 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
     Ok(Outcome { report: run.report, violation, trace: run.trace })
 }
 
-/// Does these operations, then replays every log they left.
+/// Performs these operations, then replays every log they left.
 ///
 /// # Errors
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
     let (run, _) = play(seed, ops)?;
-    Ok(run.world.open()?.replay(None)?)
+    Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
-/// Does these operations, and gives the workspace that they leave.
+/// Performs these operations; returns the workspace they leave.
 ///
 /// # Errors
 /// When the harness itself cannot work.
@@ -136,7 +136,7 @@ pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
     Ok(play(seed, ops)?.0.world)
 }
 
-/// A run up to its end, or to the first operation that broke a promise.
+/// Runs to the end, or to the first operation that breaks a promise.
 fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
         world: World::new(seed)?,
@@ -144,15 +144,11 @@ fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken>
         current: 0,
         agent: 0,
         last: None,
-        recent: Vec::new(),
         report: Report::default(),
         trace: Vec::new(),
     };
     for (at, op) in ops.iter().enumerate() {
-        run.report.steps += 1;
-        run.recent.push(op.kind);
-        let from = run.recent.len().saturating_sub(RECENT);
-        run.recent.drain(..from);
+        run.report.begin(op.kind);
         match run.step(op).and_then(|()| run.claims()) {
             Ok(()) => {}
             Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
@@ -163,7 +159,7 @@ fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken>
 }
 
 impl Run {
-    /// Something to do that cannot be done here and now.
+    /// Counts an operation that cannot be performed at this point.
     pub(crate) fn idle(&mut self) -> Step {
         self.report.idle += 1;
         Ok(())
@@ -173,7 +169,7 @@ impl Run {
         self.trace.push(what);
     }
 
-    pub(crate) fn engine(&mut self) -> &mut Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         self.world.engine(self.agent)
     }
 
@@ -185,17 +181,18 @@ impl Run {
         &mut self.talks[self.current].talk
     }
 
-    /// What the product says is held must be in the model's sight, line by line, whether or not it is asked for.
+    /// What the product says is held must be visible to the model, line by line, whether or not it is asked for.
     fn claims(&mut self) -> Step {
         if self.talk().nodes.is_empty() {
             return Ok(());
         }
         let name = self.name();
-        let status = self.engine().session_status(&name)?;
+        let status: Status = self.engine().ask(Some(&name), Operation::Status)?;
         let reader = self.talk().reader().clone();
+        let Some(status) = status.conversation else { return violation(format!("{name} has no status")) };
         for file in status.files {
             let held = |lines: &Lines| reader.holds(&file.path, u64::from(lines.first()), u64::from(lines.last()));
-            if let Some((lines, at)) = file.spans.iter().find(|(lines, _)| !held(lines)) {
+            if let Some((lines, at)) = file.lines.iter().find(|(lines, _)| !held(lines)) {
                 return violation(format!("{} {lines:?} counts as held since e{at}, but is not in sight", file.path));
             }
             if file.whole && !reader.holds_whole(&file.path) {
@@ -206,7 +203,7 @@ impl Run {
     }
 
     pub(crate) fn some_call(&self, random: &mut Random) -> Call {
-        // Files of middling length are where every kind of answer can occur.
+        // With files of medium length, every kind of answer can occur.
         let names = self.world.names();
         let middling = random.below(2) == 0 && names.len() == NAMES.len();
         let names = if middling { &MIDDLING[..] } else { names };
@@ -215,14 +212,14 @@ impl Run {
         self.call_of(name, random)
     }
 
-    /// All of a file, or some of its lines; sometimes lines that are not there.
+    /// All of a file, or some of its lines; sometimes lines that do not exist.
     pub(crate) fn call_of(&self, name: &'static str, random: &mut Random) -> Call {
         let total = self.world.truth(name).map_or(0, |text| text.lines().count());
         let mut call = Call { name, offset: None, limit: None };
         let half = (total / 2) as u64;
         match random.below(10) {
             0..=4 => return call,
-            // Pages that meet, the last with or without its end in sight.
+            // Adjoining pages, the last with or without its visible end.
             5 => return Call { limit: Some(half.max(1)), ..call },
             6 => return Call { offset: Some(half + 1), limit: Some((total as u64 - half).max(1)), ..call },
             7 => return Call { offset: Some(half + 1), ..call },
@@ -239,19 +236,13 @@ impl Run {
     }
 
     pub(crate) fn request(&self, call: &Call) -> Read {
-        Read {
-            path: call.name.to_owned(),
-            offset: call.offset,
-            limit: call.limit,
-            session: Some(self.name()),
-            ..Read::default()
-        }
+        Read { path: call.name.to_owned(), offset: call.offset, limit: call.limit, ..Read::default() }
     }
 
-    /// Asks, judges, and puts the call into the conversation. `None`: refused, as it had to be.
+    /// Makes a call, judges the answer, and adds the call to the conversation. `None`: it was refused, as required.
     pub(crate) fn ask(&mut self, call: &Call, random: &mut Random) -> Step<Option<OnItsWay>> {
-        // Now and then a file changes while it is read.
-        let race = self.recent.last() == Some(&Kind::Race);
+        // Sometimes a file changes while it is read.
+        let race = self.report.under_way() == Some(Kind::Race);
         let before = self.world.truth(call.name);
         let path = self.world.path().join(call.name);
         let (at, count) = (random.below(6), Cell::new(0));
@@ -259,13 +250,13 @@ impl Run {
         let request = self.request(call);
         let hook = || {
             if race && count.get() == at && before.is_some() {
-                // Should this fail, the text stays as it was, which is one of the texts expected.
+                // If this fails, the text stays as it was, which is expected too.
                 let _ = fs::write(&path, &after);
             }
             count.set(count.get() + 1);
             false
         };
-        let result = self.world.engine(self.agent).read(&request, &hook);
+        let result = self.engine().read_while(Some(&self.name()), request, &hook);
         let mut truths = vec![before.clone()];
         if race && before.is_some() {
             truths.push(Some(after.clone()));
@@ -278,20 +269,20 @@ impl Run {
         &mut self,
         call: &Call,
         truths: &[Option<String>],
-        result: Result<Answer, Error>,
+        result: Result<Logged, Error>,
     ) -> Step<Option<OnItsWay>> {
         let leaf = self.talk().leaf;
         self.judge_at(leaf, call, truths, result)
     }
 
-    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte. The call
-    /// was made behind `asked_at`.
+    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt byte for byte. The call
+    /// was made after `asked_at`.
     pub(crate) fn judge_at(
         &mut self,
         asked_at: Option<usize>,
         call: &Call,
         truths: &[Option<String>],
-        result: Result<Answer, Error>,
+        result: Result<Logged, Error>,
     ) -> Step<Option<OnItsWay>> {
         let answer = match result {
             Ok(answer) => answer,
@@ -313,9 +304,8 @@ impl Run {
         if answer.mode.is_derived() && (self.talk().distrusted || call.name == ".env") {
             return violation(format!("{what}, where only plain text may be sent"));
         }
-        let recent = self.recent.clone();
-        self.report.answer(answer.mode, answer.reason.as_str(), &recent);
-        let Some(receipt) = answer.receipt else {
+        self.report.answer(answer.mode, answer.reason.as_str());
+        let Some(receipt) = answer.given else {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         };
         let node = self.talk().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
@@ -323,7 +313,7 @@ impl Run {
         Ok(Some(OnItsWay { node, receipt, seen }))
     }
 
-    /// A refusal must have its reason in the file.
+    /// A refusal must be justified by the file.
     fn refused(&mut self, call: &Call, truths: &[Option<String>], error: &Error) -> Step {
         let start = call.offset.unwrap_or(1);
         let justified = truths.iter().any(|truth| match (truth, error) {
@@ -338,7 +328,7 @@ impl Run {
         if justified { Ok(()) } else { violation(format!("{call:?} was refused: {error}")) }
     }
 
-    /// Whether what was rebuilt is what the file says, and as much of it as was asked for or is declared.
+    /// Whether what was rebuilt is what the file says, and as much of it as was asked for or declared.
     fn is_true(&self, call: &Call, rebuilt: &Rebuilt, truth: &str) -> bool {
         let start = call.offset.unwrap_or(1);
         let all = lines(truth);
@@ -358,17 +348,17 @@ impl Run {
         rebuilt.first == start && wanted.starts_with(&rebuilt.text) && rebuilt.text.len() < wanted.len() && full
     }
 
-    /// The result reaches the model and the product is told so.
+    /// Delivers the result to the model and tells the product so.
     pub(crate) fn deliver(&mut self, way: OnItsWay) -> Step {
         self.engine().delivered(&way.receipt)?;
         if way.node.is_multiple_of(3) {
-            // A caller that says so twice changes nothing.
+            // Confirming twice changes nothing.
             self.engine().delivered(&way.receipt)?;
         }
         let entry = Some(way.receipt.entry);
         let talk = self.talk();
         if talk.is_on_branch(way.node) {
-            // Without its call, a result says neither which file it is of nor where its lines stand.
+            // Without its call, a result shows neither its file nor its line numbers.
             let seen = if talk.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
             talk.push(Turn::Saw(seen), entry);
         } else {
@@ -377,7 +367,7 @@ impl Run {
         Ok(())
     }
 
-    /// Asks and delivers.
+    /// Makes a call and delivers its result.
     pub(crate) fn read(&mut self, call: &Call, random: &mut Random) -> Step {
         match self.ask(call, random)? {
             Some(way) => self.deliver(way),
@@ -385,11 +375,11 @@ impl Run {
         }
     }
 
-    /// A program gets the plain text, whatever the model holds; the model sees nothing of it.
+    /// A program gets the plain text, whatever the model holds; the model sees none of it.
     pub(crate) fn read_for_program(&mut self, call: &Call, random: &mut Random) -> Step {
         let request = Read { audience: Audience::Program, ..self.request(call) };
         let truth = self.world.truth(call.name);
-        match self.engine().read(&request, &|| false) {
+        match self.engine().read(Some(&self.name()), request) {
             Ok(answer) => {
                 let mut nobody = readproof_reader::Reader::default();
                 let rebuilt = nobody.see(&call.seen(&answer)).ok().flatten();
@@ -398,7 +388,7 @@ impl Run {
                     return violation(format!("{call:?} for a program was answered {:?}", answer.text));
                 }
                 self.note(format!("{call:?} went to a program"));
-                if let Some(receipt) = &answer.receipt {
+                if let Some(receipt) = &answer.given {
                     self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
                     self.engine().delivered(receipt)?;
                 }
@@ -414,7 +404,7 @@ impl Run {
     pub(crate) fn read_fresh(&mut self, call: &Call) -> Step {
         let request = Read { freshness: Freshness::Fresh, ..self.request(call) };
         let truth = self.world.truth(call.name);
-        let result = self.engine().read(&request, &|| false);
+        let result = self.engine().read(Some(&self.name()), request);
         if result.as_ref().is_ok_and(|answer| answer.mode.is_derived()) {
             return violation(format!("{call:?}: plain text was asked for"));
         }
@@ -424,7 +414,7 @@ impl Run {
         }
     }
 
-    /// Given up between two stages: nothing may be recorded.
+    /// Cancelled between two stages: nothing may be recorded.
     pub(crate) fn read_aborted(&mut self, call: &Call, random: &mut Random) -> Step {
         let (at, count) = (random.below(4), Cell::new(0));
         let request = self.request(call);
@@ -433,7 +423,7 @@ impl Run {
             count.get() > at
         };
         let truth = self.world.truth(call.name);
-        match self.engine().read(&request, &give_up) {
+        match self.engine().read_while(Some(&self.name()), request, &give_up) {
             Err(Error::Aborted) => {
                 self.note(format!("{call:?} was given up at stage {at}"));
                 Ok(())

@@ -1,7 +1,11 @@
-//! One call: made through the engine, judged by what its agent sees, compared with the file.
+//! One call: made through the engine, judged from what its agent sees, compared with the file.
 
 use readproof_core::{pick::Pick, scope::ScopeError};
-use readproof_engine::{Audience, Echoed, Engine, Error, Freshness, Most, Read};
+use readproof_disk::SessionName;
+use readproof_engine::{
+    Answer, Engine, Error, Handle, HandleConversation, Outcome, Reading, Status,
+    operation::{AnswerLimit, Audience, Freshness, Operation, Read, ReadSymbol},
+};
 use readproof_reader::{
     Kind as Answered,
     mcp::{Agent, Asks, Blocks, Call, Rebuilt},
@@ -11,8 +15,9 @@ use std::{
     fs,
 };
 
-use super::{Host, Kind, Run, code};
+use super::{Host, Run, code};
 use crate::{
+    ask::{Ask, Hook, WAIT},
     glimpse,
     op::Random,
     run::{Step, violation},
@@ -24,7 +29,7 @@ use crate::{
 pub(super) struct Question {
     pub(super) name: &'static str,
     pub(super) asks: Asks,
-    pub(super) most: Option<Most>,
+    pub(super) most: Option<AnswerLimit>,
     pub(super) known: Option<String>,
     pub(super) freshness: Freshness,
     /// Whether a symbol is asked for without its file.
@@ -44,26 +49,31 @@ impl Question {
             Asks::Last(_) | Asks::Around(_) | Asks::Symbol(_) => None,
         }
     }
+}
 
-    /// Puts it to an engine.
-    fn put(
-        &self,
-        engine: &mut Engine,
-        request: &Read,
-        known: Option<&str>,
-        hook: &dyn Fn() -> bool,
-    ) -> Result<Echoed, Error> {
-        let Asks::Symbol(name) = &self.asks else { return engine.read_echoed(request, known, hook) };
-        let file = (!self.anywhere).then_some(self.name);
-        engine.at_symbol((name, file), hook, &|_, _| (), |engine, found| {
-            let Read { path, pick, .. } = found.read(engine);
-            engine.read_echoed(&Read { path, pick, ..request.clone() }, known, hook)
-        })
+/// A call as the server performs it.
+struct Request {
+    session: SessionName,
+    /// The handle as the server passes it on: never, if the host tells nothing.
+    known: Option<String>,
+    operation: Operation,
+}
+
+impl Request {
+    /// Makes the call.
+    fn put(&self, engine: &Engine, hook: Hook<'_>) -> Result<Answer<Handle>, Error> {
+        let mut conversation = HandleConversation::new(Some(self.session.clone()), self.known.as_deref());
+        let outcome = engine.call(&mut conversation, self.operation.clone(), hook)?;
+        let reading = if let Outcome::Defined(defined) = outcome { defined.reading } else { outcome.into_reading()? };
+        match reading {
+            Reading::Answer(answer) => Ok(*answer),
+            Reading::NotOurs(_) => Err(Error::OtherOutcome),
+        }
     }
 }
 
 impl Run {
-    /// Some file, often the one read last or one of middling length.
+    /// Some file, often the one read last or one of medium length.
     pub(super) fn some_name(&self, random: &mut Random) -> &'static str {
         if let Some((name, _)) = self.last.as_ref().filter(|_| random.below(2) == 0) {
             return name;
@@ -112,15 +122,15 @@ impl Run {
         random: &mut Random,
     ) -> Question {
         let most = match random.below(4) {
-            0 => Some(Most { lines: 300, chars: 12_000 }),
-            1 => Some(Most { lines: 1 + some_u32(random, 50), chars: 100 + some_u32(random, 3000) }),
+            0 => Some(AnswerLimit { lines: 300, chars: 12_000 }),
+            1 => Some(AnswerLimit { lines: 1 + some_u32(random, 50), chars: 100 + some_u32(random, 3000) }),
             _ => None,
         };
         let anywhere = random.below(2) == 0 && self.means(name, &asks);
         Question { name, asks, most, known, freshness: Freshness::Known, anywhere }
     }
 
-    /// Whether a symbol means something in this file where no file is named: not where only another one defines it.
+    /// Whether a symbol without a file can mean this file: not if only another file defines it.
     fn means(&self, name: &str, asks: &Asks) -> bool {
         let Asks::Symbol(symbol) = asks else { return false };
         let count = |file: &str| self.world.truth(file).map_or(0, |text| code::places(&text, symbol).len());
@@ -128,46 +138,63 @@ impl Run {
         count(name) > 0 || all != 1
     }
 
-    /// What the server makes of a call.
-    fn request(&self, question: &Question, audience: Audience) -> Result<Read, Broken> {
+    fn request(&self, question: &Question, audience: Audience) -> Result<Request, Broken> {
+        let known = question.known.clone().filter(|_| self.host == Host::TellsWindows);
+        Ok(Request { session: self.session()?, known, operation: self.operation(question, audience) })
+    }
+
+    fn operation(&self, question: &Question, audience: Audience) -> Operation {
+        let (most, freshness) = (question.most, question.freshness);
         let (offset, limit, pick) = match question.asks.clone() {
             Asks::Lines { offset, limit } => (offset, limit, Pick::Given),
             Asks::Last(count) => (None, None, Pick::Last(count)),
             Asks::Span { first, last, context } => (None, None, Pick::Span { first, last, context }),
             Asks::Around(query) => (None, None, Pick::Around { query, context: 2 }),
-            // Where it is found out.
-            Asks::Symbol(_) => (None, None, Pick::Given),
+            Asks::Symbol(target) => {
+                let path = (!question.anywhere).then(|| question.name.to_owned());
+                // In ASCII, which all files of code are, a byte is a character.
+                let limits = self.world.limits();
+                let most = most.unwrap_or(AnswerLimit { lines: limits.answer_lines, chars: limits.answer_bytes });
+                let include_context = false;
+                return Operation::ReadSymbol(ReadSymbol { target, path, include_context, most, freshness, audience });
+            }
         };
-        Ok(Read {
-            path: question.name.to_owned(),
-            offset,
-            limit,
-            pick,
-            most: question.most,
-            session: Some(self.session()?),
-            freshness: question.freshness,
-            audience,
-        })
+        Operation::Read(Read { path: question.name.to_owned(), offset, limit, pick, most, freshness, audience })
     }
 
-    /// The handle as the server passes it on: where the host tells nothing, never.
-    fn passed<'k>(&self, question: &'k Question) -> Option<&'k str> {
-        question.known.as_deref().filter(|_| self.host == Host::TellsWindows)
+    /// How many answers are recorded in the agent's session, as another process sees it.
+    fn recorded(&self) -> Step<u64> {
+        let mut conversation = HandleConversation::new(Some(self.session()?), None);
+        let status: Status = self.observer.call(&mut conversation, Operation::Status, WAIT)?.try_into()?;
+        Ok(status.conversation.map_or(0, |status| status.counts.values().sum()))
     }
 
-    /// Asks and judges. `None`: refused, as it had to be.
+    /// Every answer is recorded, and nothing else is.
+    fn all_recorded(&self, before: u64, results: &[&Result<Answer<Handle>, Error>]) -> Step {
+        let answers = results.iter().filter(|result| result.is_ok()).count() as u64;
+        let recorded = self.recorded()?;
+        if recorded == before + answers {
+            return Ok(());
+        }
+        let notices: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok()).map(|a| &a.notices).collect();
+        let what = format!("{answers} answers were given, and {} recorded", recorded.wrapping_sub(before));
+        violation(format!("{what}; notices {notices:?}"))
+    }
+
+    /// Makes a call and judges the answer. `None`: it was refused, as required.
     pub(super) fn ask(&mut self, question: &Question) -> Step<Option<(Call, Blocks)>> {
-        // A file may have changed since the question was thought of, and another be meant.
+        // A file may have changed since the call was chosen, so that it means another one.
         let anywhere = question.anywhere && self.means(question.name, &question.asks);
         let question = &Question { anywhere, ..question.clone() };
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Model)?;
-        let known = self.passed(question);
-        let result = question.put(self.world.engine(self.process), &request, known, &|| false);
+        let before = self.recorded()?;
+        let result = request.put(self.world.engine(self.process), WAIT);
+        self.all_recorded(before, &[&result])?;
         self.judge(question, &[truth], result)
     }
 
-    /// The file changes between two stages.
+    /// The file changes between two stages of the call.
     pub(super) fn ask_in_a_race(&mut self, question: &Question, random: &mut Random) -> Step<Option<(Call, Blocks)>> {
         let Some(before) = self.world.truth(question.name) else { return self.ask(question) };
         let (path, at, count) = (self.world.path().join(question.name), random.below(6), Cell::new(0));
@@ -179,14 +206,15 @@ impl Run {
         };
         let hook = || {
             if count.replace(count.get() + 1) == at {
-                // Should this fail, the text stays as it was, which is one of those expected.
+                // If this fails, the text stays as it was, which is expected too.
                 let _ = fs::write(&path, &after);
             }
             false
         };
         let request = self.request(question, Audience::Model)?;
-        let known = self.passed(question);
-        let result = question.put(self.world.engine(self.process), &request, known, &hook);
+        let recorded = self.recorded()?;
+        let result = request.put(self.world.engine(self.process), &hook);
+        self.all_recorded(recorded, &[&result])?;
         self.world.remember(question.name);
         self.judge(question, &[Some(before), Some(after)], result)
     }
@@ -200,19 +228,20 @@ impl Run {
     ) -> Step<Vec<(Call, Blocks)>> {
         let (truth, beside) = (self.world.truth(question.name), self.world.truth(other.name));
         let (request, second) = (self.request(question, Audience::Model)?, self.request(other, Audience::Model)?);
-        let engine = RefCell::new(self.world.open()?);
+        let engine = self.world.open()?;
         let (at, count, came) = (random.below(4), Cell::new(0), RefCell::new(None));
-        let known = self.passed(other);
         let hook = || {
             if count.replace(count.get() + 1) == at {
-                *came.borrow_mut() = Some(other.put(&mut engine.borrow_mut(), &second, known, &|| false));
+                *came.borrow_mut() = Some(second.put(&engine, WAIT));
             }
             false
         };
-        let known = self.passed(question);
-        let result = question.put(self.world.engine(self.process), &request, known, &hook);
+        let before = self.recorded()?;
+        let result = request.put(self.world.engine(self.process), &hook);
+        let came = came.into_inner();
+        self.all_recorded(before, &[&result].into_iter().chain(came.as_ref()).collect::<Vec<_>>())?;
         let mut both: Vec<_> = self.judge(question, &[truth], result)?.into_iter().collect();
-        if let Some(result) = came.into_inner() {
+        if let Some(result) = came {
             both.extend(self.judge(other, &[beside], result)?);
         }
         Ok(both)
@@ -222,23 +251,23 @@ impl Run {
         let (at, count) = (random.below(4), Cell::new(0));
         let hook = || count.replace(count.get() + 1) == at;
         let request = self.request(question, Audience::Model)?;
-        let known = self.passed(question);
-        let result = question.put(self.world.engine(self.process), &request, known, &hook);
+        let before = self.recorded()?;
+        let result = request.put(self.world.engine(self.process), &hook);
+        self.all_recorded(before, &[&result])?;
         self.note(format!("{question:?} is given up: {}", result.is_err()));
         Ok(())
     }
 
-    /// A program gets the plain text, whatever the agent sees; the agent sees nothing of it but, perhaps, the handle.
+    /// A program gets the plain text, whatever the agent sees; the agent sees none of it except, perhaps, the handle.
     pub(super) fn ask_for_program(&mut self, question: &Question, random: &mut Random) -> Step {
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Program)?;
-        let known = self.passed(question);
-        let echoed = match question.put(self.world.engine(self.process), &request, known, &|| false) {
-            Ok(echoed) => echoed,
+        let answer = match request.put(self.world.engine(self.process), WAIT) {
+            Ok(answer) => answer,
             Err(error) => return self.refused(question, &[truth], &error),
         };
-        let (call, blocks) = (Call { known: None, ..question.call() }, self.blocks(question, &echoed));
-        let what = format!("{question:?} for a program: {:?}, {}", echoed.answer.mode, blocks.trailer);
+        let (call, blocks) = (Call { known: None, ..question.call() }, self.blocks(question, &answer));
+        let what = format!("{question:?} for a program: {:?}, {}", answer.mode, blocks.trailer);
         self.note(what.clone());
         let rebuilt = match Agent::default().answer(&call, &blocks) {
             Ok(rebuilt) => rebuilt,
@@ -257,27 +286,27 @@ impl Run {
         Ok(())
     }
 
-    fn blocks(&self, question: &Question, echoed: &Echoed) -> Blocks {
+    fn blocks(&self, question: &Question, answer: &Answer<Handle>) -> Blocks {
         let said = match &question.asks {
             Asks::Symbol(name) => vec![format!("function {name}")],
             Asks::Lines { .. } | Asks::Last(_) | Asks::Span { .. } | Asks::Around(_) => Vec::new(),
         };
-        let trailer = echoed.trailer(question.asked_to(), "offset", &said, self.host == Host::TellsWindows);
-        Blocks { text: echoed.block().unwrap_or_default().to_owned(), trailer }
+        let trailer = answer.trailer(question.asked_to(), "offset", &said, self.host == Host::TellsWindows);
+        Blocks { text: answer.block().unwrap_or_default().to_owned(), trailer }
     }
 
-    /// The promise: from what this agent can see and this answer, the lines asked for can be rebuilt to the byte.
+    /// The promise: from what this agent can see and this answer, the lines asked for can be rebuilt byte for byte.
     fn judge(
         &mut self,
         question: &Question,
         truths: &[Option<String>],
-        result: Result<Echoed, Error>,
+        result: Result<Answer<Handle>, Error>,
     ) -> Step<Option<(Call, Blocks)>> {
-        let echoed = match result {
-            Ok(echoed) => echoed,
+        let answer = match result {
+            Ok(answer) => answer,
             Err(error) => return self.refused(question, truths, &error).map(|()| None),
         };
-        let (call, blocks, answer) = (question.call(), self.blocks(question, &echoed), &echoed.answer);
+        let (call, blocks) = (question.call(), self.blocks(question, &answer));
         let said = format!("{} ({}), {}", answer.mode.as_str(), answer.reason.as_str(), blocks.trailer);
         let what = format!("{question:?} was answered {said}");
         self.note(what.clone());
@@ -300,11 +329,7 @@ impl Run {
         if (rebuilt.kind == Answered::Plain) == answer.mode.is_derived() {
             return violation(format!("{what}, and it is {:?}", rebuilt.kind));
         }
-        if answer.receipt.is_none() {
-            return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
-        }
-        let recent: Vec<Kind> = self.recent.clone();
-        self.report.answer(answer.mode, answer.reason.as_str(), &recent);
+        self.report.answer(answer.mode, answer.reason.as_str());
         self.last = Some((question.name, question.asks.clone()));
         if self.cuts.is_some_and(|most| blocks.text.len() + blocks.trailer.len() > most) {
             let heard = rebuilt.handle.map(|handle| (question.name.to_owned(), handle));
@@ -314,7 +339,7 @@ impl Run {
         Ok(Some((call, blocks)))
     }
 
-    /// A refusal must have its reason in the file.
+    /// A refusal must be justified by the file.
     fn refused(&mut self, question: &Question, truths: &[Option<String>], error: &Error) -> Step {
         let justified = truths.iter().any(|truth| match (truth, error, &question.asks) {
             (None, Error::Missing { .. }, _) => true,
@@ -338,14 +363,14 @@ impl Run {
         if justified { Ok(()) } else { violation(what) }
     }
 
-    /// How often a name is defined where a question looks for it, its file having this text.
+    /// How often a name is defined where the call looks for it, if its file has this text.
     fn defined(&self, question: &Question, text: &str, name: &str) -> usize {
         let elsewhere = code::FILES.iter().filter(|file| question.anywhere && **file != question.name);
         let texts = elsewhere.filter_map(|file| self.world.truth(file)).chain([text.to_owned()]);
         texts.map(|text| code::places(&text, name).len()).sum()
     }
 
-    /// Whether what was rebuilt is what the file says, and no less of it than one answer holds.
+    /// Whether what was rebuilt is what the file says, and as much of it as fits one answer.
     fn is_true(&self, question: &Question, rebuilt: &Rebuilt, truth: &str) -> bool {
         let all = lines(truth);
         let first = usize::try_from(rebuilt.first - 1).unwrap_or(usize::MAX).min(all.len());
@@ -361,18 +386,18 @@ impl Run {
         }
         let limits = self.world.limits();
         let (most, fits): (usize, &dyn Fn(&str) -> bool) = match question.most {
-            Some(Most { lines, chars }) => (lines as usize, &move |text| text.chars().count() <= chars as usize),
+            Some(AnswerLimit { lines, chars }) => (lines as usize, &move |text| text.chars().count() <= chars as usize),
             None => (limits.answer_lines as usize, &move |text| text.len() <= limits.answer_bytes as usize),
         };
         if let Some(part) = &rebuilt.part {
             return got == 0 && all[first].starts_with(part.as_str()) && fits(part) && !fits(all[first]);
         }
-        // A diff stands for all lines, however many one answer holds.
+        // A diff stands for all lines, however many fit one answer.
         let within = rebuilt.kind == Answered::Diff || (got <= most && fits(&rebuilt.text));
         let full = |longer: String| got == most || !fits(&longer);
         let more = || all.get(first + got).is_some_and(|next| full(format!("{}{next}", rebuilt.text)));
         let before = || first == 0 || full(format!("{}{}", all[first - 1], rebuilt.text));
-        // Of the last lines, those at the end are shown.
+        // If the last lines do not fit, those at the end are shown.
         if let Asks::Symbol(name) = &question.asks
             && rebuilt.kind != Answered::Diff
             && !is_definition(truth, name, rebuilt)
@@ -384,7 +409,7 @@ impl Run {
     }
 }
 
-/// Whether the lines are those of the one definition, or the first of them where there are more.
+/// Whether the lines are those of the one definition, or the first of them if not all fit.
 fn is_definition(truth: &str, name: &str, rebuilt: &Rebuilt) -> bool {
     let last = (rebuilt.first + lines(&rebuilt.text).len() as u64).saturating_sub(1);
     match code::places(truth, name)[..] {
@@ -393,7 +418,7 @@ fn is_definition(truth: &str, name: &str, rebuilt: &Rebuilt) -> bool {
     }
 }
 
-/// Words of the text, or none of it.
+/// A piece of the text, or words that are not in it.
 fn some_words(text: &str, random: &mut Random) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     match random.pick(&words) {

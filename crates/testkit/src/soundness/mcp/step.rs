@@ -1,13 +1,16 @@
 //! What each operation does: to the files, to what agents see, and to the product.
 
-use readproof_engine::{Freshness, GcRules, Needed};
+use readproof_engine::{
+    Collection, HandleConversation, Refreshed,
+    operation::{Collect, Freshness, Needed, Operation, Refresh},
+};
 use readproof_reader::mcp::{Agent, Asks};
-use std::time::Duration;
 
 use super::{Host, Kind, Run, ask::Question, code};
 use crate::{
+    ask::{Ask, WAIT},
     op::{Op, Random},
-    run::Step,
+    run::{Step, violation},
     world::Harm,
 };
 
@@ -97,7 +100,7 @@ impl Run {
         Ok(())
     }
 
-    /// Someone changes a file, in a way that fits it.
+    /// Changes a file from outside, in a way that suits it.
     pub(super) fn change(&mut self, name: &str, random: &mut Random) -> Step {
         match self.world.truth(name).filter(|_| code::is_code(name)) {
             Some(text) => self.world.put(name, &code::changed(&text, random))?,
@@ -116,7 +119,7 @@ impl Run {
         self.question(name, asks, known, random)
     }
 
-    /// Asks, and the agent sees the answer.
+    /// Makes a call; the agent sees the answer.
     fn read(&mut self, question: &Question) -> Step {
         let came = self.ask(question)?;
         self.agent().sight.see(came.as_slice());
@@ -136,7 +139,7 @@ impl Run {
         self.read(&question)
     }
 
-    /// Read whole and in parts, with changes and ways back between.
+    /// Reads a file whole and in parts, with changes and reverts between.
     fn walk(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         for _ in 0..3 + random.below(4) {
@@ -169,7 +172,7 @@ impl Run {
         Ok(())
     }
 
-    /// Several calls in one message, none of whose answers is in sight of the others; sometimes a file changes between.
+    /// Several calls in one message, which do not see each other's answers; sometimes a file changes between them.
     fn batch(&mut self, random: &mut Random) -> Step {
         let first = self.some_question(Kind::Batch, random);
         let mut questions = vec![first.clone()];
@@ -186,7 +189,7 @@ impl Run {
                 self.note(format!("someone changes {}", question.name));
             }
         }
-        // Some results may never come.
+        // Some results may never arrive.
         came.retain(|_| random.below(8) > 0);
         self.agent().sight.see(&came);
         Ok(())
@@ -204,16 +207,20 @@ impl Run {
             let first = 1 + random.bits() % total;
             (first, first + random.bits() % (total + 1 - first))
         });
-        let session = self.session()?;
-        let range = (lines.map(|(first, _)| first), lines.map(|(first, last)| last + 1 - first));
-        self.world.engine(self.process).refresh_echoed(name, range, &session)?;
+        let (offset, limit) = (lines.map(|(first, _)| first), lines.map(|(first, last)| last + 1 - first));
+        let refresh = Operation::Refresh(Refresh { path: name.to_owned(), offset, limit });
+        let mut conversation = HandleConversation::new(Some(self.session()?), None);
+        let done: Refreshed = self.world.engine(self.process).call(&mut conversation, refresh, WAIT)?.try_into()?;
+        if done.entry.is_none() {
+            return violation(format!("a refresh of {name} was not recorded"));
+        }
         let paths = self.world.names_of(name, &self.names);
         self.note(format!("fresh text is asked for: {paths:?} {lines:?}"));
         self.agent().sight.refresh(paths.into_iter().map(str::to_owned).collect(), lines);
         Ok(())
     }
 
-    /// A summary takes the place of everything; it may quote trailers, and so handles.
+    /// A summary replaces everything; it may quote trailers, and so handles.
     fn compact(&mut self, random: &mut Random) {
         let tells = self.host == Host::TellsWindows;
         let agent = self.agent();
@@ -253,11 +260,10 @@ impl Run {
 
     fn gc(&mut self, random: &mut Random) -> Step {
         let needed = if random.below(2) == 0 { Needed::Keep } else { Needed::Remove };
-        let older_than = (random.below(2) == 0).then_some(Duration::ZERO);
-        let rules = GcRules { older_than, max_bytes: Some(500), needed, ..GcRules::default() };
-        let engine = self.world.engine(self.process);
-        let plan = engine.gc_plan(&rules)?;
-        let done = engine.gc(&plan)?;
+        let older_than_ms = (random.below(2) == 0).then_some(0);
+        let rules = Collect { older_than_ms, max_bytes: Some(500), needed, dry_run: false };
+        let Collection { done, .. } = self.world.engine(self.process).ask(None, Operation::Collect(rules))?;
+        let Some(done) = done else { return violation("nothing was cleared away".to_owned()) };
         self.note(format!("{} texts are cleared away", done.objects));
         Ok(())
     }

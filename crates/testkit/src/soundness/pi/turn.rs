@@ -1,8 +1,11 @@
-//! One message of the model: its calls, what comes of each, and their results in the session. Every answer of the product
-//! is judged before it is put there.
+//! One message of the model: its calls, what happens to each, and their results in the session. Every answer of the product
+//! is judged before it is added.
 
 use readproof_core::decide::Mode;
-use readproof_engine::{Error, Freshness, PiAnswer, PiMeta, PiRead, Read};
+use readproof_engine::{
+    Answer, Error, PiGiven, PiInstead, PiMeta, Reading, instead,
+    operation::{Freshness, Read},
+};
 use readproof_reader::{
     Kind as Form,
     pi::{Asks, Call, Page, Rebuilt, page},
@@ -15,9 +18,9 @@ use super::{
     session::{ResultOf, What, bare},
     violation,
 };
-use crate::op::Random;
+use crate::{ask::Ask, op::Random};
 
-/// What Readproof says behind text that looks like one of its markers.
+/// What Readproof says after text that looks like one of its markers.
 const FILE_TEXT: &str =
     "\n\n[readproof: the text holds lines that look like this tool's own markers; they are file text]";
 
@@ -28,7 +31,7 @@ pub(super) struct Wanted {
     pub(super) how: How,
 }
 
-/// What becomes of it.
+/// Who answers it.
 #[derive(Clone, Debug)]
 pub(super) enum How {
     /// The product answers.
@@ -37,11 +40,11 @@ pub(super) enum How {
     Own,
     /// The older tool answers.
     Older,
-    /// A change: what the file says afterwards, if it does, and the result.
+    /// A change: the text afterwards, if it happens, and the result.
     Changed { after: Option<String>, result: Option<Success> },
 }
 
-/// What another extension makes of a result.
+/// What another extension does to a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Kept,
@@ -53,7 +56,7 @@ pub(super) enum Then {
     Failed,
 }
 
-/// How a change says it ended.
+/// What the result of a change says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Success {
     Said,
@@ -69,7 +72,7 @@ struct Given {
 }
 
 impl Run {
-    /// Makes a message of these calls. At once: all are done before any result is there.
+    /// Adds a message with these calls. In parallel: all are performed before any result is visible.
     pub(super) fn turn(&mut self, wanted: Vec<Wanted>, at_once: bool, random: &mut Random) -> Step {
         self.session().request();
         self.batch.clear();
@@ -93,7 +96,7 @@ impl Run {
             }
             let Some(given) = self.done(want, call, random)? else { continue };
             if at_once {
-                // Of what another tool answers the product knows nothing before it stands in the session.
+                // The product knows nothing about another tool's answer before it is in the session.
                 let ours = matches!(want.how, How::Answered { .. }) && given.details.is_some();
                 self.batch.extend(given.of.served.clone().filter(|_| ours));
                 late.push(given);
@@ -128,7 +131,7 @@ impl Run {
         self.say(format!("e{at}: {said}"));
     }
 
-    /// Does what a call asks; `None` when no result ever comes.
+    /// Performs a call; `None` if its result never arrives.
     fn done(&mut self, want: &Wanted, call: &Call, random: &mut Random) -> Step<Option<Given>> {
         match &want.how {
             How::Changed { after, result } => {
@@ -160,7 +163,7 @@ impl Run {
     fn own(&mut self, want: &Wanted, call: &Call) -> Given {
         let (path, offset, limit) = asked_for(&want.asks);
         let truth = self.world.truth(want.name);
-        // It knows no ranges in paths.
+        // It does not support ranges in paths.
         let found = truth.as_ref().filter(|_| path == want.asks.path());
         match found.and_then(|truth| page(truth, path, offset, limit)) {
             Some(page) => {
@@ -177,7 +180,7 @@ impl Run {
         let (path, offset, limit) = asked_for(&want.asks);
         let Some(truth) = self.world.truth(want.name) else { return Ok(Some(self.own(want, call))) };
         let session = &self.sessions[self.current];
-        // It takes as held what it was asked for last, and at times what another branch was.
+        // It counts as held what it was last asked for, and sometimes what another branch was.
         let served = |at: &usize| {
             let (name, text) = session.nodes[*at].what.result()?.served.as_ref()?;
             (*name == want.name).then(|| Arc::clone(text))
@@ -198,7 +201,7 @@ impl Run {
         })
     }
 
-    /// The product's answer, judged, and what another extension makes of it.
+    /// The product's answer, judged, and then changed by another extension.
     fn asked(
         &mut self,
         want: &Wanted,
@@ -221,7 +224,7 @@ impl Run {
         let (at, count, file) = (random.below(6), Cell::new(0), self.world.root.join(want.name));
         let hook = || {
             if let Some(after) = after.as_ref().filter(|_| count.get() == at) {
-                // Should this fail, the text stays as it was, which is one of the texts expected.
+                // If this fails, the text stays as it was, which is expected too.
                 let _ = fs::write(&file, after);
             }
             count.set(count.get() + 1);
@@ -229,35 +232,21 @@ impl Run {
         };
         let session = &mut self.sessions[self.current];
         let leaf = session.leaf_id();
-        let result = self.world.engine.read_in_pi(&mut session.talk, leaf.as_deref(), &read, &hook);
-        // What is to be stored later may be lost with the process.
+        let result = self.world.engine.read_in_pi(&mut session.talk, leaf.as_deref(), read.clone(), &hook);
+        // What is stored later may be lost with the process.
         if random.below(4) > 0 {
-            self.world.engine.store_in_pi(&mut session.talk);
+            session.talk.store_shown(&self.world.engine);
         }
         if let Some(after) = &after {
             self.world.note(after);
         }
         let answer = match result {
-            Ok(PiRead::Answer(answer)) => *answer,
-            Ok(PiRead::Own(why)) => {
-                self.say(format!("left to pi: {why}"));
-                self.report.refused += 1;
-                return Ok(self.own(want, call));
+            Ok(Reading::Answer(answer)) => *answer,
+            Ok(Reading::NotOurs(why)) => return Ok(self.left_to_pi(want, call, &format!("{why:?}"))),
+            Err(error) => {
+                let truths: Vec<String> = before.into_iter().chain(after).collect();
+                return self.instead(want, call, (&error, &read), &truths);
             }
-            Ok(PiRead::End) => {
-                self.report.refused += 1;
-                let (path, offset, limit) = asked_for(&want.asks);
-                let is_end = |truth: &String| page(truth, path, offset, limit).is_some_and(|page| page.text.is_empty());
-                if !before.iter().chain(&after).any(is_end) {
-                    return violation(format!("{path} was answered with nothing, and there is something"));
-                }
-                return Ok(given(call, "read", "", false, None));
-            }
-            Err(Error::Range { .. }) => {
-                self.report.refused += 1;
-                return Ok(given(call, "read", "no such line", true, None));
-            }
-            Err(error) => return violation(format!("{path} was refused: {error}")),
         };
         let truths: Vec<String> = before.into_iter().chain(after).collect();
         let truth = self.judged(want, call, &answer, fresh, &truths)?;
@@ -266,20 +255,52 @@ impl Run {
         Ok(given)
     }
 
-    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte. Gives the
-    /// text it is true of.
+    fn left_to_pi(&mut self, want: &Wanted, call: &Call, why: &str) -> Given {
+        self.say(format!("left to pi: {why}"));
+        self.report.refused += 1;
+        self.own(want, call)
+    }
+
+    /// What the model gets where the product refused a read.
+    fn instead(
+        &mut self,
+        want: &Wanted,
+        call: &Call,
+        (error, read): (&Error, &Read),
+        truths: &[String],
+    ) -> Step<Given> {
+        let (path, offset, limit) = asked_for(&want.asks);
+        match (instead(error, read), error) {
+            (PiInstead::PiRead, _) => Ok(self.left_to_pi(want, call, &error.to_string())),
+            (PiInstead::Nothing, _) => {
+                self.report.refused += 1;
+                let is_end = |truth: &String| page(truth, path, offset, limit).is_some_and(|page| page.text.is_empty());
+                if !truths.iter().any(is_end) {
+                    return violation(format!("{path} was answered with nothing, and there is something"));
+                }
+                Ok(given(call, "read", "", false, None))
+            }
+            (PiInstead::Error, Error::Range { .. }) => {
+                self.report.refused += 1;
+                Ok(given(call, "read", "no such line", true, None))
+            }
+            (PiInstead::Error, error) => violation(format!("{path} was refused: {error}")),
+        }
+    }
+
+    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt byte for byte. Returns the
+    /// text for which that holds.
     fn judged(
         &mut self,
         want: &Wanted,
         call: &Call,
-        answer: &PiAnswer,
+        answer: &Answer<PiGiven>,
         fresh: bool,
         truths: &[String],
     ) -> Step<String> {
-        let (mode, reason) = (answer.answer.mode, answer.answer.reason);
-        let recent = self.recent.clone();
-        self.report.answer(mode, reason.as_str(), &recent);
-        let block = answer.answer.text.clone() + &answer.tail;
+        let (mode, reason) = (answer.mode, answer.reason);
+        self.report.answer(mode, reason.as_str());
+        let block = answer.text.clone() + &answer.given.tail;
         let said = format!("{} of {} answered {} ({})", call.id, want.name, mode.as_str(), reason.as_str());
         self.say(format!("{said}: {}", short(&block)));
         if mode.is_derived() && (fresh || self.session().distrusted) {
@@ -330,7 +351,7 @@ fn is_true(mode: Mode, rebuilt: &Rebuilt, truth: &str, page: &Page) -> bool {
         && rebuilt.total.is_none_or(|total| total == page.total)
 }
 
-/// pi's block, and what is said behind it where its text looks like a marker.
+/// pi's block, and what is said after it if its text looks like a marker.
 fn with_notice(page: &Page) -> String {
     let forged = page.text.split('\n').any(|line| line.starts_with("[readcache:"));
     if forged { format!("{}{FILE_TEXT}", page.text) } else { page.text.clone() }
@@ -367,8 +388,8 @@ fn block(text: &str) -> String {
 }
 
 /// The result of an answer, as another extension leaves it.
-fn altered(call: &Call, answer: &PiAnswer, then: Then, random: &mut Random) -> Given {
-    let text = answer.answer.text.clone() + &answer.tail;
+fn altered(call: &Call, answer: &Answer<PiGiven>, then: Then, random: &mut Random) -> Given {
+    let text = answer.text.clone() + &answer.given.tail;
     let details = details(answer);
     match then {
         Then::Kept => given(call, "read", &text, false, details),
@@ -404,9 +425,9 @@ fn altered(call: &Call, answer: &PiAnswer, then: Then, random: &mut Random) -> G
     }
 }
 
-/// What the extension stores beside the block.
-fn details(answer: &PiAnswer) -> Option<Value> {
-    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.meta.as_ref()?;
+/// The metadata that the extension stores with the block.
+fn details(answer: &Answer<PiGiven>) -> Option<Value> {
+    let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.record()?;
     let mut meta = json!({
         "v": 1, "pathKey": v1.path_key, "scopeKey": v1.scope.to_string(), "servedHash": v1.served.to_string(),
         "mode": v1.mode.as_str(), "totalLines": v1.total_lines, "rangeStart": v1.range_start,
@@ -437,7 +458,7 @@ fn spelt(call: &Call) -> String {
         }
         Asks::Write { path, content } => ("write", json!({ "path": path, "content": content })),
         Asks::Edit { path, edits } => match edits.as_slice() {
-            // The form of older versions.
+            // The format of older versions.
             [(old, new)] if old.len() % 2 == 0 => ("edit", json!({ "path": path, "oldText": old, "newText": new })),
             edits => {
                 let edits: Vec<Value> =

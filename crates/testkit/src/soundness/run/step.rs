@@ -1,7 +1,11 @@
 //! What each operation does: to the files, to the conversation, and to the product.
 
 use readproof_core::edit::Places;
-use readproof_engine::{Change, Error, Receipt, Write, Written};
+use readproof_disk::SessionName;
+use readproof_engine::{
+    EntryId, Error, Receipt, Refreshed, SessionView, Written,
+    operation::{Change, Operation, Refresh},
+};
 use readproof_reader::{Replaces, Seen};
 use std::cell::{Cell, RefCell};
 
@@ -11,6 +15,7 @@ use super::{
     violation,
 };
 use crate::{
+    ask::Ask,
     glimpse::Shown,
     op::{Kind, Op, Random},
     world::{Harm, NAMES, session, some_common, some_edit, some_text},
@@ -76,8 +81,8 @@ impl Run {
         }
     }
 
-    /// Several calls at one leaf, delivered in any order; sometimes the file changes between. A search among them is seen last,
-    /// whenever it was made.
+    /// Several calls at one leaf, delivered in any order; sometimes the file changes between them. A search among them is seen
+    /// last, whenever it was made.
     fn batch(&mut self, random: &mut Random) -> Step {
         let first = self.some_call(random);
         let mut ways = Vec::new();
@@ -130,7 +135,7 @@ impl Run {
         self.deliver(way)
     }
 
-    /// Another process compacts or goes to the root while an answer is being decided: it must hold where it is given.
+    /// Another process compacts or moves to the root while an answer is decided: it must be sound where it is given.
     fn moved_under(&mut self, random: &mut Random) -> Step {
         if self.talk().leaf.is_none() {
             return self.idle();
@@ -140,15 +145,14 @@ impl Run {
             _ => self.some_call(random),
         };
         let (name, compacts) = (self.name(), random.below(2) == 0);
-        let other = RefCell::new(self.world.open()?);
+        let other = self.world.open()?;
         let (at, count, moved) = (random.below(4), Cell::new(0), RefCell::new(None));
         let hook = || {
             if count.get() == at {
-                let mut other = other.borrow_mut();
                 let entry = if compacts {
-                    other.session_compact(&name, None).map(Some)
+                    other.ask::<EntryId>(Some(&name), Operation::Compact { summary: None }).map(Some)
                 } else {
-                    other.session_branch(&name, None).map(|_| None)
+                    other.ask::<Option<EntryId>>(Some(&name), Operation::Branch { at: None }).map(|_| None)
                 };
                 *moved.borrow_mut() = Some(entry);
             }
@@ -157,7 +161,7 @@ impl Run {
         };
         let truth = self.world.truth(call.name);
         let request = self.request(&call);
-        let result = self.world.engine(self.agent).read(&request, &hook);
+        let result = self.engine().read_while(Some(&name), request, &hook);
         let asked_at = self.talk().leaf;
         match moved.into_inner().transpose()? {
             Some(Some(entry)) => {
@@ -170,7 +174,7 @@ impl Run {
             }
             None => {}
         }
-        // The call stands where it was made, wherever the conversation has gone since.
+        // The call is where it was made, wherever the conversation has moved since.
         match self.judge_at(asked_at, &call, &[truth], result)? {
             Some(way) => self.deliver(way),
             None => Ok(()),
@@ -189,7 +193,7 @@ impl Run {
         Ok(self.world.revert(name, random)?)
     }
 
-    /// Mostly what was read last, so that things meet.
+    /// Mostly what was read last, so that operations meet.
     pub(crate) fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
             Some(last) if random.below(3) > 0 => last.name,
@@ -214,7 +218,7 @@ impl Run {
         Ok(())
     }
 
-    /// The result of a call never comes; the model may have seen it all the same.
+    /// The result of a call is never confirmed; the model may still have seen it.
     fn never_comes(&mut self, node: usize, seen: Seen, random: &mut Random) {
         if random.below(2) == 0 {
             self.talk().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
@@ -232,7 +236,7 @@ impl Run {
                 return self.edit_moved(name, random);
             }
             2 => return self.edit_end(name, random),
-            // Someone changes the file first, perhaps between two pages of it.
+            // The file changes from outside first, perhaps between two of its pages.
             3..=6 => {
                 self.page(name, random.below(2) as u64, random)?;
                 self.note(format!("someone changes {name}"));
@@ -247,7 +251,7 @@ impl Run {
         self.edit_with(name, change, (Places::One, kind), random)
     }
 
-    /// Some text that may stand in several places, or the only place of one.
+    /// A text that may occur several times, or exactly once.
     fn edit_all(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let text = self.world.truth(name).unwrap_or_default();
@@ -258,7 +262,7 @@ impl Run {
         self.edit_with(name, change, (Places::All, Kind::EditAll), random)
     }
 
-    /// Not there, or there twice: nothing happens, and nothing that is held goes.
+    /// The text occurs nowhere, or twice: nothing happens, and what is held stays held.
     fn edit_refused(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let Some(text) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
@@ -267,14 +271,13 @@ impl Run {
             twice.filter(|old| text.matches(old.as_str()).count() > 1).unwrap_or_else(|| "nowhere\n\t".to_owned());
         self.note(format!("the agent tries to edit {name}: {old:?}"));
         let change = Change::Replace { old, new: "new".to_owned(), places: Places::One };
-        let request = Write { path: name.to_owned(), session: self.name(), change };
-        match self.engine().write(&request) {
+        match self.engine().write(&self.name(), name, change) {
             Err(Error::Edit { .. }) if self.world.truth(name).as_ref() == Some(&text) => Ok(()),
             other => violation(format!("an edit that cannot be made came to {other:?}")),
         }
     }
 
-    /// Old and new text for an edit of one place: this line, or anything.
+    /// Old and new text for an edit of one occurrence: this line, or anything.
     fn some_change(&self, name: &str, line: Option<String>, random: &mut Random) -> Option<(String, String)> {
         let text = self.world.truth(name)?;
         match line {
@@ -283,7 +286,7 @@ impl Run {
         }
     }
 
-    /// A line moves to where it is shown anew and is then edited: where it stood before it may still be in sight.
+    /// A line moves to where it is shown again and is then edited; its old position may still be visible.
     fn edit_moved(&mut self, name: &'static str, random: &mut Random) -> Step {
         let moved = self.world.move_line(name, random)?;
         self.note(format!("a line of {name} moves to its second half"));
@@ -292,7 +295,7 @@ impl Run {
         self.edit_with(name, change, (Places::One, Kind::Edit), random)
     }
 
-    /// The last line gets a terminator or loses it, and is then edited: the model has it otherwise than it is.
+    /// The last line gains or loses its terminator and is then edited: the model holds it differently.
     fn edit_end(&mut self, name: &'static str, random: &mut Random) -> Step {
         self.read(&Call { name, offset: None, limit: None }, random)?;
         let last = self.world.change_end(name)?;
@@ -303,7 +306,7 @@ impl Run {
         self.page(name, 1, random)
     }
 
-    /// The first or the second half of a file, neither of which shows where it ends.
+    /// The first or the second half of a file; neither shows where the file ends.
     fn page(&mut self, name: &'static str, which: u64, random: &mut Random) -> Step {
         let total = self.world.truth(name).map_or(0, |text| text.lines().count() as u64);
         let half = (total / 2).max(1);
@@ -337,8 +340,7 @@ impl Run {
     }
 
     fn change(&mut self, name: &str, change: Change) -> Step<Written> {
-        let request = Write { path: name.to_owned(), session: self.name(), change };
-        let written = self.engine().write(&request)?;
+        let written = self.engine().write(&self.name(), name, change)?;
         self.world.remember(name);
         Ok(written)
     }
@@ -349,7 +351,7 @@ impl Run {
         Ok(())
     }
 
-    /// Turns that can be gone to: what the product lists.
+    /// Turns that the leaf can move to: what the product lists.
     fn places(&mut self) -> Vec<usize> {
         let talk = self.talk();
         let answered: Vec<_> =
@@ -374,7 +376,8 @@ impl Run {
             return self.idle();
         }
         self.note(format!("on from {entry:?}"));
-        self.engine().session_branch(&name, entry)?;
+        let at = entry.map(|entry| entry.0);
+        self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Branch { at })?;
         self.talk().go(to);
         Ok(())
     }
@@ -386,22 +389,27 @@ impl Run {
         let call = self.talk().nodes.iter().position(|node| node.entry == Some(entry)).unwrap_or(at);
         let name = self.name();
         self.note(format!("to the tip of {entry}"));
-        self.engine().session_switch(&name, entry)?;
+        self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Switch { to: entry.0 })?;
         let tip = self.talk().tip(call);
         self.talk().go(Some(tip));
         Ok(())
     }
 
-    /// A session of its own from this branch: the same turns under other numbers.
+    /// Forks this branch into a new session: the same turns under other numbers.
     fn fork(&mut self) -> Step {
         if self.talks.len() >= SESSIONS || self.talk().leaf.is_none() {
             return self.idle();
         }
         let (name, into) = (self.name(), session(self.talks.len())?);
         self.note(format!("{name} is forked as {into}"));
-        self.engine().session_fork(&name, None, Some(into.clone()))?;
-        let old: Vec<_> = self.engine().session_show(&name)?.entries.into_iter().filter(|e| e.on_branch).collect();
-        let new = self.engine().session_show(&into)?.entries;
+        let fork = Operation::Fork { from: None, into: Some(into.to_string()) };
+        let made: SessionName = self.engine().ask(Some(&name), fork)?;
+        if made != into {
+            return violation(format!("the fork is called {made}"));
+        }
+        let show = |name| self.engine().ask::<SessionView>(Some(name), Operation::ShowSession);
+        let old: Vec<_> = show(&name)?.entries.into_iter().filter(|e| e.on_branch).collect();
+        let new = show(&into)?.entries;
         if old.len() != new.len() {
             return violation(format!("the fork lists {} entries, the branch {}", new.len(), old.len()));
         }
@@ -414,7 +422,7 @@ impl Run {
             let node = talk.nodes[*at].clone();
             let place = |old: usize| path.iter().position(|other| *other == old);
             let turn = match node.turn {
-                // An edit of something that is not on this branch means nothing here.
+                // An edit of something not on this branch means nothing here.
                 Turn::Edited { target, how } => {
                     place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
                 }
@@ -437,7 +445,7 @@ impl Run {
         }
         let name = self.name();
         self.note("compaction".to_owned());
-        let entry = self.engine().session_compact(&name, None)?;
+        let entry = self.engine().ask(Some(&name), Operation::Compact { summary: None })?;
         self.talk().push(Turn::Compacted, Some(entry));
         Ok(())
     }
@@ -458,7 +466,7 @@ impl Run {
         };
         let name = self.name();
         self.note(format!("the host shows {entry} otherwise: {how:?}"));
-        let edit = self.engine().context_edited(&name, entry, text.as_deref())?;
+        let edit = self.engine().ask(Some(&name), Operation::EditContext { target: entry.0, text })?;
         self.talk().push(Turn::Edited { target, how }, Some(edit));
         Ok(())
     }
@@ -471,15 +479,18 @@ impl Run {
             return self.idle();
         }
         self.note(format!("fresh text is asked for: {call:?}"));
-        let session = self.name();
-        let done = match self.engine().refresh(name, call.offset, call.limit, &session) {
+        let refresh = Refresh { path: name.to_owned(), offset: call.offset, limit: call.limit };
+        let done: Refreshed = match self.engine().ask(Some(&self.name()), Operation::Refresh(refresh)) {
             Err(Error::Range { .. }) => return self.idle(),
             other => other?,
         };
-        self.talk().push(Turn::Silent, Some(done.entry));
+        if done.entry.is_none() {
+            return violation(format!("a refresh of {name} was not recorded"));
+        }
+        self.talk().push(Turn::Silent, done.entry);
         match random.below(4) {
             0 | 1 => return Ok(()),
-            // What was refreshed is still in sight when the file, and what is held of it, has changed.
+            // What was refreshed is still visible after the file, and what is held of it, has changed.
             2 => {
                 return self.edit_moved(name, random);
             }
@@ -524,7 +535,8 @@ impl Run {
         self.note(format!("the host is seen to prune {entry} from its requests"));
         self.talk().prune(at);
         self.talk().distrusted = true;
-        self.engine().context_distrusted(&name, "a result was missing from a request")?;
+        let why = "a result was missing from a request".to_owned();
+        self.engine().ask::<EntryId>(Some(&name), Operation::Distrust { why })?;
         Ok(())
     }
 }
