@@ -22,6 +22,45 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// Parses a command line. A host starts a server for every session and waits for it, and most of a start would be to
+    /// build every other verb, so the verbs of servers are tried alone first. Whatever is not one of them, a mistake and a
+    /// call for help included, is left to the whole parser.
+    pub(crate) fn parsed(words: &[OsString]) -> Result<Self, clap::Error> {
+        let names_server = words.iter().any(|word| word == "mcp" || word == "pi");
+        match names_server.then(|| Server::try_parse_from(words)) {
+            Some(Ok(Server { workspace, json, set, command })) => {
+                let command = match command {
+                    ServerCommand::Pi => Command::Pi,
+                    ServerCommand::Mcp(args) => Command::Mcp(args),
+                };
+                Ok(Self { workspace, json, set, command })
+            }
+            Some(Err(_)) | None => Self::try_parse_from(words),
+        }
+    }
+}
+
+/// The same command line where it starts a server.
+#[derive(Parser, Debug)]
+#[command(name = "readproof")]
+struct Server {
+    #[arg(long, global = true)]
+    workspace: Option<PathBuf>,
+    #[arg(long, global = true)]
+    json: bool,
+    #[arg(long = "set", global = true)]
+    set: Vec<String>,
+    #[command(subcommand)]
+    command: ServerCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum ServerCommand {
+    Pi,
+    Mcp(McpArgs),
+}
+
 /// Takes `--set KEY=VALUE` from before a verb: the parser forgets those once another stands behind it. What a flag behind the
 /// verb says counts over what one before it says.
 pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString>) {
@@ -483,4 +522,36 @@ pub(crate) struct SessionArg {
     /// The conversation
     #[arg(long = "session", value_name = "ID")]
     pub(crate) name: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_started_as_the_whole_parser_would_start_it() {
+        let whole = |words: &[OsString]| Cli::try_parse_from(words).map(|cli| format!("{cli:?}"));
+        let lines = [
+            "readproof mcp",
+            "readproof mcp --tools all --workspace w --set a=b",
+            "readproof --workspace w --json mcp --tools=read --set a=b --set c=d",
+            "readproof --workspace=w pi",
+            "readproof read mcp",
+            "readproof mcp --help",
+            "readproof mcp extra",
+            "readproof mcp --tool all",
+            "readproof --workspace mcp",
+            "readproof --help mcp",
+            "readproof pi-session pi",
+        ];
+        for line in lines {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let parsed = Cli::parsed(&words).map(|cli| format!("{cli:?}"));
+            match (whole(&words), parsed) {
+                (Ok(whole), Ok(parsed)) => assert_eq!(parsed, whole, "{line}"),
+                (Err(whole), Err(parsed)) => assert_eq!(parsed.to_string(), whole.to_string(), "{line}"),
+                (whole, parsed) => panic!("{line}: {whole:?}, {parsed:?}"),
+            }
+        }
+    }
 }

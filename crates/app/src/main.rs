@@ -8,7 +8,6 @@ mod report;
 mod serve;
 mod tools;
 
-use clap::Parser;
 use std::{
     process::ExitCode,
     sync::{Arc, atomic::AtomicBool},
@@ -18,7 +17,7 @@ fn main() -> ExitCode {
     // A write beyond `ulimit -f` then fails and is told; otherwise the signal ends the process. Nobody looks at the flag.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let (set, words) = cli::settings_first(std::env::args_os().collect());
-    let cli = match cli::Cli::try_parse_from(words) {
+    let cli = match cli::Cli::parsed(&words) {
         Ok(cli) => cli::Cli { set: set.into_iter().chain(cli.set).collect(), ..cli },
         Err(error) => {
             let asked = std::env::args_os().any(|word| word == "--json");

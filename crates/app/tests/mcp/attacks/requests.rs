@@ -102,7 +102,8 @@ fn a_line_that_is_too_long_and_never_ends_is_answered() {
     let mut child = unread(&dir);
     let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let long = format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"#, "x".repeat(17 << 20));
-    let asking = thread::spawn(move || input.write_all([opening().as_bytes(), long.as_bytes()].concat().as_slice()).unwrap());
+    let asking =
+        thread::spawn(move || input.write_all([opening().as_bytes(), long.as_bytes()].concat().as_slice()).unwrap());
     let answers: Vec<Value> =
         BufReader::new(output).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     asking.join().unwrap();
