@@ -1,11 +1,11 @@
-//! What is measured: reads in one process, as an agent's host would make them: until the answer is recorded and
-//! can be given. That it was delivered is confirmed by a call of its own, which has its own case.
+//! The reads that are measured: in one process, as an agent's host makes them, until the answer is recorded and ready. That
+//! it was delivered is confirmed by a separate call, which has its own case.
 
 use std::{
     fs::{self, File},
     hint::black_box,
-    io::Read as _,
-    path::PathBuf,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
@@ -16,70 +16,69 @@ use tempfile::TempDir;
 
 use crate::{
     Broken,
-    harness::{Samples, Subject, WARM_UP, measure},
+    harness::{Bar, Samples, Subject, WARM_UP, measure},
     programs,
 };
 
-/// One thing that is measured.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// The most it may cost, in floors.
-    pub(crate) bar: f64,
+    /// The required ratio to the floor.
+    pub(crate) bar: Bar,
     pub(crate) rounds: u32,
     pub(crate) run: fn(u32) -> Result<Samples, Broken>,
 }
 
-const SMALL: usize = 10_000;
+pub(crate) const SMALL: usize = 10_000;
 const LARGE: usize = 500_000;
 
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "unchanged-10k",
         about: "a file of 10 KB that the model holds is read again",
-        bar: 2.0,
+        bar: Bar::AtMost(2.0),
         rounds: 4000,
         run: |rounds| reads(rounds, SMALL, Change::None),
     },
     Case {
         name: "unchanged-500k",
         about: "the same with 500 KB",
-        bar: 2.0,
+        bar: Bar::AtMost(2.0),
         rounds: 1000,
         run: |rounds| reads(rounds, LARGE, Change::None),
     },
     Case {
         name: "first-10k",
         about: "a file of 10 KB is read for the first time and its text stored",
-        bar: 3.0,
+        bar: Bar::AtMost(3.0),
         rounds: 2000,
         run: |rounds| reads(rounds, SMALL, Change::NewFile),
     },
     Case {
         name: "first-500k",
         about: "the same with 500 KB",
-        bar: 3.0,
+        bar: Bar::AtMost(3.0),
         rounds: 500,
         run: |rounds| reads(rounds, LARGE, Change::NewFile),
     },
     Case {
         name: "diff-500k",
         about: "one line of 500 KB changed; the new text is stored, the answer is a diff",
-        bar: 10.0,
+        bar: Bar::AtMost(10.0),
         rounds: 300,
         run: |rounds| reads(rounds, LARGE, Change::OneLine),
     },
     Case {
         name: "delivered",
         about: "the answer of an unchanged file of 10 KB is confirmed as delivered",
-        bar: 1.0,
+        bar: Bar::AtMost(1.0),
         rounds: 4000,
         run: |rounds| measure(rounds, &mut Confirmations(Reads::new(SMALL, Change::None)?)),
     },
     Case {
         name: "version",
         about: "`readproof --version` against `git --version`",
-        bar: 3.0,
+        bar: Bar::AtMost(3.0),
         rounds: 100,
         run: programs::version,
     },
@@ -111,11 +110,11 @@ struct Reads {
     bytes: usize,
     change: Change,
     expected: Mode,
-    /// Of the latest answer.
+    /// The receipt of the latest answer.
     receipt: Option<Receipt>,
 }
 
-/// After so many rounds with large texts the store is emptied.
+/// With large texts the store is emptied after this many rounds.
 const EMPTIED: u32 = 64;
 
 impl Reads {
@@ -143,8 +142,8 @@ impl Reads {
         Ok(reads)
     }
 
-    /// What earlier rounds stored is emptied now and then, or every round would take memory that was never used before; on
-    /// a virtual machine that costs many times what it costs to write to a file.
+    /// Empties what earlier rounds stored. Otherwise every round would touch fresh memory, which on a virtual machine costs many
+    /// times as much as writing to a file.
     fn forget(&mut self, round: u32) -> Result<(), Broken> {
         if self.bytes == SMALL || !round.is_multiple_of(EMPTIED) {
             return Ok(());
@@ -161,7 +160,7 @@ impl Reads {
         Ok(())
     }
 
-    /// One read; what it is answered with may be told beforehand.
+    /// One read; fails if it is not answered as expected.
     fn case_is(&mut self, expected: Option<Mode>) -> Result<(), Broken> {
         let answer = self.engine.read(&self.request, &|| false)?;
         if expected.is_some_and(|expected| answer.mode != expected) {
@@ -193,14 +192,8 @@ impl Subject for Reads {
         Ok(())
     }
 
-    /// Open, `fstat`, read, hash, close.
     fn floor(&mut self) -> Result<(), Broken> {
-        let mut file = File::open(&self.file)?;
-        let len = usize::try_from(file.metadata()?.len())?;
-        let mut bytes = vec![0; len];
-        file.read_exact(&mut bytes)?;
-        black_box(ContentHash::of(&bytes));
-        Ok(())
+        Ok(floor_read(&self.file)?)
     }
 
     fn case(&mut self) -> Result<(), Broken> {
@@ -214,7 +207,7 @@ impl Subject for Reads {
     }
 }
 
-/// The other way round: reads that are not timed, and what follows them.
+/// Times the confirmation instead of the read.
 struct Confirmations(Reads);
 
 impl Subject for Confirmations {
@@ -232,8 +225,18 @@ impl Subject for Confirmations {
     }
 }
 
-/// Code-like lines of about 50 bytes, so that 500 KB stay under the 12,000 lines that are diffed. With a mark, one line in
-/// the middle is of its own.
+/// The floor of every read: open, `fstat`, read, hash, close.
+pub(crate) fn floor_read(file: &Path) -> io::Result<()> {
+    let mut file = File::open(file)?;
+    let len = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    let mut bytes = vec![0; len];
+    file.read_exact(&mut bytes)?;
+    black_box(ContentHash::of(&bytes));
+    Ok(())
+}
+
+/// Code-like lines of about 50 bytes, so that 500 KB stay below the 12,000 lines that are diffed. With a mark, one line in
+/// the middle is unique.
 pub(crate) fn text(bytes: usize, mark: Option<u32>) -> String {
     let mut text = String::with_capacity(bytes + 128);
     let mut number = 0;
@@ -250,7 +253,7 @@ pub(crate) fn text(bytes: usize, mark: Option<u32>) -> String {
     text
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,5 +1,5 @@
-//! A file beside what git keeps of it, against spawning `git diff` for the same: in a repository of a thousand files, opened
-//! anew for every call.
+//! `diff_preview` against spawning `git diff` for the same file, in a packed repository of a thousand files. Ours stays open
+//! between calls.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ use tempfile::TempDir;
 use crate::{
     Broken,
     cases::{Case, text},
-    harness::{Subject, measure},
+    harness::{Bar, Subject, measure},
 };
 
 pub(crate) const CASES: &[Case] = &[Case {
     name: "diff-preview",
     about: "one line of 10 KB changed: diff_preview against HEAD, against spawning `git diff`",
-    bar: 0.2,
+    bar: Bar::AtMost(0.2),
     rounds: 300,
     run: |rounds| measure(rounds, &mut Previews::new()?),
 }];
@@ -44,14 +44,14 @@ impl Previews {
             fs::create_dir_all(file.parent().unwrap_or(&top))?;
             fs::write(file, text(10_000, Some(number)))?;
         }
-        // Packed, as a clone is.
+        // Packed, like a clone.
         for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "x"], &["gc", "-q"]] {
             let status = git(&top).args(args).status()?;
             if !status.success() {
                 return Err(format!("git {args:?} ended with {status}").into());
             }
         }
-        // As of a repository that was not made this moment: only then one stays open between questions.
+        // A repository stays open between calls only if it was not changed just now.
         std::thread::sleep(std::time::Duration::from_millis(2500));
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
         let settings = Settings { git_files: git_files(), ..Settings::default() };
@@ -62,13 +62,13 @@ impl Previews {
     }
 }
 
-/// As the program has them.
+/// The git configuration files that the program uses.
 fn git_files() -> Vec<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     [PathBuf::from("/etc/gitconfig"), home.join(".config/git/config"), home.join(".gitconfig")].into()
 }
 
-/// As the engine sees it, with the settings of whoever runs this; only a name is needed to commit.
+/// git with the user's settings, as the engine sees them; a commit only needs a name.
 fn git(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.current_dir(folder).args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.pager=cat"]);

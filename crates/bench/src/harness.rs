@@ -1,21 +1,54 @@
-//! Samples of a floor and a case that take turns, and what they come to. Knows nothing about what is measured.
+//! Samples of a floor and a case that take turns, and their summary. Knows nothing about what is measured.
 
-use std::time::{Duration, Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
 use crate::Broken;
 
-/// Rounds that are thrown away: caches and allocators settle.
+/// Rounds that are discarded while caches and allocators settle.
 pub(crate) const WARM_UP: u32 = 10;
 
-/// What samples count.
+/// What a sample counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unit {
     #[default]
     Nanoseconds,
     Bytes,
+    /// The throughput of several threads in multiples of one thread's, in thousandths.
+    Scaling,
 }
 
-/// What both sides took.
+/// The required ratio.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Bar {
+    Below(f64),
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl Bar {
+    pub(crate) fn holds(self, ratio: f64) -> bool {
+        match self {
+            Self::Below(bar) => ratio < bar,
+            Self::AtMost(bar) => ratio <= bar,
+            Self::AtLeast(bar) => ratio >= bar,
+        }
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Below(bar) => write!(f, "< {bar}"),
+            Self::AtMost(bar) => write!(f, "≤ {bar}"),
+            Self::AtLeast(bar) => write!(f, "≥ {bar}"),
+        }
+    }
+}
+
+/// The samples of both sides.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     unit: Unit,
@@ -28,14 +61,14 @@ pub(crate) struct Samples {
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) bar: f64,
+    pub(crate) bar: Bar,
     pub(crate) rounds: usize,
     pub(crate) unit: Unit,
     pub(crate) floor: Spread,
     pub(crate) case: Spread,
 }
 
-/// The middle of some samples and where most of them lie.
+/// The median of some samples, and the range of most of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Spread {
     pub(crate) p10: u64,
@@ -43,24 +76,24 @@ pub(crate) struct Spread {
     pub(crate) p90: u64,
 }
 
-/// What is measured: a subject that is prepared anew for every round and that both sides use.
+/// What is measured. Both sides use it, and it is prepared for every round.
 pub(crate) trait Subject {
     /// Not timed.
     fn prepare(&mut self, round: u32) -> Result<(), Broken>;
 
-    /// Timed; what the case is held against.
+    /// Timed; what the case is compared with.
     fn floor(&mut self) -> Result<(), Broken>;
 
     /// Timed.
     fn case(&mut self) -> Result<(), Broken>;
 
-    /// What belongs to the case and is measured elsewhere; not timed.
+    /// Not timed: what belongs to the case, but is measured elsewhere.
     fn settle(&mut self) -> Result<(), Broken> {
         Ok(())
     }
 }
 
-/// Runs both sides in every round, each going first every other time.
+/// Runs both sides in every round; they take turns in going first.
 pub(crate) fn measure(rounds: u32, subject: &mut impl Subject) -> Result<Samples, Broken> {
     let mut samples = Samples::default();
     for round in 0..rounds + WARM_UP {
@@ -91,18 +124,18 @@ fn nanoseconds(took: Duration) -> u64 {
 }
 
 impl Samples {
-    /// None yet.
+    /// No samples yet.
     pub(crate) fn of(unit: Unit) -> Self {
         Self { unit, ..Self::default() }
     }
 
-    /// One of each side.
+    /// One sample of each side.
     pub(crate) fn push(&mut self, floor: u64, case: u64) {
         self.floor.push(floor);
         self.case.push(case);
     }
 
-    pub(crate) fn row(self, name: &'static str, about: &'static str, bar: f64) -> Row {
+    pub(crate) fn row(self, name: &'static str, about: &'static str, bar: Bar) -> Row {
         let (rounds, unit) = (self.case.len(), self.unit);
         Row { name, about, bar, rounds, unit, floor: Spread::of(self.floor), case: Spread::of(self.case) }
     }
@@ -117,14 +150,14 @@ impl Spread {
 }
 
 impl Row {
-    /// The median of the case in medians of the floor.
+    /// The median of the case divided by the median of the floor.
     #[allow(clippy::cast_precision_loss, reason = "nanoseconds of one call are far below 2^52")]
     pub(crate) fn ratio(&self) -> f64 {
         self.case.median as f64 / (self.floor.median.max(1)) as f64
     }
 
     pub(crate) fn holds(&self) -> bool {
-        self.ratio() <= self.bar
+        self.bar.holds(self.ratio())
     }
 }
 
@@ -137,6 +170,15 @@ mod tests {
         let spread = Spread::of((0..=100).rev().collect());
         assert_eq!(spread, Spread { p10: 10, median: 50, p90: 90 });
         assert_eq!(Spread::of(Vec::new()), Spread { p10: 0, median: 0, p90: 0 });
+    }
+
+    #[test]
+    fn a_bar_is_held_or_missed() {
+        let held = |bar: Bar| [0.9, 1.0, 1.1].map(|ratio| bar.holds(ratio));
+        assert_eq!(held(Bar::Below(1.0)), [true, false, false]);
+        assert_eq!(held(Bar::AtMost(1.0)), [true, true, false]);
+        assert_eq!(held(Bar::AtLeast(1.0)), [false, true, true]);
+        assert_eq!(Bar::AtLeast(0.85).to_string(), "≥ 0.85");
     }
 
     #[test]
@@ -161,6 +203,6 @@ mod tests {
         let samples = measure(5, &mut counts).unwrap();
         assert_eq!((counts.0, counts.1, counts.2), (14, 15, 15));
         assert_eq!((samples.floor.len(), samples.case.len()), (5, 5));
-        assert_eq!(samples.row("", "", 1.0).rounds, 5);
+        assert_eq!(samples.row("", "", Bar::AtMost(1.0)).rounds, 5);
     }
 }

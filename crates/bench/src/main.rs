@@ -1,6 +1,8 @@
-//! `bench [--json] [--check] [--rounds N] [CASE…]`: how long a read takes against the floor, which is to open, stat, read
-//! and hash the same file, and what a pi transcript costs against floors of its own. Floor and case take turns in one process, so that a busy machine slows both alike; what counts
-//! is the ratio of the medians. `bench mcp …` measures the MCP server against others, `bench beside …` how long others wait for a hostile call. Exit code 0; 1 with `--check` and a missed bar; 2 when something cannot be measured.
+//! `bench [--json] [--check] [--rounds N] [CASE…]`: how long a read takes against the floor, which is to open, stat, read and
+//! hash the same file; other cases have their own floors. Floor and case take turns in one process, so that a busy machine
+//! slows both; the result is the ratio of the medians. `bench mcp …` compares the MCP server with others, `bench beside …`
+//! measures how long calls wait during a hostile one. Exit code 0; 1 with `--check` and a missed bar; 2 when something
+//! cannot be measured.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
@@ -11,13 +13,14 @@ mod pi;
 mod programs;
 mod report;
 mod symbols;
+mod threads;
 
 use std::{error::Error, process::ExitCode};
 
 use cases::Case;
 use harness::Row;
 
-/// What went wrong, in words.
+/// Why something could not be measured.
 pub(crate) type Broken = Box<dyn Error>;
 
 struct Args {
@@ -27,9 +30,8 @@ struct Args {
     names: Vec<String>,
 }
 
-/// Everything that is measured.
 fn cases() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(git::CASES).chain(pi::CASES).chain(symbols::CASES)
+    cases::CASES.iter().chain(git::CASES).chain(pi::CASES).chain(symbols::CASES).chain(threads::CASES)
 }
 
 fn main() -> ExitCode {
@@ -76,10 +78,10 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--check" => args.check = true,
             "--rounds" => {
                 let value = words.next().ok_or("--rounds needs a number")?;
-                args.rounds = Some(value.parse().map_err(|_| format!("{value} is no number"))?);
+                args.rounds = Some(value.parse().map_err(|_| format!("{value} is not a number"))?);
             }
             name if cases().any(|case| case.name == name) => args.names.push(word),
-            _ => return Err(format!("{word} is not known")),
+            _ => return Err(format!("unknown argument {word}")),
         }
     }
     Ok(args)

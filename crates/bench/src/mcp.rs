@@ -1,6 +1,6 @@
 //! `bench mcp --node NODE --official SCRIPT --rust PROGRAM [--json] [--check] [--rounds N]`: our MCP server against two
-//! others over stdio, on the same files, for the same text. The servers take turns round by round. Nothing but pipes
-//! stands in the timed path; what came is checked after the clock has stopped.
+//! others over stdio, on the same files, for the same text. The servers take turns round by round. Only pipes are in the
+//! timed path; answers are checked after the clock has stopped.
 
 pub(crate) mod beside;
 mod report;
@@ -12,24 +12,20 @@ use std::{fs, path::Path, path::PathBuf, time::Duration};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{Broken, harness::Spread};
+use crate::{
+    Broken,
+    harness::{Bar, Spread},
+};
 use servers::Server;
 use wire::Connection;
 
-/// The word on the command line.
+/// The subcommand.
 pub(crate) const WORD: &str = "mcp";
 
 const STARTS: u32 = 40;
 const ROUNDS: u32 = 30;
 const FILES: u32 = 100;
 const FILE_BYTES: usize = 10_000;
-
-/// What a figure may be, as a ratio to the best of the other servers.
-#[derive(Clone, Copy, Debug)]
-enum Bar {
-    Below(f64),
-    AtMost(f64),
-}
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +37,7 @@ enum Unit {
 struct Measure {
     name: &'static str,
     unit: Unit,
-    /// None: shown, and no more.
+    /// For the ratio to the best of the other servers; `None` if the figure is only shown.
     bar: Option<Bar>,
     of: fn(&mut Samples) -> &mut Vec<u64>,
 }
@@ -74,7 +70,7 @@ const MEASURES: &[Measure] = &[
     },
 ];
 
-/// What one server took.
+/// The samples of one server.
 #[derive(Debug, Default)]
 struct Samples {
     start: Vec<u64>,
@@ -102,7 +98,7 @@ struct Args {
     rust: PathBuf,
 }
 
-/// Measures and prints; whether every bar that was to be checked holds.
+/// Measures and prints; false if `--check` was given and a bar is missed.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
     let args = parse(words)?;
     let servers = [servers::ours()?, servers::rust(args.rust), servers::official(args.node, args.official)];
@@ -129,7 +125,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, Broken> {
             "--node" => node = Some(value()?.into()),
             "--official" => official = Some(value()?.into()),
             "--rust" => rust = Some(value()?.into()),
-            _ => return Err(format!("{word} is not known").into()),
+            _ => return Err(format!("unknown argument {word}").into()),
         }
     }
     let missing = "--node, --official and --rust name the other servers; `cargo xtask mcp-bench` fetches them";
@@ -143,7 +139,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, Broken> {
     })
 }
 
-/// Starts alone first, then rounds of reads, each with files and a process of its own.
+/// Measures starts first, then rounds of reads, each with new files and a new process.
 fn measure(servers: &[Server], rounds: u32) -> Result<Vec<Samples>, Broken> {
     let mut samples: Vec<Samples> = servers.iter().map(|_| Samples::default()).collect();
     let texts: Vec<String> = (0..FILES).map(text).collect();
@@ -163,7 +159,7 @@ fn measure(servers: &[Server], rounds: u32) -> Result<Vec<Samples>, Broken> {
     Ok(samples)
 }
 
-/// Every server with its samples; another one begins each time.
+/// Every server with its samples; each turn begins with another one.
 fn in_turn<'a>(
     turn: u32,
     servers: &'a [Server],
@@ -237,7 +233,7 @@ fn name(number: usize) -> String {
     format!("module_{number:03}.rs")
 }
 
-/// Looks like code; another one for each number.
+/// Code-like text, different for each number.
 fn text(number: u32) -> String {
     let mut text = format!("//! Module {number}: naïve sums — made for measuring.\n\n");
     for line in 0_u32.. {
@@ -265,7 +261,7 @@ fn rows(mut samples: Vec<Samples>) -> Vec<Row> {
 }
 
 impl Row {
-    /// Our median in medians of the best of the others.
+    /// Our median divided by that of the best other server.
     #[allow(clippy::cast_precision_loss, reason = "nanoseconds of one call are far below 2^52")]
     fn ratio(&self) -> Option<f64> {
         let (ours, others) = self.figures.split_first()?;
@@ -274,16 +270,11 @@ impl Row {
     }
 
     fn holds(&self) -> bool {
-        match (self.bar, self.ratio()) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(Bar::Below(bar)), Some(ratio)) => ratio < bar,
-            (Some(Bar::AtMost(bar)), Some(ratio)) => ratio <= bar,
-        }
+        self.bar.is_none_or(|bar| self.ratio().is_some_and(|ratio| bar.holds(ratio)))
     }
 }
 
-/// What a process has of memory, by one of the kernel's words, in KiB.
+/// One of the kernel's figures for a process's memory, in KiB.
 fn memory(process: u32, word: &str) -> Result<u64, Broken> {
     let path = Path::new("/proc").join(process.to_string()).join("status");
     let status = fs::read_to_string(path)?;

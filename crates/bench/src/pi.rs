@@ -1,5 +1,5 @@
 //! pi transcripts: opening one against skipping through its lines, a step on a long one against the same on a short one,
-//! and what an entry that is no read holds in memory.
+//! and how much memory an entry that is not a read takes.
 
 mod reads;
 mod sessions;
@@ -13,24 +13,24 @@ use serde::de::IgnoredAny;
 use crate::{
     Broken,
     cases::Case,
-    harness::{Samples, Subject, Unit, measure},
+    harness::{Bar, Samples, Subject, Unit, measure},
 };
 use reads::{Leaf, Reads};
 use sessions::{Session, id};
 
-/// Opening at half the speed of skipping.
-const OPEN_BAR: f64 = 2.0;
+/// Opening may take twice as long as skipping.
+const OPEN_BAR: Bar = Bar::AtMost(2.0);
 
-/// A step must not grow with the transcript.
-const STEP_BAR: f64 = 1.3;
+/// A step must not cost more in a longer transcript.
+const STEP_BAR: Bar = Bar::AtMost(1.3);
 
-/// Bytes an entry that is no read may hold.
-const HELD_BAR: f64 = 200.0;
+/// The most bytes that an entry that is not a read may take.
+const HELD_BAR: Bar = Bar::AtMost(200.0);
 
 const SHORT: u32 = 1_000;
 const LONG: u32 = 100_000;
 
-/// How many entries are held to see what one holds.
+/// How many entries are kept to find out what one takes.
 const MANY: u32 = 500_000;
 
 pub(crate) const CASES: &[Case] = &[
@@ -130,7 +130,7 @@ enum Asked {
 struct Open {
     session: Session,
     asked: Asked,
-    /// Letting go of it is not opening.
+    /// Dropping it is not part of opening.
     opened: Option<Transcript>,
 }
 
@@ -174,7 +174,7 @@ impl Subject for Open {
     }
 }
 
-/// What is done each round.
+/// What happens each round.
 #[derive(Clone, Copy)]
 enum Step {
     Append,
@@ -211,7 +211,7 @@ impl Subject for Steps {
     }
 }
 
-/// A transcript that is open and grows.
+/// An open transcript that grows.
 struct Growing {
     session: Session,
     transcript: Transcript,
@@ -236,7 +236,7 @@ impl Growing {
         Ok(growing)
     }
 
-    /// A call of a read behind the leaf.
+    /// Appends a call of a read after the leaf.
     fn call(&mut self) -> Result<(), Broken> {
         let line = self.session.call_line(self.leaf);
         self.call = self.grow(&line)?;
@@ -274,7 +274,7 @@ impl Growing {
         }
     }
 
-    /// Appends a line; gives the number of its entry.
+    /// Appends a line; returns the number of its entry.
     fn grow(&mut self, line: &str) -> Result<u32, Broken> {
         let from = self.session.bytes.len();
         self.session.bytes += line;
@@ -294,7 +294,7 @@ impl Growing {
     }
 }
 
-/// A heap of its own, so that nothing freed before is used again.
+/// In a new process, whose heap has nothing to reuse.
 fn held_elsewhere(rounds: u32) -> Result<Samples, Broken> {
     let mut samples = Samples::of(Unit::Bytes);
     for _ in 0..rounds {
@@ -305,10 +305,10 @@ fn held_elsewhere(rounds: u32) -> Result<Samples, Broken> {
     Ok(samples)
 }
 
-/// The argument with which the bench only prints [`held`].
+/// With this argument the bench only prints [`held`].
 pub(crate) const HELD: &str = "--held";
 
-/// Bytes that an entry holds.
+/// The bytes that an entry takes.
 pub(crate) fn held() -> Result<u64, Broken> {
     let mut transcript = Transcript::new(Answers::Held, None);
     let header = r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/w"}"#;
@@ -325,7 +325,7 @@ pub(crate) fn held() -> Result<u64, Broken> {
     Ok(held)
 }
 
-/// Bytes this process holds.
+/// The resident memory of this process, in bytes.
 fn resident() -> Result<u64, Broken> {
     let statm = std::fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = statm.split(' ').nth(1).ok_or("statm has no second number")?.parse()?;

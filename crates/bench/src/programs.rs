@@ -1,4 +1,4 @@
-//! Whole programs: how long the smallest call takes, and how large the program is.
+//! Whole programs: how long the shortest call takes, and the size of ours.
 
 use std::{
     path::PathBuf,
@@ -16,7 +16,7 @@ pub(crate) fn version(rounds: u32) -> Result<Samples, Broken> {
     measure(rounds, &mut Version { program })
 }
 
-/// Its profile strips it.
+/// The published profile strips the program.
 pub(crate) fn stripped_size() -> Option<u64> {
     Some(std::fs::metadata(beside_us()?).ok()?.len())
 }

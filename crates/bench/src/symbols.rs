@@ -1,5 +1,5 @@
-//! Symbols in a tree of 700 real Rust files, the sources of the crates that git is read with: what one definition costs
-//! beside the same lines, what the index costs beside parsing alone, and beside a walk when nothing has changed.
+//! Symbols in a tree of 700 real Rust files, the sources of the gix crates: reading one definition against reading the same
+//! lines, building the index against parsing alone, and refreshing it against a walk when nothing has changed.
 
 use std::{
     fs,
@@ -19,40 +19,39 @@ use tempfile::TempDir;
 use crate::{
     Broken,
     cases::Case,
-    harness::{Subject, measure},
+    harness::{Bar, Subject, measure},
 };
 
-/// How many files.
 const FILES: usize = 700;
 
-/// The definition that is read: the one of its name, of middling length.
+/// The definition that is read: unique by name, of medium length.
 const TARGET: &str = "gix::Repository::head_commit";
 
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "symbol-read",
         about: "one definition by its name, the index being warm, against a read of the same lines",
-        bar: 3.0,
+        bar: Bar::AtMost(3.0),
         rounds: 4000,
         run: |rounds| measure(rounds, &mut Reads::new()?),
     },
     Case {
         name: "symbol-index",
         about: "an index of 700 Rust files is made, against parsing them alone on the same cores",
-        bar: 1.5,
+        bar: Bar::AtMost(1.5),
         rounds: 40,
         run: |rounds| measure(rounds, &mut Builds::new()?),
     },
     Case {
         name: "symbol-refresh",
         about: "the index of 700 files that did not change is brought up to date, against walking them",
-        bar: 2.0,
+        bar: Bar::AtMost(2.0),
         rounds: 300,
         run: |rounds| measure(rounds, &mut Refreshes::new()?),
     },
 ];
 
-/// The tree: sources as the registry has them.
+/// A copy of the sources in the registry.
 fn tree() -> Result<TempDir, Broken> {
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let words = ["metadata", "--format-version", "1", "--offline", "--filter-platform", &platform];
@@ -87,7 +86,7 @@ fn copy(from: &Path, to: &Path, count: &mut usize) -> Result<(), Broken> {
             copy(&path, &target, count)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") && *count < FILES {
             fs::write(&target, fs::read(&path)?)?;
-            // As of a tree that was not made this moment.
+            // Looks like a tree that was not created just now.
             let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
             fs::File::options().write(true).open(&target)?.set_modified(long_ago)?;
             *count += 1;
@@ -179,7 +178,7 @@ impl Subject for Builds {
         Ok(())
     }
 
-    /// Every text from memory, by as many threads as there are cores.
+    /// Parses every text from memory, with as many threads as cores.
     fn floor(&mut self) -> Result<(), Broken> {
         let next = AtomicUsize::new(0);
         let language = tree_sitter_rust::LANGUAGE.into();
@@ -222,7 +221,7 @@ struct Refreshes {
 impl Refreshes {
     fn new() -> Result<Self, Broken> {
         let tree = tree()?;
-        // Until every stat tells what it can.
+        // Until the files are old enough for their stat to prove that they are unchanged.
         thread::sleep(std::time::Duration::from_millis(2500));
         let (root, sensitive) = (Root::open(tree.path())?, Sensitive::new(STANDARD_PATTERNS)?);
         let catalog = Catalog::new(database_in_memory()?).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
-//! `bench beside [--json] [--check] [CASE…]`: how long a ping and a read of 10 KB take while the server works on something
-//! hostile, against an idle server, and the most memory it ever had. One of the hostile calls is always under way; each is
-//! of a text not met before, so that none is answered from what is remembered.
+//! `bench beside [--json] [--check] [CASE…]`: how long a ping and a read of 10 KB take while the server handles a hostile
+//! call, against an idle server, and its peak memory. A hostile call is always under way; each has a new text, so that none
+//! is answered from memory.
 
 use serde_json::{Value, json};
 use std::{
@@ -18,30 +18,30 @@ use super::{
 };
 use crate::{
     Broken,
-    harness::{Row, Samples},
+    harness::{Bar, Row, Samples},
 };
 
-/// The word on the command line.
+/// The subcommand.
 pub(crate) const WORD: &str = "beside";
 
-/// Pings and reads of each case, and as many on the idle server.
+/// Pings and reads per case, and the same number on the idle server.
 const ROUNDS: u32 = 150;
 
-/// What a wait may be, in waits on the idle server.
-const BAR: f64 = 5.0;
+/// The longest wait, as a multiple of that on the idle server.
+const BAR: Bar = Bar::AtMost(5.0);
 
-/// The most memory of a server, in KiB: with one case, and with all of them.
+/// The most memory a server may use, in KiB: with one case, and with all of them.
 const MOST_KIB: u64 = 200 << 10;
 const MOST_KIB_OF_ALL: u64 = 400 << 10;
 
 /// A tool and its arguments.
 type Call = (&'static str, Value);
 
-/// Something hostile.
+/// A hostile call.
 struct Case {
     name: &'static str,
     about: &'static str,
-    /// Makes what is needed, anew for every call.
+    /// Prepares the files for a call and returns it; the number is that of the call.
     make: fn(&Path, u32) -> Result<Call, Broken>,
 }
 
@@ -69,7 +69,7 @@ fn fifo(path: &Path) -> Result<(), Broken> {
     Ok(())
 }
 
-/// A repository as far as finding it goes.
+/// Just enough of a repository to be found.
 fn git(folder: &Path) -> Result<Call, Broken> {
     for name in ["objects/info", "refs/heads"] {
         fs::create_dir_all(folder.join(".git").join(name))?;
@@ -161,7 +161,7 @@ fn large(folder: &Path, turn: u32) -> Result<Call, Broken> {
     Ok(("read_file", json!({ "path": "large.txt" })))
 }
 
-/// Measures and prints; whether every bar that was to be checked holds.
+/// Measures and prints; false if `--check` was given and a bar is missed.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
     let (mut json, mut check, mut names) = (false, false, Vec::new());
     for word in words {
@@ -169,7 +169,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
             "--json" => json = true,
             "--check" => check = true,
             name if CASES.iter().any(|case| case.name == name) => names.push(word),
-            _ => return Err(format!("{word} is not known").into()),
+            _ => return Err(format!("unknown argument {word}").into()),
         }
     }
     let server = servers::ours()?;
@@ -186,7 +186,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
     Ok(!check || (rows.iter().all(Beside::holds) && all <= MOST_KIB_OF_ALL))
 }
 
-/// The most memory of one server that met all of them, each twice, in KiB.
+/// The peak memory, in KiB, of one server that handles all of them, each twice.
 fn one_after_the_other(server: &Server, names: &[String]) -> Result<u64, Broken> {
     let folder = TempDir::with_prefix("readproof-beside-")?;
     fs::write(folder.path().join("module.rs"), "let value = sum(&input);\n")?;
@@ -194,10 +194,10 @@ fn one_after_the_other(server: &Server, names: &[String]) -> Result<u64, Broken>
     for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name)) {
         for turn in 0..2 {
             let (tool, arguments) = (case.make)(folder.path(), turn)?;
-            // Whether it is an answer or a refusal: it comes.
+            // An answer or a refusal: it must come.
             connection.call(tool, &arguments)?;
         }
-        // A pipe in its place would have the next search refused at once.
+        // A pipe there would make the next search fail at once.
         let _ = fs::remove_file(folder.path().join(".gitignore"));
     }
     connection.peak()
@@ -256,7 +256,7 @@ fn waits(
         between(connection)?;
         pings.push(connection.ping()?);
         reads.push(connection.call("read_file", &json!({ "path": "module.rs", "fresh": true }))?.1);
-        // So that what is under way gets on.
+        // Lets the hostile call progress.
         std::thread::sleep(Duration::from_millis(2));
     }
     Ok((pings, reads))

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Bar, FILE_BYTES, FILES, Row, STARTS, Unit, beside::Beside};
+use super::{FILE_BYTES, FILES, Row, STARTS, Unit, beside::Beside};
 use crate::report::time;
 
 pub(super) fn table(names: &[&str], rows: &[Row], rounds: u32) -> String {
@@ -61,7 +61,7 @@ pub(super) fn beside_json(rows: &[Beside], all: u64) -> Value {
     let row = |row: &Beside| {
         json!({
             "case": row.ping.name, "about": row.ping.about, "peak_kib": row.peak, "answered": row.answered,
-            "ping_ratio": row.ping.ratio(), "read_ratio": row.read.ratio(), "bar": row.ping.bar, "holds": row.holds(),
+            "ping_ratio": row.ping.ratio(), "read_ratio": row.read.ratio(), "bar": row.ping.bar.to_string(), "holds": row.holds(),
         })
     };
     json!({ "cases": rows.iter().map(row).collect::<Vec<_>>(), "peak_kib_of_all": all })
@@ -72,10 +72,7 @@ fn bar(row: &Row) -> String {
 }
 
 fn words(row: &Row) -> Option<String> {
-    row.bar.map(|bar| match bar {
-        Bar::Below(bar) => format!("< {bar:.1}"),
-        Bar::AtMost(bar) => format!("≤ {bar:.1}"),
-    })
+    row.bar.map(|bar| bar.to_string())
 }
 
 fn figure(value: u64, unit: Unit) -> String {
@@ -88,7 +85,7 @@ fn figure(value: u64, unit: Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::Spread;
+    use crate::harness::{Bar, Spread};
 
     #[test]
     fn a_missed_bar_is_said() {
@@ -96,8 +93,8 @@ mod tests {
         let row = |unit, bar, ours| Row { name: "x", unit, bar: Some(bar), figures: vec![spread(ours), spread(2048)] };
         let rows = [row(Unit::Kibibytes, Bar::AtMost(2.0), 1536), row(Unit::Nanoseconds, Bar::Below(1.0), 2048)];
         let text = table(&["ours", "other"], &rows, 3);
-        assert!(text.contains("| x | 1.5 MiB | 2.0 MiB | 0.75 | ≤ 2.0 |\n"), "{text}");
-        assert!(text.contains("| x | 2.04 µs | 2.04 µs | 1.00 | < 1.0 MISSED |\n"), "{text}");
+        assert!(text.contains("| x | 1.5 MiB | 2.0 MiB | 0.75 | ≤ 2 |\n"), "{text}");
+        assert!(text.contains("| x | 2.04 µs | 2.04 µs | 1.00 | < 1 MISSED |\n"), "{text}");
         let value = json(&["ours", "other"], &rows);
         assert_eq!(value["measures"][1]["holds"], false);
         assert_eq!(value["measures"][0]["servers"]["ours"]["median"], 1536);

@@ -1,4 +1,4 @@
-//! The servers: how each is started on a folder, and how it is asked for a file.
+//! The servers: how each is started on a folder, and which call reads a file.
 
 use std::{
     ffi::OsString,
@@ -10,20 +10,19 @@ use serde_json::{Value, json};
 
 use crate::{Broken, programs};
 
-/// How a server is started and asked.
 pub(super) struct Server {
     pub(super) name: &'static str,
     program: PathBuf,
-    /// The words of its command line; the folder is the last one.
+    /// Its arguments; the folder comes last.
     words: Vec<OsString>,
     pub(super) tool: &'static str,
-    /// The arguments that ask for a whole file of the folder.
+    /// The tool arguments that read a whole file.
     pub(super) read: fn(&Path, &str) -> Value,
-    /// Whether an answer carries a handle for the next one.
+    /// Whether answers carry a handle.
     handles: bool,
 }
 
-/// Ours, with handles switched on.
+/// Ours, with handles enabled.
 pub(super) fn ours() -> Result<Server, Broken> {
     let program =
         programs::beside_us().filter(|path| path.is_file()).ok_or("there is no `readproof` beside the bench")?;
@@ -39,7 +38,7 @@ pub(super) fn ours() -> Result<Server, Broken> {
     })
 }
 
-/// `rust-mcp-filesystem` of the Rust registry.
+/// `rust-mcp-filesystem` from crates.io.
 pub(super) fn rust(program: PathBuf) -> Server {
     Server {
         name: "rust-mcp-filesystem",
@@ -51,7 +50,7 @@ pub(super) fn rust(program: PathBuf) -> Server {
     }
 }
 
-/// The official `server-filesystem`, which Node runs.
+/// The official `server-filesystem`, which runs on Node.
 pub(super) fn official(node: PathBuf, script: PathBuf) -> Server {
     Server {
         name: "server-filesystem",
@@ -68,7 +67,7 @@ fn by_full_path(folder: &Path, name: &str) -> Value {
 }
 
 impl Server {
-    /// The call that starts it on a folder.
+    /// The command that starts it on a folder.
     pub(super) fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(&self.program);
         let state = std::env::temp_dir().join(format!("readproof-tests-{}", readproof_disk::user_id()));
@@ -76,7 +75,7 @@ impl Server {
         command
     }
 
-    /// What the next read of the same file may pass as known.
+    /// The handle that the next read of the same file may pass back.
     pub(super) fn handle(&self, result: &Value) -> Result<Option<String>, Broken> {
         if !self.handles {
             return Ok(None);

@@ -13,21 +13,21 @@ use serde_json::{Value, json};
 use super::{memory, servers::Server};
 use crate::Broken;
 
-/// The newest version that all the servers speak.
+/// The newest protocol version that all servers support.
 const VERSION: &str = "2025-06-18";
 
-/// A running server; it is ended when this goes.
+/// A running server; it is ended on drop.
 pub(super) struct Connection {
     child: Child,
     into: ChildStdin,
     from: BufReader<ChildStdout>,
     last: u64,
-    /// Requests that were answered while something else was waited for.
+    /// Requests that were answered while another answer was awaited.
     answered: BTreeSet<u64>,
 }
 
 impl Connection {
-    /// Starts a server and lets it answer `initialize`: how long that took.
+    /// Starts a server and waits for the answer to `initialize`; returns how long that took.
     pub(super) fn open(server: &Server, folder: &Path) -> Result<(Self, Duration), Broken> {
         let hello = json!({
             "protocolVersion": VERSION, "capabilities": {}, "clientInfo": { "name": "readproof-bench", "version": "0" },
@@ -52,7 +52,7 @@ impl Connection {
         self.ask(&line, Instant::now())
     }
 
-    /// Calls a tool and waits for nothing: the number of the request.
+    /// Calls a tool without waiting; returns the id of the request.
     pub(super) fn begin(&mut self, tool: &str, arguments: &Value) -> Result<u64, Broken> {
         self.last += 1;
         let line = request(self.last, "tools/call", &json!({ "name": tool, "arguments": arguments }));
@@ -60,19 +60,19 @@ impl Connection {
         Ok(self.last)
     }
 
-    /// Whether the answer to an earlier request has come by.
+    /// Whether an earlier request has been answered.
     pub(super) fn is_answered(&self, id: u64) -> bool {
         self.answered.contains(&id)
     }
 
-    /// How long the shortest of all requests takes.
+    /// How long a ping takes.
     pub(super) fn ping(&mut self) -> Result<Duration, Broken> {
         self.last += 1;
         let line = request(self.last, "ping", &json!({}));
         Ok(self.ask(&line, Instant::now())?.1)
     }
 
-    /// The most memory it ever had, in KiB.
+    /// Its peak memory, in KiB.
     pub(super) fn peak(&self) -> Result<u64, Broken> {
         memory(self.child.id(), "VmHWM:")
     }
@@ -81,7 +81,7 @@ impl Connection {
         memory(self.child.id(), "VmRSS:")
     }
 
-    /// What is not the answer, a notification or a question of the server's, is passed over.
+    /// Skips notifications and requests of the server.
     fn ask(&mut self, request: &[u8], begin: Instant) -> Result<(Value, Duration), Broken> {
         self.into.write_all(request)?;
         loop {
@@ -109,7 +109,7 @@ fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        // A server that has ended by itself is as good.
+        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! One read through the engine that belongs to a pi session, long or short.
+//! One read through the engine in a pi session, long or short.
 
 use std::{fs, hint::black_box};
 
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::{Broken, harness::Subject};
 
-/// Where the leaf is when the read is asked for.
+/// Where the leaf is when the read is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leaf {
     /// Where it was.
     Same,
-    /// One entry on: that one comes in with the read.
+    /// One entry further: that entry arrives with the read.
     Moved,
 }
 
@@ -52,7 +52,7 @@ impl Subject for Reads {
 }
 
 struct Reading {
-    /// Removed with the rest.
+    /// Removed on drop.
     _folder: TempDir,
     engine: Engine,
     talk: PiTalk,
@@ -64,7 +64,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// A session whose model holds a file of 10 KB, among all else.
+    /// A session whose model holds a file of 10 KB, among others.
     fn new(entries: u32, leaf: Leaf) -> Result<Self, Broken> {
         let folder = tempfile::tempdir()?;
         let top = folder.path().canonicalize()?;

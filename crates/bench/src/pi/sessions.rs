@@ -1,4 +1,4 @@
-//! pi session files to measure on: made by rule, the same every time, with the fields in pi's own order.
+//! Generated pi session files, the same every time, with the fields in pi's order.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Display};
 
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 /// A session file and the texts stored for it.
 pub(crate) struct Session {
     pub(crate) bytes: String,
-    /// How many entries.
     pub(crate) entries: u32,
     /// The file that was read last.
     pub(crate) last_read: PathKey,
@@ -33,12 +32,12 @@ impl Source for Session {
     }
 }
 
-/// The name of an entry, as pi's names look.
+/// The id of an entry, in pi's form.
 pub(crate) fn id(entry: u32) -> String {
     format!("{:08x}", entry.wrapping_mul(0x9e37_79b1))
 }
 
-/// A turn of a user, a command and, every other time, a read with our own record: what most sessions are made of.
+/// A user message, a command and, every other time, a read with our own record: what most sessions consist of.
 pub(crate) fn typical(entries: u32) -> Session {
     let mut session = Session::new();
     let file = code(40);
@@ -92,7 +91,7 @@ pub(crate) fn mixed(entries: u32) -> Session {
     session
 }
 
-/// Long thoughts, and commands whose output is 10 to 50 KB with many escapes.
+/// Long reasoning, and commands with outputs of 10 to 50 KB and many escapes.
 pub(crate) fn outputs(turns: u32) -> Session {
     let mut session = Session::new();
     let output =
@@ -115,7 +114,7 @@ pub(crate) fn outputs(turns: u32) -> Session {
     session
 }
 
-/// Reads of 8 KB files with our own record, a compaction after so many turns, as a context of 200,000 tokens needs it.
+/// Reads of 8 KB files with our own record, and a compaction after this many turns, as a context of 200,000 tokens needs.
 pub(crate) fn reads(turns: u32, files: u32, window: u32) -> Session {
     let mut session = Session::new();
     let file = code(160);
@@ -145,7 +144,7 @@ pub(crate) fn edits(turns: u32) -> Session {
     session
 }
 
-/// Who recorded a read.
+/// Which tool recorded a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Record {
     Ours,
@@ -165,7 +164,7 @@ impl Session {
         u32::try_from((self.random >> 33) % u64::from(n)).unwrap_or(0)
     }
 
-    /// The line of the next entry, behind a parent.
+    /// The line of the next entry, after a parent.
     pub(crate) fn line(&self, parent: Option<u32>, kind: &str, rest: impl Display) -> String {
         let parent = parent.map_or_else(|| "null".to_owned(), |parent| format!("\"{}\"", id(parent)));
         let id = id(self.entries);
@@ -285,14 +284,14 @@ impl Session {
         self.entry("compaction", r#""summary":"what was done","firstKeptEntryId":"00000000","tokensBefore":180000"#);
     }
 
-    /// The line of a call of a read behind an entry, and no part of the file.
+    /// The line of a read call after an entry; it is not added to the file.
     pub(crate) fn call_line(&mut self, parent: u32) -> String {
         self.calls += 1;
         let call = self.called("read", &json!({ "path": "f1" }));
         self.line(Some(parent), "message", assistant(&call))
     }
 
-    /// The line of a read's result behind a call that stands at `parent`, and no part of the file.
+    /// The line of a read's result after the call at `parent`; it is not added to the file.
     pub(crate) fn result_line(&self, parent: u32) -> String {
         self.line(Some(parent), "message", self.read_result(1, &code(40), Record::Ours))
     }
