@@ -2,22 +2,16 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { parseRefresh, REFRESH_USAGE, registerCommands } from "../src/commands.ts";
 import { Failure } from "../src/failure.ts";
 import { Notices } from "../src/notice.ts";
-import { Program } from "../src/program.ts";
 import { refreshTool } from "../src/refresh.ts";
 import { Sight } from "../src/sight.ts";
 import { FakeSession } from "./support/fake-session.ts";
-import { FAKE, fakeChild, place } from "./support/place.ts";
+import { fakeChild, place, programWith } from "./support/place.ts";
 
 function begin(options: { locate?: () => string | Failure; ctx?: object } = {}) {
   const dir = place();
   const heard = fakeChild("good", dir);
   const notices = new Notices();
-  const program = new Program({
-    locate: options.locate ?? (() => FAKE),
-    timeoutMs: 5000,
-    onFailure: (failure) => notices.once(failure.key, failure.message),
-  });
-  onTestFinished(() => program.close());
+  const program = programWith(notices, options.locate);
   const parts = { program, sight: new Sight(() => {}), notices };
   const commands = new Map<string, (args: string, ctx: any) => Promise<void>>();
   const appendEntry = vi.fn();

@@ -1,13 +1,12 @@
 import { Type } from "typebox";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Failure } from "../src/failure.ts";
 import { Notices } from "../src/notice.ts";
-import { Program } from "../src/program.ts";
 import { readTool, resultOf } from "../src/read.ts";
 import { wholeLines } from "../src/request.ts";
 import { Sight } from "../src/sight.ts";
 import { FakeSession } from "./support/fake-session.ts";
-import { FAKE, fakeChild, place } from "./support/place.ts";
+import { fakeChild, place, programWith } from "./support/place.ts";
 
 const OWN = { content: [{ type: "text", text: "pi's own" }], details: undefined };
 
@@ -19,12 +18,7 @@ function begin(options: { locate?: () => string | Failure; builtIn?: object } = 
   const notify = vi.fn();
   const ctx = { cwd: dir, sessionManager: session, hasUI: true, mode: "rpc", ui: { notify } } as any;
   const notices = new Notices();
-  const program = new Program({
-    locate: options.locate ?? (() => FAKE),
-    timeoutMs: 5000,
-    onFailure: (failure) => notices.once(failure.key, failure.message),
-  });
-  onTestFinished(() => program.close());
+  const program = programWith(notices, options.locate);
   const sight = new Sight(() => {});
   const own = vi.fn(async () => OWN);
   const parameters = Type.Object({

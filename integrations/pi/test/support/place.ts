@@ -1,10 +1,13 @@
-// A folder per test, and the fake program with its log in it.
+// A folder per test, with the fake program and its log.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, onTestFinished } from "vitest";
+import type { Failure } from "../../src/failure.ts";
+import type { Notices } from "../../src/notice.ts";
+import { Program } from "../../src/program.ts";
 
 export const FAKE = fileURLToPath(new URL("fake-child.mjs", import.meta.url));
 
@@ -14,7 +17,7 @@ export function place(): string {
   return dir;
 }
 
-/** Makes the next starts of the fake program be of this kind; what it hears comes back from the returned function. */
+/** Makes the fake program start as this kind from now on. The returned function gives the requests it received. */
 export function fakeChild(kind: string, dir: string): () => any[] {
   const log = join(dir, "log.jsonl");
   process.env.FAKE_CHILD = kind;
@@ -29,6 +32,14 @@ export function fakeChild(kind: string, dir: string): () => any[] {
       return [];
     }
   };
+}
+
+/** A program that ends with its test; failures become notices. Without `locate` it is the fake one. */
+export function programWith(notices: Notices, locate: () => string | Failure = () => FAKE): Program {
+  const onFailure = (failure: Failure) => notices.once(failure.key, failure.message);
+  const program = new Program({ locate, timeoutMs: 5000, onFailure });
+  onTestFinished(() => program.close());
+  return program;
 }
 
 afterEach(() => {
