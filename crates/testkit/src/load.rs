@@ -1,5 +1,5 @@
 //! Many processes on one store, and processes that are killed: what a worker does, and what must hold afterwards. A worker
-//! says what was acknowledged to it on a pipe, which outlives it.
+//! reports what was acknowledged to it on a pipe, which outlives it.
 
 pub mod attacks;
 pub mod clock;
@@ -29,12 +29,12 @@ pub(crate) const FILES: usize = 6;
 /// No file ever has fewer lines.
 pub(crate) const FEWEST: usize = 60;
 
-/// Something a worker was told is done.
+/// Something that was acknowledged to a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ack {
     /// A read was answered: the entry and the hash of the text.
     Read(u64, ContentHash),
-    /// Its delivery was confirmed: the entry that says so.
+    /// Its delivery was confirmed: the entry that records it.
     Delivered(u64),
     /// A file was written: the entry and, for a whole file, the hash of its content.
     Written(u64, Option<ContentHash>),
@@ -72,22 +72,22 @@ impl FromStr for Ack {
 pub struct Worker {
     /// Where.
     pub root: PathBuf,
-    /// As whose agent.
+    /// The worker's session.
     pub session: SessionName,
-    /// What its choices follow from.
+    /// The seed of its choices.
     pub seed: u64,
     /// How many reads.
     pub reads: u64,
 }
 
-/// Hears what was acknowledged, at once.
+/// Is told at once what was acknowledged.
 pub type Tell<'a> = &'a mut dyn FnMut(&Ack) -> Result<(), Broken>;
 
 impl Worker {
     /// Reads, edits and writes until all reads are done.
     ///
     /// # Errors
-    /// On the first thing that is not as it should be; that an edit came too late is none.
+    /// On the first thing that is wrong; that another process edited first is not.
     pub fn work(&self, tell: Tell<'_>) -> Result<(), Broken> {
         let mut random = Random::new(self.seed);
         let mut engine = open(&self.root)?;
@@ -124,7 +124,7 @@ impl Worker {
         let answer = engine.read(&request, &|| false)?;
         let receipt = answer.receipt.ok_or_else(|| format!("not recorded: {:?}", answer.notices))?;
         tell(&Ack::Read(receipt.entry.0, ContentHash::of(answer.text.as_bytes())))?;
-        // Now and then a result never arrives.
+        // Sometimes a result never arrives.
         if random.below(30) > 0 {
             tell(&Ack::Delivered(engine.delivered(&receipt)?.0))?;
         }
@@ -134,7 +134,7 @@ impl Worker {
     fn write(&self, engine: &mut Engine, path: String, change: Change, tell: Tell<'_>) -> Result<(), Broken> {
         let hash = if let Change::Whole(text) = &change { Some(ContentHash::of(text.as_bytes())) } else { None };
         let written = match engine.write(&Write { path, session: self.session.clone(), change }) {
-            // Another process was faster.
+            // Another process wrote first.
             Err(Error::Edit { .. } | Error::Replace(ReplaceError::Changed { .. })) => return Ok(()),
             other => other?,
         };
@@ -154,7 +154,7 @@ pub fn prepare(root: &Path, random: &mut Random) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Another hand changes a file, as an editor does: the new text appears at once.
+/// Another program saves a file as editors do: by renaming a new one over it.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -175,7 +175,7 @@ pub fn change_from_outside(root: &Path, random: &mut Random) -> Result<(), Broke
 /// When it cannot be opened.
 pub fn open(root: &Path) -> Result<Engine, Broken> {
     let bearings = Bearings { cwd: root.display().to_string(), home: None };
-    // Both ways meet in one store.
+    // Both ways of storing texts meet in one store.
     let small_texts = if std::process::id().is_multiple_of(2) { SmallTexts::Together } else { SmallTexts::Apart };
     let settings = Settings { small_texts, ..Settings::default() };
     Ok(Engine::new(Root::open(root)?, bearings, settings, Box::new(|| 0))?)
@@ -189,40 +189,40 @@ pub(crate) fn some_line(random: &mut Random) -> String {
     format!("line {:016x}", random.bits())
 }
 
-/// A text that shows whether all of it is there.
+/// A text in which a missing part would show.
 pub(crate) fn whole_text(random: &mut Random) -> String {
     let lines: Vec<String> = (0..FEWEST + random.below(200)).map(|_| some_line(random)).collect();
     format!("begin\n{}\nend\n", lines.join("\n"))
 }
 
-/// What was found to be in order.
+/// What was checked and found correct.
 #[derive(Clone, Debug, Default)]
 pub struct InOrder {
     /// Acknowledged entries, each found in its log.
     pub acknowledged: u64,
-    /// Stored texts, each as its name says.
+    /// Stored texts, each with the hash in its name.
     pub objects: u64,
-    /// Answers that came out again.
+    /// Answers that were replayed with the same result.
     pub replayed: u64,
-    /// Own writes that led from text to text as recorded.
+    /// Writes by agents that led from text to text as recorded.
     pub written: u64,
-    /// Own writes that were announced and whose outcome is not recorded.
+    /// Writes that were announced, but whose outcome is not recorded.
     pub unfinished: u64,
     /// Answers and writes whose text is gone.
     pub unverifiable: u64,
     /// Answers by decision.
     pub modes: BTreeMap<String, u64>,
-    /// Fragments of writes that failed.
+    /// Leftovers of failed writes.
     pub torn: u64,
     /// Logs that were put aside.
     pub retired: u64,
 }
 
-/// Opens the store anew and checks everything: what was acknowledged is in the logs, no text is altered, every answer comes
-/// out again, every file is whole.
+/// Reopens the store and checks everything: what was acknowledged is in the logs, no text is altered, every answer can be
+/// replayed, every file is complete.
 ///
 /// # Errors
-/// On the first thing that is not so.
+/// On the first thing that is wrong.
 pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOrder, Broken> {
     let mut found = InOrder::default();
     if let Some(name) = not_whole(root)?.first() {
@@ -240,7 +240,7 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
         found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }
     let Some(store) = Store::open_existing(&Root::open(root)?)? else {
-        // Killed before there was one; then nothing can have been acknowledged.
+        // Killed before there was one; nothing can have been acknowledged then.
         return if told.values().all(Vec::is_empty) { Ok(found) } else { Err("the store is gone".into()) };
     };
     for object in store.stored() {

@@ -55,7 +55,7 @@ impl Fixture {
         self.ask(Read { path: "f".to_owned(), offset: Some(offset), limit: Some(limit), ..Read::default() }, known)
     }
 
-    /// Everything recorded comes out again.
+    /// Every recorded answer can be replayed.
     fn end(mut self) {
         for session in self.engine.replay(None).unwrap() {
             let wrong: Vec<String> = session.wrong.iter().map(|f| format!("{:?} {}", f.entry, f.what)).collect();
@@ -137,7 +137,7 @@ fn a_handle_is_of_one_file_one_conversation_and_one_text() {
     }
     let other = Read { path: "f".to_owned(), session: SessionName::parse("other").ok(), ..Read::default() };
     assert_eq!(told(&f.ask(other, Some(&handle))).1, Reason::UnknownHandle);
-    // A, B, A: what was shown last is not what the handle stands for.
+    // A, B, A: the text shown last is not the one the handle stands for.
     f.put("f", &numbered(60, Some(2)));
     f.read("f", None);
     f.put("f", &numbered(60, None));

@@ -36,12 +36,12 @@ fn processes_share_a_store_whose_texts_are_removed() {
     assert!(found.replayed + found.unverifiable >= 200, "{found:?}");
 }
 
-/// Runs in mounts of its own; where these are not permitted, says so and does what it can.
+/// Runs in a private mount namespace; where that is not permitted, says so and does what it can.
 fn apart(words: &str) {
     let output = Command::new(LOAD).args(words.split(' ')).output().expect("it can be started");
     let said = [&output.stdout[..], &output.stderr[..]].concat();
     let said = String::from_utf8_lossy(&said);
-    // Past the test runner's own catching of output: it may say that it could not do what it should.
+    // Bypasses the test runner's capture: it may say that nothing could be mounted.
     let _ = writeln!(io::stderr(), "{said}");
     assert!(output.status.success(), "{said}");
 }
@@ -56,7 +56,7 @@ fn a_disk_that_is_read_only_for_a_while() {
     apart("readonly --rounds 2 --processes 3 --steps 60 --seed 4");
 }
 
-/// What stands in where nothing can be mounted must work where it can.
+/// The replacement for mounts must work everywhere.
 #[test]
 fn a_limit_instead_of_a_disk() {
     let plan = Plan { rounds: 1, workers: 3, steps: 60, seed: 1 };

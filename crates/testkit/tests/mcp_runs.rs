@@ -1,4 +1,4 @@
-//! Random runs of agents that return handles, short and always the same: `cargo xtask soundness --mcp` plays longer ones.
+//! Short random runs, always the same, of agents that pass handles back: `cargo xtask soundness --mcp` plays longer ones.
 #![allow(clippy::expect_used, reason = "tests and their helpers")]
 
 use readproof_engine::{Unverifiable, Wrong};
@@ -22,7 +22,7 @@ fn what_agents_are_told_can_be_rebuilt_from_what_they_see() {
     assert!(report.empty_cells().len() < 8, "short answers are missing after {:?}\n{table}", report.empty_cells());
 }
 
-/// Every answer recorded comes out again, but for texts that the run itself removed or altered.
+/// Every recorded answer can be replayed, except for texts that the run itself removed or altered.
 #[test]
 fn what_agents_were_told_comes_out_again() {
     let mut seeds = Random::new(11);

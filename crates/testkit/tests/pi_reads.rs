@@ -1,4 +1,4 @@
-//! Reads that belong to a pi session: what stands on the branch of the leaf counts, and nothing else does.
+//! Reads in a pi session: what is on the branch of the leaf counts, and nothing else does.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 use readproof_core::{
@@ -22,7 +22,7 @@ fn settings() -> Settings {
 const OLD: &str = "one, where it begins\ntwo\nthree, and how it goes on\nfour, with a few words\nfive, and more of them\n\
 six, so that a diff\nseven, which has a head\neight, is shorter\nnine, than all of it\nten\neleven\ntwelve\n";
 
-/// A workspace, and pi as far as its session goes.
+/// A workspace, and pi's session.
 struct Pi {
     dir: TempDir,
     engine: Engine,
@@ -54,7 +54,7 @@ impl Pi {
         self.talk.push(line.to_string().as_bytes());
     }
 
-    /// Appends an entry behind the leaf, which it becomes.
+    /// Appends an entry after the leaf; it becomes the leaf.
     fn entry(&mut self, kind: &str, more: Value) -> String {
         let id = format!("{:08x}", self.lines.len());
         let mut line = json!({ "type": kind, "id": id, "parentId": self.leaf });
@@ -425,7 +425,7 @@ fn read_range(pi: &mut Pi, path: &str, with_details: bool) -> Answer {
     answer.answer
 }
 
-/// By the final newline two texts of as many lines can differ by one as pi counts.
+/// As pi counts, the final newline is one line of difference between two texts with equally many lines.
 #[test]
 fn a_marker_that_counts_the_lines_takes_the_end_of_another_text() {
     let mut pi = Pi::new();
@@ -449,7 +449,7 @@ fn a_range_in_the_path_without_metadata_is_still_of_that_file() {
     assert_eq!(pi.read("f").mode, Mode::Full, "what the model saw last of line 2 is another text");
 }
 
-/// The model could take the end of the file for pi's words about more of it.
+/// The model could mistake the end of the file for pi's note that there is more.
 #[test]
 fn file_text_in_pis_own_words_is_not_held() {
     let mut pi = Pi::new();
@@ -495,7 +495,7 @@ fn records_of_the_older_tool_that_can_be_misread() {
     read(&mut pi, &json!({ "path": "f", "offset": 5 }), record);
     fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
     assert_eq!(pi.read("f").mode, Mode::Full);
-    // The empty line behind the last one of a text may be an empty line of another.
+    // The empty line after the last one of a text may be an empty line of another text.
     let (longer, shorter) = (format!("{OLD}\n"), OLD.replace("two", "TWO"));
     fs::write(pi.path("f"), &longer).unwrap();
     pi.read("f");

@@ -1,4 +1,4 @@
-//! Random runs of pi sessions, short and always the same: `cargo xtask soundness --pi` plays longer ones.
+//! Short random runs of pi sessions, always the same: `cargo xtask soundness --pi` plays longer ones.
 
 use readproof_testkit::{
     pi::{run, script},

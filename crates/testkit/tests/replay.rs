@@ -1,4 +1,4 @@
-//! Whatever a random run did, its logs replay: every recorded answer comes out again, but for texts that the run itself
+//! Whatever a random run did, its logs can be replayed with the same answers, except for texts that the run itself
 //! removed or altered.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
@@ -18,7 +18,7 @@ use readproof_testkit::{
 use serde_json::Value;
 use std::{fs, path::Path};
 
-/// A command that answers one read looks only at what concerns its file, and must know of it what anyone knows.
+/// A command that answers one read looks only at what concerns its file, and must know as much about it as a full load.
 #[test]
 fn what_is_held_of_a_file_needs_no_other_files_answers() {
     let mut seeds = Random::new(12);
@@ -78,7 +78,7 @@ fn what_random_runs_recorded_comes_out_again() {
     assert!(verified > 400 && written > 50 && gone > 0 && altered > 0, "{said}");
 }
 
-/// A log whose chain is right and whose records are not: only replaying can tell.
+/// A log with a correct hash chain and wrong records: only a replay can tell.
 #[test]
 fn a_forged_record_is_named() {
     let check = |line: u64, alter: fn(&mut Value), expected: &str| {
@@ -135,19 +135,19 @@ fn a_forged_write_is_named() {
     check(5, |r| r["changed"]["before"][1] = 91.into(), "EntryId(5)) the number of lines before differs");
     check(5, |r| r["changed"]["before"] = r["changed"]["after"].clone(), "EntryId(5)) the text after it is not");
     check(5, |r| r["changed"]["before"] = Value::Null, "EntryId(5)) the text after it is not");
-    // What its answer stated.
+    // What its answer said.
     check(5, |r| r["changed"]["stated"][0][1] = 9.into(), "EntryId(5)) the text after it is not");
     check(5, |r| r["changed"]["stated"][0][2] = 2.into(), "EntryId(5)) the text after it is not");
     check(7, |r| r["changed"]["stated"][0][0] = 0.into(), "EntryId(7)) the text after it is not");
     check(7, |r| r["changed"]["stated"][0][1] = u32::MAX.into(), "EntryId(7)) the text after it is not");
-    // A record of an older program, whose answer stated nothing.
+    // A record of an older program, whose answer did not say which lines changed.
     check(5, |r| older(r, [9, 9, 1]), "EntryId(5)) the text after it is not");
     check(7, |r| older(r, [0, 90, 89]), "EntryId(7)) the text after it is not");
     check(7, |r| older(r, [1, u32::MAX, 89]), "EntryId(7)) the text after it is not");
     check(7, |r| r["changed"]["after"] = Value::Null, "EntryId(7)) the file is sensitive");
 }
 
-/// An edit as records had it before its answer stated anything.
+/// An edit as it was recorded before answers said which lines changed.
 fn older(record: &mut Value, hunk: [u32; 3]) {
     let changed = record["changed"].as_object_mut().unwrap();
     changed.remove("stated");
@@ -155,7 +155,7 @@ fn older(record: &mut Value, hunk: [u32; 3]) {
     changed.insert("hunk".to_owned(), serde_json::json!(hunk));
 }
 
-/// What replaying a copy of session `s` says, one record of which was altered and the chain made to fit.
+/// What a replay says about a copy of session `s` with one record altered and the hash chain recomputed.
 fn forged(engine: &mut Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
     let (from, to) = (SessionName::parse("s").unwrap(), SessionName::parse("forged").unwrap());
     let store = Store::open(&Root::open(root).unwrap()).unwrap();

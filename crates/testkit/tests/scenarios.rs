@@ -1,5 +1,5 @@
-//! Plays every scenario and compares all it answers with `expected.txt`. `UPDATE_SCENARIOS=1` rewrites those files; what
-//! was rewritten is to be read, line by line.
+//! Plays every scenario and compares all answers with `expected.txt`. `UPDATE_SCENARIOS=1` rewrites those files; read the
+//! difference line by line.
 
 use readproof_testkit::scenario::{folders, number, play};
 use std::{
@@ -7,12 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The items of the protocol's matrix that can be seen at the engine.
+/// The items of the protocol's matrix that can be tested at the engine.
 const MATRIX: [std::ops::RangeInclusive<u32>; 2] = [1..=23, 27..=30];
 
 fn scenarios() -> Vec<PathBuf> {
     let within = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    // None is a failure too: the matrix below is then not complete.
+    // No scenarios at all fail the test of the matrix below.
     folders(&within).unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-//! Moments at which a conversation moves, a result is late, or a log is lost, while an answer or a write is on its way.
+//! A conversation moves, a result is late, or a log is lost, while an answer or a write is under way.
 //! After each, what the model saw last must not be mistaken for what it saw before.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
@@ -24,7 +24,7 @@ fn new() -> String {
     OLD.replace("two", "TWO")
 }
 
-/// A workspace with a file `f`; every engine is a process of its own.
+/// A workspace with a file `f`; every engine stands for a process.
 struct Fixture {
     dir: TempDir,
 }
@@ -124,13 +124,13 @@ fn a_receipt_of_a_log_that_was_put_aside() {
     let mut slow = fixture.engine();
     let receipt = ask(&mut slow, "f");
     SessionLog::retire(&fixture.root(), &s()).unwrap();
-    // Of another process, which dies before it shows anything.
+    // By another process, which dies before it shows anything.
     ask(&mut fixture.engine(), "g");
     assert!(slow.delivered(&receipt).is_err());
     is_plain(&read(&mut fixture.engine(), "g"));
 }
 
-/// Somebody compacts, or goes to the root.
+/// Another process compacts, or moves to the root.
 fn move_away(engine: &mut Engine, compacts: bool) {
     if compacts {
         engine.session_compact(&s(), None).unwrap();
@@ -249,7 +249,7 @@ fn a_store_that_comes_back_under_a_process() {
     assert!(engine.read(&request("f", "s"), &|| false).unwrap().receipt.is_none());
     fs::remove_file(fixture.path(".readproof")).unwrap();
     fs::rename(fixture.path("x"), fixture.path(".readproof")).unwrap();
-    // What the log knows is the first text, and what the model saw last is the second.
+    // The log knows the first text; the model saw the second last.
     fixture.put("f", OLD);
     is_plain(&read(&mut engine, "f"));
     assert!(fixture.path(".readproof/log/s.log.retired-1").exists());
@@ -288,7 +288,7 @@ fn a_marker_for_a_third_text_leaves_the_second_whole() {
     assert_eq!(read(&mut engine, "f").mode.as_str(), "diff");
 }
 
-/// Another saves the file between the look of an edit at it and its write.
+/// Another program saves the file after an edit has read it and before it writes.
 #[test]
 fn an_edit_that_was_overtaken() {
     let fixture = Fixture::new();
@@ -296,7 +296,7 @@ fn an_edit_that_was_overtaken() {
     let cwd = fixture.root().path().display().to_string();
     let saves = Arc::new(AtomicBool::new(false));
     let save = Arc::clone(&saves);
-    // The time is asked for between the two.
+    // The clock is read between the two.
     let clock = Box::new(move || {
         if save.load(Ordering::Relaxed) {
             fs::write(&path, new()).unwrap();
@@ -322,12 +322,12 @@ fn an_edit_that_was_overtaken() {
 fn that_a_text_is_not_stored_is_said_once() {
     let fixture = Fixture::new();
     read(&mut fixture.engine(), "f");
-    // Something in the way of its text, which nothing can replace.
+    // Something that cannot be replaced blocks its text.
     let object = fixture.path(&format!(".readproof/objects/sha256-{}.txt", Text::new(OLD.to_owned()).hash()));
     fs::remove_file(&object).unwrap();
     fs::create_dir_all(object.join("in the way")).unwrap();
     let (mut engine, other) = (fixture.engine(), RefCell::new(fixture.engine()));
-    // The branch moves whenever it is looked at.
+    // The branch moves whenever the session is read.
     let moves = || {
         read(&mut other.borrow_mut(), "g");
         false
@@ -345,7 +345,7 @@ fn a_late_result_of_a_log_that_is_gone_confirms_nothing_in_the_next() {
     let mut engine = fixture.engine();
     let late = ask(&mut engine, "f");
     drop(engine);
-    // A file made right after another was removed often is the same to the system; emptied, it always is.
+    // A file created right after another was removed often has the same inode; an emptied one always does.
     fs::write(fixture.path(".readproof/log/s.log"), "").unwrap();
     let mut engine = fixture.engine();
     let unseen = ask(&mut engine, "h");

@@ -1,6 +1,6 @@
-//! Runs under load. `crash`: workers killed at random moments. `processes`: many processes on one store. `fulldisk` and
-//! `readonly`: the store on a disk that fills up or cannot be written for a while, in mounts of the run's own. `clock`:
-//! the clock and the files' times jump. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
+//! Load runs. `crash`: workers killed at random moments. `processes`: many processes on one store. `fulldisk` and
+//! `readonly`: the store on a disk that fills up or is read-only for a while, in a private mount namespace. `clock`: the
+//! clock and the files' times jump. Exit code 0: all in order. 1: something was lost, altered or refused. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_disk::SessionName;
@@ -94,25 +94,25 @@ fn options(words: &[String], known: &[&str]) -> Result<(Numbers, Beside), String
     Ok((numbers, beside))
 }
 
-/// One process of the crowd: every acknowledgement is one line, written at once.
+/// One of many worker processes: every acknowledgement is one line, written at once.
 fn worker(words: &[String]) -> Result<(), Broken> {
     let [root, session, seed, reads] = words else { return Err("worker ROOT SESSION SEED READS".into()) };
     let session = SessionName::parse(session)?;
     let worker = Worker { root: PathBuf::from(root), session, seed: seed.parse()?, reads: reads.parse()? };
     let mut out = std::io::stdout().lock();
     worker.work(&mut |ack| {
-        // One write below the size that a pipe takes whole.
+        // One write, small enough to be atomic on a pipe.
         out.write_all(format!("{ack}\n").as_bytes())?;
         Ok(out.flush()?)
     })
 }
 
-/// One process that edits until it is killed, likewise.
+/// One process that edits until it is killed; it reports in the same way.
 fn editor(words: &[String]) -> Result<(), Broken> {
     Editor::parse(words)?.work(
         &(Arc::new(|said: &Said| {
             let mut out = std::io::stdout().lock();
-            // Who started it is gone if nobody listens, and then nobody will kill it.
+            // If nobody listens, the parent is gone and will not kill us.
             if out.write_all(format!("{said}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
                 std::process::exit(1);
             }
@@ -120,7 +120,7 @@ fn editor(words: &[String]) -> Result<(), Broken> {
     )
 }
 
-/// One process on a scarce disk, likewise.
+/// One process on a full or read-only disk; it reports in the same way.
 fn judged(words: &[String]) -> Result<(), Broken> {
     let mut out = std::io::stdout().lock();
     scarce::worker(words, &mut |told| {
@@ -129,7 +129,7 @@ fn judged(words: &[String]) -> Result<(), Broken> {
     })
 }
 
-/// The same command with mounts that nobody else sees; where that is not permitted, the strongest there is without.
+/// The same command in a private mount namespace; where that is not permitted, with limits on file sizes instead.
 fn apart(words: &[String]) -> ExitCode {
     let unshare = || {
         let mut command = Command::new("unshare");

@@ -1,7 +1,7 @@
-//! `savings --binary FILE --traces FOLDER [--json] [--sessions N]`: plays recorded sessions of real agents through the command
-//! line, one process per read, edit and write, with the strict barrier, and counts what was sent and what plain answers would
-//! have sent. Beside it the reader rebuilds every answer from visible text. Exit code 0: nothing found. 1: a violation, or
-//! less saved than the bar. 2: usage.
+//! `savings --binary FILE --traces FOLDER [--json] [--sessions N]`: replays recorded sessions of real agents through the
+//! command line, one process per read, edit and write, with the strict barrier, and counts what was sent and what plain
+//! answers would have sent. The reader rebuilds every answer from visible text. Exit code 0: nothing found. 1: a violation,
+//! or less saved than required. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
@@ -22,10 +22,10 @@ use std::{
 
 type Broken = Box<dyn std::error::Error + Send + Sync>;
 
-/// The least share of read tokens that must be saved, in percent.
+/// The least percentage of read tokens that must be saved.
 const LEAST: f64 = 10.0;
 
-/// One thing an agent did.
+/// One step of an agent.
 #[derive(Clone, Debug, Deserialize)]
 struct Event {
     s: u64,
@@ -46,16 +46,15 @@ struct Event {
     err: Option<bool>,
 }
 
-/// What was counted.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     sessions: u64,
     reads: u64,
     short: u64,
     edits: u64,
-    /// Edits and writes of the trace that could not be made here, and were made behind the program's back.
+    /// Edits and writes of the trace that could not be made here, and were made from outside instead.
     outside: u64,
-    /// Reads whose file had to be put together from pieces, as no whole text of it is in the trace.
+    /// Reads whose file had to be assembled from pieces, because the trace has no whole text of it.
     pieced: u64,
     plain: u64,
     sent: u64,
@@ -121,7 +120,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--traces" => args.traces = value()?.into(),
             "--sessions" => args.sessions = value()?.parse().map_err(|_| "--sessions needs a number".to_owned())?,
             "--json" => args.json = true,
-            _ => return Err(format!("{word} is not known")),
+            _ => return Err(format!("unknown argument {word}")),
         }
     }
     if args.binary.as_os_str().is_empty() || args.traces.as_os_str().is_empty() {
@@ -204,7 +203,7 @@ fn all(args: &Args) -> Result<Tally, Broken> {
     }
 }
 
-/// The lines of a packed file.
+/// The lines of a compressed file.
 fn unpacked(file: &Path) -> Result<impl Iterator<Item = std::io::Result<String>>, Broken> {
     if !file.is_file() {
         return Err(format!(
@@ -244,7 +243,7 @@ fn sessions(traces: &Path) -> Result<BTreeMap<u64, Vec<Event>>, Broken> {
     Ok(sessions)
 }
 
-/// One recorded session in a workspace of its own.
+/// One recorded session in its own workspace.
 struct Play<'a> {
     binary: &'a Path,
     blobs: &'a HashMap<String, String>,
@@ -279,7 +278,7 @@ impl<'a> Play<'a> {
         hash.and_then(|hash| self.blobs.get(hash)).map(String::as_str)
     }
 
-    /// A neutral name for a path, so that none is sensitive or outside.
+    /// A neutral name for a path, so that none is sensitive or outside the workspace.
     fn name(&mut self, path: &str) -> String {
         let number = self.names.len();
         self.names.entry(path.to_owned()).or_insert_with(|| format!("file{number}.txt")).clone()
@@ -301,7 +300,7 @@ impl<'a> Play<'a> {
         format!("a-{}", event.a.chars().map(plain).take(40).collect::<String>())
     }
 
-    /// One process; `None` when it refused.
+    /// Runs one process; `None` if it refused.
     fn command(&self, event: &Event, words: &[&str], input: Option<&str>) -> Result<Option<Value>, Broken> {
         let mut command = Command::new(self.binary);
         command.current_dir(self.dir.path()).env("READPROOF_STATE_DIR", readproof_testkit::state_dir()).args(words);
@@ -324,17 +323,17 @@ impl<'a> Play<'a> {
     }
 
     fn compact(&mut self, event: &Event) -> Result<(), Broken> {
-        // Without a read before it there is no session yet, and nothing to forget.
+        // Without an earlier read there is no session yet, and nothing to forget.
         self.command(event, &["session", "compact"], None)?;
         *self.reader(event) = Reader::default();
         Ok(())
     }
 
-    /// Makes the file such that it says what the trace says was served.
+    /// Changes the file so that it has the text that was served in the trace.
     fn stage(&mut self, at: usize, event: &Event, name: &str, served: &str) -> Result<(), Broken> {
         let (start, total) =
             (usize::try_from(event.start.unwrap_or(1).max(1))?, usize::try_from(event.total.unwrap_or(0))?);
-        // The trace counts as its host does: what follows a final newline is a line, if an empty one.
+        // The trace counts lines as its host does: after a final newline there is one more, empty line.
         let lines: Vec<&str> = served.split('\n').collect();
         let fits = |text: &str| {
             let all: Vec<&str> = text.split('\n').collect();
@@ -344,7 +343,7 @@ impl<'a> Play<'a> {
         if current.as_deref().is_some_and(fits) {
             return Ok(());
         }
-        // A whole text of the file that the trace holds: the next one first.
+        // A whole text of the file from the trace: the next one first.
         let of_it = |other: &&Event| other.path == event.path;
         let whole = |other: &Event| match other.t.as_str() {
             "Read" if other.start == Some(1) => self.blob(other.blob.as_ref()),
@@ -364,7 +363,7 @@ impl<'a> Play<'a> {
         let mut made: Vec<String> = (0..start - 1).map(|n| old.get(n).cloned().unwrap_or_else(|| unknown(n))).collect();
         made.extend(lines.iter().map(|line| (*line).to_owned()));
         let rest = total.saturating_sub(made.len());
-        // What follows is counted from the end: the change was most likely before it.
+        // The rest is aligned to the end: the change was most likely before it.
         let from = old.len().saturating_sub(rest);
         made.extend((0..rest).map(|n| old.get(from + n).cloned().unwrap_or_else(|| unknown(total - rest + n))));
         self.put(name, &made.join("\n"))
@@ -375,7 +374,7 @@ impl<'a> Play<'a> {
         let name = self.name(path);
         self.stage(at, event, &name, served)?;
         let truth = self.text(&name).unwrap_or_default();
-        // A call without a limit got no more than was served.
+        // A call without a limit got only what was served.
         let count = served.split('\n').count() as u64;
         let total = truth.split('\n').count() as u64;
         let offset = event.offset.filter(|offset| *offset > 1);
@@ -445,7 +444,7 @@ impl<'a> Play<'a> {
         let mut words = vec!["edit", name, "--old", old, "--new", new];
         words.extend(all.then_some("--all"));
         let Some(answer) = self.command(event, &words, None)? else {
-            // The agent's change happened all the same.
+            // The agent's change was still made.
             let text = self.text(name).unwrap_or_default();
             self.put(name, &if all { text.replace(old, new) } else { text.replacen(old, new, 1) })?;
             return Ok(None);

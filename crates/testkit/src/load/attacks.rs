@@ -1,4 +1,4 @@
-//! Attacks at length, on the program as it is installed: each says what it tried, or what went wrong. The short forms are tests.
+//! Long attacks on the installed program: each returns what it tried, or what went wrong. The short forms are tests.
 
 mod bombs;
 mod kills;
@@ -11,21 +11,21 @@ use std::path::Path;
 
 use crate::world::Broken;
 
-/// What an attack is given.
+/// The parameters of an attack.
 #[derive(Clone, Copy, Debug)]
 pub struct Attack<'a> {
     /// The program.
     pub binary: &'a Path,
     /// How often it is tried.
     pub rounds: u64,
-    /// What its choices follow from.
+    /// The seed of its choices.
     pub seed: u64,
 }
 
 /// Returns the figures in one line.
 pub type Run = fn(&Attack<'_>) -> Result<String, Broken>;
 
-/// Every attack by its name, with the rounds of a whole run.
+/// Every attack by name, with the rounds of a full run.
 pub const ATTACKS: &[(&str, u64, Run)] = &[
     ("bombs", 2_000, bombs::run),
     ("kills", 1_000, kills::run),

@@ -1,5 +1,5 @@
-//! The same script with a clock that runs and with one that jumps by years, both ways, while the times of all files jump
-//! too: every answer and every record must be the same to the byte, and removal by age never takes a young text.
+//! The same script with a steady clock and with one that jumps by years, both ways, while the times of all files jump
+//! too: every answer and every record must be the same byte for byte, and removal by age never removes a young text.
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
@@ -30,10 +30,10 @@ const YEAR: u64 = 365 * 24 * 60 * 60 * 1000;
 /// Where a steady clock begins: some time in 2026.
 const START: u64 = 56 * YEAR;
 
-/// Texts stored longer ago than this go.
+/// Texts stored longer ago than this are removed.
 const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What the times do.
+/// How the clock and the files' times behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Times {
     Steady,
@@ -45,7 +45,7 @@ enum Times {
 pub struct Jumped {
     /// Answers, the same in both.
     pub answers: u64,
-    /// Records, the same in both but for the time in them.
+    /// Records, the same in both except for their time.
     pub records: u64,
     /// How often the clock went back.
     pub back: u64,
@@ -118,7 +118,7 @@ fn session() -> Result<SessionName, Broken> {
     Ok(SessionName::parse("s")?)
 }
 
-/// Every record in its order, without the time and what is random by intent.
+/// Every record in order, without the time and what is random by design.
 fn records(root: &Path) -> Result<Vec<String>, Broken> {
     fn timeless(value: &mut Value) {
         if let Value::Object(fields) = value {
@@ -147,7 +147,7 @@ impl Play {
         self.clock.load(Ordering::Relaxed)
     }
 
-    /// The clock goes on, or anywhere; so do the times of every file, those of the store included.
+    /// Advances the clock, or lets it jump; likewise the times of every file, those of the store included.
     fn jump(&mut self) -> Result<(), Broken> {
         if self.times == Times::Steady {
             self.clock.fetch_add(1000, Ordering::Relaxed);
@@ -210,7 +210,7 @@ impl Play {
         }
     }
 
-    /// Another hand rewrites a line in place, with as many bytes; where times jump, the file's stays what it was.
+    /// Another program rewrites a line in place with the same length; where times jump, the file's time stays the same.
     fn outside(&mut self, name: &str) -> Result<(), Broken> {
         let path = self.root.join(name);
         let modified = fs::metadata(&path)?.modified()?;
@@ -256,18 +256,18 @@ impl Play {
         self.said.push(format!("{mode} {reason} {:?} {:?} {:?}", answer.notices, receipt.entry, answer.text));
         self.done.answers += 1;
         *self.done.modes.entry(mode.to_owned()).or_default() += 1;
-        // Now and then a result never arrives.
+        // Sometimes a result never arrives.
         if self.script.below(20) > 0 {
             self.engine.delivered(receipt)?;
         }
         Ok(())
     }
 
-    /// By age. What a session could need stays, so this never changes an answer.
+    /// Removes texts by age. What a session could need stays, so this never changes an answer.
     fn collect(&mut self) -> Result<(), Broken> {
         let store = Store::open(&Root::open(&self.root)?)?;
         for _ in 0..4 {
-            // Nobody's text, of whatever time.
+            // A text that no session needs, of any age.
             let text = Text::new(some_line(&mut self.script));
             store.objects().put(&text)?;
             if self.times == Times::Jumping {

@@ -1,5 +1,5 @@
-//! A worker on a disk that may be full or read-only: whatever the store can do, it gets the text, and every answer about
-//! its own files is judged by the reader. What fails must have changed nothing, or say that it has.
+//! A worker on a disk that may be full or read-only: whatever the state of the store, it gets the text, and every answer
+//! about its own files is judged by the reader. What fails must have changed nothing, or say that it has.
 
 use readproof_core::edit::Places;
 use readproof_core::text::ContentHash;
@@ -21,13 +21,13 @@ use crate::{
 /// The worker's own files.
 const OWN: usize = 3;
 
-/// Lines of an own file.
+/// Lines of each of them.
 const LINES: usize = 80;
 
-/// What an own file can say: few enough that it often says again what it said before.
+/// The number of different texts: few enough that a file often returns to an earlier one.
 const VARIANTS: usize = 3;
 
-/// In which session something was acknowledged.
+/// The session in which something was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// The worker's own, in which every answer is judged.
@@ -36,20 +36,20 @@ pub enum Whose {
     Shared,
 }
 
-/// What a worker says on its pipe.
+/// What a worker reports on its pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Something is done and will last.
+    /// Something is done and durable.
     Ack(Whose, Ack),
-    /// A read gave the text and is not remembered, for the reason that its notice gives.
+    /// A read returned the text but was not recorded, for the reason in its notice.
     Plain(String),
-    /// A read was answered, and its text could not be stored.
+    /// A read was answered, but its text could not be stored.
     Unstored,
     /// A result could not be confirmed.
     Unconfirmed,
-    /// A write was refused or failed, and the file is as before.
+    /// A write was refused or failed, and the file is unchanged.
     Refused,
-    /// A write was made and could not be recorded, and said so.
+    /// A write was made but could not be recorded, and said so.
     Unrecorded,
 }
 
@@ -89,9 +89,9 @@ impl FromStr for Told {
 pub struct Judged {
     /// Where.
     pub root: PathBuf,
-    /// Its own session. If its files are there, its model has seen them whole.
+    /// Its own session. If its files exist, its model has seen them whole.
     pub session: SessionName,
-    /// What its choices follow from.
+    /// The seed of its choices.
     pub seed: u64,
     /// How many steps.
     pub steps: u64,
@@ -105,7 +105,7 @@ pub fn shared() -> Result<SessionName, Broken> {
     Ok(SessionName::parse("shared")?)
 }
 
-/// Hears what happened, at once.
+/// Is told at once what happened.
 pub type Tell<'a> = &'a mut dyn FnMut(&Told) -> Result<(), Broken>;
 
 struct Work<'t> {
@@ -120,10 +120,10 @@ struct Work<'t> {
 }
 
 impl Judged {
-    /// Takes its steps, then reads its own files once more.
+    /// Performs its steps, then reads its own files once more.
     ///
     /// # Errors
-    /// On the first thing that is not as it should be.
+    /// On the first thing that is wrong.
     pub fn work(&self, tell: Tell<'_>) -> Result<(), Broken> {
         let mut work = Work {
             root: self.root.clone(),
@@ -167,7 +167,7 @@ impl Work<'_> {
                 let seen = Seen::Write { path: own.clone(), content: text.clone() };
                 self.write(&own, Change::Whole(text.clone()), &text, &|_| seen.clone())
             }
-            // A process that was told to use another session may not begin anew with this one.
+            // A process that was told to use another session must not start this one again.
             6 if !self.told_off => {
                 self.engine = open(&self.root)?;
                 Ok(())
@@ -182,7 +182,7 @@ impl Work<'_> {
         }
     }
 
-    /// One of the few texts an own file can have.
+    /// One of the few texts that its files can have.
     fn variant(&mut self, name: &str) -> String {
         let variant = self.random.below(VARIANTS);
         let line = |n: usize| match n % 9 {
@@ -192,7 +192,7 @@ impl Work<'_> {
         format!("begin\n{}end\n", (2..LINES).map(line).collect::<String>())
     }
 
-    /// Another hand changes an own file, unless there is no room for that. It appears at once.
+    /// Another program saves one of its files, unless there is no room for that. The new text appears at once.
     fn outside(&mut self, name: &str) -> Result<(), Broken> {
         let (text, fresh) = (self.variant(name), self.root.join(format!("{name}.new")));
         match fs::write(&fresh, text).and_then(|()| fs::rename(&fresh, self.root.join(name))) {
@@ -206,7 +206,7 @@ impl Work<'_> {
     }
 
     fn read_own(&mut self, name: &str, offset: Option<u64>, limit: Option<u64>) -> Result<(), Broken> {
-        // Nobody else writes it.
+        // Only this worker writes it.
         let Ok(truth) = fs::read_to_string(self.root.join(name)) else { return Ok(()) };
         let session = Some(self.session.clone());
         let request = Read { path: name.to_owned(), offset, limit, session, ..Read::default() };
@@ -234,7 +234,7 @@ impl Work<'_> {
         Err(format!("{:?} gave {:?}", answer.mode, answer.text).into())
     }
 
-    /// Remembered and confirmed, or plain with a notice that says why.
+    /// The answer is recorded and confirmed, or plain with a notice that says why.
     fn settle(&mut self, whose: Whose, answer: &readproof_engine::Answer) -> Result<(), Broken> {
         self.told_off |= answer.notices.iter().any(|notice| notice.contains("use another session than"));
         let Some(receipt) = &answer.receipt else {
@@ -251,7 +251,7 @@ impl Work<'_> {
         self.confirm(whose, receipt)
     }
 
-    /// What cannot be confirmed only costs knowledge.
+    /// What cannot be confirmed does not count as held, and nothing more.
     fn confirm(&mut self, whose: Whose, receipt: &readproof_engine::Receipt) -> Result<(), Broken> {
         match self.engine.delivered(receipt) {
             Ok(entry) => (self.tell)(&Told::Ack(whose, Ack::Delivered(entry.0))),
@@ -279,7 +279,7 @@ impl Work<'_> {
         self.write(name, Change::Replace { old, new, places: Places::One }, &after, &seen)
     }
 
-    /// Done and on disk; or made but not recorded, which is said; or nothing happened.
+    /// The write is done and on disk; or made but not recorded, and says so; or nothing happened.
     fn write(&mut self, path: &str, change: Change, after: &str, seen: &dyn Fn(&str) -> Seen) -> Result<(), Broken> {
         let before = fs::read_to_string(self.root.join(path)).ok();
         let request = Write { path: path.to_owned(), session: self.session.clone(), change };
@@ -309,7 +309,7 @@ impl Work<'_> {
         }
     }
 
-    /// New text every time, so that the store fills up.
+    /// A new text every time, so that the store fills up.
     fn write_shared(&mut self, path: String) -> Result<(), Broken> {
         let change = if self.random.below(2) == 0 {
             Change::Whole(whole_text(&mut self.random))
@@ -325,7 +325,7 @@ impl Work<'_> {
                 self.confirm(Whose::Shared, &written.receipt)
             }
             Err(Error::Unrecorded { .. }) => (self.tell)(&Told::Unrecorded),
-            // Another process was faster, or there is no room.
+            // Another process wrote first, or there is no room.
             Err(Error::Edit { .. } | Error::Replace(_) | Error::Session(_) | Error::Store(_)) => {
                 (self.tell)(&Told::Refused)
             }
@@ -334,13 +334,13 @@ impl Work<'_> {
     }
 }
 
-/// Whether there is no room, or none may be used.
+/// Whether the disk is full or read-only.
 fn is_scarce(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::ReadOnlyFilesystem, io::ErrorKind::FileTooLarge];
     kinds.contains(&error.kind())
 }
 
-/// The files in a workspace that are not whole; every file of a run begins and ends in a known way.
+/// The files in a workspace that are incomplete; every file of a run begins and ends in a known way.
 ///
 /// # Errors
 /// When the folder cannot be read.

@@ -1,5 +1,5 @@
-//! Starts workers as processes of their own, kills them or lets them finish, and checks what they leave. The program that is
-//! started must be this kit's `load`.
+//! Starts workers as separate processes, kills them or lets them finish, and checks what they leave. The program that is
+//! started must be the testkit's `load`.
 
 use readproof_disk::SessionName;
 use readproof_engine::{GcRules, Needed};
@@ -23,25 +23,25 @@ use crate::{
     world::Broken,
 };
 
-/// A workspace is left for a new one after about this many kills.
+/// After about this many kills a new workspace is used.
 const KILLS_PER_WORKSPACE: usize = 8;
 
-/// What a run with kills came to.
+/// The result of a run with kills.
 #[derive(Clone, Debug, Default)]
 pub struct Killed {
     /// Processes that were killed while they worked.
     pub kills: u64,
-    /// Of these, how many had not even been acknowledged anything.
+    /// How many of these had nothing acknowledged yet.
     pub before_anything: u64,
     /// Workspaces used.
     pub workspaces: u64,
-    /// What became of those that were killed inside a write.
+    /// The result of killing editors inside a write.
     pub windows: Windows,
-    /// What was found in order at the end of each workspace, added up.
+    /// What was found correct at the end of each workspace, added up.
     pub found: InOrder,
 }
 
-/// A worker that runs, and what it tells.
+/// A running worker, and what it reports.
 pub(crate) struct Running<T> {
     session: SessionName,
     child: Child,
@@ -79,7 +79,7 @@ impl<T: FromStr<Err = Broken> + Send + 'static> Running<T> {
         let status = self.child.wait()?;
         let session = self.session.clone();
         let heard = self.listen()?;
-        // One with a code ended before it was killed, and it had work for ever.
+        // One with an exit code ended before it was killed, although its work never ends.
         if status.code().is_none() {
             Ok(heard)
         } else {
@@ -149,7 +149,7 @@ fn pair_killed(program: &Path, root: &Path, random: &mut Random) -> Result<Vec<(
     }
     let mut killed = Vec::new();
     for worker in running {
-        // Some while the store is being made, most while they work.
+        // Some while the store is created, most while they work.
         let most = if random.below(4) == 0 { 4_000 } else { 60_000 };
         thread::sleep(Duration::from_micros(random.below(most) as u64));
         killed.push(worker.kill()?);
@@ -157,17 +157,17 @@ fn pair_killed(program: &Path, root: &Path, random: &mut Random) -> Result<Vec<(
     Ok(killed)
 }
 
-/// Whether texts are removed while others read.
+/// Whether texts are removed while workers read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// Only edits go on.
     Edits,
-    /// Texts are removed too, needed or not.
+    /// Texts are removed too, whether needed or not.
     Removal,
 }
 
-/// Lets that many processes do that many reads each on one store, half of them in one session, while another hand edits and
-/// editors in the same folder are killed inside the windows of a write, each at least once.
+/// Lets this many processes do this many reads each on one store, half of them in one session, while another program edits
+/// and editors in the same folder are killed inside the windows of a write, in each at least once.
 ///
 /// # Errors
 /// On the first thing that was lost, altered or refused.
@@ -201,7 +201,7 @@ pub fn processes(
         let mut told: BTreeMap<SessionName, Vec<Ack>> = BTreeMap::new();
         let mut finished = Ok(());
         for worker in running {
-            // All are waited for, whatever happened to one.
+            // Wait for all, even if one failed.
             match worker.finish() {
                 Ok((session, acks)) => told.entry(session).or_default().extend(acks),
                 Err(error) => finished = finished.and(Err(error)),
@@ -219,7 +219,7 @@ pub fn processes(
     Ok((found, killed))
 }
 
-/// Edits, and removes if so wanted, until it is over.
+/// Edits, and removes if requested, until the workers are done.
 fn disturb(root: &Path, random: &mut Random, beside: Beside, over: &AtomicBool) -> Result<(), String> {
     let mut engine = open(root).map_err(|error| error.to_string())?;
     let rules = GcRules { max_bytes: Some(20_000), needed: Needed::Remove, ..GcRules::default() };

@@ -1,5 +1,5 @@
-//! Runs on a disk that fills up and is freed again, and on one that is read-only for a while. The disk is a small file
-//! system of the run's own; where none may be mounted, a limit on what a process can write stands in for it.
+//! Runs on a disk that fills up and is freed again, and on one that is read-only for a while. The disk is a small private
+//! file system; where none may be mounted, a limit on file sizes replaces it.
 
 use readproof_disk::SessionName;
 use readproof_engine::{GcRules, Health, Needed, Read};
@@ -25,35 +25,35 @@ use crate::{
     world::Broken,
 };
 
-/// A disk that soon is full.
+/// A disk that is soon full.
 const SMALL: &str = "size=2m,mode=700";
 
-/// One that holds whatever a run writes.
+/// One that has room for whatever a run writes.
 const ROOMY: &str = "size=1g,mode=700";
 
-/// What a process can write into one file where nothing can be mounted, in blocks of 512 bytes: some texts do not fit,
-/// and a log is soon full.
+/// The most that a process can write into one file where nothing can be mounted, in blocks of 512 bytes: some texts do not
+/// fit, and a log is soon full.
 const BLOCKS: &str = "9";
 
-/// What the store lies on.
+/// The disk under the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disk {
-    /// A small file system of this run's own. Needs mounts that nobody else sees; see [`may_mount`].
+    /// A small private file system. Needs a private mount namespace; see [`may_mount`].
     Mounted,
-    /// The disk that is there, with a limit on what a worker can write.
+    /// The existing disk, with a limit on what a worker can write.
     Limited,
 }
 
-/// How much is to be done.
+/// The size of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Workspaces, one after the other.
     pub rounds: u64,
     /// Processes at a time.
     pub workers: u64,
-    /// Steps of each that is not killed.
+    /// Steps of each process that is not killed.
     pub steps: u64,
-    /// What all choices follow from.
+    /// The seed of all choices.
     pub seed: u64,
 }
 
@@ -64,19 +64,19 @@ pub struct Scarce {
     pub rounds: u64,
     /// Processes that were killed while they worked.
     pub kills: u64,
-    /// Answers that were not remembered: the text with a notice.
+    /// Answers that were not recorded: the text with a notice.
     pub plain: u64,
     /// Answers whose text was not stored.
     pub unstored: u64,
     /// Results that could not be confirmed.
     pub unconfirmed: u64,
-    /// Writes that were refused or failed, the file being as before.
+    /// Writes that were refused or failed, and left the file unchanged.
     pub refused: u64,
-    /// Writes that were made and said to be unrecorded.
+    /// Writes that were made, but reported as unrecorded.
     pub unrecorded: u64,
     /// Temporary files that killed processes left.
     pub left: u64,
-    /// What was found in order at the end of each workspace, added up.
+    /// What was found correct at the end of each workspace, added up.
     pub found: InOrder,
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for Scarce {
     }
 }
 
-/// Whether this process may mount a file system, which needs a mount namespace of its own (`unshare -rm`).
+/// Whether this process may mount a file system, which needs a private mount namespace (`unshare -rm`).
 #[must_use]
 pub fn may_mount() -> bool {
     let Ok(folder) = tempfile::tempdir() else { return false };
@@ -108,7 +108,7 @@ fn mount(words: &[&str], at: &Path) -> Result<(), Broken> {
 }
 
 fn unmount(at: &Path) {
-    // What is still mounted goes with this process's mounts.
+    // What is still mounted disappears with this process's namespace.
     let _ = Command::new("umount").arg("-l").arg(at).output();
 }
 
@@ -123,13 +123,13 @@ struct Round<'a> {
     told: BTreeMap<SessionName, Vec<Ack>>,
     killed: BTreeSet<u32>,
     sessions: u64,
-    /// Why something was last not remembered.
+    /// Why something was last not recorded.
     why: String,
     done: Scarce,
 }
 
 impl<'a> Round<'a> {
-    /// Every other round only the store lies on the small disk; else all of the workspace does.
+    /// Every other round only the store is on the small disk; otherwise the whole workspace is.
     fn new(
         program: &'a Path,
         (disk, size): (Disk, &str),
@@ -154,7 +154,7 @@ impl<'a> Round<'a> {
         Ok(SessionName::parse(&format!("own-{}", self.sessions))?)
     }
 
-    /// A worker; `blocks` is the most that it can write into one file where nothing is mounted.
+    /// A worker; `blocks` limits what it can write into one file where nothing is mounted.
     fn start(&mut self, session: &SessionName, steps: u64, blocks: Option<&str>) -> Result<Running<Told>, Broken> {
         let mut command = match (self.disk, blocks) {
             (Disk::Limited, Some(blocks)) => {
@@ -208,7 +208,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Takes all the room there is.
+    /// Fills the disk.
     fn fill(&self) -> Result<(), Broken> {
         if self.disk == Disk::Limited {
             return Ok(());
@@ -222,11 +222,11 @@ impl<'a> Round<'a> {
     }
 
     fn free(&self) {
-        // Not there: then there is nothing to free.
+        // If it is not there, there is nothing to free.
         let _ = fs::remove_file(self.small.join("fill"));
     }
 
-    /// What the doctor says about one thing, and that it says what to do.
+    /// What the doctor says about one thing; it must also say what to do.
     fn doctor(&self, name: &str) -> Result<(), Broken> {
         let checks = open(&self.root)?.doctor(&|_, _| {});
         let found = checks.iter().find(|check| check.name == name && check.health == Health::Problem);
@@ -236,7 +236,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Everything is in order and everything works again.
+    /// Checks that everything is in order and works again.
     fn end(mut self) -> Result<Scarce, Broken> {
         if self.disk == Disk::Mounted {
             // The logs alone may have filled it.
@@ -252,7 +252,7 @@ impl<'a> Round<'a> {
         self.done.found.add(&found);
         self.leftovers()?;
 
-        // The first may find a log that a process was about to put aside when it was killed; then all is well again.
+        // The first read may find a log that a killed process was about to put aside; after that all is well.
         let session = self.next_session()?;
         let mut plain = 0;
         for _ in 0..2 {
@@ -337,13 +337,13 @@ fn rounds(
     Ok(done)
 }
 
-/// Processes read and edit, some are killed, while the disk fills up, is freed and fills up again.
+/// Processes read and edit, and some are killed, while the disk fills up, is freed and fills up again.
 ///
 /// # Errors
-/// On the first thing that was lost, altered, refused without need or left behind.
+/// On the first thing that was lost, altered, needlessly refused or left over.
 pub fn full_disk(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Broken> {
     rounds(program, (disk, SMALL), plan, |round, plan| {
-        // Now and then there is no room from the start.
+        // Sometimes there is no room from the start.
         if round.random.below(4) == 0 {
             round.fill()?;
         }
@@ -378,7 +378,7 @@ pub fn full_disk(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Brok
             }
         }
         if round.disk == Disk::Mounted {
-            // Whatever went while the last of them ended.
+            // Including what changed while the last of them ended.
             round.fill()?;
             round.doctor("space")?;
         }
@@ -387,7 +387,7 @@ pub fn full_disk(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Brok
     })
 }
 
-/// The store, or all of the workspace, is read-only for a while.
+/// The store, or the whole workspace, is read-only for a while.
 ///
 /// # Errors
 /// As [`full_disk`].
@@ -413,7 +413,7 @@ pub fn read_only(program: &Path, disk: Disk, plan: &Plan) -> Result<Scarce, Brok
         if round.disk == Disk::Mounted {
             round.doctor("store")?;
         }
-        // These go on in sessions that hold something, and the disk becomes writable under them.
+        // These continue sessions that hold something, and the disk becomes writable meanwhile.
         let running = all(round, &sessions, Some("0"))?;
         round.wait(40);
         round.remount("remount,bind,rw")?;
@@ -436,7 +436,7 @@ impl Round<'_> {
 /// One process of a run.
 ///
 /// # Errors
-/// On the first thing that is not as it should be.
+/// On the first thing that is wrong.
 pub fn worker(words: &[String], tell: super::judged::Tell<'_>) -> Result<(), Broken> {
     let [root, session, seed, steps] = words else { return Err("judged ROOT SESSION SEED STEPS".into()) };
     let session = SessionName::parse(session)?;

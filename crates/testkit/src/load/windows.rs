@@ -1,6 +1,6 @@
-//! Editors of the same files, of which one is killed inside every window of a write in turn, while another program saves
-//! over it. Every hand counts upwards on a line of its own, and says on a pipe what was acknowledged: a count that went back
-//! is an edit that was lost. The windows are the moments that `disk` tells, so no kill depends on luck.
+//! Editors of the same files, one of which is killed inside every window of a write in turn, while another program saves
+//! over it. Every writer counts upward on its own line, and reports on a pipe what was acknowledged: a count that went back
+//! is a lost edit. The windows are the moments that `disk` announces, so no kill depends on luck.
 
 use readproof_core::edit::Places;
 use readproof_core::path::Bearings;
@@ -24,25 +24,25 @@ use std::{
 
 use crate::{op::Random, world::Broken};
 
-/// The files that are fought over.
+/// The files that all of them edit.
 const FILES: usize = 2;
 
-/// Lines in each that nobody touches, so that a half file would show.
+/// Lines in each that nobody changes, so that an incomplete file would show.
 const FILLER: usize = 40;
 
-/// The hand that saves as an editor does: a new file renamed over the old.
+/// The writer that saves as editors do: a new file renamed over the old.
 const OUTSIDE: &str = "outside";
 
-/// A window that is not reached in this time, or with so many edits, never is.
+/// A window that is not reached in this time, or with this many edits, never is.
 const PATIENCE: Duration = Duration::from_secs(60);
 const EDITS: u32 = 1000;
 
-/// What an editor says.
+/// What an editor reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A hand's line of a file was acknowledged to have this count.
+    /// A writer's line of a file was acknowledged to have this count.
     Counted(String, String, u64),
-    /// It stands in this window and waits to be killed.
+    /// It is in this window and waits to be killed.
     At(String),
 }
 
@@ -67,12 +67,12 @@ impl FromStr for Said {
     }
 }
 
-/// Whether another program saves just before the names change places.
+/// Whether another program saves just before the names are exchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// Nobody.
     Nobody,
-    /// One does, and is done.
+    /// One does, and has finished.
     Saves,
 }
 
@@ -83,22 +83,22 @@ pub struct Editor {
     pub root: PathBuf,
     /// Its line, and its session.
     pub hand: String,
-    /// In which window it stops; none: never.
+    /// The window in which it stops; `None`: never.
     pub stop: Option<Moment>,
-    /// What happens on the way there.
+    /// What happens before that.
     pub beside: Beside,
-    /// What its choices follow from.
+    /// The seed of its choices.
     pub seed: u64,
 }
 
-/// Says something at once.
+/// Reports something at once.
 pub type Tell = Arc<dyn Fn(&Said) + Send + Sync>;
 
 impl Editor {
-    /// Reads the words that [`Self::command`] writes.
+    /// Parses the arguments that [`Self::command`] writes.
     ///
     /// # Errors
-    /// When they are others.
+    /// When they are malformed.
     pub fn parse(words: &[String]) -> Result<Self, Broken> {
         let [root, hand, stop, beside, seed] = words else { return Err("editor ROOT HAND WINDOW BESIDE SEED".into()) };
         Ok(Self {
@@ -118,10 +118,10 @@ impl Editor {
         command
     }
 
-    /// Edits for ever.
+    /// Edits until it is killed.
     ///
     /// # Errors
-    /// When an edit that was acknowledged is gone, or anything else is not as it should be.
+    /// When an acknowledged edit is gone, or anything else is wrong.
     pub fn work(&self, tell: &Tell) -> Result<(), Broken> {
         let now = Arc::new(Mutex::new(String::new()));
         let mut engine = self.engine(&now, tell)?;
@@ -148,7 +148,7 @@ impl Editor {
                     *known = next;
                     engine.delivered(&written.receipt)?;
                 }
-                // Another was faster.
+                // Another writer was first.
                 Err(Error::Replace(ReplaceError::Changed { .. })) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -168,7 +168,7 @@ impl Editor {
                     Err(error) => tell(&Said::At(format!("failed:{}", error.to_string().replace(' ', "_")))),
                 }
             }
-            // Others may be faster, and then a write ends without having come to it.
+            // Another writer may be first; then a write ends without reaching the window.
             if stop == Some(moment) && saved.load(Ordering::Relaxed) {
                 tell(&Said::At(format!("{moment:?}")));
                 loop {
@@ -180,7 +180,7 @@ impl Editor {
     }
 }
 
-/// Another program counts on its line, as editors save.
+/// Another program counts on its line, and saves as editors do.
 fn save(root: &Path, file: &str) -> Result<u64, Broken> {
     let text = fs::read_to_string(root.join(file))?;
     let count = count_of(&text, OUTSIDE)?;
@@ -211,13 +211,13 @@ fn count_of(text: &str, hand: &str) -> Result<u64, Broken> {
 /// What a run came to.
 #[derive(Clone, Debug, Default)]
 pub struct Windows {
-    /// Editors that were killed, by the window they stood in.
+    /// Editors that were killed, by window.
     pub killed: BTreeMap<String, u64>,
     /// Edits that were acknowledged, none of them lost.
     pub edits: u64,
-    /// Saves of another program that were done just before the names changed places, none of them lost.
+    /// Saves of another program just before the names were exchanged, none of them lost.
     pub saves: u64,
-    /// Files that the killed left, gone at the next open.
+    /// Files that killed editors left, removed at the next open.
     pub left: u64,
 }
 
@@ -234,7 +234,7 @@ impl fmt::Display for Windows {
     }
 }
 
-/// Files on which so many hands can count.
+/// Creates files on which this many writers can count.
 struct Fight<'a> {
     program: &'a Path,
     root: &'a Path,
@@ -243,14 +243,14 @@ struct Fight<'a> {
     done: Windows,
 }
 
-/// Who opens a file after a kill, and returns its text.
+/// Opens a file after a kill, and returns its text.
 pub type Opens<'a> = &'a mut dyn FnMut(&str) -> Result<String, Broken>;
 
-/// Kills one editor inside each of these windows in turn, as often as `goes_on` says, while others edit the same files.
-/// `program` is this kit's `load`.
+/// Kills one editor inside each of these windows in turn, as long as `goes_on` says, while others edit the same files.
+/// `program` is the testkit's `load`.
 ///
 /// # Errors
-/// On the first edit or save that was lost, half file, or file left behind.
+/// On the first lost edit or save, incomplete file, or leftover file.
 pub fn windows(
     (program, root): (&Path, &Path),
     among: &[(Moment, Beside)],
@@ -276,7 +276,7 @@ pub fn windows(
             fight.round(among[at], opens).map_err(|error| format!("round {round}, {:?}: {error}", among[at]).into());
     }
     for editor in running {
-        // All are ended, whatever happened to one.
+        // End all of them, even if one failed.
         outcome = outcome.and(fight.end(editor));
     }
     outcome?;
@@ -288,8 +288,8 @@ pub fn windows(
     Ok(fight.done)
 }
 
-/// Every window, with and without another program that saves, where it can be reached so: only what was saved meanwhile goes
-/// back, and a write that was taken back is never done.
+/// Every window, with and without another program that saves, where it can be reached that way: only a text saved meanwhile
+/// is put back, and a write that was taken back never completes.
 #[must_use]
 pub fn every_window() -> Vec<(Moment, Beside)> {
     let both = Moment::ALL.into_iter().flat_map(|moment| [(moment, Beside::Saves), (moment, Beside::Nobody)]);
@@ -300,7 +300,7 @@ pub fn every_window() -> Vec<(Moment, Beside)> {
     .collect()
 }
 
-/// Opens with an engine of its own.
+/// Opens the file with a new engine.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -391,7 +391,7 @@ impl Fight<'_> {
         Ok(())
     }
 
-    /// Opens every file, and compares with what was acknowledged before.
+    /// Opens every file and compares it with what was acknowledged.
     fn look(&mut self, opens: Opens<'_>) -> Result<(), Broken> {
         for number in 0..FILES {
             let name = file_name(number);
@@ -407,7 +407,7 @@ impl Fight<'_> {
     }
 }
 
-/// What a writer has left in a folder, or still needs there.
+/// What a writer left in a folder, or still needs there.
 pub(crate) fn ours_in(root: &Path) -> Result<Vec<String>, Broken> {
     let mut found = Vec::new();
     for entry in fs::read_dir(root)? {

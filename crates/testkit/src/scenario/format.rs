@@ -1,5 +1,5 @@
-//! The form of `steps.jsonl`: one JSON object per line, with one verb. Unknown keys and values are errors. Does nothing
-//! to the workspace.
+//! The format of `steps.jsonl`: one JSON object per line, with one verb. Unknown keys and values are errors. Touches no
+//! workspace.
 
 use readproof_disk::SessionName;
 use serde::Deserialize;
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::print::shown;
 use crate::world::Broken;
 
-/// The session of a step that names none.
+/// The session of a step that does not name one.
 const SESSION: &str = "s";
 
-/// What a step can do. Its value says to what; the other keys of the step say how.
+/// What a step can do. The verb's value says to what, the other keys of the step say how.
 const VERBS: &str = "settings read deliver outside object write edit branch switch fork compact refresh context_edit \
                      prune restart log_append together store search_store entries status";
 
@@ -20,7 +20,7 @@ pub(super) struct Step {
     pub(super) note: Option<String>,
     pub(super) label: Option<String>,
     pub(super) session: Option<SessionName>,
-    /// The step in words.
+    /// The step as it is printed.
     pub(super) echo: String,
     pub(super) action: Action,
 }
@@ -143,22 +143,22 @@ pub(super) enum For {
     Program,
 }
 
-/// What becomes of a result.
+/// What happens to a result.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Fate {
-    /// It reaches the model, and the product is told.
+    /// It reaches the model, and the product is told so.
     #[default]
     AtOnce,
     /// A later step delivers it.
     Later,
     /// It never arrives.
     Never,
-    /// It arrives, and the product is never told.
+    /// It arrives, but the product is never told.
     Unconfirmed,
 }
 
-/// What someone else does when the read has asked `at` times whether to go on.
+/// What another process does when the read has asked for the `at`-th time whether it is cancelled.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Meanwhile {
@@ -186,7 +186,7 @@ impl TryFrom<Map<String, Value>> for Elsewhere {
     }
 }
 
-/// A change of a file, or of the stored text of a file, behind the product's back.
+/// A change to a file, or to the stored text of a file, that the product does not make.
 #[derive(Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub(super) struct Harm {
@@ -206,15 +206,15 @@ impl TryFrom<Map<String, Value>> for Harm {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum How {
-    /// This is the whole text now.
+    /// The whole new text.
     Text(String),
-    /// These are the bytes now.
+    /// The whole new content.
     Bytes(Vec<u8>),
-    /// `line 1` and so on, up to this number.
+    /// `line 1` up to `line N`.
     Lines(u32),
-    /// The first, which stands there once, becomes the second.
+    /// Replaces the first text, which must occur once, by the second.
     Replace(String, String),
-    /// Every one becomes the second.
+    /// Replaces every occurrence.
     ReplaceAll(String, String),
     Append(String),
     Delete(Yes),
@@ -222,7 +222,7 @@ pub(super) enum How {
     HardLinkTo(String),
 }
 
-/// What the host shows where a result stood.
+/// What the host shows in place of a result.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Shows {
@@ -236,7 +236,7 @@ pub(super) enum Shows {
 pub(super) enum Keep {
     #[default]
     All,
-    /// Of the store, only what cannot be derived: the logs.
+    /// Only the logs: everything else in the store can be derived.
     Logs,
 }
 

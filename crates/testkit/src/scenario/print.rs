@@ -1,4 +1,4 @@
-//! The form of `expected.txt`: how steps, answers, refusals and what a step looks at are printed.
+//! The format of `expected.txt`: how steps, answers, refusals and the state that a step asks for are printed.
 
 use readproof_core::{scope::Lines, text::ContentHash};
 use readproof_disk::STORE_NAME;
@@ -12,10 +12,10 @@ use super::{
 };
 use crate::world::Broken;
 
-/// A plain text of more lines is printed as its length and hash.
+/// A longer plain text is printed as its number of lines and its hash.
 const LONGEST: usize = 30;
 
-/// A name as it is printed.
+/// A path as it is printed.
 pub(super) fn name(path: &str) -> String {
     shown(&Value::from(path))
 }
@@ -28,7 +28,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// The text with an escape for every character that cannot be seen or told apart.
+/// The text, with an escape for every character that is invisible or ambiguous.
 fn ascii(text: &str) -> String {
     let mut out = String::new();
     let mut units = [0; 2];
@@ -43,7 +43,7 @@ fn ascii(text: &str) -> String {
     out
 }
 
-/// What can be looked at.
+/// The steps that print state.
 impl Stage {
     pub(super) fn show_store(&mut self) -> Result<(), Broken> {
         let store = self.root.join(STORE_NAME);
@@ -143,7 +143,7 @@ pub(super) fn refusal(error: &Error, root: &Path) -> String {
     ascii(&format!("refused {}: {message}", error.code()))
 }
 
-/// An answer as it is printed: our words begin in the first column, the text never does.
+/// An answer as it is printed: our words begin in the first column, file text never does.
 pub(super) fn block(answer: &Answer) -> String {
     let (mode, reason, path) = (answer.mode.as_str(), answer.reason.as_str(), name(&answer.path));
     let mut out = format!("{mode} ({reason}) {path} {}\n", answer.scope);

@@ -1,5 +1,5 @@
-//! Plays steps: a scratch workspace, the engine on it, and a model of every conversation, whose reader judges each
-//! answer.
+//! Plays steps: a scratch workspace, an engine on it, and for every conversation what its model sees. The reader judges
+//! each answer from that.
 
 use readproof_core::{
     edit::Places,
@@ -38,12 +38,12 @@ use crate::{
 pub(super) struct Labelled {
     pub(super) session: SessionName,
     pub(super) entry: EntryId,
-    /// The result, and its call's turn, until it is delivered.
+    /// The result, until it is delivered.
     way: Option<Way>,
     text: String,
 }
 
-/// A result that has not arrived yet.
+/// A result that has not reached the model yet.
 struct Way {
     node: usize,
     receipt: Receipt,
@@ -61,17 +61,17 @@ pub(super) struct Stage {
     out: String,
 }
 
-/// The door and the small steps.
+/// Dispatch, and the small steps.
 impl Stage {
     pub(super) fn new(files: &Path) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
-        // One level down, so that what lies above is ours too.
+        // One level down, so that the folder above is ours too.
         let root = dir.path().canonicalize()?.join("workspace");
         fs::create_dir(&root)?;
         if files.is_dir() {
             copy(files, &root)?;
         }
-        // The files of most stories are shorter than any marker.
+        // Most scenario files are shorter than a marker.
         let limits = Limits { markers: Markers::Always, ..Limits::default() };
         let settings = Settings { limits, ..Settings::default() };
         let engine = open(&root, &settings)?;
@@ -133,7 +133,7 @@ impl Stage {
         self.out.push('\n');
     }
 
-    /// What the product gave, or `None` and the refusal printed.
+    /// The result, or `None` after printing the refusal.
     pub(super) fn granted<T>(&mut self, result: Result<T, Error>) -> Option<T> {
         result.map_err(|error| self.say(&refusal(&error, &self.root))).ok()
     }
@@ -142,7 +142,7 @@ impl Stage {
         if keep == Keep::Logs {
             for path in all_files(&self.root.join(STORE_NAME))? {
                 let is_log = path.extension().is_some_and(|end| end == "log");
-                // Says which program can read the rest.
+                // It names the store's format version, which nothing else can tell.
                 let is_format = path.file_name().is_some_and(|name| name == "format");
                 if !is_log && !is_format {
                     fs::remove_file(path)?;
@@ -181,7 +181,7 @@ impl Stage {
         self.labels.get(label).ok_or_else(|| format!("no step so far is called `{label}`").into())
     }
 
-    /// Keeps an entry under the step's label.
+    /// Remembers an entry under the step's label.
     fn keep(&mut self, step: &Step, entry: EntryId, way: Option<Way>, text: &str) -> Result<(), Broken> {
         if let Some(label) = &step.label {
             let labelled = Labelled { session: named(step)?.clone(), entry, way, text: text.to_owned() };
@@ -235,7 +235,7 @@ pub(super) fn all_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Does to a file what `how` says.
+/// Changes a file as `how` says.
 fn harm(path: &Path, how: &How) -> Result<(), Broken> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -262,7 +262,7 @@ fn harm(path: &Path, how: &How) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Reads, and what becomes of their results.
+/// Reads and writes, and what happens to their results.
 impl Stage {
     fn read(&mut self, step: &Step, asked: &Asked) -> Result<(), Broken> {
         let request = Read {
@@ -274,7 +274,7 @@ impl Stage {
             audience: if asked.audience == For::Program { Audience::Program } else { Audience::Model },
             ..Read::default()
         };
-        // What the one read of the file finds: its second question is the first after that.
+        // The text that the read finds: it is first asked about cancellation before it reads the file, then after.
         let late = asked.meanwhile.as_ref().filter(|meanwhile| meanwhile.at > 1);
         let before = match late.map(|meanwhile| &meanwhile.step) {
             Some(Elsewhere::Outside(harm)) => Some(fs::read_to_string(self.root.join(&harm.of))?),
@@ -299,7 +299,7 @@ impl Stage {
         self.give(step, asked, answer, seen)
     }
 
-    /// Asks, and does what is to happen between the stages.
+    /// Performs the read, and whatever happens between its stages.
     fn ask(&mut self, request: &Read, asked: &Asked) -> Result<Result<Answer, Error>, Broken> {
         let other = RefCell::new(open(&self.root, &self.settings)?);
         let (count, trouble) = (Cell::new(0), RefCell::new(None));
@@ -328,10 +328,10 @@ impl Stage {
         Ok(result)
     }
 
-    /// Puts an answer into its conversation and lets it arrive, or not.
+    /// Adds an answer to its conversation, and delivers it if it is to arrive.
     fn give(&mut self, step: &Step, asked: &Asked, answer: Answer, seen: Seen) -> Result<(), Broken> {
         let Some(receipt) = answer.receipt else {
-            // Not recorded, so never relied on; the model sees it all the same.
+            // Not recorded, so never relied on, but the model sees it.
             if let (Some(session), For::Model) = (&step.session, asked.audience) {
                 self.talk(session).push(Turn::Saw(seen), None);
             }
@@ -345,7 +345,7 @@ impl Stage {
         self.called(step, asked.result, receipt, seen, &answer.text)
     }
 
-    /// A call stands in the conversation; its result fares as `fate` says.
+    /// Adds a call to the conversation; `fate` says what happens to its result.
     fn called(&mut self, step: &Step, fate: Fate, receipt: Receipt, seen: Seen, text: &str) -> Result<(), Broken> {
         let entry = receipt.entry;
         let glimpsed = (fate == Fate::Unconfirmed).then(|| seen.clone());
@@ -361,14 +361,14 @@ impl Stage {
         }
     }
 
-    /// The product is told, and the model sees it: on the branch of its call, wherever the leaf is by now.
+    /// Tells the product and shows it to the model: on the branch of its call, wherever the leaf is by now.
     fn arrive(&mut self, way: Way) -> Result<(), Broken> {
         let Way { node, receipt, seen } = way;
         self.engine.delivered(&receipt)?;
         let talk = self.talk(&receipt.session);
         let parent = if talk.is_on_branch(node) { talk.leaf } else { Some(node) };
         let result = talk.insert(parent, Turn::Saw(seen), Some(receipt.entry));
-        // Altered on the way: the host said so before the result stood there.
+        // The host announced the alteration before the result arrived.
         let alteration = talk.nodes.iter().rev().find_map(|other| match other.turn {
             Turn::Edited { target, how } if target == node => Some(how),
             Turn::Edited { .. } | Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
@@ -406,7 +406,7 @@ impl Stage {
         self.called(step, fate, written.receipt, seen, "")
     }
 
-    /// Readers with engines and sessions of their own, all at once.
+    /// Several readers at once, each with its own engine and session.
     fn together(&mut self, step: &Step, path: &str, readers: usize) -> Result<(), Broken> {
         let names = (1..=readers).map(|n| SessionName::parse(&format!("{}-{n}", named(step)?)).map_err(Broken::from));
         let names = names.collect::<Result<Vec<_>, Broken>>()?;
@@ -443,7 +443,7 @@ impl Stage {
     }
 }
 
-/// What the model sees: the file by the name the product settled on, the lines as the call means them.
+/// What the model sees: the file under the name in the answer, the lines that the call asks for.
 fn seen(asked: &Asked, answer: &Answer) -> Seen {
     let suffix = asked.of.rsplit_once(':').map(|(_, suffix)| suffix);
     let suffix = suffix.filter(|suffix| !answer.path.ends_with(&format!(":{suffix}")));
@@ -459,7 +459,7 @@ fn seen(asked: &Asked, answer: &Answer) -> Seen {
     Seen::Read { path: answer.path.clone(), offset, limit, answer: rendered }
 }
 
-/// The promise: from what is visible and this answer, the lines asked for can be rebuilt to the byte.
+/// The promise: from what is visible and this answer, the lines asked for can be rebuilt byte for byte.
 fn judge(reader: &mut Reader, seen: &Seen, truth: &str) -> Result<(), Broken> {
     let Seen::Read { offset, limit, .. } = seen else { return Ok(()) };
     let rebuilt = reader.see(seen).map_err(|complaint| format!("the promise is broken: {complaint}"))?;
@@ -479,9 +479,9 @@ fn judge(reader: &mut Reader, seen: &Seen, truth: &str) -> Result<(), Broken> {
     Err(format!("the promise is broken: rebuilt {rebuilt:?}, but the file says {wanted:?}").into())
 }
 
-/// The tree, and what the host does to it.
+/// The conversation tree, and what the host does to it.
 impl Stage {
-    /// The entry of a label and its turns: the call's, and that of its result if it came.
+    /// The entry of a label, the turn of its call, and the turn of its result (the call's if none arrived).
     fn turns(&mut self, step: &Step, label: &str) -> Result<(EntryId, usize, usize), Broken> {
         let session = named(step)?;
         let labelled = self.label(label)?;
@@ -514,7 +514,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The same turns under another name. The numbers of the new session's entries are not known here: nothing names them.
+    /// Copies the branch into another session. The entry numbers of the copy are not known here, and no step names them.
     fn fork(&mut self, step: &Step, into: &str) -> Result<(), Broken> {
         let (session, into) = (named(step)?, SessionName::parse(into)?);
         let result = self.engine.session_fork(session, None, Some(into.clone()));
@@ -575,7 +575,7 @@ impl Stage {
         self.keep(step, entry, None, "")
     }
 
-    /// The host leaves a result out of its requests, and is seen to.
+    /// The host leaves a result out of its requests, and this is noticed.
     fn prune(&mut self, step: &Step, label: &str) -> Result<(), Broken> {
         let session = named(step)?;
         let (_, _, result) = self.turns(step, label)?;
@@ -584,7 +584,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A record that another program, or a later one, put into the log.
+    /// Appends a record as another or a later program would.
     fn log_append(&mut self, step: &Step, record: &Value) -> Result<(), Broken> {
         let store = Store::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
         let log = SessionLog::open(&store, named(step)?, Create::No)?;
@@ -599,7 +599,7 @@ impl Stage {
         Ok(())
     }
 
-    /// With the number of the last line for `LAST_LINE` and a hash for `HASH_OF path`.
+    /// Fills in the number of the last line for `LAST_LINE` and the file's hash for `HASH_OF path`.
     fn filled(&self, value: &Value, last: u64) -> Result<Value, Broken> {
         Ok(match value {
             Value::String(text) if text == "LAST_LINE" => Value::from(last),

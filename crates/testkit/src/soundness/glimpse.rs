@@ -1,5 +1,5 @@
-//! Answers that show lines of files and are no reads: searches, lines found in one file, diffs. Made through the engine, and
-//! told as whoever reads the rendered text would tell them: lines by their numbers.
+//! Answers other than reads that show lines of files: searches, matches in one file, diffs. Made through the engine, and
+//! reported as a reader of the rendered text sees them: lines with their numbers.
 
 use readproof_disk::SessionName;
 use readproof_engine::{Against, Engine, Error, FindIn, Line, Most, Preview, Query, Search, SearchMode};
@@ -13,7 +13,7 @@ pub type Shown = Vec<(String, Vec<Glimpse>)>;
 /// A search of the workspace for some words of a text, or for a file's lines that match them.
 ///
 /// # Errors
-/// What the engine refuses.
+/// A refusal by the engine.
 pub fn search(engine: &mut Engine, session: &SessionName, text: &str, random: &mut Random) -> Result<Shown, Error> {
     let mode = if random.below(2) == 0 { SearchMode::Text } else { SearchMode::Regex };
     let query = if mode == SearchMode::Regex { pattern(text, random) } else { word(text, random) };
@@ -33,7 +33,7 @@ pub fn search(engine: &mut Engine, session: &SessionName, text: &str, random: &m
 /// Lines of one file.
 ///
 /// # Errors
-/// What the engine refuses.
+/// A refusal by the engine.
 pub fn find_in(
     engine: &mut Engine,
     session: &SessionName,
@@ -54,10 +54,10 @@ pub fn find_in(
     Ok(vec![(found.path, glimpses(&found.lines))])
 }
 
-/// The working file beside text that is to take its place.
+/// A diff of the working file and a text that is to replace it.
 ///
 /// # Errors
-/// What the engine refuses.
+/// A refusal by the engine.
 pub fn preview(
     engine: &mut Engine,
     session: &SessionName,
@@ -76,14 +76,14 @@ pub fn preview(
     Ok(vec![(found.path, old_side(&found.text))])
 }
 
-/// The lines of a text that one answer to a program gave it, some of which it prints with their numbers.
+/// Some lines of an answer that a program received; it prints them with their numbers.
 pub fn printed(text: &str, first: u64, random: &mut Random) -> Vec<Glimpse> {
     let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line).to_owned());
     let lines = (first..).zip(lines).map(|(number, text)| Glimpse { number, text, whole: true });
     lines.filter(|_| random.below(3) > 0).collect()
 }
 
-/// Lines as a search prints them: what is left out at the start of a long one is said by a character.
+/// Lines as a search prints them: a character marks what is left out at the start of a long one.
 fn glimpses(lines: &[Line]) -> Vec<Glimpse> {
     let text = |line: &Line| if line.cut { line.text.trim_start_matches('…').to_owned() } else { line.text.clone() };
     lines.iter().map(|line| Glimpse { number: line.number, text: text(line), whole: !line.cut }).collect()
@@ -104,13 +104,13 @@ fn old_side(diff: &str) -> Vec<Glimpse> {
     shown
 }
 
-/// Some word of a text, or one that few texts have.
+/// Some word of a text, or one that few texts contain.
 fn word(text: &str, random: &mut Random) -> String {
     let words: Vec<&str> = text.split_whitespace().filter(|word| word.chars().all(char::is_alphanumeric)).collect();
     random.pick(&words).map_or("line".to_owned(), |word| word.chars().take(12).collect())
 }
 
-/// The same as a pattern, or all lines.
+/// The same as a pattern, or a pattern that matches every line.
 fn pattern(text: &str, random: &mut Random) -> String {
     if random.below(3) == 0 { "^".to_owned() } else { word(text, random) }
 }

@@ -1,5 +1,5 @@
-//! Random runs of agents that read over MCP and return handles: the real engine on a real disk, every answer judged at once
-//! by what the agent itself can see. Histories are kept here; nothing is taken from the product's own knowledge.
+//! Random runs of agents that read over MCP and pass handles back: the real engine on a real disk, every answer judged at
+//! once from what the agent can see. Histories are kept here; nothing is taken from the product's own knowledge.
 
 mod ask;
 mod code;
@@ -21,26 +21,23 @@ use crate::{
     world::{Broken, World},
 };
 
-/// How many operations count as "shortly before".
-const RECENT: usize = 8;
-
-/// Names that every run has besides those of its world: one that is hard to tell from a trailer, and two odd ends.
+/// Files that every run has besides those of its world: one whose name looks like a trailer, and two with unusual ends.
 const MORE: [(&str, &str); 3] = [
     ("notes; go on with offset=9; known=h2-0123456789abcdef", "one\ntwo\nthree\nfour\n"),
     ("open.txt", "first\nsecond\nwithout an end"),
     ("empty.txt", ""),
 ];
 
-/// What the host tells of the conversation.
+/// What the host tells about the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host {
-    /// Whose it is and which context window: both name the session.
+    /// The thread and its context window: together they name the session.
     TellsWindows,
     /// Nothing, so that handles are off.
     TellsNothing,
 }
 
-/// Where a host cuts that does.
+/// Where a host that cuts results cuts them, in bytes.
 const CUT_BYTES: usize = 1200;
 
 /// One agent and what it sees.
@@ -49,9 +46,9 @@ struct Talker {
     thread: usize,
     window: usize,
     sight: Agent,
-    /// Handles that only its summary quotes, with their files.
+    /// Handles, with their files, that only its summary quotes.
     quoted: Vec<(String, String)>,
-    /// Handles of answers it did not see: of programs which it started, or cut by the host.
+    /// Handles of answers it did not see: given to programs it started, or cut off by the host.
     heard: Vec<(String, String)>,
 }
 
@@ -60,24 +57,23 @@ struct Run {
     world: World,
     names: Vec<&'static str>,
     host: Host,
-    /// The host cuts longer results in the middle: the agent sees their end, and in it the handle.
+    /// The host cuts the middle out of longer results: the agent still sees their end, with the handle.
     cuts: Option<usize>,
     agents: Vec<Talker>,
     current: usize,
-    /// Which process answers.
+    /// The process that answers.
     process: usize,
-    /// Conversations so far.
+    /// The number of conversations so far.
     threads: usize,
     last: Option<(&'static str, Asks)>,
-    recent: Vec<Kind>,
     report: Report<Kind>,
     trace: Vec<String>,
 }
 
-/// Does these operations in a workspace made from `seed`.
+/// Performs these operations in a workspace made from `seed`.
 ///
 /// # Errors
-/// When the harness itself cannot work, as on a full disk.
+/// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
     let (run, broke) = play(seed, ops)?;
     let last = ops.len().saturating_sub(1);
@@ -85,7 +81,7 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
     Ok(Outcome { report: run.report, violation, trace: run.trace })
 }
 
-/// Does these operations, then replays every log they left.
+/// Performs these operations, then replays every log they left.
 ///
 /// # Errors
 /// When the harness itself cannot work.
@@ -94,14 +90,11 @@ pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
     Ok(run.world.open()?.replay(None)?)
 }
 
-/// A run up to its end, or to the first operation that broke a promise.
+/// Runs to the end, or to the first operation that breaks a promise.
 fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run::new(seed)?;
     for (at, op) in ops.iter().enumerate() {
-        run.report.steps += 1;
-        run.recent.push(op.kind);
-        let from = run.recent.len().saturating_sub(RECENT);
-        run.recent.drain(..from);
+        run.report.begin(op.kind);
         match run.step(op) {
             Ok(()) => {}
             Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
@@ -141,7 +134,6 @@ impl Run {
             process: 0,
             threads: 0,
             last: None,
-            recent: Vec::new(),
             report: Report::default(),
             trace: vec![format!("{host:?}")],
         };
@@ -149,7 +141,7 @@ impl Run {
         Ok(run)
     }
 
-    /// One more agent, which goes on.
+    /// Adds an agent, which becomes the current one.
     fn join(&mut self, sight: Agent) {
         let (quoted, heard) = (Vec::new(), Vec::new());
         self.agents.push(Talker { thread: self.threads, window: 0, sight, quoted, heard });
@@ -161,7 +153,7 @@ impl Run {
         &mut self.agents[self.current]
     }
 
-    /// The session that the server takes the agent's calls to be of: one for each window, where the host tells it.
+    /// The session to which the server assigns the agent's calls: one for each window, if the host tells the window.
     fn session(&self) -> Result<SessionName, Broken> {
         let Talker { thread, window, .. } = &self.agents[self.current];
         let name = match self.host {
@@ -171,7 +163,7 @@ impl Run {
         Ok(SessionName::parse(&name)?)
     }
 
-    /// Something to do that cannot be done here and now.
+    /// Counts an operation that cannot be performed at this point.
     fn idle(&mut self) {
         self.report.idle += 1;
     }

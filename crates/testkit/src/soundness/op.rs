@@ -1,12 +1,13 @@
-//! What can happen in a run, as data: an operation and raw choices that are read modulo whatever there is to choose
-//! from, so that any part of a run is a run.
+//! What can happen in a run, as data: operations with a seed for their choices, which are taken modulo what there is to
+//! choose from, so that any part of a run is a run.
+
+use crate::report::Event;
 
 /// A small deterministic generator (splitmix64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Starts from a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
@@ -26,13 +27,12 @@ impl Random {
         if n == 0 { 0 } else { usize::try_from(self.bits() % n as u64).unwrap_or(0) }
     }
 
-    /// One of these.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len()))
     }
 }
 
-/// The first kinds of a table of weights: those that a report is about.
+/// The first kinds in a table of weights: those that a report counts.
 pub(crate) const fn kinds<K: Copy, const ALL: usize, const FIRST: usize>(weights: &[(K, usize); ALL]) -> [K; FIRST] {
     let mut kinds = [weights[0].0; FIRST];
     let mut at = 0;
@@ -48,7 +48,7 @@ pub(crate) const fn kinds<K: Copy, const ALL: usize, const FIRST: usize>(weights
 pub enum Kind {
     /// A read of a whole file or some of its lines.
     Read,
-    /// The file just read, once more.
+    /// The file just read, again.
     ReadAgain,
     /// A read that asks for plain text.
     ReadFresh,
@@ -60,11 +60,11 @@ pub enum Kind {
     Preview,
     /// Several reads at once: none is a base for another.
     Batch,
-    /// A read that is given up between two stages.
+    /// A read that is cancelled between two stages.
     Aborted,
     /// An answer that is never confirmed; the model may have seen it.
     Unconfirmed,
-    /// An answer that comes in after the leaf moved.
+    /// An answer that arrives after the leaf moved.
     Late,
     /// A file that changes between two stages of a read.
     Race,
@@ -78,21 +78,21 @@ pub enum Kind {
     Write,
     /// The agent edits a file.
     Edit,
-    /// The agent edits a file wherever a text stands in it.
+    /// The agent edits every occurrence of a text in a file.
     EditAll,
     /// An edit that is refused.
     FailedEdit,
-    /// A write whose result never comes.
+    /// A write whose result never arrives.
     LostWrite,
-    /// An edit whose result never comes.
+    /// An edit whose result never arrives.
     LostEdit,
-    /// On from an earlier entry.
+    /// Continues from an earlier entry.
     Branch,
-    /// To the tip of another branch.
+    /// Switches to the tip of another branch.
     Switch,
-    /// A session of its own.
+    /// Forks a session.
     Fork,
-    /// The barrier.
+    /// A compaction: the barrier.
     Compact,
     /// The host drops or changes a block.
     ContextEdit,
@@ -100,17 +100,17 @@ pub enum Kind {
     Refresh,
     /// The process ends and another begins.
     Restart,
-    /// An object goes.
+    /// A stored object is removed.
     DropObject,
-    /// An object is altered.
+    /// A stored object is altered.
     AlterObject,
-    /// Another conversation goes on.
+    /// Another conversation continues.
     OtherSession,
-    /// The host is seen to prune results per request.
+    /// The host is noticed to prune results per request.
     Prune,
 }
 
-/// Kinds and how often each comes.
+/// Kinds of operation, and how often each occurs.
 const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
@@ -145,24 +145,30 @@ const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Prune, 0),
 ];
 
+/// Without the last kind: after a prune everything is plain, by rule.
+const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
+
+impl Event for Kind {
+    const ALL: &'static [Self] = &EVENTS;
+}
+
 /// One operation.
 #[derive(Clone, Debug)]
 pub struct Op<K = Kind> {
-    /// What.
     pub kind: K,
     /// The seed of its choices.
     pub seed: u64,
 }
 
-/// The weights of one run: about half of the runs leave out about half of the kinds, so that those that stay meet more
-/// often than they would by chance.
+/// The weights of one run: about half of the runs leave out about half of the kinds, so that the others meet more often
+/// than they would by chance.
 fn some_weights<K: Copy>(all: &[(K, usize)], stays: impl Fn(K) -> bool, random: &mut Random) -> Vec<(K, usize)> {
     let swarm = random.below(2) == 0;
     let mut keep = |kind: K| !swarm || stays(kind) || random.below(2) == 0;
     all.iter().filter(|(kind, _)| keep(*kind)).copied().collect()
 }
 
-/// Operations by weight; the kinds that `stays` names are in every run.
+/// Draws operations by weight; kinds for which `stays` is true are in every run.
 pub(crate) fn drawn<K: Copy>(
     all: &[(K, usize)],
     stays: impl Fn(K) -> bool,

@@ -17,14 +17,11 @@ use std::sync::Arc;
 use self::{session::Session, world::World};
 use crate::{op::Op, report::Report, run::Outcome, world::Broken};
 
-/// How many operations count as "shortly before".
-const RECENT: usize = 8;
-
 /// Why an operation ended.
 enum Stop {
     /// The product broke a promise.
     Violation(String),
-    /// The harness cannot go on.
+    /// The harness itself failed.
     Broken(Broken),
 }
 
@@ -50,19 +47,18 @@ struct Run {
     /// The call of the last message that was only a read.
     asked: Option<(&'static str, Asks)>,
     calls: usize,
-    /// The files answered about in the message under way whose results are not in sight, and the texts answered.
+    /// The files answered about in the current message whose results are not visible yet, and the texts answered.
     batch: Vec<(&'static str, Arc<str>)>,
     /// How many of the last entries are held back at the next read.
     late: usize,
-    recent: Vec<Kind>,
     report: Report<Kind>,
     trace: Vec<String>,
 }
 
-/// Does these operations in a workspace made from `seed`.
+/// Performs these operations in a workspace made from `seed`.
 ///
 /// # Errors
-/// When the harness itself cannot work, as on a full disk.
+/// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
     let world = World::new(seed)?;
     let first = Session::new(0, &world.engine, world.place());
@@ -75,16 +71,12 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
         calls: 0,
         batch: Vec::new(),
         late: 0,
-        recent: Vec::new(),
         report: Report::default(),
         trace: Vec::new(),
     };
     let mut violation = None;
     for (at, op) in ops.iter().enumerate() {
-        run.report.steps += 1;
-        run.recent.push(op.kind);
-        let from = run.recent.len().saturating_sub(RECENT);
-        run.recent.drain(..from);
+        run.report.begin(op.kind);
         match run.step(op) {
             Ok(()) => {}
             Err(Stop::Violation(what)) => {
@@ -98,7 +90,7 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
 }
 
 impl Run {
-    /// Something to do that cannot be done here and now.
+    /// Counts an operation that cannot be performed at this point.
     fn idle(&mut self) -> Step {
         self.report.idle += 1;
         Ok(())

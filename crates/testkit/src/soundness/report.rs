@@ -1,85 +1,67 @@
-//! The table of short answers per decision and event kind. An empty cell is a failure: plain text everywhere proves nothing.
+//! The table of short answers, by decision and by the kinds of operation shortly before. An empty cell is a failure: plain
+//! text everywhere proves nothing.
 
 use readproof_core::decide::Mode;
 use std::{collections::BTreeMap, fmt::Debug};
 
 use crate::op::Kind;
 
-/// What can happen in a run.
+/// A kind of operation.
 pub trait Event: Copy + Ord + Debug + 'static {
-    /// Events after which short answers must still occur.
+    /// The kinds after which short answers must still occur.
     const ALL: &'static [Self];
 }
 
-/// Decisions that rely on knowledge.
+/// Decisions that rely on what the model holds.
 const SHORT: [Mode; 3] = [Mode::Unchanged, Mode::UnchangedRange, Mode::Diff];
 
-/// After a prune everything is plain, by rule.
-const EVENTS: [Kind; 30] = [
-    Kind::Read,
-    Kind::ReadAgain,
-    Kind::ReadFresh,
-    Kind::ReadForProgram,
-    Kind::Search,
-    Kind::Preview,
-    Kind::Batch,
-    Kind::Aborted,
-    Kind::Unconfirmed,
-    Kind::Late,
-    Kind::Race,
-    Kind::MovedUnder,
-    Kind::Outside,
-    Kind::Revert,
-    Kind::Write,
-    Kind::Edit,
-    Kind::EditAll,
-    Kind::FailedEdit,
-    Kind::LostWrite,
-    Kind::LostEdit,
-    Kind::Branch,
-    Kind::Switch,
-    Kind::Fork,
-    Kind::Compact,
-    Kind::ContextEdit,
-    Kind::Refresh,
-    Kind::Restart,
-    Kind::DropObject,
-    Kind::AlterObject,
-    Kind::OtherSession,
-];
+/// How many operations count as shortly before an answer, the one that asked for it included.
+const RECENT: usize = 8;
 
-impl Event for Kind {
-    const ALL: &'static [Self] = &EVENTS;
-}
-
-/// Counts of a run.
+/// The counts of a run.
 #[derive(Clone, Debug)]
 pub struct Report<K = Kind> {
     cells: BTreeMap<(Mode, K), u64>,
     modes: BTreeMap<Mode, u64>,
     reasons: BTreeMap<&'static str, u64>,
+    /// The latest kinds of operation, at most [`RECENT`].
+    recent: Vec<K>,
     /// Operations done.
     pub steps: u64,
-    /// Operations that could not be done where they stood.
+    /// Operations that could not be done at that point, and were skipped.
     pub idle: u64,
-    /// Requests refused, each as it had to be.
+    /// Requests that were refused, and had to be.
     pub refused: u64,
 }
 
 impl<K> Default for Report<K> {
     fn default() -> Self {
         let (cells, modes, reasons) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { cells, modes, reasons, steps: 0, idle: 0, refused: 0 }
+        Self { cells, modes, reasons, recent: Vec::new(), steps: 0, idle: 0, refused: 0 }
     }
 }
 
 impl<K: Event> Report<K> {
-    /// An answer, and the events shortly before it.
-    pub fn answer(&mut self, mode: Mode, reason: &'static str, recent: &[K]) {
+    /// An operation of this kind begins.
+    pub fn begin(&mut self, kind: K) {
+        self.steps += 1;
+        self.recent.push(kind);
+        let from = self.recent.len().saturating_sub(RECENT);
+        self.recent.drain(..from);
+    }
+
+    /// The kind of the operation under way.
+    #[must_use]
+    pub fn under_way(&self) -> Option<K> {
+        self.recent.last().copied()
+    }
+
+    /// Counts an answer, together with the kinds of operation shortly before it.
+    pub fn answer(&mut self, mode: Mode, reason: &'static str) {
         *self.modes.entry(mode).or_default() += 1;
         *self.reasons.entry(reason).or_default() += 1;
         if mode.is_derived() {
-            for kind in recent {
+            for kind in &self.recent {
                 *self.cells.entry((mode, *kind)).or_default() += 1;
             }
         }
@@ -101,14 +83,13 @@ impl<K: Event> Report<K> {
         self.refused += other.refused;
     }
 
-    /// Decisions and events that never met.
+    /// Pairs of a decision and a kind of operation that never met.
     #[must_use]
     pub fn empty_cells(&self) -> Vec<(Mode, K)> {
         let all = SHORT.iter().flat_map(|mode| K::ALL.iter().map(|kind| (*mode, *kind)));
         all.filter(|cell| !self.cells.contains_key(cell)).collect()
     }
 
-    /// The table.
     #[must_use]
     pub fn table(&self) -> String {
         let mut out = format!("{:<16}", "event");
@@ -129,7 +110,7 @@ impl<K: Event> Report<K> {
         let modes = self.modes.iter().map(|(mode, count)| (mode.as_str(), *count)).collect();
         let reasons = self.reasons.iter().map(|(reason, count)| (*reason, *count)).collect();
         out.push_str(&format!("answers: {}\nreasons: {}\n", list(modes), list(reasons)));
-        out.push_str(&format!("steps {}, idle {}, refused as they had to be {}", self.steps, self.idle, self.refused));
+        out.push_str(&format!("steps {}, idle {}, refused as required {}", self.steps, self.idle, self.refused));
         out
     }
 }

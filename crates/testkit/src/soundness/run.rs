@@ -1,4 +1,5 @@
-//! One run: operations done through the real engine, every answer judged at once by what the model can see.
+//! One run of Readproof's own sessions: operations through the real engine, every answer judged at once from what the model
+//! can see.
 
 pub mod conversation;
 mod glimpse;
@@ -18,16 +19,12 @@ use crate::{
     world::{Broken, MIDDLING, NAMES, World, session},
 };
 
-/// How many operations count as "shortly before".
-const RECENT: usize = 8;
-
-/// What a run came to.
+/// The result of a run.
 pub struct Outcome<K = Kind> {
-    /// What was counted.
     pub report: Report<K>,
     /// The first broken promise and the operation that broke it.
     pub violation: Option<(usize, String)>,
-    /// What was done, in words.
+    /// What was done, in words, for the report of a violation.
     pub trace: Vec<String>,
 }
 
@@ -35,7 +32,7 @@ pub struct Outcome<K = Kind> {
 pub(crate) enum Stop {
     /// The product broke a promise.
     Violation(String),
-    /// The harness cannot go on.
+    /// The harness itself failed.
     Broken(Broken),
 }
 
@@ -51,7 +48,7 @@ impl From<std::io::Error> for Stop {
     }
 }
 
-/// What the harness asks for outside of reads is always possible.
+/// What the harness asks for outside of reads is always allowed.
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Violation(format!("refused without a reason: {error}"))
@@ -64,7 +61,7 @@ pub(crate) fn violation<T>(what: String) -> Step<T> {
     Err(Stop::Violation(what))
 }
 
-/// A call as the model makes it.
+/// A read call of the model.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) name: &'static str,
@@ -103,15 +100,14 @@ pub(crate) struct Run {
     pub(crate) current: usize,
     pub(crate) agent: usize,
     pub(crate) last: Option<Call>,
-    recent: Vec<Kind>,
     report: Report,
     pub(crate) trace: Vec<String>,
 }
 
-/// Does these operations in a workspace made from `seed`.
+/// Performs these operations in a workspace made from `seed`.
 ///
 /// # Errors
-/// When the harness itself cannot work, as on a full disk.
+/// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
     let (run, broke) = play(seed, ops)?;
     let last = ops.len().saturating_sub(1);
@@ -119,7 +115,7 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
     Ok(Outcome { report: run.report, violation, trace: run.trace })
 }
 
-/// Does these operations, then replays every log they left.
+/// Performs these operations, then replays every log they left.
 ///
 /// # Errors
 /// When the harness itself cannot work.
@@ -128,7 +124,7 @@ pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
     Ok(run.world.open()?.replay(None)?)
 }
 
-/// Does these operations, and gives the workspace that they leave.
+/// Performs these operations; returns the workspace they leave.
 ///
 /// # Errors
 /// When the harness itself cannot work.
@@ -136,7 +132,7 @@ pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
     Ok(play(seed, ops)?.0.world)
 }
 
-/// A run up to its end, or to the first operation that broke a promise.
+/// Runs to the end, or to the first operation that breaks a promise.
 fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
         world: World::new(seed)?,
@@ -144,15 +140,11 @@ fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken>
         current: 0,
         agent: 0,
         last: None,
-        recent: Vec::new(),
         report: Report::default(),
         trace: Vec::new(),
     };
     for (at, op) in ops.iter().enumerate() {
-        run.report.steps += 1;
-        run.recent.push(op.kind);
-        let from = run.recent.len().saturating_sub(RECENT);
-        run.recent.drain(..from);
+        run.report.begin(op.kind);
         match run.step(op).and_then(|()| run.claims()) {
             Ok(()) => {}
             Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
@@ -163,7 +155,7 @@ fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken>
 }
 
 impl Run {
-    /// Something to do that cannot be done here and now.
+    /// Counts an operation that cannot be performed at this point.
     pub(crate) fn idle(&mut self) -> Step {
         self.report.idle += 1;
         Ok(())
@@ -185,7 +177,7 @@ impl Run {
         &mut self.talks[self.current].talk
     }
 
-    /// What the product says is held must be in the model's sight, line by line, whether or not it is asked for.
+    /// What the product says is held must be visible to the model, line by line, whether or not it is asked for.
     fn claims(&mut self) -> Step {
         if self.talk().nodes.is_empty() {
             return Ok(());
@@ -206,7 +198,7 @@ impl Run {
     }
 
     pub(crate) fn some_call(&self, random: &mut Random) -> Call {
-        // Files of middling length are where every kind of answer can occur.
+        // With files of medium length, every kind of answer can occur.
         let names = self.world.names();
         let middling = random.below(2) == 0 && names.len() == NAMES.len();
         let names = if middling { &MIDDLING[..] } else { names };
@@ -215,14 +207,14 @@ impl Run {
         self.call_of(name, random)
     }
 
-    /// All of a file, or some of its lines; sometimes lines that are not there.
+    /// All of a file, or some of its lines; sometimes lines that do not exist.
     pub(crate) fn call_of(&self, name: &'static str, random: &mut Random) -> Call {
         let total = self.world.truth(name).map_or(0, |text| text.lines().count());
         let mut call = Call { name, offset: None, limit: None };
         let half = (total / 2) as u64;
         match random.below(10) {
             0..=4 => return call,
-            // Pages that meet, the last with or without its end in sight.
+            // Adjoining pages, the last with or without its visible end.
             5 => return Call { limit: Some(half.max(1)), ..call },
             6 => return Call { offset: Some(half + 1), limit: Some((total as u64 - half).max(1)), ..call },
             7 => return Call { offset: Some(half + 1), ..call },
@@ -248,10 +240,10 @@ impl Run {
         }
     }
 
-    /// Asks, judges, and puts the call into the conversation. `None`: refused, as it had to be.
+    /// Makes a call, judges the answer, and adds the call to the conversation. `None`: it was refused, as required.
     pub(crate) fn ask(&mut self, call: &Call, random: &mut Random) -> Step<Option<OnItsWay>> {
-        // Now and then a file changes while it is read.
-        let race = self.recent.last() == Some(&Kind::Race);
+        // Sometimes a file changes while it is read.
+        let race = self.report.under_way() == Some(Kind::Race);
         let before = self.world.truth(call.name);
         let path = self.world.path().join(call.name);
         let (at, count) = (random.below(6), Cell::new(0));
@@ -259,7 +251,7 @@ impl Run {
         let request = self.request(call);
         let hook = || {
             if race && count.get() == at && before.is_some() {
-                // Should this fail, the text stays as it was, which is one of the texts expected.
+                // If this fails, the text stays as it was, which is expected too.
                 let _ = fs::write(&path, &after);
             }
             count.set(count.get() + 1);
@@ -284,8 +276,8 @@ impl Run {
         self.judge_at(leaf, call, truths, result)
     }
 
-    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte. The call
-    /// was made behind `asked_at`.
+    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt byte for byte. The call
+    /// was made after `asked_at`.
     pub(crate) fn judge_at(
         &mut self,
         asked_at: Option<usize>,
@@ -313,8 +305,7 @@ impl Run {
         if answer.mode.is_derived() && (self.talk().distrusted || call.name == ".env") {
             return violation(format!("{what}, where only plain text may be sent"));
         }
-        let recent = self.recent.clone();
-        self.report.answer(answer.mode, answer.reason.as_str(), &recent);
+        self.report.answer(answer.mode, answer.reason.as_str());
         let Some(receipt) = answer.receipt else {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         };
@@ -323,7 +314,7 @@ impl Run {
         Ok(Some(OnItsWay { node, receipt, seen }))
     }
 
-    /// A refusal must have its reason in the file.
+    /// A refusal must be justified by the file.
     fn refused(&mut self, call: &Call, truths: &[Option<String>], error: &Error) -> Step {
         let start = call.offset.unwrap_or(1);
         let justified = truths.iter().any(|truth| match (truth, error) {
@@ -338,7 +329,7 @@ impl Run {
         if justified { Ok(()) } else { violation(format!("{call:?} was refused: {error}")) }
     }
 
-    /// Whether what was rebuilt is what the file says, and as much of it as was asked for or is declared.
+    /// Whether what was rebuilt is what the file says, and as much of it as was asked for or declared.
     fn is_true(&self, call: &Call, rebuilt: &Rebuilt, truth: &str) -> bool {
         let start = call.offset.unwrap_or(1);
         let all = lines(truth);
@@ -358,17 +349,17 @@ impl Run {
         rebuilt.first == start && wanted.starts_with(&rebuilt.text) && rebuilt.text.len() < wanted.len() && full
     }
 
-    /// The result reaches the model and the product is told so.
+    /// Delivers the result to the model and tells the product so.
     pub(crate) fn deliver(&mut self, way: OnItsWay) -> Step {
         self.engine().delivered(&way.receipt)?;
         if way.node.is_multiple_of(3) {
-            // A caller that says so twice changes nothing.
+            // Confirming twice changes nothing.
             self.engine().delivered(&way.receipt)?;
         }
         let entry = Some(way.receipt.entry);
         let talk = self.talk();
         if talk.is_on_branch(way.node) {
-            // Without its call, a result says neither which file it is of nor where its lines stand.
+            // Without its call, a result shows neither its file nor its line numbers.
             let seen = if talk.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
             talk.push(Turn::Saw(seen), entry);
         } else {
@@ -377,7 +368,7 @@ impl Run {
         Ok(())
     }
 
-    /// Asks and delivers.
+    /// Makes a call and delivers its result.
     pub(crate) fn read(&mut self, call: &Call, random: &mut Random) -> Step {
         match self.ask(call, random)? {
             Some(way) => self.deliver(way),
@@ -385,7 +376,7 @@ impl Run {
         }
     }
 
-    /// A program gets the plain text, whatever the model holds; the model sees nothing of it.
+    /// A program gets the plain text, whatever the model holds; the model sees none of it.
     pub(crate) fn read_for_program(&mut self, call: &Call, random: &mut Random) -> Step {
         let request = Read { audience: Audience::Program, ..self.request(call) };
         let truth = self.world.truth(call.name);
@@ -424,7 +415,7 @@ impl Run {
         }
     }
 
-    /// Given up between two stages: nothing may be recorded.
+    /// Cancelled between two stages: nothing may be recorded.
     pub(crate) fn read_aborted(&mut self, call: &Call, random: &mut Random) -> Step {
         let (at, count) = (random.below(4), Cell::new(0));
         let request = self.request(call);

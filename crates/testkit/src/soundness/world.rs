@@ -1,4 +1,4 @@
-//! A scratch workspace with files of every awkward shape, two engines on one store, and what outside hands do to it.
+//! A scratch workspace with files of every awkward shape, two engines on one store, and changes from outside.
 
 use readproof_core::{
     limits::{Answers, Limits, Markers},
@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::op::Random;
 
-/// Names a run reads, and which file each leads to.
+/// The names a run reads, and the file that each leads to.
 pub const NAMES: [(&str, &str); 11] = [
     (".env", ".env"),
     ("small.txt", "small.txt"),
@@ -31,7 +31,7 @@ pub const NAMES: [(&str, &str); 11] = [
     ("sub/deep.txt", "sub/deep.txt"),
 ];
 
-/// Names of files with more lines than a diff needs and fewer than an answer holds.
+/// Names of files long enough for a diff and short enough for one answer.
 pub const MIDDLING: [&str; 5] = ["forged.txt", "medium.rs", "hard.rs", "crlf.txt", "sub/deep.txt"];
 
 /// What texts are made of.
@@ -39,20 +39,20 @@ pub const MIDDLING: [&str; 5] = ["forged.txt", "medium.rs", "hard.rs", "crlf.txt
 pub enum Shape {
     /// Lines that mostly differ, files of every length.
     Ample,
-    /// A handful of lines that are mostly alike: whatever can be confused will be.
+    /// A few lines that are mostly alike, so that whatever can be confused will be.
     Tiny,
 }
 
 /// What is done to a stored object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
-    /// It goes.
+    /// It is removed.
     Remove,
-    /// One byte is another.
+    /// One byte is changed.
     Alter,
 }
 
-/// Lines of a tiny text, at most; a diff of one can still be shorter than the text.
+/// The most lines of a tiny text; a diff of one can still be shorter than the text.
 const TINY: usize = 16;
 
 /// A failure of the harness itself, not of the product.
@@ -60,7 +60,7 @@ pub type Broken = Box<dyn std::error::Error>;
 
 /// The workspace and its engines.
 pub struct World {
-    /// Removed with the world.
+    /// Removed when the world is dropped.
     _dir: TempDir,
     root: PathBuf,
     settings: Settings,
@@ -72,10 +72,10 @@ pub struct World {
 }
 
 impl World {
-    /// From here on answers of more bytes have no handle.
+    /// From now on, longer answers have no handle.
     ///
     /// # Errors
-    /// When the engines cannot be opened anew.
+    /// When the engines cannot be reopened.
     pub fn limit_handles(&mut self, bytes: u32) -> Result<(), Broken> {
         self.settings.handle_bytes = bytes;
         self.engines = vec![self.open()?, self.open()?];
@@ -85,7 +85,7 @@ impl World {
     /// A new workspace.
     ///
     /// # Errors
-    /// When the file system does not let it.
+    /// When the file system refuses.
     pub fn new(seed: u64) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
         let root = dir.path().canonicalize()?;
@@ -141,7 +141,7 @@ impl World {
         &mut self.engines[at]
     }
 
-    /// The process ends, and another begins.
+    /// Ends the process and begins another.
     ///
     /// # Errors
     /// When it cannot.
@@ -175,13 +175,13 @@ impl World {
         fs::read_to_string(self.root.join(name)).ok()
     }
 
-    /// Where the workspace lies.
+    /// The workspace's path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
     }
 
-    /// Keeps what a write made, so that it can come back.
+    /// Remembers the text of a write, so that it can be reverted to.
     pub fn remember(&mut self, name: &str) {
         if let Some(text) = self.truth(name) {
             let texts = self.history.entry(target(name).to_owned()).or_default();
@@ -201,7 +201,7 @@ impl World {
         Ok(())
     }
 
-    /// Some outside change of a file.
+    /// Some change to a file from outside.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -209,7 +209,7 @@ impl World {
         let old = self.truth(name).unwrap_or_default();
         let new = changed(&old, self.shape, random);
         if random.below(6) == 0 {
-            // Deleted and made anew: another inode, and the hard link goes its own way.
+            // Deleted and created again: a new inode, and the hard link keeps the old one.
             match fs::remove_file(self.root.join(target(name))) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
                 Ok(()) | Err(_) => {}
@@ -222,7 +222,7 @@ impl World {
         self.put(name, &new)
     }
 
-    /// A line moves from the first half of a file to the second; gives that line.
+    /// A line moves from the first half of a file to the second; returns that line.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -239,7 +239,7 @@ impl World {
         Ok(Some(line.trim_end().to_owned()))
     }
 
-    /// The last line gets a terminator or loses it; gives that line.
+    /// The last line gains or loses its terminator; returns that line.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    /// Names among these that lead to the same file as one of them does.
+    /// The names among these that lead to the same file as this one.
     #[must_use]
     pub fn names_of(&self, name: &str, among: &[&'static str]) -> Vec<&'static str> {
         let id = |name: &str| fs::metadata(self.root.join(name)).ok().map(|meta| (meta.dev(), meta.ino()));
@@ -272,7 +272,7 @@ impl World {
         among.iter().copied().filter(|other| id(other) == wanted).collect()
     }
 
-    /// What a secret is stored as, if one is.
+    /// What was stored of a secret, if anything was.
     #[must_use]
     pub fn stored_secret(&self) -> Option<String> {
         let holds = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| bytes.windows(7).any(|part| part == b"SECRET="));
@@ -311,7 +311,7 @@ impl World {
     }
 }
 
-/// All names, or a few files under all their names, so that things meet.
+/// All names, or a few files under all their names, so that operations meet.
 fn some_names(random: &mut Random) -> Vec<&'static str> {
     let all = NAMES.map(|(name, _)| name);
     if random.below(2) == 0 {
@@ -330,7 +330,7 @@ pub fn target(name: &str) -> &str {
 /// A session's name.
 ///
 /// # Errors
-/// When it is no name.
+/// When it is not a valid name.
 pub fn session(number: usize) -> Result<SessionName, Broken> {
     Ok(SessionName::parse(&format!("s{number}"))?)
 }
@@ -342,7 +342,7 @@ pub(crate) fn line(shape: Shape, random: &mut Random) -> String {
     const WORDS: [&str; 8] = ["let", "x", "=", "return", "über", "日本", "{", "}"];
     let count = random.below(6);
     let mut text: Vec<String> = (0..count).map(|_| (*random.pick(&WORDS).unwrap_or(&"")).to_owned()).collect();
-    // Some lines are alike, most are not.
+    // Some lines are equal, most are not.
     if random.below(3) > 0 {
         text.push(random.below(1000).to_string());
     }
@@ -380,7 +380,7 @@ fn first_text(name: &str, shape: Shape, random: &mut Random) -> String {
     }
 }
 
-/// One of the ways in which text changes.
+/// Changes a text in one of several ways.
 pub(crate) fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
     let mut parts: Vec<String> = old.split_inclusive('\n').map(str::to_owned).collect();
     let at = random.below(parts.len() + 1);
@@ -391,7 +391,7 @@ pub(crate) fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
         }
         5..=7 if at < parts.len() => parts[at] = line(shape, random) + "\n",
         8 if random.below(2) == 0 => {
-            // The end moves.
+            // Its end changes.
             let keep = parts.len().saturating_sub(1 + random.below(3));
             parts.truncate(keep);
         }
@@ -413,7 +413,7 @@ pub(crate) fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
     parts.concat()
 }
 
-/// Something that occurs exactly once in a text, and what to put in its place.
+/// Something that occurs exactly once in a text, and its replacement.
 #[must_use]
 pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(String, String)> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -442,7 +442,7 @@ pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(Strin
     None
 }
 
-/// A piece of a text, mostly a short one, and what to put wherever it stands.
+/// A piece of a text, mostly a short one, and its replacement everywhere.
 #[must_use]
 pub fn some_common(text: &str, shape: Shape, random: &mut Random) -> Option<(String, String)> {
     let parts: Vec<&str> = text.split_inclusive('\n').collect();

@@ -1,5 +1,5 @@
-//! Texts that are made to cost a parser time or memory: every shape in every language and several sizes, each before a server of
-//! its own. It must answer, stay small, and go on answering; and one that is told to stop must.
+//! Texts made to cost a parser time or memory: every shape in every language and several sizes, each with its own server. It
+//! must answer, stay small, and keep answering; and one that is told to stop must stop.
 
 use std::{
     fs,
@@ -62,14 +62,14 @@ const ENDINGS: [&str; 18] = [
 /// How large a bomb is, in bytes.
 const SIZES: [usize; 3] = [10_000, 100_000, 2_000_000];
 
-/// No answer takes longer.
+/// No answer may take longer.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The server takes no more memory than this, in KiB.
+/// The most memory that the server may use, in KiB.
 const MOST_MEMORY: u64 = 200 << 10;
-/// Within this time of being told to stop the server has to be free, on a machine that does other things as well.
+/// The server must be free within this time of being told to stop, on a machine that does other work too.
 const STOPPED: Duration = Duration::from_millis(600);
 
-/// Tries as many bombs as there are rounds, and all of them if there are more rounds than bombs.
+/// Tries one bomb per round, or all of them if there are more rounds than bombs.
 ///
 /// # Errors
 /// What went wrong, and with which bomb.
@@ -109,7 +109,7 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     Ok(format!("{tried} of {total} bombs, slowest {slowest}, {} MB at most, stopped within {stopping}", largest >> 10))
 }
 
-/// How long a server is busy with a question that nobody waits for any more.
+/// How long a server stays busy with a cancelled call.
 fn stopped(binary: &Path, folder: &Path) -> Result<Duration, Broken> {
     let mut server = Server::mcp(binary, &[], folder, PATIENCE)?;
     let id = server.ask(json!({"jsonrpc": "2.0", "method": "tools/call", "params": asked()}))?;

@@ -1,5 +1,5 @@
 //! An editor is killed between the exchange of two names and what follows it, after another program has saved the file: the
-//! program that is opened next must give what was saved. Others edit the same files all the while.
+//! next program that opens the file must return what was saved. Others edit the same files all the time.
 
 use std::{path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(crate) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
-    // The editors are this kit's own, as only those can be stopped in a window; who opens next is the program.
+    // The editors are the testkit's, because only those can be stopped at a given moment; the program opens the file next.
     let load = std::env::current_exe()?.with_file_name("load");
     let folder = tempfile::tempdir()?;
     let root = folder.path().canonicalize()?;

@@ -1,6 +1,6 @@
-//! Names that become something else while they are looked at: links turned to a secret or out of the workspace, a file and a
-//! pipe, a folder and a link out, a file and another. Whatever is answered, nothing of outside is in it, no secret is kept,
-//! and an answer comes.
+//! Names that change while they are looked at: links redirected to a secret or out of the workspace, a file and a pipe, a
+//! folder and a link out, a file and another. Whatever is answered, nothing from outside is in it, no secret is kept, and an
+//! answer comes.
 
 use readproof_core::{edit::Places, path::Bearings};
 use readproof_disk::{Root, SessionName};
@@ -19,28 +19,28 @@ use std::{
 use super::{Attack, server::Server};
 use crate::world::Broken;
 
-/// What takes longer hangs.
+/// After this time a call counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What every server is started with.
+/// The arguments of every server.
 const HANDLES: [&str; 2] = ["--set", "handles=always"];
 
-/// In a file with a sensitive name; may be shown and never kept.
+/// In files with a sensitive name; may be shown, but never stored.
 const SECRET: &str = "hidden_word_of_the_workspace";
 
-/// In files and names that lie outside; may be neither.
+/// In files and names outside the workspace; may be neither shown nor stored.
 const OUTSIDE: &str = "outside_word_of_the_host";
 
-/// The names under which a call meets something that changes.
+/// The names that change during calls.
 const NAMES: [&str; 5] = ["link.rs", "chain.rs", "pipe.rs", "folder/x.rs", "file.rs"];
 
-/// Writes wait for the disk, so they are tried less often.
+/// Writes wait for the disk, so there are fewer of them.
 const PER_WRITE: u64 = 20;
 
 /// Every verb, `rounds` times each.
 ///
 /// # Errors
-/// On what should not have been shown or kept, and on an answer that does not come.
+/// On anything shown or stored that should not be, and on an answer that does not come.
 pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     let writes = attack.rounds / PER_WRITE;
     let (mut told, mut broken) = (Vec::new(), Vec::new());
@@ -60,8 +60,8 @@ pub(super) fn run(attack: &Attack<'_>) -> Result<String, Broken> {
     }
 }
 
-/// Runs `work` in a workspace of its own whose names are exchanged meanwhile, and looks at what was kept; gives how often
-/// they were.
+/// Runs `work` in a new workspace whose names are exchanged meanwhile, and checks what was stored; returns how often they
+/// were exchanged.
 fn raced(work: impl FnOnce(&Path) -> Result<(), Broken>) -> Result<u64, Broken> {
     let place = Place::new()?;
     let turns = place.raced(|| work(&place.top))?;
@@ -101,7 +101,7 @@ fn name_of(round: u64) -> &'static str {
     NAMES[usize::try_from(round % NAMES.len() as u64).unwrap_or(0)]
 }
 
-/// A workspace, and what lies beside it.
+/// A workspace, and a folder outside of it.
 struct Place {
     _temp: tempfile::TempDir,
     outer: PathBuf,
@@ -131,7 +131,7 @@ impl Place {
         Ok(Self { _temp: temp, outer, top })
     }
 
-    /// Runs `work` while names are exchanged; gives how often they were.
+    /// Runs `work` while names are exchanged; returns how often they were.
     fn raced(&self, work: impl FnOnce() -> Result<(), Broken>) -> Result<u64, Broken> {
         let (done, turns) = (AtomicBool::new(false), AtomicU64::new(0));
         let outcome = thread::scope(|scope| {
@@ -150,7 +150,7 @@ impl Place {
         outcome.map(|()| turns.into_inner())
     }
 
-    /// Each name becomes each thing once.
+    /// Each name takes each form once.
     fn turn(&self) -> Result<(), Broken> {
         let at = |name: &str| self.top.join(name);
         let place = |name: &str| fs::rename(at(".new"), at(name));
@@ -160,7 +160,7 @@ impl Place {
             place("link.rs")?;
         }
         for (from, to) in [(".fifo", "pipe.rs"), (".regular", "pipe.rs"), (".one", "file.rs"), (".two", "file.rs")] {
-            // A name more, for one to be put in place whole.
+            // A temporary name, so that a new one appears at once.
             fs::hard_link(at(from), at(".new"))?;
             place(to)?;
         }
@@ -171,7 +171,7 @@ impl Place {
         Ok(fs::rename(at(".folder"), at("folder"))?)
     }
 
-    /// Nothing of it was kept.
+    /// Nothing of it was stored.
     fn check(&self) -> Result<(), Broken> {
         for folder in [".readproof", ".pi"] {
             kept(&self.top.join(folder))?;
@@ -198,7 +198,7 @@ fn kept(folder: &Path) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Sends a message and looks at what comes back.
+/// Sends a message and checks the answer.
 fn asked(server: &mut Server, message: Value) -> Result<(), Broken> {
     let shown = message.to_string();
     let mark = format!("\"id\":{}", server.ask(message)?);
@@ -213,7 +213,7 @@ fn asked(server: &mut Server, message: Value) -> Result<(), Broken> {
     }
 }
 
-/// Reads of a session of pi.
+/// Reads in a pi session.
 fn in_pi(attack: &Attack<'_>, top: &Path) -> Result<(), Broken> {
     let words: Vec<&str> = ["pi"].into_iter().chain(HANDLES).collect();
     let mut server = Server::start(attack.binary, &words, top, PATIENCE)?;
@@ -230,7 +230,7 @@ fn in_pi(attack: &Attack<'_>, top: &Path) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Edits and writes, by the engine itself: a secret that was there before is kept no more than one that is written.
+/// Edits and writes, by the engine itself: a secret is not stored, neither the old text nor the new one.
 fn edits(top: &Path, rounds: u64) -> Result<(), Broken> {
     let bearings = Bearings { cwd: top.display().to_string(), home: None };
     let mut engine = Engine::new(Root::open(top)?, bearings, Settings::default(), Box::new(|| 0))?;
@@ -241,14 +241,14 @@ fn edits(top: &Path, rounds: u64) -> Result<(), Broken> {
             0..3 => Change::Replace { old: flag.to_owned(), new: other.to_owned(), places: Places::One },
             _ => Change::Whole("fn found() {}\n// flag=a\n".to_owned()),
         };
-        // Not in the folder: a write would make it where it is away for a moment.
+        // Not in the folder: a write would create it while it is absent for a moment.
         let path = ["link.rs", "file.rs", "link.rs", "chain.rs", "pipe.rs"][usize::try_from(round % 5).unwrap_or(0)];
         let path = path.to_owned();
-        // Much of it is refused, which is as it should be.
+        // Many of them are refused, as they should be.
         if engine.write(&Write { path, session: session.clone(), change }).is_err() {
             (flag, other) = (other, flag);
         }
-        // What was written over is put back, or soon nothing would be left to find.
+        // Restore what was overwritten, or soon nothing would be left to find.
         fs::write(top.join(".env.rs"), format!("// {SECRET}\n{flag}\n"))?;
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Repositories that someone made to do harm: a real one, of which files are then replaced by pipes, devices, links out, gigabytes
-//! of nothing, endless lists, noise, nothing and folders. One server is asked about all of them; beside each, it must go on
-//! answering, stay small, write nothing and show nothing from outside.
+//! Hostile repositories: real ones, in which files are replaced by pipes, devices, links out, gigabytes of zeros, endless
+//! lists, noise, empty files and folders. One server is asked about all of them; meanwhile it must keep answering, stay
+//! small, write nothing and show nothing from outside.
 
 use std::{
     collections::BTreeMap,
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 use super::{Attack, server::Server};
 use crate::{op::Random, world::Broken};
 
-/// Stands in every file outside of the workspace.
+/// In every file outside the workspace.
 const MARKER: &str = "MARKER-of-another-place";
-/// Every answer comes within this time.
+/// Every answer must come within this time.
 const SOON: Duration = Duration::from_secs(5);
-/// The server takes no more memory than this, in KiB.
+/// The most memory that the server may use, in KiB.
 const MOST_MEMORY: u64 = 200 << 10;
-/// So much a sparse file seems to hold.
+/// The apparent size of a sparse file.
 const SPARSE: u64 = 5 << 30;
 
 /// What a file is replaced by.
@@ -42,7 +42,7 @@ enum Harm {
 const HARMS: [Harm; 8] =
     [Harm::Pipe, Harm::LinkOut, Harm::Device, Harm::Sparse, Harm::Lines, Harm::Noise, Harm::Empty, Harm::Folder];
 
-/// Files that a repository may have and that of a shape has not.
+/// Files that a repository may have and those of our shapes do not.
 const MORE: [&str; 14] = [
     ".git/config.worktree",
     ".git/commondir",
@@ -60,7 +60,7 @@ const MORE: [&str; 14] = [
     "d/.gitattributes",
 ];
 
-/// Folders that may be others, too.
+/// Folders that may be replaced too.
 const FOLDERS: [&str; 7] = [
     ".git/refs",
     ".git/refs/heads",
@@ -71,7 +71,7 @@ const FOLDERS: [&str; 7] = [
     ".git/info",
 ];
 
-/// Asks about as many repositories as there are rounds.
+/// Asks about one repository per round.
 ///
 /// # Errors
 /// What went wrong, and with which files.
@@ -199,7 +199,7 @@ fn harm(world: &World, repo: &Path, random: &mut Random) -> Result<Vec<(String, 
     for _ in 0..=random.below(3) {
         let (Some(name), Some(harm)) = (random.pick(&names), random.pick(&HARMS)) else { continue };
         let path = repo.join(name);
-        // What lies beneath another one that was replaced is gone, or is not ours to change.
+        // Below something that was replaced before, it is gone or not ours to change.
         let parent = path.parent().filter(|parent| is_in(repo, parent));
         if parent.is_none_or(|parent| fs::create_dir_all(parent).is_err()) {
             continue;
@@ -207,7 +207,7 @@ fn harm(world: &World, repo: &Path, random: &mut Random) -> Result<Vec<(String, 
         replace(world, name, &path, *harm, random)?;
         done.push((name.clone(), *harm));
     }
-    // The other's commit as ours, with its objects to borrow or in the place of ours.
+    // The other repository's commit as ours, with its objects borrowed or in place of ours.
     if random.below(6) == 0 {
         done.push(("the other's commit".to_owned(), Harm::LinkOut));
         steal(world, repo, random)?;
@@ -255,13 +255,13 @@ fn lines(world: &World, name: &str) -> String {
     (0..30_000).map(|number| one(number) + "\n").collect()
 }
 
-/// Whether no link leads from a folder, or from the one that would hold it, out of the repository.
+/// Whether no link leads out of the repository from this folder or its parent.
 fn is_in(repo: &Path, folder: &Path) -> bool {
     let there = folder.ancestors().find(|folder| fs::symlink_metadata(folder).is_ok());
     there.and_then(|folder| folder.canonicalize().ok()).is_some_and(|real| real.starts_with(repo))
 }
 
-/// Writes a file, unless something was put in its place before.
+/// Writes a file, unless something else was put there before.
 fn put(repo: &Path, path: &Path, text: &[u8]) {
     let is_free = fs::symlink_metadata(path).map_or(true, |found| found.is_file());
     let parent = path.parent().filter(|parent| is_free && is_in(repo, parent));
@@ -295,7 +295,7 @@ fn steal(world: &World, repo: &Path, random: &mut Random) -> Result<(), Broken> 
 
 type State = BTreeMap<String, (u64, u64, i64, i64)>;
 
-/// Every file below a folder: its inode, length, and when it was last changed.
+/// Every file below a folder: its inode, length and change time.
 fn state(folder: &Path) -> Result<State, Broken> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];

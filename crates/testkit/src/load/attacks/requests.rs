@@ -1,5 +1,5 @@
-//! Requests of every shape, whole and torn, to one server: it lives, each whole request is answered once under its id, every
-//! line it says is the protocol's, and it does not grow.
+//! Requests of every shape, whole and broken, to one server: it survives, answers each whole request once under its id, every
+//! line it writes conforms to the protocol, and its memory does not grow.
 
 use serde_json::{Map, Value, json};
 use std::{fs, time::Duration};
@@ -7,13 +7,13 @@ use std::{fs, time::Duration};
 use super::{Attack, server::Server};
 use crate::{op::Random, world::Broken};
 
-/// Requests between two looks at the server.
+/// Requests between two checks of the server.
 const BATCH: u64 = 50;
 
-/// What takes longer hangs.
+/// After this time a call counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The most memory it may ever have.
+/// The most memory it may use.
 const MOST_KIB: u64 = 200 << 10;
 
 const TOOLS: [&str; 16] = [
@@ -170,7 +170,7 @@ fn value(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// Breaks a line; its id may no longer be one.
+/// Damages a line; its id may no longer be valid.
 fn tear(mut line: Vec<u8>, random: &mut Random) -> Vec<u8> {
     for _ in 0..=random.below(3) {
         let at = random.below(line.len());
@@ -186,7 +186,7 @@ fn tear(mut line: Vec<u8>, random: &mut Random) -> Vec<u8> {
             }
         }
     }
-    // A line is one line.
+    // It must stay one line.
     line.retain(|byte| *byte != b'\n');
     line
 }

@@ -1,4 +1,4 @@
-//! The program at work, one line a message: what every attack talks to. It is ended when this goes.
+//! The running program, one line per message: what every attack talks to. It is ended on drop.
 
 use serde_json::{Value, json};
 use std::{
@@ -19,12 +19,12 @@ pub(super) struct Server {
     input: ChildStdin,
     lines: Receiver<String>,
     next: u64,
-    /// What takes longer hangs.
+    /// After this time a call counts as hanging.
     patience: Duration,
 }
 
 impl Server {
-    /// Starts the program in a folder, with nothing of the environment.
+    /// Starts the program in a folder, with an empty environment.
     pub(super) fn start(binary: &Path, words: &[&str], folder: &Path, patience: Duration) -> Result<Self, Broken> {
         let mut command = Command::new(binary);
         command.args(words).current_dir(folder).env_clear();
@@ -54,7 +54,7 @@ impl Server {
         Ok(())
     }
 
-    /// Sends a message under an id of its own, and gives that.
+    /// Sends a message under a new id, and returns the id.
     pub(super) fn ask(&mut self, mut message: Value) -> Result<u64, Broken> {
         self.next += 1;
         message["id"] = json!(self.next);
@@ -94,7 +94,7 @@ impl Server {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// The most memory it ever had, in KiB.
+    /// Its peak memory, in KiB.
     pub(super) fn peak_kib(&self) -> Result<u64, Broken> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("its memory is not told")?;

@@ -1,4 +1,4 @@
-//! One call: made through the engine, judged by what its agent sees, compared with the file.
+//! One call: made through the engine, judged from what its agent sees, compared with the file.
 
 use readproof_core::{pick::Pick, scope::ScopeError};
 use readproof_engine::{Audience, Echoed, Engine, Error, Freshness, Most, Read};
@@ -11,7 +11,7 @@ use std::{
     fs,
 };
 
-use super::{Host, Kind, Run, code};
+use super::{Host, Run, code};
 use crate::{
     glimpse,
     op::Random,
@@ -45,7 +45,7 @@ impl Question {
         }
     }
 
-    /// Puts it to an engine.
+    /// Makes the call.
     fn put(
         &self,
         engine: &mut Engine,
@@ -63,7 +63,7 @@ impl Question {
 }
 
 impl Run {
-    /// Some file, often the one read last or one of middling length.
+    /// Some file, often the one read last or one of medium length.
     pub(super) fn some_name(&self, random: &mut Random) -> &'static str {
         if let Some((name, _)) = self.last.as_ref().filter(|_| random.below(2) == 0) {
             return name;
@@ -120,7 +120,7 @@ impl Run {
         Question { name, asks, most, known, freshness: Freshness::Known, anywhere }
     }
 
-    /// Whether a symbol means something in this file where no file is named: not where only another one defines it.
+    /// Whether a symbol without a file can mean this file: not if only another file defines it.
     fn means(&self, name: &str, asks: &Asks) -> bool {
         let Asks::Symbol(symbol) = asks else { return false };
         let count = |file: &str| self.world.truth(file).map_or(0, |text| code::places(&text, symbol).len());
@@ -128,14 +128,14 @@ impl Run {
         count(name) > 0 || all != 1
     }
 
-    /// What the server makes of a call.
+    /// How the server performs a call.
     fn request(&self, question: &Question, audience: Audience) -> Result<Read, Broken> {
         let (offset, limit, pick) = match question.asks.clone() {
             Asks::Lines { offset, limit } => (offset, limit, Pick::Given),
             Asks::Last(count) => (None, None, Pick::Last(count)),
             Asks::Span { first, last, context } => (None, None, Pick::Span { first, last, context }),
             Asks::Around(query) => (None, None, Pick::Around { query, context: 2 }),
-            // Where it is found out.
+            // Where the symbol is found.
             Asks::Symbol(_) => (None, None, Pick::Given),
         };
         Ok(Read {
@@ -150,14 +150,14 @@ impl Run {
         })
     }
 
-    /// The handle as the server passes it on: where the host tells nothing, never.
+    /// The handle as the server passes it on: never, if the host tells nothing.
     fn passed<'k>(&self, question: &'k Question) -> Option<&'k str> {
         question.known.as_deref().filter(|_| self.host == Host::TellsWindows)
     }
 
-    /// Asks and judges. `None`: refused, as it had to be.
+    /// Makes a call and judges the answer. `None`: it was refused, as required.
     pub(super) fn ask(&mut self, question: &Question) -> Step<Option<(Call, Blocks)>> {
-        // A file may have changed since the question was thought of, and another be meant.
+        // A file may have changed since the call was chosen, so that it means another one.
         let anywhere = question.anywhere && self.means(question.name, &question.asks);
         let question = &Question { anywhere, ..question.clone() };
         let truth = self.world.truth(question.name);
@@ -167,7 +167,7 @@ impl Run {
         self.judge(question, &[truth], result)
     }
 
-    /// The file changes between two stages.
+    /// The file changes between two stages of the call.
     pub(super) fn ask_in_a_race(&mut self, question: &Question, random: &mut Random) -> Step<Option<(Call, Blocks)>> {
         let Some(before) = self.world.truth(question.name) else { return self.ask(question) };
         let (path, at, count) = (self.world.path().join(question.name), random.below(6), Cell::new(0));
@@ -179,7 +179,7 @@ impl Run {
         };
         let hook = || {
             if count.replace(count.get() + 1) == at {
-                // Should this fail, the text stays as it was, which is one of those expected.
+                // If this fails, the text stays as it was, which is expected too.
                 let _ = fs::write(&path, &after);
             }
             false
@@ -228,7 +228,7 @@ impl Run {
         Ok(())
     }
 
-    /// A program gets the plain text, whatever the agent sees; the agent sees nothing of it but, perhaps, the handle.
+    /// A program gets the plain text, whatever the agent sees; the agent sees none of it except, perhaps, the handle.
     pub(super) fn ask_for_program(&mut self, question: &Question, random: &mut Random) -> Step {
         let truth = self.world.truth(question.name);
         let request = self.request(question, Audience::Program)?;
@@ -266,7 +266,7 @@ impl Run {
         Blocks { text: echoed.block().unwrap_or_default().to_owned(), trailer }
     }
 
-    /// The promise: from what this agent can see and this answer, the lines asked for can be rebuilt to the byte.
+    /// The promise: from what this agent can see and this answer, the lines asked for can be rebuilt byte for byte.
     fn judge(
         &mut self,
         question: &Question,
@@ -303,8 +303,7 @@ impl Run {
         if answer.receipt.is_none() {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         }
-        let recent: Vec<Kind> = self.recent.clone();
-        self.report.answer(answer.mode, answer.reason.as_str(), &recent);
+        self.report.answer(answer.mode, answer.reason.as_str());
         self.last = Some((question.name, question.asks.clone()));
         if self.cuts.is_some_and(|most| blocks.text.len() + blocks.trailer.len() > most) {
             let heard = rebuilt.handle.map(|handle| (question.name.to_owned(), handle));
@@ -314,7 +313,7 @@ impl Run {
         Ok(Some((call, blocks)))
     }
 
-    /// A refusal must have its reason in the file.
+    /// A refusal must be justified by the file.
     fn refused(&mut self, question: &Question, truths: &[Option<String>], error: &Error) -> Step {
         let justified = truths.iter().any(|truth| match (truth, error, &question.asks) {
             (None, Error::Missing { .. }, _) => true,
@@ -338,14 +337,14 @@ impl Run {
         if justified { Ok(()) } else { violation(what) }
     }
 
-    /// How often a name is defined where a question looks for it, its file having this text.
+    /// How often a name is defined where the call looks for it, if its file has this text.
     fn defined(&self, question: &Question, text: &str, name: &str) -> usize {
         let elsewhere = code::FILES.iter().filter(|file| question.anywhere && **file != question.name);
         let texts = elsewhere.filter_map(|file| self.world.truth(file)).chain([text.to_owned()]);
         texts.map(|text| code::places(&text, name).len()).sum()
     }
 
-    /// Whether what was rebuilt is what the file says, and no less of it than one answer holds.
+    /// Whether what was rebuilt is what the file says, and as much of it as fits one answer.
     fn is_true(&self, question: &Question, rebuilt: &Rebuilt, truth: &str) -> bool {
         let all = lines(truth);
         let first = usize::try_from(rebuilt.first - 1).unwrap_or(usize::MAX).min(all.len());
@@ -367,12 +366,12 @@ impl Run {
         if let Some(part) = &rebuilt.part {
             return got == 0 && all[first].starts_with(part.as_str()) && fits(part) && !fits(all[first]);
         }
-        // A diff stands for all lines, however many one answer holds.
+        // A diff stands for all lines, however many fit one answer.
         let within = rebuilt.kind == Answered::Diff || (got <= most && fits(&rebuilt.text));
         let full = |longer: String| got == most || !fits(&longer);
         let more = || all.get(first + got).is_some_and(|next| full(format!("{}{next}", rebuilt.text)));
         let before = || first == 0 || full(format!("{}{}", all[first - 1], rebuilt.text));
-        // Of the last lines, those at the end are shown.
+        // If the last lines do not fit, those at the end are shown.
         if let Asks::Symbol(name) = &question.asks
             && rebuilt.kind != Answered::Diff
             && !is_definition(truth, name, rebuilt)
@@ -384,7 +383,7 @@ impl Run {
     }
 }
 
-/// Whether the lines are those of the one definition, or the first of them where there are more.
+/// Whether the lines are those of the one definition, or the first of them if not all fit.
 fn is_definition(truth: &str, name: &str, rebuilt: &Rebuilt) -> bool {
     let last = (rebuilt.first + lines(&rebuilt.text).len() as u64).saturating_sub(1);
     match code::places(truth, name)[..] {
@@ -393,7 +392,7 @@ fn is_definition(truth: &str, name: &str, rebuilt: &Rebuilt) -> bool {
     }
 }
 
-/// Words of the text, or none of it.
+/// A piece of the text, or words that are not in it.
 fn some_words(text: &str, random: &mut Random) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     match random.pick(&words) {

@@ -1,12 +1,11 @@
-//! Files of functions, whose places can be told without a parser: each begins with its doc comment or attribute behind an
-//! empty line, and ends at the first line that is a brace alone.
+//! Files of functions that can be located without a parser: each begins with its doc comment or attribute after an empty
+//! line, and ends at the first line that is only a brace.
 
 use crate::op::Random;
 
-/// The files that hold them.
 pub(super) const FILES: [&str; 2] = ["code.rs", "more.rs"];
 
-/// Names of functions; both files may define one, and one file several times.
+/// Function names; both files may define one, and a file may define one several times.
 const NAMES: [&str; 5] = ["sym0", "sym1", "sym2", "sym3", "sym4"];
 
 /// Whether a file is one of them.
@@ -14,12 +13,12 @@ pub(super) fn is_code(name: &str) -> bool {
     FILES.contains(&name)
 }
 
-/// One of the names, or nearly one.
+/// One of the names, or almost one.
 pub(super) fn some_name(random: &mut Random) -> String {
     if random.below(20) == 0 { "sym9".to_owned() } else { NAMES[random.below(NAMES.len())].to_owned() }
 }
 
-/// A file as it may begin.
+/// A new file.
 pub(super) fn text(random: &mut Random) -> String {
     let functions: Vec<String> = (0..1 + random.below(4)).map(|_| function(random)).collect();
     functions.join("\n")
@@ -36,7 +35,7 @@ fn function(random: &mut Random) -> String {
     let most = if random.below(6) == 0 { 60 } else { 6 };
     text.push_str(&format!("fn {}() {{\n", NAMES[random.below(NAMES.len())]));
     for _ in 0..random.below(most) {
-        // What looks like a definition and is none.
+        // Looks like a definition, but is not.
         let line = ["a();", "let f = \"fn sym0() {\";", "// fn sym1() {}", "b(3);"][random.below(4)];
         text.push_str(&format!("    {line}\n"));
     }
@@ -44,7 +43,7 @@ fn function(random: &mut Random) -> String {
     text
 }
 
-/// The same file with one of its functions changed, moved, doubled or gone, or with other ends of lines.
+/// The same file with a function changed, moved, duplicated or removed, or with other line endings.
 pub(super) fn changed(old: &str, random: &mut Random) -> String {
     match random.below(12) {
         0 if old.contains("\r\n") => return old.replace("\r\n", "\n"),

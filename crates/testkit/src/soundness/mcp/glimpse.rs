@@ -1,4 +1,4 @@
-//! Operations whose answers show lines and are no reads, and the agent's own changes.
+//! Operations other than reads whose answers show lines, and the agent's own changes.
 
 use readproof_core::edit::Places;
 use readproof_engine::{Change, Error, Write};
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Run {
-    /// A search of everything, or of one file. Sometimes its result never comes.
+    /// A search of everything, or of one file. Sometimes its result never arrives.
     pub(super) fn search(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.session()?);
         let text = self.world.truth(name).unwrap_or_default();
@@ -25,7 +25,7 @@ impl Run {
         self.shown(found, random)
     }
 
-    /// The working file beside another text.
+    /// A diff of the working file and another text.
     pub(super) fn preview(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.session()?);
         let Some(text) = self.world.truth(name) else {
@@ -40,7 +40,7 @@ impl Run {
     fn shown(&mut self, found: Result<Shown, Error>, random: &mut Random) -> Step {
         let found = match found {
             Ok(found) => found,
-            // No such file, one that is no text, or a link, for which no other text can stand: then nothing is shown.
+            // Nothing is shown if there is no such file, it is not text, or it is a link, which cannot be previewed.
             Err(Error::Missing { .. } | Error::Snapshot(_) | Error::Git(_)) => {
                 self.idle();
                 return Ok(());
@@ -56,12 +56,12 @@ impl Run {
         Ok(())
     }
 
-    /// The agent changes a file itself, and sees that it did.
+    /// The agent changes a file, and sees that it did.
     pub(super) fn write(&mut self, kind: Kind, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.session()?);
         let (truth, shape) = (self.world.truth(name), self.world.shape());
         let change = match (kind, truth) {
-            // What it defines must stay plain to see.
+            // Its definitions must stay recognizable without a parser.
             (_, Some(text)) if code::is_code(name) => Some(Change::Whole(code::changed(&text, random))),
             (Kind::Edit, text) => {
                 let edit = text.and_then(|text| some_edit(&text, shape, random));

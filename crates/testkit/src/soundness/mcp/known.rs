@@ -1,11 +1,11 @@
-//! Which handle a call names: one that stands for something, or one of the many that do not.
+//! Which handle a call passes: a valid one, or one of the many that are not.
 
 use crate::op::Random;
 
 use super::{Kind, Run};
 
 impl Run {
-    /// A handle for a read of `name`, as the kind of operation has it. `None`: there is none of that kind.
+    /// A handle for a read of `name`, as the kind of operation requires. `None`: there is none of that kind.
     pub(super) fn handle_of(&self, kind: Kind, name: &str, random: &mut Random) -> Option<String> {
         match kind {
             Kind::Older => self.older(name, random),
@@ -47,7 +47,7 @@ impl Run {
         }
     }
 
-    /// The handles of a file that are in sight, oldest first, each once.
+    /// The visible handles of a file, oldest first, each once.
     fn in_sight(&self, name: &str) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         for (path, handle) in self.agents[self.current].sight.handles() {
@@ -105,7 +105,7 @@ impl Run {
         }
     }
 
-    /// What another agent sees, or a program got.
+    /// A handle that another agent sees, or that a program got.
     fn handed_over(&self, name: &str, random: &mut Random) -> Option<String> {
         let others = self.agents.iter().enumerate().filter(|(at, _)| *at != self.current);
         let seen = others.flat_map(|(_, agent)| agent.sight.handles());
@@ -125,7 +125,7 @@ fn preferred(all: &[(String, String)], name: &str, random: &mut Random) -> Optio
     }
 }
 
-/// The same as models write it now and then.
+/// The same handle, spelled as models sometimes do.
 fn spaced(handle: &str) -> String {
     format!(" {} ", handle.replace('+', " +\n"))
 }

@@ -8,11 +8,11 @@ use crate::{
 /// The kinds of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A read, mostly with the newest handle of its file that is in sight.
+    /// A read, mostly with the newest visible handle of its file.
     Read,
-    /// The file just read, once more.
+    /// The file just read, again.
     ReadAgain,
-    /// A file is read, changes, and is read on with the handle.
+    /// A file is read, changes, and is read again with the handle.
     Walk,
     /// A definition, by its name.
     Symbol,
@@ -28,17 +28,17 @@ pub enum Kind {
     Write,
     /// The agent edits a file.
     Edit,
-    /// With a handle that is in sight and not the newest of its file.
+    /// With a visible handle that is not the newest of its file.
     Older,
     /// With the handle of another file.
     OtherFile,
-    /// With a handle of which a part is left out.
+    /// With a handle from which a part is missing.
     CutPart,
-    /// With something that is no handle, or nearly one.
+    /// With something that is not a handle, or almost one.
     Guess,
     /// With a handle that only a summary quotes.
     Quoted,
-    /// With a handle that another agent, or a program, was given.
+    /// With a handle that another agent or a program received.
     HandedOver,
     /// Several calls in one message.
     Batch,
@@ -46,7 +46,7 @@ pub enum Kind {
     Between,
     /// A file that changes between two stages of a read.
     Race,
-    /// A read that is given up between two stages.
+    /// A read that is cancelled between two stages.
     Aborted,
     /// An answer that never reaches the agent.
     Lost,
@@ -56,23 +56,23 @@ pub enum Kind {
     Revert,
     /// Fresh text is asked for.
     Refresh,
-    /// A summary takes the place of all answers.
+    /// A summary replaces all answers.
     Compact,
     /// Another agent with the same history.
     Fork,
-    /// Another agent goes on.
+    /// Another agent continues.
     OtherAgent,
     /// The process ends and another begins.
     Restart,
-    /// An object goes.
+    /// A stored object is removed.
     DropObject,
-    /// An object is altered.
+    /// A stored object is altered.
     AlterObject,
-    /// Stored texts are cleared away.
+    /// Stored texts are garbage-collected.
     Gc,
 }
 
-/// Kinds and how often each comes.
+/// Kinds of operation, and how often each occurs.
 const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),

@@ -97,7 +97,7 @@ impl Run {
         Ok(())
     }
 
-    /// Someone changes a file, in a way that fits it.
+    /// Changes a file from outside, in a way that suits it.
     pub(super) fn change(&mut self, name: &str, random: &mut Random) -> Step {
         match self.world.truth(name).filter(|_| code::is_code(name)) {
             Some(text) => self.world.put(name, &code::changed(&text, random))?,
@@ -116,7 +116,7 @@ impl Run {
         self.question(name, asks, known, random)
     }
 
-    /// Asks, and the agent sees the answer.
+    /// Makes a call; the agent sees the answer.
     fn read(&mut self, question: &Question) -> Step {
         let came = self.ask(question)?;
         self.agent().sight.see(came.as_slice());
@@ -136,7 +136,7 @@ impl Run {
         self.read(&question)
     }
 
-    /// Read whole and in parts, with changes and ways back between.
+    /// Reads a file whole and in parts, with changes and reverts between.
     fn walk(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         for _ in 0..3 + random.below(4) {
@@ -169,7 +169,7 @@ impl Run {
         Ok(())
     }
 
-    /// Several calls in one message, none of whose answers is in sight of the others; sometimes a file changes between.
+    /// Several calls in one message, which do not see each other's answers; sometimes a file changes between them.
     fn batch(&mut self, random: &mut Random) -> Step {
         let first = self.some_question(Kind::Batch, random);
         let mut questions = vec![first.clone()];
@@ -186,7 +186,7 @@ impl Run {
                 self.note(format!("someone changes {}", question.name));
             }
         }
-        // Some results may never come.
+        // Some results may never arrive.
         came.retain(|_| random.below(8) > 0);
         self.agent().sight.see(&came);
         Ok(())
@@ -213,7 +213,7 @@ impl Run {
         Ok(())
     }
 
-    /// A summary takes the place of everything; it may quote trailers, and so handles.
+    /// A summary replaces everything; it may quote trailers, and so handles.
     fn compact(&mut self, random: &mut Random) {
         let tells = self.host == Host::TellsWindows;
         let agent = self.agent();

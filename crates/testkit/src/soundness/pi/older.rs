@@ -1,5 +1,5 @@
-//! The older tool as it was: it vouches by what was asked for, not by what was shown, and looks at nothing else. Its records
-//! stand in sessions, and Readproof has to make do with them.
+//! The older tool as it was: it vouches for what was asked for, not for what was shown, and checks nothing else. Its records
+//! exist in sessions, and Readproof has to cope with them.
 
 use readproof_core::{diff::unified, text::Text};
 use readproof_reader::pi::page;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::world::World;
 use crate::world::Broken;
 
-/// What the older tool is asked.
+/// A read by the older tool.
 pub(super) struct Asked<'a> {
     pub(super) name: &'a str,
     /// The path as written, without a range.
@@ -50,7 +50,7 @@ pub(super) fn answer(world: &World, asked: &Asked<'_>, now: &str) -> Result<Opti
         Some(_) => ("baseline_fallback", page.text),
     };
     let scope = if whole { "full".to_owned() } else { format!("r:{start}:{end}") };
-    // It knows files by the name they were asked for, whatever link that goes through.
+    // It identifies files by the name they were asked for, whatever link that goes through.
     let key = world.given.join(asked.name).display().to_string();
     let mut meta = json!({
         "v": 1, "pathKey": key, "scopeKey": scope, "servedHash": served.to_string(), "mode": mode,

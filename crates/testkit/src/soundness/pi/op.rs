@@ -10,7 +10,7 @@ use crate::{
 pub enum Kind {
     /// A read of a whole file or some of its lines.
     Read,
-    /// The file just read, once more.
+    /// The file just read, again.
     ReadAgain,
     /// A read that asks for plain text.
     ReadFresh,
@@ -38,25 +38,25 @@ pub enum Kind {
     Write,
     /// The model edits a file.
     Edit,
-    /// A write or edit that fails, whatever it did.
+    /// A write or edit that reports a failure, whatever it did.
     FailedChange,
-    /// A write or edit whose result never comes.
+    /// A write or edit whose result never arrives.
     LostChange,
-    /// A write or edit after which the file says something else.
+    /// A write or edit after which the file has another text.
     FalseChange,
-    /// On from an earlier entry.
+    /// Continues from an earlier entry.
     Move,
-    /// On from an earlier entry, with a summary of what is left behind.
+    /// Continues from an earlier entry, with a summary of the abandoned branch.
     Summary,
-    /// A session of its own with the same entries.
+    /// Forks a session with the same entries.
     Fork,
-    /// Another session goes on.
+    /// Another session continues.
     Switch,
-    /// The barrier.
+    /// A compaction: the barrier.
     Compact,
     /// The host drops the block of a result.
     DropResult,
-    /// The host shows another text in its place.
+    /// The host shows another text instead.
     ReplaceResult,
     /// The host drops a message with calls.
     DropCalls,
@@ -64,29 +64,29 @@ pub enum Kind {
     Refresh,
     /// The process ends and another begins; every entry is sent again.
     Restart,
-    /// Another begins, from the session file.
+    /// Another process begins, from the session file.
     FromFile,
     /// The last entries are not sent before a read.
     Late,
     /// Entries are sent in the wrong order.
     OutOfOrder,
-    /// An object goes.
+    /// A stored object is removed.
     DropObject,
-    /// An object is altered.
+    /// A stored object is altered.
     AlterObject,
-    /// What counts as held is looked at.
+    /// The product is asked what is held.
     Inspect,
-    /// Entries that say nothing of files.
+    /// Entries that have nothing to do with files.
     Noise,
-    /// A program reads files and prints what it likes.
+    /// A program reads files and prints something of them.
     Program,
-    /// The host is seen to prune results per request.
+    /// The host is noticed to prune results per request.
     Distrust,
-    /// Another extension begins or ceases to prune results from each request; what the model is sent is watched.
+    /// Another extension starts or stops pruning results from each request; the extension watches what the model is sent.
     Prune,
 }
 
-/// Kinds and how often each comes.
+/// Kinds of operation, and how often each occurs.
 const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 18),
@@ -128,7 +128,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Prune, 0),
 ];
 
-/// After a host was seen to prune, everything is plain until the process ends.
+/// Once a host was noticed to prune, everything is plain until the process ends.
 const EVENTS: [Kind; 36] = kinds(&WEIGHTS);
 
 impl Event for Kind {

@@ -14,22 +14,22 @@ use std::{
 
 use crate::world::Broken;
 
-/// What an entry is to the model.
+/// What an entry means to the model.
 #[derive(Clone)]
 pub(super) enum What {
-    /// Nothing of files.
+    /// Nothing about files.
     Nothing,
     /// A message with these calls.
     Calls(Vec<Call>),
     /// A result.
     Result(ResultOf),
-    /// The barrier.
+    /// A compaction: the barrier.
     Compaction,
-    /// The model sees something else of another entry: nothing, or this text.
+    /// The model sees another entry differently: not at all, or with this text.
     Edit { target: usize, shown: Option<String> },
     /// Fresh text was asked for.
     Refreshed { paths: Vec<String>, lines: Option<(u64, u64)> },
-    /// A program printed something of these files.
+    /// A program printed parts of these files.
     Printed { paths: Vec<String> },
 }
 
@@ -47,7 +47,7 @@ pub(super) struct ResultOf {
     pub(super) reads: bool,
     pub(super) text: Option<String>,
     pub(super) failed: bool,
-    /// Whether it may be counted as seen.
+    /// Whether it may count as seen.
     pub(super) counted: bool,
     /// The name and the text of the file a read was answered from.
     pub(super) served: Option<(&'static str, Arc<str>)>,
@@ -74,7 +74,7 @@ pub(super) struct Pruner {
     /// How many of the latest results it leaves alone.
     pub(super) keep: usize,
     pub(super) which: Pruned,
-    /// Whether it takes a result out whole, or only its text.
+    /// Whether it removes a whole result, or only its text.
     pub(super) drops: bool,
 }
 
@@ -84,16 +84,16 @@ pub(super) enum Pruned {
     All,
     /// Those without text.
     Blank,
-    /// Those that nobody counts.
+    /// Those that do not count as held anyway.
     Uncounted,
 }
 
-/// What pi's transports for OpenAI and Mistral say instead of a blank text.
+/// What pi's transports for OpenAI and Mistral send instead of a blank text.
 const NO_OUTPUT: &str = "(no tool output)";
 
 /// How entries reach the product.
 enum Way {
-    /// Each is sent.
+    /// Each is sent separately.
     Sent,
     /// They are read from a file.
     File(PathBuf),
@@ -110,20 +110,20 @@ pub(super) struct Session {
     later: bool,
     /// How many entries were sent.
     sent: usize,
-    /// Ids are never used twice, in forks neither.
+    /// Ids are never reused, not even in forks.
     next: u32,
     /// Whether the product was told that the host prunes.
     pub(super) distrusted: bool,
     /// Whether the next entries are sent in the wrong order.
     pub(super) out_of_order: bool,
-    /// Whether some were: then the product knows less than there is, until the process ends.
+    /// Whether some were: then the product knows less than there is until the process ends.
     disordered: bool,
     /// Whether there are records of the older tool, which count only while their texts are stored.
     pub(super) older: bool,
     pub(super) pruner: Option<Pruner>,
-    /// The entries that the latest request was made of: what comes later takes nothing out of it.
+    /// The entries of the latest request: a later pruner removes nothing from it.
     requested: usize,
-    /// Whether the transport says something else instead of a blank text.
+    /// Whether the transport replaces a blank text.
     names_blanks: bool,
     place: Place,
     judge: Option<(usize, Judge)>,
@@ -155,7 +155,7 @@ impl Session {
         session
     }
 
-    /// What a process says first.
+    /// The first message of a process.
     fn begin(&mut self) {
         if self.later {
             self.talk.store_later();
@@ -163,7 +163,7 @@ impl Session {
         self.talk.push(self.header.as_bytes());
     }
 
-    /// A session of its own with the entries up to the leaf, all to be sent.
+    /// A fork of this session up to the leaf; all its entries are still to be sent.
     pub(super) fn fork(&self, number: usize, engine: &Engine) -> Self {
         let mut fork = Self::new(number, engine, self.place.clone());
         let branch = self.branch(self.leaf);
@@ -172,7 +172,7 @@ impl Session {
             let mut node = self.nodes[at].clone();
             node.parent = node.parent.and_then(|parent| moved.get(&parent).copied());
             if let What::Edit { target, .. } = &mut node.what {
-                // An edit of another branch's entry says nothing here.
+                // An edit of another branch's entry means nothing here.
                 match moved.get(target) {
                     Some(at) => *target = *at,
                     None => node.what = What::Nothing,
@@ -189,19 +189,19 @@ impl Session {
         self.leaf.map(|leaf| self.nodes[leaf].id.clone())
     }
 
-    /// Whether the product may learn later of more than it knows now.
+    /// Whether the product may later learn more than it knows now.
     pub(super) fn is_known_in_part(&self) -> bool {
         self.disordered || self.older
     }
 
-    /// Appends an entry behind the leaf, which it becomes. `more` are its other fields.
+    /// Appends an entry after the leaf; it becomes the leaf. `more` are its other fields.
     pub(super) fn append(&mut self, kind: &str, more: &str, what: What) -> usize {
         let at = self.nodes.len();
         let id = format!("{:08x}", self.next);
         self.next += 1;
         let parent = self.leaf.map_or("null".to_owned(), |leaf| format!("\"{}\"", self.nodes[leaf].id));
         let line = format!(r#"{{"type":"{kind}","id":"{id}","parentId":{parent},"timestamp":"t",{more}}}"#);
-        // Now and then in another order, as JSON may stand.
+        // Sometimes in another order, which JSON allows.
         let line = match serde_json::from_str::<Value>(&line) {
             Ok(value) if at % 7 == 3 => value.to_string(),
             Ok(_) | Err(_) => line,
@@ -211,21 +211,21 @@ impl Session {
         at
     }
 
-    /// From the first entry to one.
+    /// The entries from the first to this one.
     pub(super) fn branch(&self, leaf: Option<usize>) -> Vec<usize> {
         let mut branch: Vec<usize> = std::iter::successors(leaf, |at| self.nodes[*at].parent).collect();
         branch.reverse();
         branch
     }
 
-    /// The same since the latest compaction, which is no longer in it.
+    /// The same since the latest compaction, without it.
     pub(super) fn window(&self) -> Vec<usize> {
         let branch = self.branch(self.leaf);
         let barrier = branch.iter().rposition(|at| matches!(self.nodes[*at].what, What::Compaction));
         branch[barrier.map_or(0, |barrier| barrier + 1)..].to_vec()
     }
 
-    /// Someone who sees what the model sees at the leaf.
+    /// A judge that sees what the model sees at the leaf.
     pub(super) fn judge(&mut self) -> &Judge {
         let window = self.window();
         let known =
@@ -246,7 +246,7 @@ impl Session {
                 judge.see(&seen);
             }
         }
-        // A pruner that goes makes visible again what it took out.
+        // When the pruner is unloaded, what it removed becomes visible again.
         let at = window.last().copied().filter(|_| self.pruner.is_none()).unwrap_or(usize::MAX);
         &self.judge.insert((at, judge)).1
     }
@@ -266,8 +266,8 @@ impl Session {
         old.iter().filter(|(_, result)| fits(result)).map(|(at, _)| (*at, shown())).collect()
     }
 
-    /// A request is made, and the extension looks whether it carries every result that may be counted, each for its own
-    /// call and as a whole block. What it finds is all that the product is told.
+    /// A request is made, and the extension checks whether it carries every result that may count, each for its own call
+    /// and as a whole block. What it finds is all that the product is told.
     pub(super) fn request(&mut self) {
         let window = self.window();
         self.requested = self.nodes.len();
@@ -286,11 +286,11 @@ impl Session {
         if let What::Edit { target, shown } = &self.nodes[at].what { Some((*target, shown)) } else { None }
     }
 
-    /// What is seen of an entry; `shown` is what an edit makes of it.
+    /// What the model sees of an entry; `shown` is its text after a context edit.
     fn seen(&self, at: usize, shown: Option<&Option<String>>) -> Vec<Seen> {
         match (&self.nodes[at].what, shown) {
             (What::Calls(calls), None) => vec![Seen::Calls(calls.clone())],
-            // The results of calls that are not visible are of no known file.
+            // Results whose calls are not visible belong to no known file.
             (What::Calls(_), Some(_)) => vec![Seen::Calls(Vec::new())],
             (What::Result(result), None) => {
                 let named = self.names_blanks && result.is_blank();
@@ -298,14 +298,14 @@ impl Session {
                 vec![Seen::Result { call: result.call.clone(), text, failed: result.failed }]
             }
             (What::Result(result), Some(shown)) => {
-                // That a change succeeded is not said by other words.
+                // Another text does not say that a change succeeded.
                 let failed = result.failed || shown.is_none() || (!result.reads && *shown != result.text);
                 vec![Seen::Result { call: result.call.clone(), text: shown.clone(), failed }]
             }
             (What::Refreshed { paths, lines }, _) => {
                 paths.iter().map(|path| Seen::Refreshed { path: path.clone(), lines: *lines }).collect()
             }
-            // What it printed is newer than what was seen before, and stands nowhere in particular.
+            // What it printed is newer than what was seen before, and has no line numbers.
             (What::Printed { paths }, _) => {
                 paths.iter().map(|path| Seen::Refreshed { path: path.clone(), lines: None }).collect()
             }
@@ -313,7 +313,7 @@ impl Session {
         }
     }
 
-    /// Sends what was not sent, but for the last `late` entries.
+    /// Sends the entries not sent yet, except the last `late` ones.
     pub(super) fn send(&mut self, late: usize) -> Result<(), Broken> {
         let to = self.nodes.len().saturating_sub(late).max(self.sent);
         let mut order: Vec<usize> = (self.sent..to).collect();
@@ -332,7 +332,7 @@ impl Session {
                 for at in order {
                     let line = self.nodes[at].line.as_bytes();
                     if at % 9 == 0 {
-                        // The product may look while pi writes.
+                        // The product may read the file while pi writes it.
                         file.write_all(&line[..line.len() / 2])?;
                         self.talk.follow()?;
                         file.write_all(&line[line.len() / 2..])?;

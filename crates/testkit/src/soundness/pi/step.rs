@@ -112,7 +112,7 @@ impl Run {
         self.turn(vec![want], false, random)
     }
 
-    /// A read whose result loses its metadata; often by a path that ends in a range.
+    /// A read whose result loses its metadata; often with a path that ends in a range.
     fn bare(&mut self, how: How, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let mut want = self.some_read(name, how.clone(), random);
@@ -124,7 +124,7 @@ impl Run {
         self.turn(vec![want], false, random)
     }
 
-    /// All of a file, or some of its lines; sometimes lines that are not there.
+    /// All of a file, or some of its lines; sometimes lines that do not exist.
     fn some_read(&mut self, name: &'static str, how: How, random: &mut Random) -> Wanted {
         self.last = Some(name);
         let total = self.world.truth(name).map_or(1, |text| text.split('\n').count()) as u64;
@@ -135,19 +135,19 @@ impl Run {
             0..=6 => (None, None),
             7 => (None, Some((total / 2).max(1))),
             8 => (Some(total / 2 + 1), None),
-            // Just before the end, at it and behind it.
+            // Just before the end, at the end and after it.
             9 => (None, Some(near(total, random))),
             10 => {
                 let first = any(random);
                 (Some(first), Some(near(total - first + 1, random)))
             }
             11 => (Some(near(total, random)), None),
-            // The border of a page.
+            // At the end of a page.
             12 if total > 1900 => (Some(near(2000, random)), None),
             12 => (Some(any(random)), Some(1)),
             13 if random.below(3) == 0 => (Some(0), None),
             13 => (Some(any(random)), Some(any(random))),
-            // pi's own tool and the older one know no ranges in paths.
+            // pi's own tool and the older one do not support ranges in paths.
             _ if matches!(how, How::Own | How::Older) => (Some(any(random)), Some(any(random))),
             _ => {
                 let first = any(random);
@@ -185,7 +185,7 @@ impl Run {
         self.turn(wanted, random.below(3) > 0, random)
     }
 
-    /// A file is read whole, changes, is read in part once or twice the same way, and whole again: what was told of it in
+    /// A file is read whole, changes, is read in part once or twice the same way, and whole again: what was said about it in
     /// between counts.
     fn walk(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
@@ -231,7 +231,7 @@ impl Run {
         Ok(())
     }
 
-    /// An own change of a file.
+    /// A change by the model.
     fn change(&mut self, name: &'static str, kind: Kind, random: &mut Random) -> Option<Wanted> {
         self.last = Some(name);
         let shape = self.world.shape;
@@ -253,7 +253,7 @@ impl Run {
             (Asks::Edit { path, edits }, after)
         } else {
             let content = match (random.below(4), truth) {
-                // What is there already, or nearly.
+                // The text that is there already, or almost.
                 (0, Some(truth)) => truth,
                 (1, Some(truth)) => format!("{truth}written\n"),
                 _ => some_text(shape, random),
@@ -274,7 +274,7 @@ impl Run {
         Some(Wanted { name, asks, how: How::Changed { after, result } })
     }
 
-    /// On from an earlier entry.
+    /// Continues from an earlier entry.
     fn moved(&mut self, summary: bool, random: &mut Random) -> Step {
         let session = self.session();
         if session.nodes.is_empty() {
@@ -331,7 +331,7 @@ impl Run {
             }
         };
         let fit: Vec<usize> = session.window().into_iter().filter(wanted).collect();
-        // Most often something recent.
+        // Mostly something recent.
         let from = if random.below(2) == 0 { fit.len().saturating_sub(4) } else { 0 };
         let Some(target) = random.pick(&fit[from..]).copied() else { return self.idle() };
         let other = random.pick(&fit).copied();
@@ -383,7 +383,7 @@ impl Run {
             let data = json!({ "v": 1, "kind": "invalidate", "pathKey": key, "scopeKey": scope, "at": 5 });
             let more = format!(r#""customType":"pi-readcache","data":{data}"#);
             let mut paths = vec![key.clone()];
-            // With the last of them, it holds for every name of the file that the product can know of.
+            // After the last of them, it applies to every name of the file that the product can know.
             if number + 1 == done.paths.len() && !self.session().is_known_in_part() {
                 paths.extend(self.world.names_of(name));
             }
@@ -431,7 +431,7 @@ impl Run {
         Ok(())
     }
 
-    /// What the product says is held must be in the model's sight, to the byte, whether or not it is asked for.
+    /// What the product says is held must be visible to the model, byte for byte, whether or not it is asked for.
     fn inspect(&mut self) -> Step {
         let file = self.world.root.with_file_name("inspected.jsonl");
         self.session().save(&file)?;
@@ -442,7 +442,7 @@ impl Run {
             home: None,
             answers: self.world.settings.answers,
         };
-        // A session file tells nothing of what is pruned on the way.
+        // A session file does not show what is pruned from requests.
         if asked.leaf.is_none() || self.session().pruner.is_some() {
             return self.idle();
         }
@@ -461,7 +461,7 @@ impl Run {
         Ok(())
     }
 
-    /// A call whose program reads files, as pi records it, and prints some of what it was given.
+    /// A call whose program reads files, as pi records it, and prints some of what it got.
     fn program(&mut self, random: &mut Random) -> Step {
         self.session().request();
         let (mut calls, mut paths) = (Vec::new(), Vec::new());
@@ -478,7 +478,7 @@ impl Run {
                 paths.push(self.world.root.join(name).display().to_string());
             }
             let status = if found { "ok" } else { "error" };
-            // What pi has no room for it leaves out.
+            // pi leaves out what it has no room for.
             let (left_out, bare) = (!complete && random.below(2) == 0, !complete && random.below(2) == 0);
             if !left_out {
                 let id = format!("p/{number}");
@@ -505,8 +505,7 @@ impl Run {
         Ok(())
     }
 
-    /// Another extension begins to prune, or ceases to. Whether it is loaded before ours or after, ours looks at what is
-    /// left.
+    /// Another extension starts or stops pruning. Whether it is loaded before ours or after, ours checks what is left.
     fn prune(&mut self, random: &mut Random) -> Step {
         let which = [Pruned::All, Pruned::Blank, Pruned::Uncounted][random.below(3)];
         let pruner = Pruner { keep: random.below(4), which, drops: random.below(2) == 0 };
@@ -517,7 +516,7 @@ impl Run {
         Ok(())
     }
 
-    /// Entries that say nothing of files.
+    /// Entries that have nothing to do with files.
     fn noise(&mut self, random: &mut Random) -> Step {
         let session = self.session();
         let user = r#""message":{"role":"user","content":[{"type":"text","text":"go on"}]}"#;
@@ -536,9 +535,9 @@ impl Run {
     }
 }
 
-/// Whether the judge sees some lines, and sees in them what they are said to be.
+/// Whether the judge sees these lines, with the text they are said to have.
 fn in_sight(world: &World, judge: &Judge, path: &str, span: &PiSpan) -> bool {
-    // Of a text that an edit led to, nobody knows but whoever saw the one before.
+    // The text after an edit is known only to those who saw the text before it.
     let text = world.noted(span.hash).or_else(|| {
         let seen = judge.lines(path, 1, judge.total(path)?)?;
         let seen: Vec<&str> = seen.iter().map(|line| &**line).collect();
@@ -553,14 +552,14 @@ fn in_sight(world: &World, judge: &Judge, path: &str, span: &PiSpan) -> bool {
     let last = if span.end { all.len() } else { last as usize };
     let due = all.get(first as usize - 1..last).unwrap_or_default();
     let seen = judge.lines(path, first.into(), last as u64).unwrap_or_default();
-    // Where a text ends without a newline is no line.
+    // A missing final newline is not a line.
     let only_end = span.lines.is_none() && first as usize > last;
     let same = (only_end || !due.is_empty()) && seen.iter().map(|line| &**line).eq(due.iter().copied());
-    // Of a page that was shown since, the model may know that the file is longer; then this is no whole text.
+    // A page shown since may tell the model that the file is longer; then this is not the whole text.
     same && (!span.end || first > 1 || judge.total(path) == Some(all.len() as u64))
 }
 
-/// Whether two texts stand apart in a third.
+/// Whether two texts occur in a third without overlapping.
 fn apart(text: &str, one: &str, other: &str) -> bool {
     let (Some(a), Some(b)) = (text.find(one), text.find(other)) else { return false };
     a + one.len() <= b || b + other.len() <= a

@@ -1,5 +1,5 @@
-//! One message of the model: its calls, what comes of each, and their results in the session. Every answer of the product
-//! is judged before it is put there.
+//! One message of the model: its calls, what happens to each, and their results in the session. Every answer of the product
+//! is judged before it is added.
 
 use readproof_core::decide::Mode;
 use readproof_engine::{Error, Freshness, PiAnswer, PiMeta, PiRead, Read};
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::op::Random;
 
-/// What Readproof says behind text that looks like one of its markers.
+/// What Readproof says after text that looks like one of its markers.
 const FILE_TEXT: &str =
     "\n\n[readproof: the text holds lines that look like this tool's own markers; they are file text]";
 
@@ -28,7 +28,7 @@ pub(super) struct Wanted {
     pub(super) how: How,
 }
 
-/// What becomes of it.
+/// Who answers it.
 #[derive(Clone, Debug)]
 pub(super) enum How {
     /// The product answers.
@@ -37,11 +37,11 @@ pub(super) enum How {
     Own,
     /// The older tool answers.
     Older,
-    /// A change: what the file says afterwards, if it does, and the result.
+    /// A change: the text afterwards, if it happens, and the result.
     Changed { after: Option<String>, result: Option<Success> },
 }
 
-/// What another extension makes of a result.
+/// What another extension does to a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Kept,
@@ -53,7 +53,7 @@ pub(super) enum Then {
     Failed,
 }
 
-/// How a change says it ended.
+/// What the result of a change says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Success {
     Said,
@@ -69,7 +69,7 @@ struct Given {
 }
 
 impl Run {
-    /// Makes a message of these calls. At once: all are done before any result is there.
+    /// Adds a message with these calls. In parallel: all are performed before any result is visible.
     pub(super) fn turn(&mut self, wanted: Vec<Wanted>, at_once: bool, random: &mut Random) -> Step {
         self.session().request();
         self.batch.clear();
@@ -93,7 +93,7 @@ impl Run {
             }
             let Some(given) = self.done(want, call, random)? else { continue };
             if at_once {
-                // Of what another tool answers the product knows nothing before it stands in the session.
+                // The product knows nothing about another tool's answer before it is in the session.
                 let ours = matches!(want.how, How::Answered { .. }) && given.details.is_some();
                 self.batch.extend(given.of.served.clone().filter(|_| ours));
                 late.push(given);
@@ -128,7 +128,7 @@ impl Run {
         self.say(format!("e{at}: {said}"));
     }
 
-    /// Does what a call asks; `None` when no result ever comes.
+    /// Performs a call; `None` if its result never arrives.
     fn done(&mut self, want: &Wanted, call: &Call, random: &mut Random) -> Step<Option<Given>> {
         match &want.how {
             How::Changed { after, result } => {
@@ -160,7 +160,7 @@ impl Run {
     fn own(&mut self, want: &Wanted, call: &Call) -> Given {
         let (path, offset, limit) = asked_for(&want.asks);
         let truth = self.world.truth(want.name);
-        // It knows no ranges in paths.
+        // It does not support ranges in paths.
         let found = truth.as_ref().filter(|_| path == want.asks.path());
         match found.and_then(|truth| page(truth, path, offset, limit)) {
             Some(page) => {
@@ -177,7 +177,7 @@ impl Run {
         let (path, offset, limit) = asked_for(&want.asks);
         let Some(truth) = self.world.truth(want.name) else { return Ok(Some(self.own(want, call))) };
         let session = &self.sessions[self.current];
-        // It takes as held what it was asked for last, and at times what another branch was.
+        // It counts as held what it was last asked for, and sometimes what another branch was.
         let served = |at: &usize| {
             let (name, text) = session.nodes[*at].what.result()?.served.as_ref()?;
             (*name == want.name).then(|| Arc::clone(text))
@@ -198,7 +198,7 @@ impl Run {
         })
     }
 
-    /// The product's answer, judged, and what another extension makes of it.
+    /// The product's answer, judged, and then changed by another extension.
     fn asked(
         &mut self,
         want: &Wanted,
@@ -221,7 +221,7 @@ impl Run {
         let (at, count, file) = (random.below(6), Cell::new(0), self.world.root.join(want.name));
         let hook = || {
             if let Some(after) = after.as_ref().filter(|_| count.get() == at) {
-                // Should this fail, the text stays as it was, which is one of the texts expected.
+                // If this fails, the text stays as it was, which is expected too.
                 let _ = fs::write(&file, after);
             }
             count.set(count.get() + 1);
@@ -230,7 +230,7 @@ impl Run {
         let session = &mut self.sessions[self.current];
         let leaf = session.leaf_id();
         let result = self.world.engine.read_in_pi(&mut session.talk, leaf.as_deref(), &read, &hook);
-        // What is to be stored later may be lost with the process.
+        // What is stored later may be lost with the process.
         if random.below(4) > 0 {
             self.world.engine.store_in_pi(&mut session.talk);
         }
@@ -266,8 +266,8 @@ impl Run {
         Ok(given)
     }
 
-    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt to the byte. Gives the
-    /// text it is true of.
+    /// The promise: from what the model can see and this answer, the lines asked for can be rebuilt byte for byte. Returns the
+    /// text for which that holds.
     fn judged(
         &mut self,
         want: &Wanted,
@@ -277,8 +277,7 @@ impl Run {
         truths: &[String],
     ) -> Step<String> {
         let (mode, reason) = (answer.answer.mode, answer.answer.reason);
-        let recent = self.recent.clone();
-        self.report.answer(mode, reason.as_str(), &recent);
+        self.report.answer(mode, reason.as_str());
         let block = answer.answer.text.clone() + &answer.tail;
         let said = format!("{} of {} answered {} ({})", call.id, want.name, mode.as_str(), reason.as_str());
         self.say(format!("{said}: {}", short(&block)));
@@ -330,7 +329,7 @@ fn is_true(mode: Mode, rebuilt: &Rebuilt, truth: &str, page: &Page) -> bool {
         && rebuilt.total.is_none_or(|total| total == page.total)
 }
 
-/// pi's block, and what is said behind it where its text looks like a marker.
+/// pi's block, and what is said after it if its text looks like a marker.
 fn with_notice(page: &Page) -> String {
     let forged = page.text.split('\n').any(|line| line.starts_with("[readcache:"));
     if forged { format!("{}{FILE_TEXT}", page.text) } else { page.text.clone() }
@@ -404,7 +403,7 @@ fn altered(call: &Call, answer: &PiAnswer, then: Then, random: &mut Random) -> G
     }
 }
 
-/// What the extension stores beside the block.
+/// The metadata that the extension stores with the block.
 fn details(answer: &PiAnswer) -> Option<Value> {
     let PiMeta { v1, block, block_bytes, total, lines, end, plain_bytes } = answer.meta.as_ref()?;
     let mut meta = json!({
@@ -437,7 +436,7 @@ fn spelt(call: &Call) -> String {
         }
         Asks::Write { path, content } => ("write", json!({ "path": path, "content": content })),
         Asks::Edit { path, edits } => match edits.as_slice() {
-            // The form of older versions.
+            // The format of older versions.
             [(old, new)] if old.len() % 2 == 0 => ("edit", json!({ "path": path, "oldText": old, "newText": new })),
             edits => {
                 let edits: Vec<Value> =

@@ -7,23 +7,22 @@ use readproof_reader::{Reader, Seen};
 /// One thing that happened in the conversation.
 #[derive(Clone, Debug)]
 pub enum Turn {
-    /// A call went out; `glimpsed` when its result was seen though never confirmed.
+    /// A call went out. `glimpsed`: its result was seen, but never confirmed.
     Called {
         /// What may have been seen.
         glimpsed: Option<Seen>,
     },
     /// A result came in.
     Saw(Seen),
-    /// The barrier.
+    /// A compaction: the barrier.
     Compacted,
-    /// The block of an earlier result is shown otherwise.
+    /// The block of an earlier result is shown differently.
     Edited {
         /// The turn it concerns.
         target: usize,
-        /// How.
         how: Alteration,
     },
-    /// Nothing that can be seen.
+    /// Nothing visible.
     Silent,
 }
 
@@ -34,18 +33,17 @@ pub enum Alteration {
     Dropped,
     /// With other text.
     Replaced,
-    /// As it was.
+    /// As it was originally.
     Restored,
 }
 
-/// A turn in its place.
+/// A turn in the tree.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The turn before it.
     pub parent: Option<usize>,
-    /// What happened.
     pub turn: Turn,
-    /// What the product calls it.
+    /// The product's entry for it.
     pub entry: Option<EntryId>,
 }
 
@@ -54,7 +52,7 @@ pub struct Node {
 pub struct Conversation {
     /// All turns.
     pub nodes: Vec<Node>,
-    /// Where it stands.
+    /// The leaf.
     pub leaf: Option<usize>,
     /// Turns the host hides from every request.
     pub pruned: Vec<usize>,
@@ -64,13 +62,13 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Adds a turn behind the leaf and goes there.
+    /// Adds a turn after the leaf, which moves to it.
     pub fn push(&mut self, turn: Turn, entry: Option<EntryId>) -> usize {
         let parent = self.leaf;
         self.insert(parent, turn, entry)
     }
 
-    /// Adds a turn behind `parent`; the leaf follows only if it stood there.
+    /// Adds a turn after `parent`; the leaf follows only if it was there.
     pub fn insert(&mut self, parent: Option<usize>, turn: Turn, entry: Option<EntryId>) -> usize {
         let at = self.nodes.len();
         let follows = parent == self.leaf;
@@ -89,7 +87,7 @@ impl Conversation {
         at
     }
 
-    /// Goes elsewhere.
+    /// Moves the leaf.
     pub fn go(&mut self, to: Option<usize>) {
         self.leaf = to;
         self.reader = None;
@@ -108,7 +106,7 @@ impl Conversation {
         path
     }
 
-    /// Whether `ancestor` stands on the way to `leaf`.
+    /// Whether `ancestor` is on the path to `leaf`.
     #[must_use]
     pub fn is_on_branch(&self, ancestor: usize) -> bool {
         self.path(self.leaf).contains(&ancestor)
@@ -140,7 +138,7 @@ impl Conversation {
         self.reader = None;
     }
 
-    /// A model that has seen what is visible at the leaf.
+    /// A reader that has seen what is visible at the leaf.
     pub fn reader(&mut self) -> &Reader {
         let fresh = match self.reader.take() {
             Some(reader) => reader,
@@ -165,14 +163,14 @@ impl Conversation {
                 Turn::Called { glimpsed: None } | Turn::Compacted | Turn::Edited { .. } | Turn::Silent => continue,
             };
             let seen = if alteration == Some(Alteration::Replaced) { lost(&seen) } else { seen };
-            // A derived answer that cannot be rebuilt here was sound where it was given: then its file is forgotten.
+            // A derived answer that cannot be rebuilt here was sound where it was given; its file is then forgotten.
             let _ = reader.see(&seen);
         }
         reader
     }
 }
 
-/// Something of this file was seen that cannot be placed.
+/// Something of this file was seen without line numbers.
 #[must_use]
 pub fn lost(seen: &Seen) -> Seen {
     let (Seen::Read { path, .. }

@@ -1,4 +1,4 @@
-//! Operations whose answers show lines and are no reads.
+//! Operations other than reads whose answers show lines.
 
 use readproof_engine::{Answer, EntryId, Error};
 use readproof_reader::Seen;
@@ -17,7 +17,7 @@ impl Run {
         Ok(())
     }
 
-    /// What a search gives, before it is seen.
+    /// The result of a search, before the model sees it.
     pub(crate) fn found(&mut self, random: &mut Random) -> Step<Shown> {
         let before = self.newest();
         let (name, session) = (self.some_name(random), self.name());
@@ -31,7 +31,7 @@ impl Run {
         Ok(self.told(before, found))
     }
 
-    /// The working file beside another text.
+    /// A diff of the working file and another text.
     pub(crate) fn preview(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.name());
         let Some(text) = self.world.truth(name) else { return self.idle() };
@@ -44,10 +44,10 @@ impl Run {
         Ok(())
     }
 
-    /// A program prints some of what it was given.
+    /// A program prints some of what it got.
     pub(crate) fn program_prints(&mut self, call: &Call, answer: &Answer, random: &mut Random) {
         let lines = glimpse::printed(&answer.text, call.offset.unwrap_or(1), random);
-        // Of a line given in part the program does not know the rest, and so prints none of it.
+        // The program does not know the rest of a line that it got in part, and so prints none of it.
         let whole = answer.lines.map_or(0, |lines| lines.count() as usize);
         let last = call.offset.unwrap_or(1) + whole as u64;
         let lines = lines.into_iter().filter(|line| line.number < last).collect();
@@ -55,7 +55,7 @@ impl Run {
         self.talk().push(Turn::Saw(Seen::Lines { path: call.name.to_owned(), lines }), None);
     }
 
-    /// No such file, one that is no text, or a link, for which no other text can stand: then nothing is shown.
+    /// Nothing is shown if there is no such file, it is not text, or it is a link, which cannot be previewed.
     fn or_nothing(&mut self, found: Result<Shown, Error>) -> Step<Shown> {
         match found {
             Err(Error::Missing { .. } | Error::Snapshot(_) | Error::Git(_)) => self.idle().map(|()| Shown::new()),
@@ -70,8 +70,8 @@ impl Run {
         view.entries.last().map(|entry| entry.id)
     }
 
-    /// What is shown, where the session was told of it: it is not where nothing of these files was ever read or written, so
-    /// that they contradict nothing.
+    /// What is shown, if it was recorded in the session: it is not if none of these files was ever read or written, because
+    /// then it contradicts nothing.
     fn told(&mut self, before: Option<EntryId>, found: Shown) -> Shown {
         if self.newest() == before { Shown::new() } else { found }
     }

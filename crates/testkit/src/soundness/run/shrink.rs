@@ -1,4 +1,4 @@
-//! From a run that breaks a promise to the fewest operations that still break it.
+//! Reduces a run that breaks a promise to the fewest operations that still break it.
 
 use super::Outcome;
 use crate::{
@@ -13,7 +13,7 @@ const RUN: usize = 80;
 /// Plays operations in a workspace made from a seed.
 pub type Run<K> = fn(u64, &[Op<K>]) -> Result<Outcome<K>, Broken>;
 
-/// Plays runs from a seed until so many steps are done.
+/// Plays runs from a seed until this many steps are done.
 ///
 /// # Errors
 /// On the first broken promise, with the shortest run that shows it; and when the harness itself cannot work.
@@ -37,7 +37,7 @@ pub fn plays<K: Event>(
     Ok(report)
 }
 
-/// The shortest run found, by leaving out ever smaller pieces while the promise stays broken, which `breaks` tells.
+/// The shortest run found by leaving out ever smaller pieces while `breaks` says that the promise is still broken.
 ///
 /// # Errors
 /// When the harness itself cannot work.

@@ -76,8 +76,8 @@ impl Run {
         }
     }
 
-    /// Several calls at one leaf, delivered in any order; sometimes the file changes between. A search among them is seen last,
-    /// whenever it was made.
+    /// Several calls at one leaf, delivered in any order; sometimes the file changes between them. A search among them is seen
+    /// last, whenever it was made.
     fn batch(&mut self, random: &mut Random) -> Step {
         let first = self.some_call(random);
         let mut ways = Vec::new();
@@ -130,7 +130,7 @@ impl Run {
         self.deliver(way)
     }
 
-    /// Another process compacts or goes to the root while an answer is being decided: it must hold where it is given.
+    /// Another process compacts or moves to the root while an answer is decided: it must be sound where it is given.
     fn moved_under(&mut self, random: &mut Random) -> Step {
         if self.talk().leaf.is_none() {
             return self.idle();
@@ -170,7 +170,7 @@ impl Run {
             }
             None => {}
         }
-        // The call stands where it was made, wherever the conversation has gone since.
+        // The call is where it was made, wherever the conversation has moved since.
         match self.judge_at(asked_at, &call, &[truth], result)? {
             Some(way) => self.deliver(way),
             None => Ok(()),
@@ -189,7 +189,7 @@ impl Run {
         Ok(self.world.revert(name, random)?)
     }
 
-    /// Mostly what was read last, so that things meet.
+    /// Mostly what was read last, so that operations meet.
     pub(crate) fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
             Some(last) if random.below(3) > 0 => last.name,
@@ -214,7 +214,7 @@ impl Run {
         Ok(())
     }
 
-    /// The result of a call never comes; the model may have seen it all the same.
+    /// The result of a call is never confirmed; the model may still have seen it.
     fn never_comes(&mut self, node: usize, seen: Seen, random: &mut Random) {
         if random.below(2) == 0 {
             self.talk().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
@@ -232,7 +232,7 @@ impl Run {
                 return self.edit_moved(name, random);
             }
             2 => return self.edit_end(name, random),
-            // Someone changes the file first, perhaps between two pages of it.
+            // The file changes from outside first, perhaps between two of its pages.
             3..=6 => {
                 self.page(name, random.below(2) as u64, random)?;
                 self.note(format!("someone changes {name}"));
@@ -247,7 +247,7 @@ impl Run {
         self.edit_with(name, change, (Places::One, kind), random)
     }
 
-    /// Some text that may stand in several places, or the only place of one.
+    /// A text that may occur several times, or exactly once.
     fn edit_all(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let text = self.world.truth(name).unwrap_or_default();
@@ -258,7 +258,7 @@ impl Run {
         self.edit_with(name, change, (Places::All, Kind::EditAll), random)
     }
 
-    /// Not there, or there twice: nothing happens, and nothing that is held goes.
+    /// The text occurs nowhere, or twice: nothing happens, and what is held stays held.
     fn edit_refused(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let Some(text) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
@@ -274,7 +274,7 @@ impl Run {
         }
     }
 
-    /// Old and new text for an edit of one place: this line, or anything.
+    /// Old and new text for an edit of one occurrence: this line, or anything.
     fn some_change(&self, name: &str, line: Option<String>, random: &mut Random) -> Option<(String, String)> {
         let text = self.world.truth(name)?;
         match line {
@@ -283,7 +283,7 @@ impl Run {
         }
     }
 
-    /// A line moves to where it is shown anew and is then edited: where it stood before it may still be in sight.
+    /// A line moves to where it is shown again and is then edited; its old position may still be visible.
     fn edit_moved(&mut self, name: &'static str, random: &mut Random) -> Step {
         let moved = self.world.move_line(name, random)?;
         self.note(format!("a line of {name} moves to its second half"));
@@ -292,7 +292,7 @@ impl Run {
         self.edit_with(name, change, (Places::One, Kind::Edit), random)
     }
 
-    /// The last line gets a terminator or loses it, and is then edited: the model has it otherwise than it is.
+    /// The last line gains or loses its terminator and is then edited: the model holds it differently.
     fn edit_end(&mut self, name: &'static str, random: &mut Random) -> Step {
         self.read(&Call { name, offset: None, limit: None }, random)?;
         let last = self.world.change_end(name)?;
@@ -303,7 +303,7 @@ impl Run {
         self.page(name, 1, random)
     }
 
-    /// The first or the second half of a file, neither of which shows where it ends.
+    /// The first or the second half of a file; neither shows where the file ends.
     fn page(&mut self, name: &'static str, which: u64, random: &mut Random) -> Step {
         let total = self.world.truth(name).map_or(0, |text| text.lines().count() as u64);
         let half = (total / 2).max(1);
@@ -349,7 +349,7 @@ impl Run {
         Ok(())
     }
 
-    /// Turns that can be gone to: what the product lists.
+    /// Turns that the leaf can move to: what the product lists.
     fn places(&mut self) -> Vec<usize> {
         let talk = self.talk();
         let answered: Vec<_> =
@@ -392,7 +392,7 @@ impl Run {
         Ok(())
     }
 
-    /// A session of its own from this branch: the same turns under other numbers.
+    /// Forks this branch into a new session: the same turns under other numbers.
     fn fork(&mut self) -> Step {
         if self.talks.len() >= SESSIONS || self.talk().leaf.is_none() {
             return self.idle();
@@ -414,7 +414,7 @@ impl Run {
             let node = talk.nodes[*at].clone();
             let place = |old: usize| path.iter().position(|other| *other == old);
             let turn = match node.turn {
-                // An edit of something that is not on this branch means nothing here.
+                // An edit of something not on this branch means nothing here.
                 Turn::Edited { target, how } => {
                     place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
                 }
@@ -479,7 +479,7 @@ impl Run {
         self.talk().push(Turn::Silent, Some(done.entry));
         match random.below(4) {
             0 | 1 => return Ok(()),
-            // What was refreshed is still in sight when the file, and what is held of it, has changed.
+            // What was refreshed is still visible after the file, and what is held of it, has changed.
             2 => {
                 return self.edit_moved(name, random);
             }
