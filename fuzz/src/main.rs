@@ -1,4 +1,4 @@
-//! One target under libFuzzer, which owns `main` and the command line; so the target's name comes from the environment.
+//! One target under libFuzzer, which owns `main` and the command line, so the target's name comes from the environment.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Inputs kept as files: `crates/fuzz/corpus/TARGET/`, each a start for the driver, and the folder for what it finds.
+//! Inputs kept as files in `crates/fuzz/corpus/TARGET/`, which the driver starts from, and the folder for its findings.
 
 use std::{
     fs, io,
@@ -10,7 +10,7 @@ use readproof_testkit::op::Random;
 
 use crate::targets::Target;
 
-/// How many inputs are generated for another program to start from.
+/// How many inputs are generated for another fuzzer to start from.
 const STARTS: usize = 400;
 
 /// Where the inputs of a target are kept.
@@ -22,7 +22,7 @@ pub fn folder(target: &str) -> PathBuf {
 /// The kept inputs of a target, in the order of their names.
 ///
 /// # Errors
-/// When one cannot be read; no folder is no input.
+/// When one cannot be read. A missing folder means no inputs.
 pub fn load(target: &str) -> io::Result<Vec<Vec<u8>>> {
     let entries = match fs::read_dir(folder(target)) {
         Ok(entries) => entries,
@@ -46,7 +46,7 @@ pub fn save(folder: &Path, target: &str, input: &[u8]) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes the kept inputs of a target and some generated ones into `folder`, and its words as libFuzzer reads them into
+/// Writes the kept inputs of a target and some generated ones into `folder`, and its words in libFuzzer's format into
 /// `folder.dict`.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Makes inputs and gives them to a target: kept ones and generated ones, changed over and over. An input of a kind that
-//! was not seen before joins those that are changed further. The same seed gives the same inputs.
+//! Makes inputs and runs a target on them: kept and generated ones, changed again and again. An input with a new kind of
+//! outcome joins those that are changed further. The same seed gives the same inputs.
 
 use std::{
     cell::RefCell,
@@ -15,29 +15,29 @@ use crate::{
     targets::{Seen, Target},
 };
 
-/// The most inputs that are kept to be changed further.
+/// The most inputs in the pool that is changed further.
 const KEPT: usize = 4096;
 
 /// The most tries to make a failing input shorter.
 const SHRINK_TRIES: usize = 20_000;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Inputs given to the target.
     pub inputs: u64,
-    /// Those it took.
+    /// Those it accepted.
     pub accepted: u64,
     /// Those it refused.
     pub refused: u64,
     /// Kinds of outcome.
     pub kinds: usize,
-    /// Changes with any byte of any input: two runs that agree here were the same.
+    /// A checksum of all inputs: two runs with the same value had the same inputs.
     pub digest: u64,
 }
 
 impl Report {
-    /// Why the run shows nothing although nothing failed; `None` when it reached both sides.
+    /// Why the run proves nothing although nothing failed; `None` if inputs were both accepted and refused.
     #[must_use]
     pub fn shallow(&self) -> Option<&'static str> {
         match (self.accepted, self.refused) {
@@ -53,13 +53,13 @@ impl Report {
 pub struct Finding {
     /// The shortest one found.
     pub input: Vec<u8>,
-    /// What it fails with.
+    /// The message of its panic.
     pub message: String,
-    /// How many inputs came before.
+    /// How many inputs were run before it.
     pub after: u64,
 }
 
-/// Told of every input before the target gets it.
+/// Called with every input before the target runs.
 pub type Watch<'a> = &'a mut dyn FnMut(u64, &[u8]);
 
 /// Runs a target on `inputs` inputs, the kept ones first.
@@ -99,7 +99,7 @@ pub fn run(
     Ok(report)
 }
 
-/// A generated input, or one of the pool; mostly changed.
+/// A generated input or one of the pool, mostly changed.
 fn next(target: &Target, pool: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     let fresh = random.below(4) == 0;
     let from = if fresh { None } else { random.pick(pool) };
@@ -119,14 +119,14 @@ fn digest(before: u64, input: &[u8]) -> u64 {
 }
 
 thread_local! {
-    /// The words of a panic that is being caught in this thread; `None` when none is to be caught.
+    /// The message of a panic caught in this thread; `None` if panics are not caught.
     static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs a target on one input; the words of its panic if it fails.
+/// Runs a target on one input and catches its panic.
 ///
 /// # Errors
-/// What the target panicked with, and where.
+/// The message and place of the panic.
 pub fn caught(target: &Target, input: &[u8]) -> Result<Seen, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -166,7 +166,7 @@ fn shrunk(target: &Target, input: &[u8], message: String, after: u64) -> Finding
                 Err(message) => best = Finding { input: shorter, message, after },
             }
         }
-        // What could not go alone may go now.
+        // What could not be left out before may be left out now.
         piece = if piece == 1 && best.input.len() < before && tries < SHRINK_TRIES { 1 } else { piece / 2 };
     }
     best
@@ -176,7 +176,7 @@ fn shrunk(target: &Target, input: &[u8], message: String, after: u64) -> Finding
 mod tests {
     use super::*;
 
-    /// Fails on `!` anywhere; takes what begins with `a`.
+    /// Fails on `!` anywhere; accepts what begins with `a`.
     fn toy(input: &[u8]) -> Seen {
         assert!(!input.contains(&b'!'), "a mark");
         Seen { accepted: input.starts_with(b"a"), kind: input.len() as u64 }

@@ -2,7 +2,7 @@
 
 use readproof_testkit::op::Random;
 
-/// Numbers at which something ends.
+/// Boundary values.
 const NUMBERS: [&str; 16] = [
     "0",
     "1",
@@ -22,7 +22,7 @@ const NUMBERS: [&str; 16] = [
     "1e999",
 ];
 
-/// What a change may draw on.
+/// The material for changes.
 pub(crate) struct Material<'a> {
     /// Words of the target.
     pub(crate) words: &'a [&'a str],
@@ -133,7 +133,7 @@ fn token(input: &[u8], random: &mut Random) -> std::ops::Range<usize> {
     from..to
 }
 
-/// Another number in the place of one.
+/// Replaces a number by another.
 fn number(input: &mut Vec<u8>, random: &mut Random) {
     let at = random.below(input.len());
     let Some(from) = input[at..].iter().position(u8::is_ascii_digit).map(|from| at + from) else { return };
@@ -147,7 +147,7 @@ fn number(input: &mut Vec<u8>, random: &mut Random) {
     input.splice(from..to, new.into_bytes());
 }
 
-/// A line goes, comes twice, or stands elsewhere.
+/// Removes, duplicates or moves a line.
 fn lines(input: &mut Vec<u8>, random: &mut Random) {
     let mut lines: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
     if lines.is_empty() {
@@ -168,7 +168,7 @@ fn lines(input: &mut Vec<u8>, random: &mut Random) {
     *input = lines.concat();
 }
 
-/// A letter as JSON and percent signs can spell it too.
+/// Spells a letter as a JSON or percent escape.
 fn escape(input: &mut Vec<u8>, random: &mut Random) {
     let at = random.below(input.len());
     let Some(byte) = input.get(at).copied().filter(u8::is_ascii_graphic) else { return };

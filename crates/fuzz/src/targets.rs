@@ -15,19 +15,19 @@ mod session;
 
 use readproof_testkit::op::Random;
 
-/// What became of one input.
+/// The outcome of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Whether the parser took it; see [`Target::accepts`].
+    /// Whether the parser accepted it; see [`Target::accepts`].
     pub accepted: bool,
-    /// A number for what happened: an input of a new kind is worth changing further.
+    /// A number for the kind of outcome: an input of a new kind is worth changing further.
     pub kind: u64,
 }
 
-/// One thing to fuzz.
+/// A parser to fuzz.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// How it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// When an input counts as accepted.
     pub accepts: &'static str,

@@ -3,7 +3,7 @@
 
 use readproof_fuzz::{corpus, driver, targets};
 
-/// Enough to come by every kind of input; the seed is fixed, so that a red run is the change's fault.
+/// Enough to reach every kind of input. The seed is fixed, so that a failure is caused by the change.
 fn short(name: &str, inputs: u64) {
     let target = targets::named(name).expect("a target");
     let kept = corpus::load(name).expect("the kept inputs");

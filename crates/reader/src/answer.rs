@@ -1,10 +1,10 @@
 //! The grammar of answers: which marker a text is, and what the notices beside it say.
 //!
-//! It looks at words only. It must never look at what is held, nor take a text for a marker that is not exactly one.
+//! It looks at the words alone. It must never look at what is held, nor accept as a marker what is not exactly one.
 
 use crate::{Complaint, demand};
 
-/// Every marker begins with this; so may file text, and then a notice says so.
+/// Every marker begins with this. File text may too; then a notice says so.
 const MARKER_START: &str = "[readcache: ";
 pub(crate) const FILE_TEXT_NOTICE: &str =
     "the text holds lines that look like this tool's own markers; they are file text";
@@ -18,13 +18,13 @@ pub(crate) enum Form<'a> {
     Unchanged { total: u64 },
     /// The lines are unchanged, and so is the rest of the file.
     UnchangedRange { first: u64, last: u64, total: u64 },
-    /// The lines are unchanged, other lines are not.
+    /// The lines are unchanged, but other lines changed.
     UnchangedElsewhere { first: u64, last: u64 },
     /// A diff of the whole file follows.
     Diff { changed: u64, total: u64, diff: &'a str },
 }
 
-/// What the notices say, as far as they are about the text.
+/// What the notices say about the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Notices {
     pub(crate) cut: Option<Cut>,
@@ -32,7 +32,7 @@ pub(crate) struct Notices {
     pub(crate) origin: Origin,
 }
 
-/// The answer stops after line `next - 1`, though the file goes on up to `total`.
+/// The answer stops after line `next - 1`; the file has `total` lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub(crate) first: u64,
@@ -47,17 +47,17 @@ pub(crate) struct Part {
     pub(crate) shown: u64,
 }
 
-/// Whose words the text is.
+/// Whether the text is the file's or ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Not said: a text that looks like a marker is one.
+    /// No notice says that it is file text: what looks like a marker is one.
     #[default]
     Unsaid,
     /// The notices say that it is file text, whatever it looks like.
     File,
 }
 
-/// Sorts out what the text of an answer is.
+/// Determines what the text of an answer is.
 pub(crate) fn form(text: &str, origin: Origin) -> Result<Form<'_>, Complaint> {
     if origin == Origin::File || !text.starts_with(MARKER_START) {
         return Ok(Form::Plain);
@@ -81,7 +81,7 @@ pub(crate) fn form(text: &str, origin: Origin) -> Result<Form<'_>, Complaint> {
     Err(Complaint(format!("the text looks like a marker and is none: {head:?}")))
 }
 
-/// Reads the notices; those of another shape are not about the text.
+/// Parses the notices; those of any other form are not about the text.
 pub(crate) fn notices(all: &[String]) -> Result<Notices, Complaint> {
     let mut found = Notices::default();
     for notice in all {
@@ -107,7 +107,7 @@ fn cut(notice: &str, [first, last, total, next]: [u64; 4]) -> Result<Cut, Compla
     Ok(Cut { first, next, total })
 }
 
-/// The numbers at the places `{}` of a template, when the whole text fits it exactly.
+/// The numbers at the `{}` of a template, if the whole text matches it exactly.
 pub(crate) fn fields<const N: usize>(text: &str, template: &str) -> Option<[u64; N]> {
     let mut words = template.split("{}");
     let mut rest = text.strip_prefix(words.next()?)?;

@@ -1,7 +1,7 @@
 //! Applies a unified diff to the whole base, strictly.
 //!
-//! It owns the diff format as GNU diff writes it. It must never search for a place, skip a line, or forgive a byte:
-//! a diff that fits only roughly is a complaint.
+//! It owns the diff format as GNU diff writes it. It must never search for a position, skip a line, or tolerate a wrong
+//! byte: a diff that fits only roughly is a complaint.
 
 use std::iter::Peekable;
 use std::str::Split;
@@ -12,7 +12,7 @@ use crate::{Complaint, demand};
 
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
-/// The text that a diff leads to, and how much it changed.
+/// The text after a diff, and how much it changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) text: String,
@@ -21,10 +21,10 @@ pub(crate) struct Applied {
     pub(crate) removed: u64,
 }
 
-/// Applies `diff` to all lines of a base; both header names must be those of `path`.
+/// Applies `diff` to all lines of a base. Both header names must be those of `path`.
 ///
-/// The newline that ends the last line of the diff itself may be left out: it carries nothing, as the end of a file
-/// line is told by the no-newline mark alone.
+/// The diff's own last newline may be missing: it carries nothing, because only the no-newline mark says how a file line
+/// ends.
 pub(crate) fn apply(base: &str, path: &str, diff: &str) -> Result<Applied, Complaint> {
     let mut patch = Patch {
         lines: diff.strip_suffix('\n').unwrap_or(diff).split('\n').peekable(),
@@ -42,7 +42,7 @@ pub(crate) fn apply(base: &str, path: &str, diff: &str) -> Result<Applied, Compl
     patch.finish()
 }
 
-/// One application under way: the diff's lines still to read, the base lines used, the lines made.
+/// The state of one application: the diff's lines still to read, the base lines used, the lines made.
 struct Patch<'a> {
     lines: Peekable<Split<'a, char>>,
     base: Vec<&'a str>,
@@ -153,7 +153,7 @@ struct Extent {
     count: usize,
 }
 
-/// Reads `@@ -a,b +c,d @@`.
+/// Parses `@@ -a,b +c,d @@`.
 fn hunk_sides(header: &str) -> Option<(Extent, Extent)> {
     let (old, new) = header.strip_prefix("@@ -")?.strip_suffix(" @@")?.split_once(" +")?;
     Some((extent(old)?, extent(new)?))

@@ -1,8 +1,8 @@
-//! An own edit as its call and its answer show it: which lines the answer says were replaced, and which of the new ones
-//! follow from the call and from lines that are held.
+//! An edit by the agent, as its call and its answer show it: which lines the answer says were replaced, and which of the
+//! new ones follow from the call and from lines that are held.
 //!
-//! It must never look for the place of an edit: only the answer says where it fell. What is held may be of another version
-//! of the file; a line that does not fit the call is then not taken for a part of a new one.
+//! It must never search for the position of an edit: only the answer says where it is. What is held may be of another
+//! version of the file; a line that does not fit the call must then not become part of a new one.
 
 use crate::answer::decimal;
 use crate::view::View;
@@ -24,14 +24,14 @@ pub(crate) struct Call<'a> {
     pub(crate) replaces: Replaces,
 }
 
-/// A run of old lines, and the new ones in its place as far as they are known.
+/// A run of old lines, and the new ones as far as they are known.
 pub(crate) struct Placed {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) lines: Vec<Option<String>>,
 }
 
-/// Takes an edit into the view. `None` as a result: the answer does not say where, so nothing of the file is held.
+/// Applies an edit to the view. `None`: the answer does not say where, so nothing of the file is held any more.
 pub(crate) fn edited(view: &View, call: &Call<'_>, answer: &str) -> Result<Option<View>, Complaint> {
     demand!(!call.old.is_empty(), "an edit of nothing is said to have been made");
     let Some(said) = said(answer) else {
@@ -70,9 +70,9 @@ struct Run {
     now: Option<u64>,
 }
 
-/// What stands behind the name: `lines 3-4 are now 3-5, 9-9 are gone; 12 lines`.
+/// What follows the name: `lines 3-4 are now 3-5, 9-9 are gone; 12 lines`.
 fn said(answer: &str) -> Option<Result<(Vec<Run>, u64), Complaint>> {
-    // A name may hold anything; what is stated holds no colon.
+    // A name may contain anything; the statement contains no colon.
     let (_, stated) = answer.rsplit_once(": lines ")?;
     let (runs, total) = stated.rsplit_once("; ")?;
     let total = decimal(total.strip_suffix(" lines")?)?;
@@ -92,8 +92,8 @@ fn run(text: &str) -> Option<Run> {
     (first > 0 && last < u64::MAX / 4 && count < u64::MAX / 4).then_some(Run { first, last, count, now: Some(now) })
 }
 
-/// The new lines of one place. Its first line begins with what stood before the old text, its last ends with what stands
-/// behind it; those are known only if the old line is held and fits.
+/// The new lines of one place. The first begins with what stood before the old text, the last ends with what follows it;
+/// those parts are known only if the old line is held and fits.
 fn new_lines(view: &View, call: &Call<'_>, run: &Run, ends: bool) -> Result<Vec<Option<String>>, Complaint> {
     let olds: Vec<&str> = call.old.split_inclusive('\n').collect();
     let (Some(first_old), Some(last_old)) = (olds.first(), olds.last()) else { return Ok(Vec::new()) };
@@ -146,7 +146,7 @@ fn new_lines(view: &View, call: &Call<'_>, run: &Run, ends: bool) -> Result<Vec<
     Ok(lines)
 }
 
-/// The new lines where every place was replaced: known only together, as any old line may have held several.
+/// The new lines where every occurrence was replaced: known only together, because an old line may have had several.
 fn all_lines(view: &View, call: &Call<'_>, run: &Run, ends: bool) -> Vec<Option<String>> {
     let unknown = || vec![None; usize::try_from(run.count).unwrap_or(0).min(1 << 20)];
     let Ok(held) = view.join(run.first, run.last) else { return unknown() };

@@ -1,8 +1,12 @@
 //! The judge: it stands for the model. It sees rendered text only, in branch order, and rebuilds file lines from it.
 //!
-//! It owns the promise of the project as a check: whoever holds only the visible texts can rebuild the requested lines
-//! byte for byte. It must never depend on a product crate, open a file, or guess: what it cannot rebuild, it complains
-//! about. It does not know the true file either; a harness compares what was rebuilt with it.
+//! It checks the promise of the project: from the visible texts alone, the requested lines can be rebuilt byte for byte. It
+//! must never depend on a product crate, open a file, or guess: it complains about what it cannot rebuild. It does not know
+//! the true file either; a harness compares it with what was rebuilt.
+#![allow(
+    missing_docs,
+    reason = "a name that says everything needs no comment; the crate is only used in this workspace"
+)]
 
 mod answer;
 mod diff;
@@ -26,7 +30,7 @@ use view::View;
 pub struct Rendered {
     /// The text block: file text, or one of the markers.
     pub text: String,
-    /// Notices stand in a block of their own and are never file text.
+    /// Notices are in a separate block and are never file text.
     pub notices: Vec<String>,
 }
 
@@ -37,21 +41,21 @@ pub enum Seen {
     Read {
         /// The path as the call gives it.
         path: String,
-        /// The call's first line, counted from 1; line 1 when left out.
+        /// The first line asked for, counted from 1; `None` is line 1.
         offset: Option<u64>,
-        /// The most lines the call asks for; all when left out.
+        /// The most lines asked for; `None` is all.
         limit: Option<u64>,
         /// The visible result.
         answer: Rendered,
     },
-    /// An own write whose success result is visible.
+    /// A write by the agent whose success result is visible.
     Write {
         /// The path as the call gives it.
         path: String,
         /// The whole new content.
         content: String,
     },
-    /// An own edit whose success result is visible.
+    /// An edit by the agent whose success result is visible.
     Edit {
         /// The path as the call gives it.
         path: String,
@@ -64,14 +68,14 @@ pub enum Seen {
         /// The visible result, which states the lines that were replaced.
         answer: String,
     },
-    /// Lines shown by something that is no read: a search, a diff, a program that was given them.
+    /// Lines shown by something other than a read: a search, a diff, a program that received them.
     Lines {
         /// The file.
         path: String,
         /// What is shown of it.
         lines: Vec<Glimpse>,
     },
-    /// Something of this file was seen that cannot be placed (an altered block, a failed write): the file is forgotten.
+    /// Something of this file was seen without knowing which lines (an altered block, a failed write): the file is forgotten.
     Lost {
         /// The path as the call gives it.
         path: String,
@@ -83,9 +87,9 @@ pub enum Seen {
 pub struct Glimpse {
     /// Its number, from 1.
     pub number: u64,
-    /// What is shown of it, without a terminator.
+    /// The part that is shown, without a terminator.
     pub text: String,
-    /// Whether that is all of it.
+    /// Whether that is the whole line.
     pub whole: bool,
 }
 
@@ -97,7 +101,7 @@ impl Glimpse {
     }
 }
 
-/// What an answer stands for, rebuilt from visible text alone.
+/// The lines an answer stands for, rebuilt from visible text alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
     /// The number of the first line.
@@ -137,7 +141,7 @@ impl fmt::Display for Complaint {
 
 impl Error for Complaint {}
 
-/// Leaves with a complaint unless the condition holds.
+/// Returns a complaint unless the condition holds.
 macro_rules! demand {
     ($holds:expr, $($why:tt)+) => {
         if !$holds {
@@ -154,7 +158,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Takes in the next visible thing; a read gives what its answer stands for, the others give nothing.
+    /// Takes in the next visible thing. A read returns what its answer stands for, everything else `None`.
     ///
     /// # Errors
     /// A complaint when the answer cannot be rebuilt. Its file is then forgotten: later answers cannot build on it.
@@ -186,13 +190,13 @@ impl Reader {
         }
     }
 
-    /// Whether these lines of a file are in sight, whatever they say.
+    /// Whether these lines of a file are visible, whatever they say.
     #[must_use]
     pub fn holds(&self, path: &str, first: u64, last: u64) -> bool {
         self.views.get(path).is_some_and(|view| view.join(first, last).is_ok())
     }
 
-    /// Whether all of some text of a file is in sight, its end included.
+    /// Whether the whole of a version of the file is visible, its end included.
     #[must_use]
     pub fn holds_whole(&self, path: &str) -> bool {
         let whole = |view: &View| view.end().is_some_and(|end| end == 0 || view.join(1, end).is_ok());
@@ -209,7 +213,7 @@ impl Reader {
         let call = Call { path, first: offset.unwrap_or(1), limit };
         let view = self.views.entry(path.to_owned()).or_default();
         let rebuilt = rebuild::answer(view, &call, answer);
-        // The model saw something of this file that it cannot place, so nothing it held before is safe to build on.
+        // The model saw something of this file without knowing which lines, so nothing held before is safe to build on.
         if rebuilt.is_err() {
             self.views.remove(path);
         }

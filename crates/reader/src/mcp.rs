@@ -1,8 +1,8 @@
 //! The judge for answers over MCP. It is given what one agent can see: its calls, and the two blocks of each answer, the
-//! text and the trailer behind it. An earlier answer counts only where the call names its handle and the agent still sees
-//! that answer itself; a handle alone, read in a summary or heard from another agent, stands for nothing.
+//! text and the trailer after it. An earlier answer counts only if the call names its handle and the agent still sees that
+//! answer; a handle alone, from a summary or from another agent, proves nothing.
 //!
-//! It knows no file; a harness compares what was rebuilt with the truth.
+//! It does not know the files; a harness compares what was rebuilt with the truth.
 
 mod held;
 mod trailer;
@@ -24,7 +24,7 @@ pub struct Call {
     pub path: String,
     /// Which lines.
     pub asks: Asks,
-    /// The handle that it names.
+    /// The handle passed back with it.
     pub known: Option<String>,
 }
 
@@ -38,15 +38,15 @@ pub enum Asks {
         /// How many; all when left out.
         limit: Option<u64>,
     },
-    /// The last so many.
+    /// This many of the last lines.
     Last(u64),
-    /// Those from one to another, with so many on either side.
+    /// A range of lines, with context on either side.
     Span {
         /// The first.
         first: u64,
         /// The last.
         last: u64,
-        /// Lines before and behind.
+        /// Lines of context before and after.
         context: u64,
     },
     /// Those around some words.
@@ -60,7 +60,7 @@ pub enum Asks {
 pub struct Blocks {
     /// File text, or one of the markers.
     pub text: String,
-    /// What stands behind it.
+    /// The trailer after it.
     pub trailer: String,
 }
 
@@ -75,13 +75,13 @@ pub struct Rebuilt {
     pub text: String,
     /// Lines in the file.
     pub total: u64,
-    /// Where to go on, if there is more of what was asked for.
+    /// The line to continue with, if there is more of what was asked for.
     pub next: Option<u64>,
     /// The beginning of a line that is too long.
     pub part: Option<String>,
-    /// So many lines are said to be blank and are not shown.
+    /// How many lines are said to be blank and are not shown.
     pub blank: u64,
-    /// What to return to say that this is still seen.
+    /// To be passed back as long as this answer is visible.
     pub handle: Option<String>,
 }
 
@@ -93,7 +93,7 @@ struct Refreshed {
     lines: Option<(u64, u64)>,
 }
 
-/// Lines shown by something that is no read.
+/// Lines shown by something other than a read.
 #[derive(Clone, Debug)]
 struct Glimpsed {
     turn: u64,
@@ -101,7 +101,7 @@ struct Glimpsed {
     lines: Vec<Glimpse>,
 }
 
-/// One agent's sight. Clone it where a conversation is forked.
+/// What one agent sees. Clone it where a conversation is forked.
 #[derive(Clone, Debug, Default)]
 pub struct Agent {
     turn: u64,
@@ -112,7 +112,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Takes in one message of the agent: its calls, each with the answer that came. None was visible when they were made.
+    /// Takes in one message of the agent: its calls, each with its answer. No answer was visible when the calls were made.
     pub fn see(&mut self, message: &[(Call, Blocks)]) {
         let turn = self.turn + 1;
         let judged: Vec<_> = message.iter().filter_map(|(call, blocks)| self.judged(call, blocks, turn).ok()).collect();
@@ -123,24 +123,24 @@ impl Agent {
         }
     }
 
-    /// Fresh text of a file was asked for, under all its names: what was shown before is not to be vouched for.
+    /// Fresh text of a file was asked for, under all its names: nothing shown before may be vouched for.
     pub fn refresh(&mut self, paths: Vec<String>, lines: Option<(u64, u64)>) {
         self.turn += 1;
         self.refreshed.push(Refreshed { turn: self.turn, paths, lines });
     }
 
-    /// Lines of a file are shown by something that is no read: a search, a diff, a program that was given them.
+    /// Lines of a file are shown by something other than a read: a search, a diff, a program that received them.
     pub fn glimpse(&mut self, path: &str, lines: Vec<Glimpse>) {
         self.turn += 1;
         self.glimpsed.push(Glimpsed { turn: self.turn, path: path.to_owned(), lines });
     }
 
-    /// The agent itself changed the file: what was shown before is not to be vouched for.
+    /// The agent itself changed the file: nothing shown before may be vouched for.
     pub fn wrote(&mut self, path: &str) {
         self.refresh(vec![path.to_owned()], None);
     }
 
-    /// Every answer is gone from sight; what a summary says of them is not theirs.
+    /// No answer is visible any more; what a summary says about them does not count.
     pub fn compact(&mut self) {
         *self = Self { turn: self.turn, ..Self::default() };
     }
@@ -150,7 +150,7 @@ impl Agent {
         self.handles.iter().map(|(path, handle)| (path.as_str(), handle.as_str()))
     }
 
-    /// What an answer to a call that is made now stands for. Nothing is taken in.
+    /// What an answer to a call made now stands for. Changes nothing.
     ///
     /// # Errors
     /// A complaint when it cannot be rebuilt from what is visible, or its trailer is not true.
@@ -203,7 +203,7 @@ impl Agent {
         Ok(held)
     }
 
-    /// Nothing that came later shows these lines otherwise, and none of them was asked for afresh since.
+    /// Nothing later shows these lines differently, and fresh text was asked for none of them since.
     fn newest(&self, path: &str, held: &Held, first: u64, last: u64) -> Result<(), Complaint> {
         for later in self.seen.iter().filter(|seen| seen.path == path && seen.shows != Shows::Nothing) {
             for (number, line) in (later.first..).zip(&later.lines).take_while(|(number, _)| *number <= last) {
@@ -314,7 +314,7 @@ impl Answer<'_> {
         held.lines(first, last)
     }
 
-    /// The lines must be those asked for: all of them, or the first ones and a word on how to go on.
+    /// The lines must be those asked for: all of them, or the first ones and how to continue.
     fn asked(&self, kind: Kind, lines: &[Arc<str>]) -> Result<(), Complaint> {
         let Trailer { total, beyond, next, .. } = *self.trailer;
         let part = self.trailer.part.map(|part| (part.line, part.line));
@@ -324,7 +324,7 @@ impl Answer<'_> {
                 let first = offset.unwrap_or(1);
                 (first, limit.map(|limit| (first - 1).saturating_add(limit)))
             }
-            // As many of them as one answer holds.
+            // As many as fit one answer.
             Asks::Last(count) => {
                 let due = (total + 1).saturating_sub(*count).max(1);
                 (shown.map_or(1, |(from, _)| from.max(due)), None)
@@ -353,7 +353,7 @@ impl Answer<'_> {
         Ok(())
     }
 
-    /// One function with what stands above it, or its first lines and a word on how to go on.
+    /// One function with its comments and attributes, or its first lines and how to continue.
     fn defined(&self, name: &str, lines: &[Arc<str>]) -> Result<(), Complaint> {
         let opens = format!("fn {name}(");
         let head = lines.iter().take_while(|line| !line.starts_with("fn ")).count();
@@ -369,7 +369,7 @@ impl Answer<'_> {
         }
     }
 
-    /// All lines that are named, or the first of them and a word on how to go on; beside them no more than was asked for.
+    /// All lines that are named, or the first of them and how to continue; no more context than was asked for.
     fn spanned(&self, first: u64, last: u64, context: u64) -> Result<(), Complaint> {
         let Trailer { total, beyond, next, .. } = *self.trailer;
         let past = Some(last).filter(|last| *last > total);
@@ -392,7 +392,7 @@ impl Answer<'_> {
         Ok(())
     }
 
-    /// A handle names this answer, if it shows something, behind those that the call names; and they are of one text.
+    /// The handle names the answers that the call names, then this one if it shows something; all are of one text.
     fn handle(&self, seen: &Seen) -> Result<(), Complaint> {
         let known: Vec<&str> = self.call.known.iter().flat_map(|known| parts(known)).collect();
         let given: Vec<&str> = self.trailer.handle.iter().map(String::as_str).collect();

@@ -1,10 +1,10 @@
 //! The file name in a diff header, plain or C-quoted as git does.
 //!
-//! It must never repair a name: what is not well formed has no name.
+//! It must never repair a name: a malformed one is none.
 
 /// The name in a `---` or `+++` field after its side prefix (`a/` or `b/`); none when it is malformed.
 ///
-/// One tab may follow the name, as diff tools put it there to end names that hold spaces.
+/// One tab may follow the name: diff tools write it after names with spaces.
 pub(crate) fn header_name(field: &str, side: &str) -> Option<Vec<u8>> {
     let field = field.strip_suffix('\t').unwrap_or(field);
     let full = match field.strip_prefix('"') {

@@ -1,8 +1,8 @@
-//! The judge for pi's surface. It is given what the model of a pi session can see on its branch since the latest
+//! The judge for the pi surface. It is given what the model of a pi session can see on its branch since the latest
 //! compaction: tool calls and the text blocks of their results, in order. It rebuilds lines from that alone.
 //!
 //! It knows neither the metadata of a result nor the files; a harness compares what was rebuilt with the truth. Lines are
-//! pi's: the pieces of `split("\n")`.
+//! counted as pi does: the pieces of `split("\n")`.
 
 mod block;
 mod page;
@@ -66,7 +66,7 @@ impl Asks {
     }
 }
 
-/// One thing that the model sees, or that a harness has to say about it.
+/// One thing that the model sees, or that a harness says about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// A message with these calls.
@@ -80,7 +80,7 @@ pub enum Seen {
         /// Whether it is an error.
         failed: bool,
     },
-    /// Fresh text was asked for: what was visible before is not to be built on.
+    /// Fresh text was asked for: nothing visible before may be built on.
     Refreshed {
         /// The path as written.
         path: String,
@@ -98,11 +98,11 @@ pub struct Rebuilt {
     pub first: u64,
     /// The lines from there on.
     pub lines: Vec<Arc<str>>,
-    /// How many lines the file has, where that was told.
+    /// How many lines the file has, if that is known.
     pub total: Option<u64>,
 }
 
-/// Where paths lead.
+/// How paths are resolved.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     /// The folder that relative paths start from, absolute.
@@ -114,7 +114,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The one name of a file; beneath the workspace if it lies there.
+    /// The canonical name of a file; relative to the workspace if it is inside.
     fn name(&self, path: &str) -> String {
         let path = path.strip_prefix('@').unwrap_or(path);
         let whole = if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.cwd) };
@@ -145,7 +145,7 @@ impl Place {
     }
 }
 
-/// `10` or `10-20` as the first line and how many.
+/// `10` or `10-20` as the first line and the number of lines.
 fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
     let (first, last) = range.split_once('-').map_or((range, None), |(first, last)| (first, Some(last)));
     let first: u64 = first.parse().ok().filter(|first| *first > 0)?;
@@ -158,13 +158,13 @@ fn range_of(range: &str) -> Option<(u64, Option<u64>)> {
 #[derive(Clone, Debug)]
 struct Open {
     call: Call,
-    /// For an edit: all of the text before, if it was visible.
+    /// For an edit: the whole text before it, if that was visible.
     before: Option<String>,
-    /// Whether it is the only change of its file in its message.
+    /// Whether it is the only change to its file in its message.
     alone: bool,
 }
 
-/// One model's sight of files. Clone it where the branch forks.
+/// What one model sees of files. Clone it where the branch forks.
 #[derive(Clone, Debug, Default)]
 pub struct Judge {
     place: Place,
@@ -173,13 +173,13 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Someone who has seen nothing.
+    /// Nothing has been seen yet.
     #[must_use]
     pub fn new(place: Place) -> Self {
         Self { place, ..Self::default() }
     }
 
-    /// Takes in the next thing. A file of which something cannot be placed is forgotten.
+    /// Takes in the next thing. A file of which something was seen without knowing which lines is forgotten.
     pub fn see(&mut self, seen: &Seen) {
         match seen {
             Seen::Calls(calls) => self.calls(calls),
@@ -193,7 +193,7 @@ impl Judge {
         }
     }
 
-    /// What an answer to a call of the latest message stands for. Nothing is taken in.
+    /// What an answer to a call of the latest message stands for. Changes nothing.
     ///
     /// # Errors
     /// A complaint when that cannot be rebuilt from what is visible.
@@ -216,7 +216,7 @@ impl Judge {
         self.views.get(&self.place.name(path))?.lines(first, last).ok()
     }
 
-    /// How many lines a file has, if that was told.
+    /// How many lines a file has, if that is known.
     #[must_use]
     pub fn total(&self, path: &str) -> Option<u64> {
         self.views.get(&self.place.name(path))?.total()
@@ -284,8 +284,8 @@ impl Judge {
     }
 }
 
-/// The text after pi's `edit`, where the arguments alone tell it: pi changes line ends and byte order marks in ways of its
-/// own.
+/// The text after pi's `edit`, if it follows from the arguments alone: pi changes line endings and byte order marks in its
+/// own ways.
 fn edited(before: &str, edits: &[(String, String)]) -> Option<String> {
     let odd = |text: &str| text.contains('\r') || text.starts_with('\u{feff}');
     let mut places = Vec::new();
@@ -309,7 +309,7 @@ fn edited(before: &str, edits: &[(String, String)]) -> Option<String> {
     Some(after)
 }
 
-/// What an answer stands for, and what is visible with it. After a complaint the view is of no use.
+/// What an answer stands for, and what is visible with it. After a complaint the view must not be used.
 fn rebuilt(view: &mut View, name: &str, asked: &Asked, text: &str) -> Result<Rebuilt, Complaint> {
     let first = asked.first;
     match block::form(text, asked) {
@@ -320,7 +320,7 @@ fn rebuilt(view: &mut View, name: &str, asked: &Asked, text: &str) -> Result<Reb
             for (number, line) in (first..).zip(&lines) {
                 view.show(number, line);
             }
-            // That there are more lines, and how many, is no line: what was visible of them stays so.
+            // Saying how many lines there are shows none of them: what was visible stays visible.
             if ends {
                 view.set_total(total);
             }
@@ -382,7 +382,7 @@ fn range(
             demand!(last == due, "the marker stops at line {last}, due are the lines up to {due}");
             Some(total)
         }
-        // Where plain text would stop early without a word, the file ends.
+        // If plain text stops early and nothing says so, the file ends there.
         (None, None) => Some(last).filter(|last| asked.last() != Some(*last)),
     };
     let lines = held(view, first, last)?;

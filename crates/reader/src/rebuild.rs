@@ -1,13 +1,13 @@
-//! The rules by which an answer, against what is held, gives lines.
+//! The rules by which an answer, together with what is held, yields lines.
 //!
-//! It owns when a short answer is allowed to stand for text. It must never take a line for held that was not shown,
-//! nor accept an answer that does not fit its call.
+//! It owns when a short answer may stand for text. It must never count a line as held that was not shown, nor accept an
+//! answer that does not fit its call.
 
 use crate::answer::{self, Cut, Form, Notices, Part};
 use crate::view::View;
 use crate::{Complaint, Kind, Rebuilt, Rendered, demand, diff};
 
-/// Lines beyond this number are refused, which leaves room for every move of a held line.
+/// Greater line numbers are refused, so that moving a held line cannot overflow.
 const FURTHEST_LINE: u64 = u64::MAX / 2;
 
 /// What the call asked for.
@@ -29,7 +29,7 @@ impl Call<'_> {
     }
 }
 
-/// Rebuilds what an answer stands for and takes it into the view. After a complaint the view is of no use.
+/// Rebuilds what an answer stands for and takes it into the view. After a complaint the view must not be used.
 pub(crate) fn answer(view: &mut View, call: &Call<'_>, rendered: &Rendered) -> Result<Rebuilt, Complaint> {
     demand!((1..=FURTHEST_LINE).contains(&call.first), "no file has a line {}", call.first);
     let notices = answer::notices(&rendered.notices)?;
@@ -78,7 +78,7 @@ fn plain(view: &mut View, call: &Call<'_>, text: &str, notices: &Notices) -> Res
     let cut = notices.cut.is_some() || notices.part.is_some();
     if !cut && call.limit.is_none_or(|limit| count < limit) {
         match (count, call.first) {
-            // Nothing came from a later line on: the file may end anywhere before it.
+            // Nothing came from a later line onward: the file may end anywhere before it.
             (0, 2..) => view.set_most(call.first - 1),
             _ => view.set_end(last),
         }
@@ -86,7 +86,7 @@ fn plain(view: &mut View, call: &Call<'_>, text: &str, notices: &Notices) -> Res
     Ok(Rebuilt { first: call.first, text: lines.concat(), kind: Kind::Plain, cut })
 }
 
-/// The last piece of the text must be what the notice says of it.
+/// The last piece of the text must be what the notice says about it.
 fn check_part(part: Part, last: u64, piece: Option<&str>) -> Result<(), Complaint> {
     let piece = piece.unwrap_or_default();
     demand!(!piece.is_empty() && !piece.ends_with('\n'), "no piece of line {} ends the text", part.line);
@@ -96,7 +96,7 @@ fn check_part(part: Part, last: u64, piece: Option<&str>) -> Result<(), Complain
     Ok(())
 }
 
-/// A cut notice must name the lines that stand there.
+/// A cut notice must name the lines that are there.
 fn check_cut(cut: Cut, first: u64, next: u64) -> Result<(), Complaint> {
     demand!(cut.first == first, "the cut notice begins at line {}, the text at line {first}", cut.first);
     demand!(cut.next == next, "the cut notice goes on at line {}, the text stops before line {next}", cut.next);
@@ -106,14 +106,14 @@ fn check_cut(cut: Cut, first: u64, next: u64) -> Result<(), Complaint> {
 fn unchanged(view: &mut View, call: &Call<'_>, total: u64, cut: Option<Cut>) -> Result<Rebuilt, Complaint> {
     demand!(cut.is_none(), "a whole unchanged file is never cut");
     demand!(call.asks_whole(total), "the call does not ask for all {total} lines");
-    // Nothing to hold is not the same as having seen that there is nothing.
+    // Holding no lines is not the same as having seen that there are none.
     demand!(total > 0 || view.end() == Some(0), "the file was not seen empty");
     let text = held(view, 1, total)?;
     view.set_end(total);
     Ok(Rebuilt { first: 1, text, kind: Kind::Unchanged, cut: false })
 }
 
-/// A range marker's words; only the form for an unchanged file names the total.
+/// What a range marker says; only the form for an unchanged file has a total.
 struct Range {
     first: u64,
     last: u64,

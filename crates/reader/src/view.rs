@@ -1,7 +1,7 @@
-//! What is held of one file: numbered lines, newest wins, and where the file ends if that is known.
+//! What is held of one file: numbered lines, the newest text of each, and where the file ends if that is known.
 //!
-//! It owns the moves of line numbers. It must never hold a line of which only a part was seen, nor an unterminated
-//! line that is not the file's last one.
+//! It owns how line numbers move. It must never hold a line of which only a part was seen, nor an unterminated line that
+//! is not the file's last one.
 
 use std::collections::BTreeMap;
 
@@ -55,14 +55,14 @@ impl View {
         }
     }
 
-    /// The line is there, but its text is not known any more.
+    /// The line exists, but its text is not known any more.
     pub(crate) fn forget_line(&mut self, number: u64) {
         self.pass(number);
         self.lines.remove(&number);
     }
 
-    /// A line is shown by something that is no read. Where it is not what is held, its text is not known any more: how it ends
-    /// was not shown.
+    /// A line is shown by something other than a read. If it differs from what is held, its text is not known any more: how
+    /// it ends was not shown.
     pub(crate) fn glimpse(&mut self, glimpse: &Glimpse) {
         if !self.lines.get(&glimpse.number).is_some_and(|line| glimpse.is_of(line)) {
             self.forget_line(glimpse.number);
@@ -92,11 +92,11 @@ impl View {
         }
     }
 
-    /// The view after runs of lines of a file of `before` lines were replaced, which left one of `total` lines. Lines outside
-    /// them move; new ones that are not known are not held.
+    /// The view after runs of lines were replaced in a file of `before` lines, which then has `total` lines. Lines outside
+    /// the runs move; new lines that are not known are not held.
     pub(crate) fn replaced(&self, runs: &[Placed], before: u64, total: u64) -> Self {
         let mut old = self.clone();
-        // It is said how many lines the edited file had: what is held beyond is of another version.
+        // The answer says how many lines the file had: what is held beyond is of another version.
         old.cap(before);
         let mut new = Self { lines: BTreeMap::new(), end: old.end.map(|_| total) };
         let (mut next, mut now) = (1, 1);

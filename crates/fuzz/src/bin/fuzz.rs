@@ -1,5 +1,6 @@
-//! `fuzz [TARGET…] [--inputs N] [--seed S] [--input FILE] [--out FOLDER] [--starts FOLDER]`: gives targets inputs by the
-//! million; `--starts` only writes what a target starts from. Exit code 0: all held, and every target both accepted and refused some. 1: an input failed or hung, or a target saw one side only.
+//! `fuzz [TARGET…] [--inputs N] [--seed S] [--input FILE] [--out FOLDER] [--starts FOLDER]`: runs targets on millions of
+//! inputs; `--starts` only writes the inputs that a target starts from. Exit code 0: nothing failed, and every target both
+//! accepted and refused some. 1: an input failed or hung, or a target only accepted or only refused.
 //! 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
@@ -18,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long one input may take, in seconds.
+/// The longest time for one input, in seconds.
 const PATIENCE: u32 = 30;
 
 struct Args {
@@ -61,7 +62,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or(format!("{word} needs a value"));
-        let number = |text: String| text.replace('_', "").parse().map_err(|_| format!("{text} is no number"));
+        let number = |text: String| text.replace('_', "").parse().map_err(|_| format!("{text} is not a number"));
         match word.as_str() {
             "--inputs" => args.inputs = number(value()?)?,
             "--seed" => args.seed = number(value()?)?,
@@ -80,7 +81,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     Ok(args)
 }
 
-/// One input, with the panic as it comes.
+/// Runs one input again and prints its outcome.
 fn repeat(target: &Target, file: &Path) -> ExitCode {
     let Ok(input) = fs::read(file) else {
         eprintln!("{} cannot be read", file.display());
@@ -103,7 +104,7 @@ fn repeat(target: &Target, file: &Path) -> ExitCode {
     }
 }
 
-/// Kept inputs, generated ones and the words of the format, for another program to start from.
+/// Writes kept inputs, generated ones and the words of the format, for another fuzzer to start from.
 fn starts(target: &Target, folder: &Path, seed: u64) -> ExitCode {
     match corpus::write_starts(target, folder, seed) {
         Ok(()) => ExitCode::SUCCESS,
@@ -164,7 +165,7 @@ fn tell(target: &Target, found: &Finding, out: &Path) {
     }
 }
 
-/// A run beside which another thread says how far it is and sees that no input takes for ever.
+/// A run with another thread that prints progress and ends it if an input takes too long.
 fn watched(target: &Target, kept: &[Vec<u8>], args: &Args) -> Result<Report, Box<Finding>> {
     let now = Arc::new(Mutex::new(Some((0_u64, Vec::new()))));
     let seen = Arc::clone(&now);
@@ -180,7 +181,7 @@ fn watched(target: &Target, kept: &[Vec<u8>], args: &Args) -> Result<Report, Box
     });
     *now.lock().unwrap_or_else(PoisonError::into_inner) = None;
     watcher.thread().unpark();
-    // It only prints; there is nothing to do about a failure.
+    // It only prints, so a failure does not matter.
     let _ = watcher.join();
     outcome
 }

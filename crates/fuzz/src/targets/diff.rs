@@ -1,5 +1,5 @@
-//! Diffs: made, applied, turned round. Input: parts between bytes 0xff: a text, another, a diff of whatever kind for the
-//! first, and changes (two bytes of place, one new byte) to the true diff between the two.
+//! Diffs: made, applied, reversed. Input: parts separated by bytes 0xff: a text, another, any kind of diff for the first,
+//! and changes (two bytes of position, one new byte) to the true diff between the two.
 
 use readproof_core::{
     diff::{ApplyError, apply, unified},
@@ -107,7 +107,7 @@ fn check(input: &[u8]) -> Seen {
     }
 }
 
-/// The diff between two texts leads from one to the other, and its numbers are true.
+/// The diff between two texts leads from one to the other, and its numbers are correct.
 fn round(before: &Text, after: &Text) -> String {
     let diff = unified(before, after, "f");
     assert_eq!(apply(&diff.body, before).as_deref(), Ok(after.as_str()), "{}", diff.body);
@@ -131,7 +131,7 @@ fn altered(diff: &str, changes: &[u8]) -> Option<String> {
     (!changes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// 1 when it fits; then it leads back as well, as every line it names was there.
+/// 1 if it applies; then its reverse applies too, because every line it names was there.
 fn applied(diff: &str, before: &Text) -> u64 {
     match apply(diff, before) {
         Ok(after) => {
@@ -151,7 +151,7 @@ fn applied(diff: &str, before: &Text) -> u64 {
     }
 }
 
-/// The same diff from the other side.
+/// The reversed diff.
 fn turned(diff: &str) -> String {
     let mut out = String::new();
     let (mut old, mut new) = (0_u64, 0_u64);

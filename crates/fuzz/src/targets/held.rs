@@ -1,4 +1,4 @@
-//! What must hold of any knowledge, however it came about.
+//! What must hold for any knowledge, however it came about.
 
 use readproof_core::{
     knowledge::{Knowledge, Place},
@@ -6,8 +6,8 @@ use readproof_core::{
     scope::Lines,
 };
 
-/// Spans stand in order, none twice, each of an entry that exists; what they add up to is what is said to be held. Gives a
-/// few bits of what is there.
+/// Spans are in order, none occurs twice, each is of an existing entry, and together they are what is said to be held.
+/// Returns a few bits that characterize them.
 pub(super) fn sound(knowledge: &Knowledge, newest: Place) -> u64 {
     let mut kind = 0;
     for (path, spans) in knowledge.paths() {
@@ -42,7 +42,7 @@ pub(super) fn sound(knowledge: &Knowledge, newest: Place) -> u64 {
     kind
 }
 
-/// Whether two say the same, entry by entry.
+/// Whether both are the same, entry by entry.
 pub(super) fn equal(a: &Knowledge, b: &Knowledge) -> bool {
     a.paths().eq(b.paths())
 }

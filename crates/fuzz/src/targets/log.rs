@@ -1,5 +1,5 @@
-//! The hash-chained session log and the records in it. Input: four bytes (what to do, where the file is cut or altered and
-//! how), then payloads by line, which get a true chain here; or, if the first byte says so, the file as it is.
+//! The hash-chained session log and its records. Input: four bytes (what to do, where the file is cut or altered and how),
+//! then one payload per line, for which a correct chain is made here; or, if the first byte says so, the file itself.
 
 use readproof_core::{
     knowledge::{Held, Knowledge},
@@ -69,7 +69,7 @@ pub(super) const TARGET: Target = Target {
     most: 4000,
 };
 
-/// More lines than this are left out.
+/// Further lines are left out.
 const MOST_LINES: usize = 48;
 
 fn start(random: &mut Random) -> Vec<u8> {
@@ -83,7 +83,7 @@ fn start(random: &mut Random) -> Vec<u8> {
     input
 }
 
-/// The bit of the first byte that says what the rest is.
+/// The bit of the first byte that says whether the rest is the file itself.
 const RAW: u8 = 0x80;
 
 fn check(input: &[u8]) -> Seen {
@@ -97,7 +97,7 @@ fn check(input: &[u8]) -> Seen {
         let file = chained(&payloads);
         let place = file.len() * usize::from(u16::from_le_bytes([knobs[1], knobs[2]])) / 65536;
         let (kind, transcript) = understood(&payloads);
-        // One of them each time: opening files takes longer than all the rest.
+        // Only one of them each time: opening files takes longer than all the rest.
         match knobs[0] % 8 {
             0 | 1 => read_in_two(scratch, &payloads, &file, place),
             2..=4 => one_byte_altered(scratch, &payloads, &file, place, knobs[3].max(1)),
@@ -108,7 +108,7 @@ fn check(input: &[u8]) -> Seen {
     })
 }
 
-/// The file that these payloads make, by what the format says.
+/// The log file with these payloads, according to the format.
 fn chained(payloads: &[String]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut last = [0; 32];
@@ -125,12 +125,12 @@ fn open(scratch: &Scratch) -> SessionLog {
     opened.ok().flatten().unwrap_or_else(|| panic!("the log is there"))
 }
 
-/// Payloads and their lines, as a reader must give them.
+/// Payloads and their line numbers, as a reader must return them.
 fn expected(payloads: &[String]) -> Vec<Payload> {
     payloads.iter().zip(1..).map(|(text, line)| Payload { line, text: text.clone() }).collect()
 }
 
-/// Any bytes: read twice the same, and what is read stands in a chain.
+/// Any bytes: two readers agree, and what is read is a valid chain.
 fn as_it_is(scratch: &Scratch, bytes: &[u8]) -> Seen {
     scratch.log.set(bytes);
     let read = || {
@@ -166,7 +166,7 @@ fn read_in_two(scratch: &Scratch, payloads: &[String], file: &[u8], cut: usize) 
     assert_eq!(log.torn(), 0);
 }
 
-/// Whatever byte differs, the line it stands in is named, and the lines before it are given.
+/// If a byte was changed, its line is named, and the lines before it are returned.
 fn one_byte_altered(scratch: &Scratch, payloads: &[String], file: &[u8], place: usize, by: u8) {
     scratch.log.set(file);
     scratch.log.put(place, &[file[place] ^ by]);
@@ -181,7 +181,7 @@ fn one_byte_altered(scratch: &Scratch, payloads: &[String], file: &[u8], place: 
     }
 }
 
-/// A writer that comes after a write that did not end seals what is left of it, and goes on.
+/// A writer after an interrupted write seals what is left of it, and continues.
 fn appended_after_a_torn_write(scratch: &Scratch, payloads: &[String], file: &[u8], place: usize) {
     let line_end = file[place..].iter().position(|byte| *byte == b'\n').map_or(file.len(), |end| place + end);
     let fragment = &file[place..line_end];
@@ -201,7 +201,7 @@ fn appended_after_a_torn_write(scratch: &Scratch, payloads: &[String], file: &[u
     assert_eq!(again.torn(), torn);
 }
 
-/// The records of a log: each is printed and read back, and the tree they make is sound.
+/// The records of a log: each is printed and parsed again, and their tree is sound.
 fn understood(payloads: &[String]) -> (u64, Transcript) {
     let mut transcript = Transcript::new(Answers::Held);
     let mut kind = 0;
@@ -252,7 +252,7 @@ fn sort(record: &Record) -> u64 {
     }
 }
 
-/// A printed record is one line, and it says the same.
+/// A printed record is one line and means the same.
 fn read_back(record: &Record) {
     let printed = record.to_json();
     assert!(!printed.contains(['\n', '\u{18}']), "{printed:?} cannot be appended");
@@ -265,7 +265,7 @@ fn read_back(record: &Record) {
     }
 }
 
-/// The record with every field that may be left out: what is printed must not depend on what happened to be read.
+/// The record with every optional field: printing must not depend on which fields were read.
 fn filled(mut record: Record, number: u64) -> Record {
     let small = u32::try_from(number).unwrap_or(u32::MAX);
     let sha = Sha(ContentHash::of(&number.to_le_bytes()));
@@ -307,7 +307,7 @@ fn filled(mut record: Record, number: u64) -> Record {
     record
 }
 
-/// A session over the same log knows the same, and so does one made from its branch.
+/// Another session over the same log knows the same, and so does a fork of its branch.
 fn opened(scratch: &Scratch, file: &[u8], transcript: &Transcript, fork: bool) {
     scratch.log.set(file);
     let session = match Session::open(&scratch.store, &scratch.session, Create::No, Answers::Held) {
@@ -334,7 +334,7 @@ fn opened(scratch: &Scratch, file: &[u8], transcript: &Transcript, fork: bool) {
     }
 }
 
-/// Whether a branch is one that the program itself writes: what is spoken of stands on it, and is delivered once.
+/// Whether the program itself could have written a branch: every reference is to an entry on it, delivered once.
 fn is_ordinary(transcript: &Transcript, branch: &[EntryId]) -> bool {
     let on_it = |entry: u64| branch.contains(&EntryId(entry));
     branch.iter().all(|id| match transcript.record(*id) {
@@ -347,7 +347,7 @@ fn is_ordinary(transcript: &Transcript, branch: &[EntryId]) -> bool {
 
 type Spans = Vec<(PathKey, Vec<(Option<Lines>, bool, Version)>)>;
 
-/// What is held, whichever entries made it so.
+/// What is held, whichever entries showed it.
 fn spans(knowledge: &Knowledge) -> Spans {
     let span = |held: &Held| (held.lines(), held.end(), held.version());
     knowledge.paths().map(|(path, held)| (path.clone(), held.iter().map(span).collect())).collect()

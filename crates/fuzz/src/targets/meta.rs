@@ -1,5 +1,5 @@
-//! Metadata V1 and invalidations. Input: a JSON object with their fields, and fields of an answer to be made (`text`,
-//! `before`, `offset`, `limit`, `answerLines`, `answerBytes`), whose record must be read back.
+//! Metadata V1 and invalidations. Input: a JSON object with their fields, and with fields of an answer to be made (`text`,
+//! `before`, `offset`, `limit`, `answerLines`, `answerBytes`), whose record must be parsed again.
 
 use readproof_core::{
     decide::{Ask, Base, Mode, Reason, decide},
@@ -145,7 +145,7 @@ fn valid(meta: &MetaV1) {
     }
 }
 
-/// Printed again, the fields are what they were, and they are read again as the same.
+/// Printed and parsed again, the fields are the same.
 fn same_fields(meta: &MetaV1, raw: &RawMeta<'_>) {
     let (scope, served, base) =
         (meta.scope.to_string(), meta.served.to_string(), meta.base.map(|base| base.to_string()));
@@ -182,7 +182,7 @@ fn invalidation(fields: &Value) -> bool {
     true
 }
 
-/// Makes an answer and reads its record back.
+/// Makes an answer and parses its record again.
 fn answered(text: &str, fields: &Value) -> u64 {
     let number = |name: &str| fields[name].as_u64();
     let small = |name: &str, otherwise: u32| number(name).map_or(otherwise, |n| u32::try_from(n).unwrap_or(u32::MAX));
@@ -199,7 +199,7 @@ fn answered(text: &str, fields: &Value) -> u64 {
     let whole = before.as_ref().map(|text| Base::Other { text, whole: true });
     let partly = before.as_ref().map(|text| Base::Other { text, whole: false });
     let missing = before.as_ref().map(|text| Base::Missing(text.hash()));
-    // Nothing of a line shown in part is ever held: see `choose_base`.
+    // A line shown in part is never held: see `choose_base`.
     let same = ask.window.part().is_none().then_some(Base::Same);
     for base in [Some(Base::None(Reason::NotHeld)), same, whole, partly, missing].into_iter().flatten() {
         let shown = render(&decide(&now, &path, &ask, base, &limits), &now, &ask);
@@ -228,7 +228,7 @@ fn printed(meta: &MetaV1) -> Value {
     fields
 }
 
-/// The text of an answer is the file's own bytes, a true marker, or a diff that leads to them.
+/// The text of an answer is the file's own bytes, a correct marker, or a diff that leads to them.
 fn says_what_is_there(shown: &Shown, now: &Text, before: Option<&Text>) {
     let window = shown.window();
     let whole = |lines: Option<Lines>| lines.map_or("", |lines| now.slice(lines));

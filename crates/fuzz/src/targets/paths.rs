@@ -1,5 +1,5 @@
-//! Path candidates and the range at the end of a path. Input: one byte that chooses where the model stands, then the path
-//! as it wrote it.
+//! Path candidates and the range at the end of a path. Input: one byte that chooses the working directory, then the path as
+//! the model wrote it.
 
 use readproof_core::{
     path::{Bearings, candidates, resolve, split_range},
@@ -68,7 +68,7 @@ pub(super) const TARGET: Target = Target {
 /// The most names one path can mean: see [`candidates`].
 const MOST: usize = 6;
 
-/// Folders to stand in; those with an odd name are right as they are.
+/// Working directories; those with odd names must be kept as they are.
 const PLACES: [(&str, Option<&str>); 7] = [
     ("/w/sub", Some("/home/u")),
     ("/w", None),
@@ -121,15 +121,15 @@ fn check(input: &[u8]) -> Seen {
     Seen { accepted: range == 1 || !is_plain, kind: (names.len() as u64) << 8 | range << 4 | forms(&raw) }
 }
 
-/// As a system call needs it, with nothing left to work out.
+/// Absolute and normalized, as a system call needs it.
 fn absolute(name: &str) {
     assert!(name.starts_with('/'), "{name:?}");
     assert!(name == "/" || name[1..].split('/').all(|part| !matches!(part, "" | "." | "..")), "{name:?}");
     assert_eq!(resolve(name, "/elsewhere"), name);
 }
 
-/// Every name is the one that is meant, spelt otherwise, or the one that was written. None leads out of the folder if the
-/// one that is meant does not.
+/// Every candidate is the name that is meant in another spelling, or the name as written. None leads out of the folder if
+/// the name that is meant does not.
 fn sides(raw: &str, bearings: &Bearings, names: &[String]) {
     let written = worked_out(raw, &bearings.cwd);
     let meant = &names[0];
@@ -145,7 +145,7 @@ fn sides(raw: &str, bearings: &Bearings, names: &[String]) {
     }
 }
 
-/// The letters that count: no odd spaces, quotes or composed letters.
+/// A name without odd spaces, quotes or composed letters.
 fn folded(name: &str) -> String {
     let plain = |c: char| match c {
         '\u{2019}' => '\'',
@@ -155,7 +155,7 @@ fn folded(name: &str) -> String {
     name.nfd().map(plain).collect()
 }
 
-/// A name from a folder by its letters, the plain way.
+/// Resolves a name in a folder in the simplest way.
 fn worked_out(name: &str, cwd: &str) -> String {
     let mut stack = Vec::new();
     let parts = if name.starts_with('/') { "" } else { cwd }.split('/').chain(name.split('/'));
@@ -169,7 +169,7 @@ fn worked_out(name: &str, cwd: &str) -> String {
     format!("/{}", stack.join("/"))
 }
 
-/// 0 none, 1 a range, above that an error.
+/// 0: none, 1: a range, more: an error.
 fn range(raw: &str) -> u64 {
     match split_range(raw) {
         Ok(None) => 0,

@@ -1,5 +1,5 @@
-//! Conversations as pi writes them, to start from: reads in every form, own changes, compactions, context edits, refreshes
-//! and branches. What they lead to is not known here.
+//! Conversations as pi writes them, to start from: reads in every form, writes, compactions, context edits, refreshes and
+//! branches. What they should lead to is not known here.
 
 use readproof_core::{
     diff::unified,
@@ -33,7 +33,7 @@ struct Writer<'r> {
     calls: usize,
 }
 
-/// pi writes the kind first, of an entry and of a block, which is what the fast ways look for.
+/// pi writes the type first in entries and blocks, which the fast paths rely on.
 fn as_pi_does(spelt: &str, kind: &str) -> String {
     let kind = format!("\"type\":\"{kind}\"");
     let entry = spelt.replacen(&format!(",{kind}"), "", 1).replacen('{', &format!("{{{kind},"), 1);
@@ -130,7 +130,7 @@ impl Writer<'_> {
         }));
     }
 
-    /// A read, answered in some way that may or may not fit what went before.
+    /// A read with an answer that may or may not fit what came before.
     fn read(&mut self) {
         let (served, base) = (self.text(), self.text());
         let path = PATHS[self.random.below(PATHS.len())];

@@ -1,4 +1,4 @@
-//! Sessions of our own as records, to start from: answers as they are really made, changes, deliveries, moves, barriers.
+//! Records of our own sessions, to start from: real answers, changes, deliveries, moves, barriers.
 
 use readproof_core::{
     decide::{Ask, Base, Reason, decide},
@@ -18,7 +18,7 @@ const TEXTS: [&str; 6] = ["", "a\n", "a\nb", "a\nb\nc\n", "a\nX\nc\n", "1\n2\n3\
 pub(super) fn session(random: &mut Random) -> Vec<String> {
     let mut records = vec![Record::Open { v: 1, session: "s".to_owned(), forked_from: None, nonce: None, at: 1 }];
     let mut leaf = None;
-    // Sometimes no file could have so many lines as are said.
+    // Sometimes more lines are claimed than a file can have.
     let huge = (random.below(4) == 0).then(|| u32::MAX - u32::try_from(random.below(4)).unwrap_or(0));
     for _ in 0..1 + random.below(10) {
         step(&mut records, &mut leaf, huge, random);

@@ -1,5 +1,5 @@
-//! JSON that means the same however it is spelt, with its fields in any order and whatever escapes and white space: no field
-//! twice, no number that is not whole.
+//! Respells JSON without changing its meaning: fields in any order, other escapes and white space. Only for JSON without
+//! duplicate fields and fractions.
 
 use serde::{
     Deserialize, Deserializer,
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Reading {
     }
 }
 
-/// The value of a line that can be spelt otherwise.
+/// The value of a line that can be respelled.
 pub(super) fn unambiguous(line: &[u8]) -> Option<Value> {
     serde_json::from_slice(line).ok().map(|Plain(value)| value)
 }

@@ -1,4 +1,4 @@
-//! Scope keys, and what an offset and a limit mean. Input: a key, and on a second line `offset limit total`, each a number
+//! Scope keys, and what an offset and a limit mean. Input: a key, and on a second line `offset limit total`, each a number,
 //! or anything else for none.
 
 use readproof_core::scope::{Lines, Scope, ScopeError};
@@ -67,7 +67,7 @@ fn check(input: &[u8]) -> Seen {
     Seen { accepted: parsed.is_some() || (meant.is_ok() && !rest.is_empty()), kind: key_kind * 16 + meaning }
 }
 
-/// Printing and reading back changes nothing, and the lines lie in the file.
+/// Printing and parsing change nothing, and the lines are in the file.
 fn inside(scope: Scope, total: u32) {
     assert_eq!(Scope::parse(&scope.to_string()), Some(scope));
     match scope.lines(total) {
@@ -82,7 +82,7 @@ fn inside(scope: Scope, total: u32) {
     }
 }
 
-/// The lines that were asked for and are there, worked out without care for overflow.
+/// The lines that were asked for and exist, computed without regard to overflow.
 fn meant_lines(scope: Scope, offset: Option<u64>, limit: Option<u64>, total: u32) {
     inside(scope, total);
     let first = u128::from(offset.unwrap_or(1));

@@ -1,4 +1,4 @@
-//! A folder for files that targets read: in memory where the system has that, one per thread, removed at its end.
+//! A folder for files that targets read: in memory where the system supports it, one per thread, removed at the end.
 
 use std::{
     cell::RefCell,
@@ -22,7 +22,7 @@ pub(super) struct Scratch {
     _folder: TempDir,
 }
 
-/// A file that is written anew for every input.
+/// A file that is rewritten for every input.
 pub(super) struct Rewritten {
     pub(super) path: PathBuf,
     file: File,
@@ -34,12 +34,12 @@ impl Rewritten {
         Ok(Self { path, file })
     }
 
-    /// Makes these all its bytes.
+    /// Replaces its content.
     pub(super) fn set(&self, bytes: &[u8]) {
         held(self.file.set_len(0).and_then(|()| self.file.write_all_at(bytes, 0)));
     }
 
-    /// Writes over, or behind, what is there.
+    /// Overwrites or appends.
     pub(super) fn put(&self, at: usize, bytes: &[u8]) {
         held(self.file.write_all_at(bytes, at as u64));
     }
@@ -70,7 +70,7 @@ impl Scratch {
     }
 }
 
-/// The folder is ours alone, so what fails here is the machine's fault.
+/// Nobody else uses the folder, so a failure here is the machine's.
 fn held<T>(result: io::Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("the scratch folder cannot be used: {error}"))
 }
@@ -79,7 +79,7 @@ thread_local! {
     static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
 }
 
-/// Lends the folder of this thread.
+/// Runs with this thread's folder.
 pub(super) fn with<T>(use_it: impl FnOnce(&Scratch) -> T) -> T {
     SCRATCH.with_borrow_mut(|slot| {
         let made = || Scratch::new().unwrap_or_else(|error| panic!("no scratch folder: {error}"));

@@ -1,5 +1,5 @@
-//! pi's session files as a transcript. Input: four bytes that say where the file is cut while it is written, then its bytes.
-//! However it is cut and however its JSON is spelt, the same is known.
+//! pi's session files as a transcript. Input: four bytes that say where the file is cut while it is written, then its
+//! bytes. However it is cut and however its JSON is spelled, the same is known.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
@@ -120,7 +120,7 @@ fn start(random: &mut Random) -> Vec<u8> {
 
 fn check(input: &[u8]) -> Seen {
     let (cuts, bytes) = input.split_at_checked(4).unwrap_or((&[], input));
-    // What stands behind the last line end is not written yet.
+    // What follows the last newline is not written yet.
     let whole = &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)];
     let mut once = Fed::new();
     once.append(whole);
@@ -163,14 +163,14 @@ fn check(input: &[u8]) -> Seen {
     Seen { accepted: kind & 0x1f != 0, kind: kind | sizes | u64::from(once.transcript.cwd().is_some()) << 24 }
 }
 
-/// Every entry that a line of the file could be, and the root.
+/// Every possible entry of the file, and the root.
 fn places(transcript: &Transcript, values: &[Option<Value>]) -> Vec<Option<EntryRef>> {
     let id = |value: &Value| value.get("id").and_then(Value::as_str).and_then(|id| transcript.find(id));
     let named = values.iter().flatten().filter_map(id);
     named.chain(transcript.last()).map(Some).chain([None]).collect()
 }
 
-/// Every line is an entry, a header, blank or skipped.
+/// Every line is an entry, a header, blank, or skipped.
 fn counted(transcript: &Transcript, whole: &[u8]) {
     let is_said = |line: &&[u8]| !line.iter().all(u8::is_ascii_whitespace);
     let said = whole.split(|byte| *byte == b'\n').filter(is_said).count();
@@ -180,7 +180,7 @@ fn counted(transcript: &Transcript, whole: &[u8]) {
     assert!(transcript.cwd().is_none_or(|cwd| cwd.starts_with('/') && taken + 1 == said));
 }
 
-/// Whole lines as they come.
+/// Whole lines, one after the other.
 fn given_in_pieces(ends: &[usize], bytes: &[u8]) -> Fed {
     let mut fed = Fed::new();
     let mut from = 0;
@@ -192,7 +192,7 @@ fn given_in_pieces(ends: &[usize], bytes: &[u8]) -> Fed {
     fed
 }
 
-/// The file as it grows, read by whoever follows it.
+/// The file as it grows, followed by a reader.
 fn followed(ends: &[usize], bytes: &[u8]) -> Fed {
     scratch::with(|scratch| {
         scratch.transcript.set(&bytes[..ends[0]]);
@@ -241,7 +241,7 @@ fn same(a: &mut Fed, b: &mut Fed, places: &[Option<EntryRef>], how: &str) {
     }
 }
 
-/// Whatever is held, an entry of a known tool made it so; without a header of a known version nothing is.
+/// Whatever is held was shown by an entry of a known tool; without a header of a known version nothing is held.
 fn explained(known: &Known<'_>, leaf: Option<EntryRef>) {
     let transcript = known.transcript();
     if let Some(leaf) = leaf {

@@ -1,4 +1,4 @@
-//! What the answers that a handle names add up to. They are of one text, or of one and the diffs that lead on from it.
+//! What the answers that a handle names add up to. They are of one text, or of one text and the diffs that follow it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use crate::{Complaint, demand, diff};
 /// One visible answer.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// In which message of the agent it was asked for.
+    /// The message of the agent that asked for it.
     pub(super) turn: u64,
     pub(super) path: String,
     /// Its own handle: of a marker, that of the last answer it relies on.
@@ -23,13 +23,13 @@ pub(super) struct Seen {
 pub(super) enum Shows {
     /// Nothing: a marker.
     Nothing,
-    /// Lines of a file of so many.
+    /// Lines of a file with this many lines.
     Text { total: u64 },
     /// What changed.
     Diff(String),
 }
 
-/// Lines by number, each with the message that showed it last, and how many there are, if that was told.
+/// Lines by number, each with the message that showed it last, and the number of lines if it is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Held {
     lines: BTreeMap<u64, (Arc<str>, u64)>,
@@ -57,12 +57,12 @@ impl Held {
         }
     }
 
-    /// When the newest of it was shown.
+    /// The message that showed the newest of it.
     pub(super) fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// Applies a diff to all of it; gives how many lines that changes.
+    /// Applies a diff to all of it; returns how many lines that changes.
     pub(super) fn apply(&mut self, path: &str, diff: &str, turn: u64) -> Result<u64, Complaint> {
         let Some(total) = self.total else {
             return Err(Complaint("a diff came, and where its base ends was not told".to_owned()));

@@ -1,6 +1,6 @@
-//! The grammar of a trailer: the one line behind the text of an answer.
+//! The grammar of a trailer: the one line after the text of an answer.
 //!
-//! It looks at words only, and takes nothing for granted but the name of the file, which the call has.
+//! It looks at the words alone, and knows nothing beforehand but the name of the file, which the call has.
 
 use crate::{
     Complaint,
@@ -15,21 +15,21 @@ pub(super) struct Trailer {
     pub(super) lines: Option<(u64, u64)>,
     /// Lines in the file.
     pub(super) total: u64,
-    /// The last line asked for, where the file ends before.
+    /// The last line asked for, if the file ends before it.
     pub(super) beyond: Option<u64>,
-    /// The line to go on with.
+    /// The line to continue with.
     pub(super) next: Option<u64>,
     /// The text is the beginning of this line.
     pub(super) part: Option<Part>,
     /// The lines are blank and not shown.
     pub(super) blank: bool,
-    /// Whose words the text is.
+    /// Whether the text is the file's or ours.
     pub(super) origin: Origin,
     /// The parts of the handle.
     pub(super) handle: Vec<String>,
 }
 
-/// A name as a trailer has it: one that reads like words of a trailer has its signs spelled out.
+/// A name as it stands in a trailer: in one that reads like a trailer, the special characters are escaped.
 fn labelled(path: &str) -> String {
     let like = ["[readcache", "; ", ": line", ": empty", "known="].iter().any(|words| path.contains(words));
     let sign = |c: char| match c {
@@ -39,11 +39,11 @@ fn labelled(path: &str) -> String {
     path.chars().map(sign).collect()
 }
 
-/// Reads the trailer of an answer about a file.
+/// Parses the trailer of an answer about a file.
 pub(super) fn read(trailer: &str, path: &str) -> Result<Trailer, Complaint> {
     let plain = !trailer.chars().any(char::is_control);
     let said = trailer.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).filter(|_| plain);
-    // A name may hold anything, also what a trailer says: it is taken off first.
+    // A name may contain anything, also the words of a trailer: it is taken off first.
     let said = said.and_then(|said| said.strip_prefix(&*labelled(path))?.strip_prefix(": "));
     let Some(said) = said else {
         return Err(Complaint(format!("no trailer of {path}: {trailer:?}")));
@@ -99,7 +99,7 @@ fn head(words: &str) -> Result<(Option<(u64, u64)>, u64), Complaint> {
     Ok((None, 0))
 }
 
-/// What it says must fit together.
+/// The statements of a trailer must be consistent.
 fn check(read: &Trailer) -> Result<(), Complaint> {
     let Trailer { lines, total, next, part, .. } = *read;
     let last = match (lines, part) {
@@ -152,7 +152,7 @@ mod tests {
             (format!("lines 1-3 of 3; x; {FILE_TEXT_NOTICE}"), Trailer { origin: Origin::File, ..plain.clone() }),
             (format!("lines 1-3 of 3; known={HANDLE}; known=x"), Trailer { handle: vec![HANDLE.to_owned()], ..plain }),
         ] {
-            // A name that says what a trailer says is not taken for it, and must be spelled out.
+            // A name with the words of a trailer is not taken for one, and must be escaped.
             let trailer = format!("[a\\u{{3b}} known\\u{{3d}}h1: {said}]");
             assert_eq!(read(&trailer, "a; known=h1"), Ok(expected.clone()), "{said}");
             assert!(read(&format!("[a; known=h1: {said}]"), "a; known=h1").is_err(), "{said}");

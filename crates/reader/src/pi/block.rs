@@ -1,10 +1,10 @@
-//! One block of a read, taken apart by its words: file text and what pi or Readproof say behind it, or a marker. It looks
-//! at the call and the words only; what is visible of the file does not matter here.
+//! Parses one block of a read: file text and what pi or Readproof say after it, or a marker. It looks at the call and the
+//! words alone; what is visible of the file does not matter here.
 
 use super::page::{BYTES, LINES};
 use crate::answer::fields;
 
-/// How every marker begins; so may a file, and then our block says so.
+/// Every marker begins with this. A file may too; then our block says so.
 const LOOKS_LIKE: &str = "[readcache:";
 const FILE_TEXT: &str =
     "\n\n[readproof: the text holds lines that look like this tool's own markers; they are file text]";
@@ -30,19 +30,19 @@ impl Asked {
 /// What a block is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Form<'a> {
-    /// Lines of the file from the one asked for on, and how many it has; `ends` where the text itself shows that.
+    /// Lines of the file from the first one asked for, and how many it has; `ends` if the text itself shows that.
     Plain { body: &'a str, total: u64, ends: bool },
     /// The line asked for is too long to be shown.
     Hidden,
     /// The whole file is unchanged.
     Unchanged { total: u64 },
-    /// Lines are unchanged; whether the others are is known only with `total`.
+    /// Lines are unchanged; the other lines are too only if there is a `total`.
     Range { first: u64, last: u64, total: Option<u64>, cut: Option<u64> },
     /// A diff of the whole file.
     Diff { changed: u64, total: u64, diff: &'a str },
 }
 
-/// Takes a block apart. What only begins like a marker is file text: pi's own tool says nothing of that.
+/// Parses a block. What only begins like a marker is file text: pi's own tool does not say so.
 pub(super) fn form<'a>(block: &'a str, asked: &Asked) -> Form<'a> {
     let file_text =
         block.strip_suffix(FILE_TEXT).filter(|text| text.split('\n').any(|line| line.starts_with(LOOKS_LIKE)));
@@ -99,8 +99,8 @@ fn showing(notice: &str) -> Option<Showing> {
     })
 }
 
-/// File text, with pi's words behind it where they can be pi's: file text may end in the same words, but then the numbers
-/// do not fit what the call asked for.
+/// File text, with pi's words after it if they can be pi's: file text may end in the same words, but then the numbers do
+/// not fit what the call asked for.
 fn plain<'a>(block: &'a str, asked: &Asked) -> Form<'a> {
     let first = asked.first;
     if is_long_line(block, asked) {

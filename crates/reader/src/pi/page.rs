@@ -1,4 +1,4 @@
-//! What pi's own `read` shows of a text, written after pi's source and not after Readproof's.
+//! What pi's own `read` shows of a text. Written from pi's source, independently of Readproof's.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub struct Page {
     pub text: String,
     /// The first line, counted from 1.
     pub first: u64,
-    /// The last line shown whole; before `first` when none is.
+    /// The last line shown in full; less than `first` if none is.
     pub last: u64,
     /// Lines in the file.
     pub total: u64,
@@ -58,7 +58,7 @@ pub fn page(text: &str, path: &str, offset: Option<i64>, limit: Option<u64>) -> 
     said(block, last)
 }
 
-/// The lines that are kept of a text that is too long, none when not even the first fits, and whether its bytes are why.
+/// How many lines of a text fit (0 if not even the first does), and whether the byte limit is the reason.
 fn truncated(content: &str) -> Option<(Vec<&str>, bool)> {
     let mut lines: Vec<&str> = if content.is_empty() { Vec::new() } else { content.split('\n').collect() };
     if content.ends_with('\n') {

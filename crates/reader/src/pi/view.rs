@@ -1,8 +1,8 @@
-//! What is visible of one file, in pi's lines: the pieces of `split("\n")`. Newest wins, line by line.
+//! What is visible of one file, in lines as pi counts them: the pieces of `split("\n")`. The newest text of a line wins.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The newest visible text of every line, and how many lines there are if that was told.
+/// The newest visible text of every line, and the number of lines if it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct View {
     lines: BTreeMap<u64, Arc<str>>,
@@ -10,7 +10,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Someone sees all of this text.
+    /// All of this text is visible.
     pub(super) fn whole(text: &str) -> Self {
         let lines: BTreeMap<u64, Arc<str>> = (1..).zip(text.split('\n').map(Arc::from)).collect();
         let total = Some(lines.len() as u64);
@@ -43,24 +43,24 @@ impl View {
         Some(lines.iter().map(|line| &**line).collect::<Vec<_>>().join("\n"))
     }
 
-    /// A line is shown. A file that was taken to end before it does not.
+    /// A line is shown. If the file was thought to end before it, it does not.
     pub(super) fn show(&mut self, number: u64, line: &str) {
         self.pass(number);
         self.lines.insert(number, line.into());
     }
 
-    /// A line is there, but not its text.
+    /// A line exists, but its text is not visible.
     pub(super) fn hide(&mut self, number: u64) {
         self.pass(number);
         self.lines.remove(&number);
     }
 
-    /// Lines count as not visible.
+    /// Lines are not visible any more.
     pub(super) fn forget(&mut self, first: u64, last: u64) {
         self.lines.retain(|number, _| *number < first || *number > last);
     }
 
-    /// The file has so many lines.
+    /// The file has this many lines.
     pub(super) fn set_total(&mut self, total: u64) {
         self.lines.retain(|number, _| *number <= total);
         self.total = Some(total);
