@@ -240,7 +240,7 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
         found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }
     let Some(store) = Store::open_existing(&Root::open(root)?)? else {
-        // Killed before there was one; nothing can have been acknowledged then.
+        // Killed before there was one; then nothing can have been acknowledged.
         return if told.values().all(Vec::is_empty) { Ok(found) } else { Err("the store is gone".into()) };
     };
     for object in store.stored() {

@@ -124,7 +124,7 @@ fn a_receipt_of_a_log_that_was_put_aside() {
     let mut slow = fixture.engine();
     let receipt = ask(&mut slow, "f");
     SessionLog::retire(&fixture.root(), &s()).unwrap();
-    // By another process, which dies before it shows anything.
+    // Of another process, which dies before it shows anything.
     ask(&mut fixture.engine(), "g");
     assert!(slow.delivered(&receipt).is_err());
     is_plain(&read(&mut fixture.engine(), "g"));

@@ -56,7 +56,7 @@ pub(super) struct Stage {
     pub(super) root: PathBuf,
     settings: Settings,
     pub(super) engine: Engine,
-    talks: BTreeMap<SessionName, Conversation>,
+    conversations: BTreeMap<SessionName, Conversation>,
     pub(super) labels: BTreeMap<String, Labelled>,
     out: String,
 }
@@ -80,7 +80,7 @@ impl Stage {
             root,
             settings,
             engine,
-            talks: BTreeMap::new(),
+            conversations: BTreeMap::new(),
             labels: BTreeMap::new(),
             out: String::new(),
         })
@@ -194,8 +194,8 @@ impl Stage {
         Ok(())
     }
 
-    fn talk(&mut self, session: &SessionName) -> &mut Conversation {
-        self.talks.entry(session.clone()).or_default()
+    fn conversation(&mut self, session: &SessionName) -> &mut Conversation {
+        self.conversations.entry(session.clone()).or_default()
     }
 }
 
@@ -282,7 +282,7 @@ impl Stage {
         };
         let result = self.ask(&request, asked)?;
         if let Some(Meanwhile { step: Elsewhere::Compact, .. }) = &asked.meanwhile {
-            self.talk(named(step)?).push(Turn::Compacted, None);
+            self.conversation(named(step)?).push(Turn::Compacted, None);
         }
         let Some(answer) = self.granted(result) else { return Ok(()) };
         self.out.push_str(&block(&answer));
@@ -292,7 +292,7 @@ impl Stage {
             None => fs::read_to_string(self.root.join(&answer.path))?,
         };
         let mut reader = match (&step.session, asked.audience) {
-            (Some(session), For::Model) => self.talk(session).reader().clone(),
+            (Some(session), For::Model) => self.conversation(session).reader().clone(),
             (None, _) | (_, For::Program) => Reader::default(),
         };
         judge(&mut reader, &seen, &truth)?;
@@ -333,12 +333,12 @@ impl Stage {
         let Some(receipt) = answer.receipt else {
             // Not recorded, so never relied on, but the model sees it.
             if let (Some(session), For::Model) = (&step.session, asked.audience) {
-                self.talk(session).push(Turn::Saw(seen), None);
+                self.conversation(session).push(Turn::Saw(seen), None);
             }
             return Ok(());
         };
         if asked.audience == For::Program {
-            self.talk(&receipt.session).push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+            self.conversation(&receipt.session).push(Turn::Called { glimpsed: None }, Some(receipt.entry));
             self.engine.delivered(&receipt)?;
             return self.keep(step, receipt.entry, None, &answer.text);
         }
@@ -349,7 +349,7 @@ impl Stage {
     fn called(&mut self, step: &Step, fate: Fate, receipt: Receipt, seen: Seen, text: &str) -> Result<(), Broken> {
         let entry = receipt.entry;
         let glimpsed = (fate == Fate::Unconfirmed).then(|| seen.clone());
-        let node = self.talk(&receipt.session).push(Turn::Called { glimpsed }, Some(entry));
+        let node = self.conversation(&receipt.session).push(Turn::Called { glimpsed }, Some(entry));
         let way = Way { node, receipt, seen };
         match fate {
             Fate::AtOnce => {
@@ -365,16 +365,16 @@ impl Stage {
     fn arrive(&mut self, way: Way) -> Result<(), Broken> {
         let Way { node, receipt, seen } = way;
         self.engine.delivered(&receipt)?;
-        let talk = self.talk(&receipt.session);
-        let parent = if talk.is_on_branch(node) { talk.leaf } else { Some(node) };
-        let result = talk.insert(parent, Turn::Saw(seen), Some(receipt.entry));
+        let conversation = self.conversation(&receipt.session);
+        let parent = if conversation.is_on_branch(node) { conversation.leaf } else { Some(node) };
+        let result = conversation.insert(parent, Turn::Saw(seen), Some(receipt.entry));
         // The host announced the alteration before the result arrived.
-        let alteration = talk.nodes.iter().rev().find_map(|other| match other.turn {
+        let alteration = conversation.nodes.iter().rev().find_map(|other| match other.turn {
             Turn::Edited { target, how } if target == node => Some(how),
             Turn::Edited { .. } | Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
         });
         if let Some(how) = alteration {
-            talk.insert(Some(result), Turn::Edited { target: result, how }, None);
+            conversation.insert(Some(result), Turn::Edited { target: result, how }, None);
         }
         Ok(())
     }
@@ -432,7 +432,7 @@ impl Stage {
             let asked = Asked { of: path.to_owned(), ..Asked::default() };
             let seen = seen(&asked, &answer);
             judge(&mut Reader::default(), &seen, &fs::read_to_string(self.root.join(&answer.path))?)?;
-            self.talk(name).push(Turn::Saw(seen), answer.receipt.as_ref().map(|receipt| receipt.entry));
+            self.conversation(name).push(Turn::Saw(seen), answer.receipt.as_ref().map(|receipt| receipt.entry));
             blocks.push(block(&answer));
         }
         blocks.sort();
@@ -489,7 +489,7 @@ impl Stage {
             return Err(format!("`{label}` belongs to session {}", labelled.session).into());
         }
         let entry = labelled.entry;
-        let nodes = &self.talk(session).nodes;
+        let nodes = &self.conversation(session).nodes;
         let call = nodes.iter().position(|node| node.entry == Some(entry));
         let result = nodes.iter().rposition(|node| node.entry == Some(entry));
         let (call, result) = call.zip(result).ok_or_else(|| format!("`{label}` is in no conversation"))?;
@@ -500,7 +500,7 @@ impl Stage {
         let session = named(step)?;
         let to = if label == "root" { None } else { Some(self.turns(step, label)?) };
         self.engine.session_branch(session, to.map(|(entry, _, _)| entry))?;
-        self.talk(session).go(to.map(|(_, _, result)| result));
+        self.conversation(session).go(to.map(|(_, _, result)| result));
         Ok(())
     }
 
@@ -508,9 +508,9 @@ impl Stage {
         let session = named(step)?;
         let (entry, call, _) = self.turns(step, label)?;
         self.engine.session_switch(session, entry)?;
-        let talk = self.talk(session);
-        let tip = talk.tip(call);
-        talk.go(Some(tip));
+        let conversation = self.conversation(session);
+        let tip = conversation.tip(call);
+        conversation.go(Some(tip));
         Ok(())
     }
 
@@ -521,30 +521,30 @@ impl Stage {
         if self.granted(result).is_none() {
             return Ok(());
         }
-        let talk = self.talk(session);
-        let path = talk.path(talk.leaf);
+        let conversation = self.conversation(session);
+        let path = conversation.path(conversation.leaf);
         let place = |old: usize| path.iter().position(|other| *other == old);
         let mut copy = Conversation::default();
         for at in &path {
-            let turn = match talk.nodes[*at].turn.clone() {
+            let turn = match conversation.nodes[*at].turn.clone() {
                 Turn::Edited { target, how } => {
                     place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
                 }
                 turn @ (Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent) => turn,
             };
             let new = copy.push(turn, None);
-            if talk.pruned.contains(at) {
+            if conversation.pruned.contains(at) {
                 copy.prune(new);
             }
         }
-        self.talks.insert(into, copy);
+        self.conversations.insert(into, copy);
         Ok(())
     }
 
     fn compact(&mut self, step: &Step) -> Result<(), Broken> {
         let session = named(step)?;
         let entry = self.engine.session_compact(session, None)?;
-        self.talk(session).push(Turn::Compacted, Some(entry));
+        self.conversation(session).push(Turn::Compacted, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -557,7 +557,7 @@ impl Stage {
             done.scope,
             done.paths.iter().map(|path| name(path)).collect::<Vec<_>>().join(", ")
         ));
-        self.talk(session).push(Turn::Silent, Some(done.entry));
+        self.conversation(session).push(Turn::Silent, Some(done.entry));
         self.keep(step, done.entry, None, "")
     }
 
@@ -571,7 +571,7 @@ impl Stage {
             Shows::Text(text) => (Alteration::Replaced, Some(text.as_str())),
         };
         let entry = self.engine.context_edited(session, target, text)?;
-        self.talk(session).push(Turn::Edited { target: result, how }, Some(entry));
+        self.conversation(session).push(Turn::Edited { target: result, how }, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -580,7 +580,7 @@ impl Stage {
         let session = named(step)?;
         let (_, _, result) = self.turns(step, label)?;
         self.engine.context_distrusted(session, "a result was missing from a request")?;
-        self.talk(session).prune(result);
+        self.conversation(session).prune(result);
         Ok(())
     }
 
