@@ -60,7 +60,7 @@ pub(super) struct Stage {
     pub(super) root: PathBuf,
     settings: Settings,
     pub(super) engine: Engine,
-    talks: BTreeMap<SessionName, Conversation>,
+    conversations: BTreeMap<SessionName, Conversation>,
     pub(super) labels: BTreeMap<String, Labelled>,
     out: String,
 }
@@ -84,7 +84,7 @@ impl Stage {
             root,
             settings,
             engine,
-            talks: BTreeMap::new(),
+            conversations: BTreeMap::new(),
             labels: BTreeMap::new(),
             out: String::new(),
         })
@@ -198,8 +198,8 @@ impl Stage {
         Ok(())
     }
 
-    fn talk(&mut self, session: &SessionName) -> &mut Conversation {
-        self.talks.entry(session.clone()).or_default()
+    fn conversation(&mut self, session: &SessionName) -> &mut Conversation {
+        self.conversations.entry(session.clone()).or_default()
     }
 }
 
@@ -285,7 +285,7 @@ impl Stage {
         };
         let result = self.ask(step, request, asked)?;
         if let Some(Meanwhile { step: Elsewhere::Compact, .. }) = &asked.meanwhile {
-            self.talk(named(step)?).push(Turn::Compacted, None);
+            self.conversation(named(step)?).push(Turn::Compacted, None);
         }
         let Some(answer) = self.granted(result) else { return Ok(()) };
         self.out.push_str(&block(&answer));
@@ -295,7 +295,7 @@ impl Stage {
             None => fs::read_to_string(self.root.join(&answer.path))?,
         };
         let mut reader = match (&step.session, asked.audience) {
-            (Some(session), For::Model) => self.talk(session).reader().clone(),
+            (Some(session), For::Model) => self.conversation(session).reader().clone(),
             (None, _) | (_, For::Program) => Reader::default(),
         };
         judge(&mut reader, &seen, &truth)?;
@@ -337,12 +337,12 @@ impl Stage {
         let Some(receipt) = answer.given else {
             // Not recorded, so never relied on, but the model sees it.
             if let (Some(session), For::Model) = (&step.session, asked.audience) {
-                self.talk(session).push(Turn::Saw(seen), None);
+                self.conversation(session).push(Turn::Saw(seen), None);
             }
             return Ok(());
         };
         if asked.audience == For::Program {
-            self.talk(&receipt.session).push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+            self.conversation(&receipt.session).push(Turn::Called { glimpsed: None }, Some(receipt.entry));
             self.engine.delivered(&receipt)?;
             return self.keep(step, receipt.entry, None, &answer.text);
         }
@@ -353,7 +353,7 @@ impl Stage {
     fn called(&mut self, step: &Step, fate: Fate, receipt: Receipt, seen: Seen, text: &str) -> Result<(), Broken> {
         let entry = receipt.entry;
         let glimpsed = (fate == Fate::Unconfirmed).then(|| seen.clone());
-        let node = self.talk(&receipt.session).push(Turn::Called { glimpsed }, Some(entry));
+        let node = self.conversation(&receipt.session).push(Turn::Called { glimpsed }, Some(entry));
         let way = Way { node, receipt, seen };
         match fate {
             Fate::AtOnce => {
@@ -378,7 +378,7 @@ impl Stage {
             Turn::Edited { .. } | Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
         });
         if let Some(how) = alteration {
-            talk.insert(Some(result), Turn::Edited { target: result, how }, None);
+            conversation.insert(Some(result), Turn::Edited { target: result, how }, None);
         }
         Ok(())
     }
@@ -492,7 +492,7 @@ impl Stage {
             return Err(format!("`{label}` belongs to session {}", labelled.session).into());
         }
         let entry = labelled.entry;
-        let nodes = &self.talk(session).nodes;
+        let nodes = &self.conversation(session).nodes;
         let call = nodes.iter().position(|node| node.entry == Some(entry));
         let result = nodes.iter().rposition(|node| node.entry == Some(entry));
         let (call, result) = call.zip(result).ok_or_else(|| format!("`{label}` is in no conversation"))?;
@@ -526,23 +526,23 @@ impl Stage {
         if self.granted::<SessionName>(result).is_none() {
             return Ok(());
         }
-        let talk = self.talk(session);
-        let path = talk.path(talk.leaf);
+        let conversation = self.conversation(session);
+        let path = conversation.path(conversation.leaf);
         let place = |old: usize| path.iter().position(|other| *other == old);
         let mut copy = Conversation::default();
         for at in &path {
-            let turn = match talk.nodes[*at].turn.clone() {
+            let turn = match conversation.nodes[*at].turn.clone() {
                 Turn::Edited { target, how } => {
                     place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
                 }
                 turn @ (Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent) => turn,
             };
             let new = copy.push(turn, None);
-            if talk.pruned.contains(at) {
+            if conversation.pruned.contains(at) {
                 copy.prune(new);
             }
         }
-        self.talks.insert(into, copy);
+        self.conversations.insert(into, copy);
         Ok(())
     }
 

@@ -43,7 +43,7 @@ const CUT_BYTES: usize = 1200;
 
 /// One agent and what it sees.
 #[derive(Clone)]
-struct Talker {
+struct Participant {
     thread: usize,
     window: usize,
     sight: Agent,
@@ -60,7 +60,7 @@ struct Run {
     host: Host,
     /// The host cuts the middle out of longer results: the agent still sees their end, with the handle.
     cuts: Option<usize>,
-    agents: Vec<Talker>,
+    agents: Vec<Participant>,
     current: usize,
     /// A process that only looks at what is recorded.
     observer: Engine,
@@ -149,18 +149,18 @@ impl Run {
     /// Adds an agent, which becomes the current one.
     fn join(&mut self, sight: Agent) {
         let (quoted, heard) = (Vec::new(), Vec::new());
-        self.agents.push(Talker { thread: self.threads, window: 0, sight, quoted, heard });
+        self.agents.push(Participant { thread: self.threads, window: 0, sight, quoted, heard });
         self.threads += 1;
         self.current = self.agents.len() - 1;
     }
 
-    fn agent(&mut self) -> &mut Talker {
+    fn agent(&mut self) -> &mut Participant {
         &mut self.agents[self.current]
     }
 
     /// The session to which the server assigns the agent's calls: one for each window, if the host tells the window.
     fn session(&self) -> Result<SessionName, Broken> {
-        let Talker { thread, window, .. } = &self.agents[self.current];
+        let Participant { thread, window, .. } = &self.agents[self.current];
         let name = match self.host {
             Host::TellsWindows => format!("t{thread}w{window}"),
             Host::TellsNothing => "connection".to_owned(),

@@ -92,15 +92,15 @@ pub(crate) struct OnItsWay {
 }
 
 /// One conversation and its name.
-pub(crate) struct Talk {
+pub(crate) struct NamedConversation {
     pub(crate) name: SessionName,
-    pub(crate) talk: Conversation,
+    pub(crate) conversation: Conversation,
 }
 
 /// The state of a run.
 pub(crate) struct Run {
     pub(crate) world: World,
-    pub(crate) talks: Vec<Talk>,
+    pub(crate) conversations: Vec<NamedConversation>,
     pub(crate) current: usize,
     pub(crate) agent: usize,
     pub(crate) last: Option<Call>,
@@ -140,7 +140,7 @@ pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
 fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
         world: World::new(seed)?,
-        talks: vec![Talk { name: session(0)?, talk: Conversation::default() }],
+        conversations: vec![NamedConversation { name: session(0)?, conversation: Conversation::default() }],
         current: 0,
         agent: 0,
         last: None,
@@ -174,16 +174,16 @@ impl Run {
     }
 
     pub(crate) fn name(&self) -> SessionName {
-        self.talks[self.current].name.clone()
+        self.conversations[self.current].name.clone()
     }
 
-    pub(crate) fn talk(&mut self) -> &mut Conversation {
-        &mut self.talks[self.current].talk
+    pub(crate) fn conversation(&mut self) -> &mut Conversation {
+        &mut self.conversations[self.current].conversation
     }
 
     /// What the product says is held must be visible to the model, line by line, whether or not it is asked for.
     fn claims(&mut self) -> Step {
-        if self.talk().nodes.is_empty() {
+        if self.conversation().nodes.is_empty() {
             return Ok(());
         }
         let name = self.name();
@@ -271,7 +271,7 @@ impl Run {
         truths: &[Option<String>],
         result: Result<Logged, Error>,
     ) -> Step<Option<OnItsWay>> {
-        let leaf = self.talk().leaf;
+        let leaf = self.conversation().leaf;
         self.judge_at(leaf, call, truths, result)
     }
 
@@ -291,7 +291,7 @@ impl Run {
         let seen = call.seen(&answer);
         let what = format!("{call:?} was answered {} ({})", answer.mode.as_str(), answer.reason.as_str());
         self.note(what.clone());
-        let mut reader = self.talk().reader().clone();
+        let mut reader = self.conversation().reader().clone();
         let rebuilt = match reader.see(&seen) {
             Ok(Some(rebuilt)) => rebuilt,
             Ok(None) => return violation(format!("{what}: nothing to rebuild")),
@@ -301,14 +301,14 @@ impl Run {
         if !fits {
             return violation(format!("{what}: rebuilt {rebuilt:?}, but the file says {truths:?}"));
         }
-        if answer.mode.is_derived() && (self.talk().distrusted || call.name == ".env") {
+        if answer.mode.is_derived() && (self.conversation().distrusted || call.name == ".env") {
             return violation(format!("{what}, where only plain text may be sent"));
         }
         self.report.answer(answer.mode, answer.reason.as_str());
         let Some(receipt) = answer.given else {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         };
-        let node = self.talk().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
+        let node = self.conversation().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
         self.last = Some(call.clone());
         Ok(Some(OnItsWay { node, receipt, seen }))
     }
@@ -362,7 +362,7 @@ impl Run {
             let seen = if talk.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
             talk.push(Turn::Saw(seen), entry);
         } else {
-            talk.insert(Some(way.node), Turn::Saw(way.seen), entry);
+            conversation.insert(Some(way.node), Turn::Saw(way.seen), entry);
         }
         Ok(())
     }
@@ -435,10 +435,11 @@ impl Run {
 
     /// A turn of the current branch that satisfies something.
     pub(crate) fn some_turn(&mut self, random: &mut Random, is: fn(&Turn) -> bool) -> Option<(usize, EntryId)> {
-        let talk = self.talk();
-        let fit: Vec<usize> = talk.window().into_iter().filter(|at| is(&talk.nodes[*at].turn)).collect();
+        let conversation = self.conversation();
+        let fit: Vec<usize> =
+            conversation.window().into_iter().filter(|at| is(&conversation.nodes[*at].turn)).collect();
         let at = *random.pick(&fit)?;
-        Some((at, talk.nodes[at].entry?))
+        Some((at, conversation.nodes[at].entry?))
     }
 }
 
