@@ -5,8 +5,8 @@ use crate::{
     diff::{Unified, apply, unified},
     knowledge::{Gone, Knowledge},
     limits::{Answers, Limits, Markers},
+    page::{Page, PageStyle},
     path::PathKey,
-    pi::Page,
     render::{Window, diff_prefix, marker},
     scope::{Scope, ScopeError},
     text::{ContentHash, Text},
@@ -172,20 +172,20 @@ impl Ask {
         Ok(Self { scope, window: Window::cut(now, scope, asked_to, limits) })
     }
 
-    /// The same where pi asks: it counts, cuts and words as pi does. `path` is the path as written.
+    /// The same on a surface that counts, cuts and words in the style of a host. `path` is the path as written.
     ///
     /// # Errors
     /// As [`Page::of`].
-    pub fn of_pi(
+    pub fn paged(
         now: &Text,
         offset: Option<u64>,
         limit: Option<u64>,
         path: &str,
-        limits: &Limits,
+        style: &PageStyle,
     ) -> Result<Self, ScopeError> {
-        let page = Page::of(now, offset, limit, path, limits)?;
+        let page = Page::of(now, offset, limit, path, style)?;
         let asked_all = page.asked_all;
-        let window = Window::of_pi(page);
+        let window = Window::of_page(page);
         Ok(Self { scope: if asked_all { Scope::Full } else { window.scope() }, window })
     }
 }

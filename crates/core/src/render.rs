@@ -9,8 +9,8 @@ use crate::{
     diff::Unified,
     knowledge::Event,
     limits::Limits,
+    page::{Page, Stop},
     path::PathKey,
-    pi::{Page, Stop},
     scope::{Lines, Scope},
     text::{ContentHash, Text, Version},
 };
@@ -81,9 +81,9 @@ impl Window {
         }
     }
 
-    /// What pi's own `read` would show.
+    /// What a host's own `read` would show.
     #[must_use]
-    pub fn of_pi(page: Page) -> Self {
+    pub fn of_page(page: Page) -> Self {
         let (lines, end) = (page.lines, page.shows_end());
         let part = match page.stop {
             Stop::LongLine { bytes, .. } => Some(Part { line: page.first, bytes, shown: 0 }),
@@ -133,7 +133,7 @@ impl Window {
         self.next
     }
 
-    /// The same as pi has it, if it is pi's.
+    /// The page this window is, on a surface with a style of its own.
     #[must_use]
     pub fn page(&self) -> Option<&Page> {
         self.page.as_ref()
@@ -398,7 +398,7 @@ pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     }
 }
 
-/// What pi's block says behind the text: pi's own words, and where the file's text could be taken for ours.
+/// What stands after the text in the block of a page: the host's words, and ours where file text could be taken for a marker.
 fn tail(mode: Mode, page: &Page, notices: &[Notice]) -> String {
     let mut tail = match (mode, page.stop) {
         (Mode::Full | Mode::BaselineFallback, _) | (Mode::Unchanged | Mode::UnchangedRange, Stop::Cut { .. }) => {

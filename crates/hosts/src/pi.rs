@@ -18,7 +18,6 @@
 
 mod block;
 mod call;
-mod count;
 mod fact;
 mod history;
 mod id;
@@ -28,12 +27,13 @@ mod meta;
 mod outcome;
 mod settle;
 mod state;
+mod style;
 mod transcript;
 mod tree;
 
-pub use count::{end_line, total_lines};
 pub use meta::hashes;
 pub use outcome::Answered;
+pub use style::{STYLE, is_image, total_lines};
 pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 
 use readproof_core::text::{ContentHash, Text};

@@ -4,13 +4,13 @@ use readproof_core::{
     decide::{Ask, Reason},
     limits::Limits,
     meta::MetaV1,
+    page::{Page, Stop},
     path::{Bearings, PathKey, candidates, meant, resolve, split_range},
-    pi::{self, Page, Stop},
     scope::{Lines, ScopeError},
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, Snapshot};
-use readproof_hosts::pi::EntryRef;
+use readproof_hosts::pi::{EntryRef, STYLE, is_image};
 
 use super::PiTalk;
 use crate::{
@@ -183,14 +183,14 @@ impl Talk for AtLeaf<'_> {
     fn begin(&mut self, _engine: &mut Engine, _request: &Read) {}
 
     fn limits(&self, engine: &Engine, _request: &Read) -> Limits {
-        Limits { answer_lines: pi::LINES, answer_bytes: pi::BYTES, ..engine.settings.limits }
+        STYLE.limits(engine.settings.limits)
     }
 
-    fn ask(&self, now: &Text, request: &Read, placed: &Placed, limits: &Limits) -> Result<Ask, ScopeError> {
+    fn ask(&self, now: &Text, request: &Read, placed: &Placed, _limits: &Limits) -> Result<Ask, ScopeError> {
         let has_range = request.offset.is_none() && placed.offset.is_some();
         let bare = request.path.rsplit_once(':').filter(|_| has_range);
         let path = bare.map_or(request.path.as_str(), |(bare, _)| bare);
-        Ask::of_pi(now, placed.offset, placed.limit, path, limits)
+        Ask::paged(now, placed.offset, placed.limit, path, &STYLE)
     }
 
     fn key(&self, file: &FileRef) -> PathKey {
@@ -205,7 +205,7 @@ impl Talk for AtLeaf<'_> {
         if self.talk.batch.holds_other(&self.key(file), read.text.hash()) {
             context.plain = context.plain.or(Some(Reason::NotConfirmed));
         }
-        if pi::is_image(read.text.as_str()) {
+        if is_image(read.text.as_str()) {
             self.own = Some("an image");
         } else if context.plain == Some(Reason::Sensitive) {
             self.own = Some(Reason::Sensitive.sentence());

@@ -2,9 +2,9 @@
 
 use readproof_core::{
     path::{PathKey, meant},
-    pi::total_lines,
     scope::Scope,
 };
+use readproof_hosts::pi::total_lines;
 use std::path::Path;
 
 use super::PiTalk;

@@ -16,9 +16,9 @@ use std::sync::OnceLock;
 use super::{
     Source,
     block::{Block, Visible, ends_like_pi, text_of, without_notice},
-    count,
     json::piece::Piece,
     meta::{Extras, Meta},
+    style,
 };
 
 /// The result of a read, and what it tells once someone wants to know.
@@ -145,7 +145,7 @@ impl Seen<'_> {
     /// Our own record: the block must be the one recorded.
     fn by_extras(&self, extras: &Extras) -> Option<Told> {
         let v1 = &self.meta.v1;
-        let sound = count::agrees(v1.total_lines, extras.total)
+        let sound = style::agrees(v1.total_lines, extras.total)
             && extras.lines.is_none_or(|lines| lines.last() <= extras.total)
             && extras.block.is(self.text);
         if !sound {
@@ -155,7 +155,7 @@ impl Seen<'_> {
         if v1.mode.is_derived() {
             return self.derived(version, extras.end);
         }
-        let (lines, _) = count::range(v1.range_start, v1.range_end, extras.total);
+        let (lines, _) = style::range(v1.range_start, v1.range_end, extras.total);
         let (inside, first) = match (extras.lines, lines) {
             (Some(shown), Some(said)) => (shown.first() == said.first() && shown.last() <= said.last(), shown.first()),
             // The end alone of a file says too little to be worth placing.
@@ -170,7 +170,7 @@ impl Seen<'_> {
     /// A record of the older tool: what the block shows must stand in the stored text.
     fn by_object(&self, source: &dyn Source) -> Option<Told> {
         let v1 = &self.meta.v1;
-        let served = source.text(v1.served).filter(|text| count::total_lines(text) == v1.total_lines)?;
+        let served = source.text(v1.served).filter(|text| style::total_lines(text) == v1.total_lines)?;
         match v1.mode {
             // Nothing there says that file text which looks like a marker is none.
             Mode::Full | Mode::BaselineFallback if looks_like_marker(self.text) => None,
@@ -206,7 +206,7 @@ impl Seen<'_> {
 
     /// Whether the lines of its range are the same in both texts, and the end if it goes that far.
     fn is_alike(&self, base: &Text, served: &Text) -> bool {
-        let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, served.total());
+        let (lines, to_end) = style::range(self.meta.v1.range_start, self.meta.v1.range_end, served.total());
         let ends = !to_end || base.total() == served.total();
         ends && lines.is_some_and(|lines| lines.last() <= base.total() && base.slice(lines) == served.slice(lines))
     }
@@ -237,7 +237,7 @@ impl Seen<'_> {
     /// A marker or a diff. The guards are core's; a marker that speaks of pi's last, empty line relies on the end as well.
     fn derived(&self, version: Version, ends: bool) -> Option<Told> {
         let (path, base) = (self.path.clone(), self.meta.v1.base?);
-        let (lines, to_end) = count::range(self.meta.v1.range_start, self.meta.v1.range_end, version.total);
+        let (lines, to_end) = style::range(self.meta.v1.range_start, self.meta.v1.range_end, version.total);
         let (scope, to_end) = match self.meta.v1.scope {
             Scope::Full => (Scope::Full, true),
             Scope::Lines(_) => (Scope::Lines(lines?), to_end),

@@ -1,25 +1,20 @@
-//! pi's pages against pi's own algorithm, written out plainly, and what answers on pi's surface say and vouch for.
-#![allow(clippy::unwrap_used)]
+//! Pages in pi's style against pi's own algorithm, written out plainly, and what answers on pi's surface say and vouch for.
 
 use readproof_core::{
     decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
     knowledge::{Event, Knowledge},
     limits::{Answers, Limits, Markers},
+    page::{Page, PageStyle, Stop},
     path::PathKey,
-    pi::{Page, Stop, total_lines},
     render::{Shown, render},
     scope::{Lines, Scope},
     text::Text,
 };
+use readproof_hosts::pi::{STYLE, total_lines};
 
-const PI: Limits = Limits {
-    answer_lines: 2000,
-    answer_bytes: 51_200,
-    answer_chars: None,
-    diff_bytes: 1 << 21,
-    diff_lines: 12_000,
-    markers: Markers::Always,
-};
+fn limits(style: &PageStyle) -> Limits {
+    style.limits(Limits { markers: Markers::Always, ..Limits::default() })
+}
 
 /// What pi's `read` makes of a text: the block without the words behind it, those words, and of a cut: by what, the lines
 /// and bytes selected, the lines shown.
@@ -41,8 +36,8 @@ fn size(bytes: usize) -> String {
 }
 
 /// Line by line after pi's source.
-fn reference(text: &str, offset: Option<u64>, limit: Option<u64>, limits: &Limits) -> Option<Read> {
-    let (max_lines, max_bytes) = (limits.answer_lines as usize, limits.answer_bytes as usize);
+fn reference(text: &str, offset: Option<u64>, limit: Option<u64>, style: &PageStyle) -> Option<Read> {
+    let (max_lines, max_bytes) = (style.most_lines as usize, style.most_bytes as usize);
     let all: Vec<&str> = text.split('\n').collect();
     let start = usize::try_from(offset.unwrap_or(1) - 1).unwrap();
     if start >= all.len() {
@@ -89,19 +84,24 @@ fn reference(text: &str, offset: Option<u64>, limit: Option<u64>, limits: &Limit
     Some(Read { body: shown.join("\n"), tail, cut: Some((by, total.0, total.1, shown.len())) })
 }
 
-fn check(text: &str, offset: Option<u64>, limit: Option<u64>, limits: &Limits) -> &'static str {
+fn check(text: &str, offset: Option<u64>, limit: Option<u64>, style: &PageStyle) -> &'static str {
     let now = Text::new(text.to_owned());
-    let told = format!("{:?} {offset:?} {limit:?} {limits:?}", &text[..text.floor_char_boundary(200)]);
-    let expected = reference(text, offset, limit, limits);
-    let page = Page::of(&now, offset, limit, "some f", limits);
+    let told = format!(
+        "{:?} {offset:?} {limit:?} of {} lines, {} bytes",
+        &text[..text.floor_char_boundary(200)],
+        style.most_lines,
+        style.most_bytes
+    );
+    let expected = reference(text, offset, limit, style);
+    let page = Page::of(&now, offset, limit, "some f", style);
     let (Some(expected), Ok(page)) = (&expected, &page) else {
-        // The empty line behind a final newline is left to pi.
+        // The empty line after a final newline is left to pi.
         let at_end = offset.unwrap_or(1) == total_lines(&now) && now.total() > 0;
         assert!(page.is_err() && (expected.is_none() || at_end), "{told}");
         return "refused";
     };
-    let ask = Ask::of_pi(&now, offset, limit, "some f", limits).unwrap();
-    let decision = decide(&now, &PathKey::new("f"), &ask, Base::None(Reason::NotHeld), limits);
+    let ask = Ask::paged(&now, offset, limit, "some f", style).unwrap();
+    let decision = decide(&now, &PathKey::new("f"), &ask, Base::None(Reason::NotHeld), &limits(style));
     let shown = render(&decision, &now, &ask);
     assert_eq!((shown.text(), shown.tail()), (expected.body.as_str(), expected.tail.as_str()), "{told}");
     let cut = match page.stop {
@@ -142,10 +142,10 @@ fn pages_are_pis_own() {
         let text: String = (0..below(9))
             .map(|_| ["a", "\n", "\n", "bcd", "é", "x\ny", "\r\n"][usize::try_from(below(7)).unwrap()])
             .collect();
-        let limits = Limits { answer_lines: 1 + below(5) as u32, answer_bytes: below(12) as u32, ..PI };
+        let style = PageStyle { most_lines: 1 + below(5) as u32, most_bytes: below(12) as u32, ..STYLE };
         let mut number = |most| (below(3) > 0).then(|| 1 + below(most));
         let (offset, limit) = (number(8), number(8));
-        *seen.entry(check(&text, offset, limit, &limits)).or_insert(0) += 1;
+        *seen.entry(check(&text, offset, limit, &style)).or_insert(0) += 1;
     }
     for kind in ["refused", "end", "asked", "bytes", "lines", "long"] {
         assert!(seen.get(kind).is_some_and(|n| *n > 200), "{kind}: {seen:?}");
@@ -156,15 +156,15 @@ fn pages_are_pis_own() {
 fn the_real_limits_to_the_byte() {
     let lines = |n: usize| "x\n".repeat(n);
     for n in [1999, 2000, 2001] {
-        check(&lines(n), None, None, &PI);
-        check(lines(n).trim_end(), None, None, &PI);
-        check(&lines(n), Some(2), Some(2000), &PI);
-        check(&(lines(n) + "\n"), None, Some(2001), &PI);
+        check(&lines(n), None, None, &STYLE);
+        check(lines(n).trim_end(), None, None, &STYLE);
+        check(&lines(n), Some(2), Some(2000), &STYLE);
+        check(&(lines(n) + "\n"), None, Some(2001), &STYLE);
     }
     for n in [1023, 1024, 51_199, 51_200, 51_201, 52_480, 1_048_575, 1_048_576] {
         for end in ["", "\n", "\nz", "\nz\n"] {
-            check(&("y".repeat(n) + end), None, None, &PI);
-            check(&("y".repeat(100) + "\n" + &"y".repeat(n - 101) + end), None, None, &PI);
+            check(&("y".repeat(n) + end), None, None, &STYLE);
+            check(&("y".repeat(100) + "\n" + &"y".repeat(n - 101) + end), None, None, &STYLE);
         }
     }
 }
@@ -177,13 +177,13 @@ fn answer(before: Option<(u32, u32, bool)>, now: &Text, call: (Option<u64>, Opti
         let event = Event::Shown { path: path.clone(), version: now.version(), lines, end, part: None };
         held.apply(1, &event, Answers::Held);
     }
-    let ask = Ask::of_pi(now, call.0, call.1, "f", &PI).unwrap();
+    let ask = Ask::paged(now, call.0, call.1, "f", &STYLE).unwrap();
     let base = match choose_base(&held, &path, now, &ask, Answers::Held) {
         Choice::Same => Base::Same,
         Choice::None(reason) => Base::None(reason),
         Choice::Other { .. } => panic!("there is no other text"),
     };
-    let shown: Shown<'_> = render(&decide(now, &path, &ask, base, &PI), now, &ask);
+    let shown: Shown<'_> = render(&decide(now, &path, &ask, base, &limits(&STYLE)), now, &ask);
     let said = shown.said();
     assert_eq!(
         said.scope == Scope::Full,
