@@ -190,7 +190,7 @@ impl Ask {
     }
 }
 
-/// Which stored text an answer could rely on.
+/// Which stored text an answer could rely on, before that text is loaded; [`Base::of`] makes a [`Base`] of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// None, and why.
@@ -204,6 +204,17 @@ pub enum Choice {
         /// Whether it is held from the first line to the end.
         whole: bool,
     },
+}
+
+impl Choice {
+    /// The hash of the stored text that [`Base::of`] needs; `None` when it needs none.
+    #[must_use]
+    pub fn needs(self) -> Option<ContentHash> {
+        match self {
+            Self::None(_) | Self::Same => None,
+            Self::Other { hash, .. } => Some(hash),
+        }
+    }
 }
 
 /// The base for `ask`, by what is held and nothing else.
@@ -244,7 +255,7 @@ fn why_not(held: &Knowledge, path: &PathKey, ask: &Ask, answers: Answers) -> Rea
     }
 }
 
-/// The base as it was found.
+/// A [`Choice`] whose text was looked for in the store.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
     /// None, and why.
@@ -260,6 +271,20 @@ pub enum Base<'a> {
         /// Whether it is held from the first line to the end.
         whole: bool,
     },
+}
+
+impl<'a> Base<'a> {
+    /// The chosen base with the text that is stored under [`Choice::needs`], verified; `loaded` is `None` when the store
+    /// does not have it, which is no error: the answer is plain text then.
+    #[must_use]
+    pub fn of(choice: Choice, loaded: Option<&'a Text>) -> Self {
+        match (choice, loaded) {
+            (Choice::None(reason), _) => Self::None(reason),
+            (Choice::Same, _) => Self::Same,
+            (Choice::Other { whole, .. }, Some(text)) => Self::Other { text, whole },
+            (Choice::Other { hash, .. }, None) => Self::Missing(hash),
+        }
+    }
 }
 
 /// What to answer.

@@ -82,13 +82,7 @@ impl Session {
         let path = PathKey::new("f");
         let ask = Ask::new(&self.now, call.0, call.1, &self.limits).unwrap();
         let choice = choose_base(&self.knowledge, &path, &self.now, &ask, self.answers);
-        let base = match choice {
-            Choice::None(reason) => Base::None(reason),
-            Choice::Same => Base::Same,
-            Choice::Other { hash, whole } => {
-                self.stored.get(&hash).map_or(Base::Missing(hash), |text| Base::Other { text, whole })
-            }
-        };
+        let base = Base::of(choice, choice.needs().and_then(|hash| self.stored.get(&hash)));
         let decision = decide(&self.now, &path, &ask, base, &self.limits);
         let now: &'static Text = Box::leak(Box::new(self.now.clone()));
         let shown = render(&decision, now, &ask);

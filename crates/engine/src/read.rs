@@ -10,7 +10,7 @@ mod recent;
 mod record;
 mod talk;
 
-pub(crate) use context::{Context, Fetched, Held, not_stored};
+pub(crate) use context::{Context, Held, loaded, not_stored};
 pub use echo::{Echoed, EchoedStatus};
 pub use piece::{End, Piece, PieceOf};
 pub(crate) use place::Placed;
@@ -19,7 +19,7 @@ pub(crate) use record::{Glimpse, Offer, Recorded};
 pub(crate) use talk::{Own, Talk};
 
 use readproof_core::{
-    decide::{Choice, Reason, decide},
+    decide::{Base, Choice, Reason, decide},
     render::render,
 };
 
@@ -69,10 +69,10 @@ impl Engine {
             // core: the base that allows → disk: its text, verified
             let choice =
                 if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };
-            let fetched = Fetched::of(choice, |hash| talk.load(self, hash));
+            let text = loaded(choice, |hash| talk.load(self, hash));
             go_on(cancelled)?;
             // core: pure and total
-            let decision = decide(now, path, &ask, fetched.base(), &limits);
+            let decision = decide(now, path, &ask, Base::of(choice, text.as_ref()), &limits);
             let shown = render(&decision, now, &ask);
             go_on(cancelled)?;
             // engine: store the text, append what was shown; refused when the branch moved meanwhile

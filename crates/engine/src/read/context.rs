@@ -2,7 +2,7 @@
 
 use readproof_core::{
     alike::alike,
-    decide::{Ask, Base, Choice, Reason, choose_base},
+    decide::{Ask, Choice, Reason, choose_base},
     knowledge::{Alike, Event, Knowledge},
     limits::Answers,
     path::PathKey,
@@ -117,34 +117,11 @@ impl Held {
     }
 }
 
-/// A base as it came out of the store.
-pub(crate) enum Fetched {
-    None(Reason),
-    Same,
-    Missing(ContentHash),
-    Text(Text, bool),
-}
-
-impl Fetched {
-    /// Loads the chosen base. Missing is data, not an error.
-    pub(crate) fn of(choice: Choice, load: impl FnOnce(ContentHash) -> Loaded) -> Self {
-        match choice {
-            Choice::None(reason) => Self::None(reason),
-            Choice::Same => Self::Same,
-            Choice::Other { hash, whole } => match load(hash) {
-                Loaded::Text(text) => Self::Text(text, whole),
-                Loaded::Missing | Loaded::Damaged => Self::Missing(hash),
-            },
-        }
-    }
-
-    pub(crate) fn base(&self) -> Base<'_> {
-        match self {
-            Self::None(reason) => Base::None(*reason),
-            Self::Same => Base::Same,
-            Self::Missing(hash) => Base::Missing(*hash),
-            Self::Text(text, whole) => Base::Other { text, whole: *whole },
-        }
+/// The text of a chosen base. Missing is data, not an error.
+pub(crate) fn loaded(choice: Choice, load: impl FnOnce(ContentHash) -> Loaded) -> Option<Text> {
+    match choice.needs().map(load)? {
+        Loaded::Text(text) => Some(text),
+        Loaded::Missing | Loaded::Damaged => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Pages in pi's style against pi's own algorithm, written out plainly, and what answers on pi's surface say and vouch for.
 
 use readproof_core::{
-    decide::{Ask, Base, Choice, Mode, Reason, choose_base, decide},
+    decide::{Ask, Base, Mode, Reason, choose_base, decide},
     knowledge::{Event, Knowledge},
     limits::{Answers, Limits, Markers},
     page::{Page, PageStyle, Stop},
@@ -178,11 +178,9 @@ fn answer(before: Option<(u32, u32, bool)>, now: &Text, call: (Option<u64>, Opti
         held.apply(1, &event, Answers::Held);
     }
     let ask = Ask::paged(now, call.0, call.1, "f", &STYLE).unwrap();
-    let base = match choose_base(&held, &path, now, &ask, Answers::Held) {
-        Choice::Same => Base::Same,
-        Choice::None(reason) => Base::None(reason),
-        Choice::Other { .. } => panic!("there is no other text"),
-    };
+    let choice = choose_base(&held, &path, now, &ask, Answers::Held);
+    assert_eq!(choice.needs(), None, "there is no other text");
+    let base = Base::of(choice, None);
     let shown: Shown<'_> = render(&decide(now, &path, &ask, base, &limits(&STYLE)), now, &ask);
     let said = shown.said();
     assert_eq!(
