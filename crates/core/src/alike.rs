@@ -14,11 +14,13 @@ const MOST_PIECES: usize = 64;
 /// The most other texts that are looked at.
 const MOST_TEXTS: usize = 8;
 
-/// The lines held of other texts that stand in `now` under the same numbers. `load` gives a stored text, verified.
+/// The lines held of other texts of the same form that stand in `now` under the same numbers. `load` gives a stored text,
+/// verified.
 pub fn alike(held: &[Held], now: &Text, mut load: impl FnMut(ContentHash) -> Option<Text>) -> Vec<Alike> {
     let mut pieces: Vec<Alike> = Vec::new();
     let mut texts: Vec<(ContentHash, Option<Text>)> = Vec::new();
-    for span in held.iter().filter(|span| !span.is_of(now.hash())) {
+    let of_this_form = held.iter().filter(|span| span.version().form == now.form());
+    for span in of_this_form.filter(|span| !span.is_of(now.id())) {
         let base = span.version().hash;
         if !texts.iter().any(|(hash, _)| *hash == base) {
             if texts.len() == MOST_TEXTS {

@@ -9,7 +9,7 @@ use crate::{
     path::PathKey,
     render::{Window, diff_prefix, marker},
     scope::{Scope, ScopeError},
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 
 /// How a request is answered.
@@ -217,38 +217,39 @@ impl Choice {
     }
 }
 
-/// The base for `ask`, by what is held and nothing else.
+/// The base for `ask`, by what is held in the form of `now` and nothing else.
 #[must_use]
 pub fn choose_base(held: &Knowledge, path: &PathKey, now: &Text, ask: &Ask, answers: Answers) -> Choice {
     let window = match (ask.window.lines(), ask.window.part()) {
         (None, Some(_)) => return Choice::None(Reason::LineTooLong),
-        (Some(lines), _) if held.holds_lines_of(path, lines, now.hash(), answers) => Some(now.hash()),
-        (Some(lines), _) => held.holds_lines(path, lines, answers),
+        (Some(lines), _) if held.holds_lines_of(path, lines, now.id(), answers) => Some(now.hash()),
+        (Some(lines), _) => held.holds_lines(path, lines, now.form(), answers),
         // An empty file: held when its end is.
-        (None, None) => held.holds_whole(path, answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),
+        (None, None) => held.holds_whole(path, now.form(), answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),
     };
-    let window = window.filter(|hash| !ask.window.vouches_for_end() || held.holds_end(path, *hash));
-    let whole = held.holds_whole(path, answers);
+    let ends = |hash: &ContentHash| held.holds_end(path, hash.in_form(now.form()));
+    let window = window.filter(|hash| !ask.window.vouches_for_end() || ends(hash));
+    let whole = held.holds_whole(path, now.form(), answers);
     match (window, whole) {
         (Some(hash), _) if hash == now.hash() => Choice::Same,
         (Some(hash), Some(version)) if version.hash == hash => Choice::Other { hash, whole: true },
         (Some(hash), _) if ask.window.scope() != Scope::Full => Choice::Other { hash, whole: false },
         (_, Some(version)) if ask.scope == Scope::Full => Choice::Other { hash: version.hash, whole: true },
         (Some(_), _) => Choice::None(Reason::BaseNotWhole),
-        (None, _) => Choice::None(why_not(held, path, ask, answers)),
+        (None, _) => Choice::None(why_not(held, path, now.form(), ask, answers)),
     }
 }
 
 /// Why the lines of a window are not held.
-fn why_not(held: &Knowledge, path: &PathKey, ask: &Ask, answers: Answers) -> Reason {
+fn why_not(held: &Knowledge, path: &PathKey, form: Form, ask: &Ask, answers: Answers) -> Reason {
     let Some(lines) = ask.window.lines() else { return Reason::NotHeld };
     match held.why_gone(path, lines) {
         Some(Gone::Refreshed) => Reason::Refreshed,
         Some(Gone::Changed) => Reason::ChangedSince,
         Some(Gone::Edited) => Reason::UntrackedEdit,
         Some(Gone::Unplaced) => Reason::Unplaced,
-        None if held.is_mixed(path, lines) => Reason::SeveralTexts,
-        None if answers == Answers::Seed && held.holds_lines(path, lines, Answers::Held).is_some() => {
+        None if held.is_mixed(path, lines, form) => Reason::SeveralTexts,
+        None if answers == Answers::Seed && held.holds_lines(path, lines, form, Answers::Held).is_some() => {
             Reason::NotThatRange
         }
         None => Reason::NotHeld,

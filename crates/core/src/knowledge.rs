@@ -12,13 +12,14 @@ use crate::{
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Version},
+    text::{ContentHash, Form, TextId, Version},
 };
 
 /// A position in a branch: which entry.
 pub type Place = u64;
 
-/// Something that stands on a branch and changes what the model holds.
+/// Something that stands on a branch and changes what the model holds. A text that is named by its hash alone has the form of
+/// the version beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Plain text was shown.
@@ -146,7 +147,7 @@ impl Event {
 const TOO_MANY: u32 = (1 << 30) + 1;
 
 /// Whether an event could be true as far as its numbers go, beside what is held of its file: one text has one number of
-/// lines.
+/// lines, and an edit does not change a file's form.
 fn is_possible(event: &Event, held: &[Held]) -> bool {
     let texts = match event {
         Event::Shown { version, .. }
@@ -155,7 +156,9 @@ fn is_possible(event: &Event, held: &[Held]) -> bool {
         | Event::Diff { version, .. }
         | Event::Written { version, .. }
         | Event::Seen { version, .. } => [version, version],
-        Event::Edited { before, after, hunks, .. } if !add_up(*before, *after, hunks) => return false,
+        Event::Edited { before, after, hunks, .. } if before.form != after.form || !add_up(*before, *after, hunks) => {
+            return false;
+        }
         Event::Edited { before, after, .. } => [before, after],
         Event::Alike { version, pieces, .. } if !pieces.iter().all(|piece| is_within(*piece, *version)) => {
             return false;
@@ -164,7 +167,7 @@ fn is_possible(event: &Event, held: &[Held]) -> bool {
         Event::Refreshed { .. } | Event::Void { .. } | Event::Compacted => return true,
     };
     let known = || held.iter().flat_map(|h| [Some(h.version), h.also]).flatten().chain(texts.map(|text| *text));
-    let agrees = |text: &Version| known().all(|other| other.hash != text.hash || other.total == text.total);
+    let agrees = |text: &Version| known().all(|other| other.id() != text.id() || other.total == text.total);
     texts.into_iter().all(|text| text.total < TOO_MANY && agrees(text))
 }
 
@@ -292,10 +295,10 @@ impl Held {
         self.slots.to == self.version.total.saturating_add(2)
     }
 
-    /// Whether these lines are those of the text with this hash.
+    /// Whether these lines are those of this text.
     #[must_use]
-    pub fn is_of(&self, hash: ContentHash) -> bool {
-        self.version.hash == hash || self.also.is_some_and(|also| also.hash == hash)
+    pub fn is_of(&self, text: TextId) -> bool {
+        self.version.id() == text || self.also.is_some_and(|also| also.id() == text)
     }
 
     /// The first slot and the last one: lines, and the end as one more than the lines of its text.
@@ -336,44 +339,45 @@ impl Knowledge {
         self.paths.get(path).map_or(&[], |file| file.held.as_slice())
     }
 
-    /// A text under which all of `lines` are held, as `answers` lets spans count; the newest, if there are several.
+    /// A text of this form under which all of `lines` are held, as `answers` lets spans count; the newest, if there are
+    /// several.
     #[must_use]
-    pub fn holds_lines(&self, path: &PathKey, lines: Lines, answers: Answers) -> Option<ContentHash> {
-        let texts = texts_at(self.of(path), lines.first());
-        texts.map(|version| version.hash).find(|hash| self.holds_lines_of(path, lines, *hash, answers))
+    pub fn holds_lines(&self, path: &PathKey, lines: Lines, form: Form, answers: Answers) -> Option<ContentHash> {
+        let texts = texts_at(self.of(path), lines.first(), form);
+        texts.map(|version| version.hash).find(|hash| self.holds_lines_of(path, lines, hash.in_form(form), answers))
     }
 
     /// Whether all of `lines` are held under this very text.
     #[must_use]
-    pub fn holds_lines_of(&self, path: &PathKey, lines: Lines, hash: ContentHash, answers: Answers) -> bool {
+    pub fn holds_lines_of(&self, path: &PathKey, lines: Lines, text: TextId, answers: Answers) -> bool {
         let held = self.of(path);
         let exactly = |h: &Held| Held { slots: h.shown, ..h.clone() }.lines() == Some(lines);
         let counts = match answers {
             Answers::Held => true,
             Answers::Seed => {
                 overlapping(held, Slots::lines(lines)).all(exactly)
-                    || self.holds_whole(path, answers).is_some_and(|whole| whole.hash == hash)
+                    || self.holds_whole(path, text.form, answers).is_some_and(|whole| whole.id() == text)
             }
         };
-        counts && covers_lines(held, lines, hash)
+        counts && covers_lines(held, lines, text)
     }
 
     /// Whether it is known where this text ends.
     #[must_use]
-    pub fn holds_end(&self, path: &PathKey, hash: ContentHash) -> bool {
+    pub fn holds_end(&self, path: &PathKey, text: TextId) -> bool {
         let held = self.of(path);
         let texts = held.iter().flat_map(|h| [h.also, Some(h.version)]).flatten();
-        texts.filter(|text| text.hash == hash).any(|text| covers(held, Slots::end_of(text.total), hash))
+        texts.filter(|version| version.id() == text).any(|version| covers(held, Slots::end_of(version.total), text))
     }
 
-    /// The text that is held from its first line to its end.
+    /// The text of this form that is held from its first line to its end.
     #[must_use]
-    pub fn holds_whole(&self, path: &PathKey, answers: Answers) -> Option<Version> {
+    pub fn holds_whole(&self, path: &PathKey, form: Form, answers: Answers) -> Option<Version> {
         let held = self.of(path);
-        texts_at(held, 1).find(|version| {
+        texts_at(held, 1, form).find(|version| {
             let whole = Slots::whole(version.total);
             let counts = answers == Answers::Held || overlapping(held, whole).all(|h| h.shown == whole);
-            counts && covers(held, whole, version.hash)
+            counts && covers(held, whole, version.id())
         })
     }
 
@@ -387,12 +391,13 @@ impl Knowledge {
             Event::Same { path, base, version, scope, ends } => self.same(at, path, *base, *version, *scope, *ends),
             Event::Told { path, base, version, scope, ends } => self.rely(path, *base, *version, *scope, *ends),
             Event::Diff { path, base, version } => {
-                let guard = self.holds_whole(path, Answers::Held).is_some_and(|held| held.hash == *base);
-                if guard { self.set(path, whole(*version, at)) } else { self.void(path) }
+                let whole = self.holds_whole(path, version.form, Answers::Held);
+                let guard = whole.is_some_and(|held| held.hash == *base);
+                if guard { self.set(path, held_whole(*version, at)) } else { self.void(path) }
             }
             Event::Written { path, version } => {
                 if answers == Answers::Held {
-                    self.set(path, whole(*version, at))
+                    self.set(path, held_whole(*version, at))
                 } else {
                     self.lose(path, Vec::new(), Gone::Edited)
                 }
@@ -465,19 +470,19 @@ impl Knowledge {
         taken.filter(|_| rest.is_empty()).map(|(_, why)| *why)
     }
 
-    /// Whether all of these lines are held, though not all under one text.
+    /// Whether all of these lines are held in this form, though not all under one text.
     #[must_use]
-    pub fn is_mixed(&self, path: &PathKey, lines: Lines) -> bool {
+    pub fn is_mixed(&self, path: &PathKey, lines: Lines, form: Form) -> bool {
         let (held, wanted) = (self.of(path), Slots::lines(lines));
         let ends_inside = |h: &Held| h.end() && (wanted.from..wanted.to).contains(&(h.slots.to - 1));
         let mut next = wanted.from;
         for h in overlapping(held, wanted) {
-            if h.slots.from > next || ends_inside(h) {
+            if h.version.form != form || h.slots.from > next || ends_inside(h) {
                 return false;
             }
             next = h.slots.to;
         }
-        next >= wanted.to && self.holds_lines(path, lines, Answers::Held).is_none()
+        next >= wanted.to && self.holds_lines(path, lines, form, Answers::Held).is_none()
     }
 
     /// The agent's own edit. Its answer states which lines it replaced and how many there are now, so the place is told and
@@ -488,7 +493,7 @@ impl Knowledge {
         let first = hunks.first().map_or(1, |hunk| hunk.old.first());
         let mut moved: Vec<Held> = Vec::with_capacity(held.len() + 2 * hunks.len());
         for h in &held {
-            if h.is_of(before.hash) {
+            if h.is_of(before.id()) {
                 let pieces = outside(h.slots, hunks);
                 moved.extend(pieces.map(|slots| Held { slots, shown: slots, version: after, also: None, at: h.at }));
             } else if h.slots.from < first {
@@ -506,7 +511,7 @@ impl Knowledge {
         }
         let last = Slots { from: after.total, to: after.total + 1 };
         if hunks.last().is_some_and(|hunk| hunk.old.last() == before.total)
-            && (after.total == 0 || covers(&moved, last, after.hash))
+            && (after.total == 0 || covers(&moved, last, after.id()))
         {
             // The answer names the number of lines, and the last of them is known.
             let slots = Slots::end_of(after.total);
@@ -572,7 +577,7 @@ impl Knowledge {
             held = alike(&held, vouched(version, scope), base, version);
         }
         let end = Slots::end_of(version.total);
-        if scope == Scope::Full && !held.is_empty() && !covers(&held, end, version.hash) {
+        if scope == Scope::Full && !held.is_empty() && !covers(&held, end, version.id()) {
             // The marker names the number of lines, so the end is known from here on.
             held = placed(&held, Held { slots: end, shown: end, version, also: None, at });
         }
@@ -582,9 +587,10 @@ impl Knowledge {
     /// The guard of a marker, and what it contradicts.
     fn rely(&mut self, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
         let held = self.of(path);
+        let text = base.in_form(version.form);
         let relied = match scope.lines(version.total) {
-            Some(lines) => covers_lines(held, lines, base),
-            None => covers(held, vouched(version, scope), base),
+            Some(lines) => covers_lines(held, lines, text),
+            None => covers(held, vouched(version, scope), text),
         };
         if !relied || (scope == Scope::Full && base != version.hash) {
             self.void(path);
@@ -608,12 +614,12 @@ impl Knowledge {
 
     /// Lines of a text that stands beside what is held: of the lines seen only those of that very text stay held.
     fn see(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
-        if self.of(path).iter().all(|h| h.is_of(version.hash)) {
+        if self.of(path).iter().all(|h| h.is_of(version.id())) {
             return;
         }
         let mut left = self.passed(path, version, lines.iter().map(|lines| lines.last()).max().unwrap_or(0));
         for slots in lines.iter().map(|lines| Slots::lines(*lines)) {
-            let (of_it, others): (Vec<Held>, Vec<Held>) = left.into_iter().partition(|h| h.is_of(version.hash));
+            let (of_it, others): (Vec<Held>, Vec<Held>) = left.into_iter().partition(|h| h.is_of(version.id()));
             left = of_it.into_iter().chain(without(&others, slots)).collect();
             left.sort_unstable_by_key(|h| h.slots.from);
         }
@@ -640,7 +646,7 @@ impl Knowledge {
     /// its last line, which may have been without terminator, has one now.
     fn passed(&mut self, path: &PathKey, version: Version, seen: u32) -> Vec<Held> {
         let held = self.of(path);
-        let is_passed = |h: &Held| h.version.hash != version.hash && h.version.total < seen;
+        let is_passed = |h: &Held| h.version.id() != version.id() && h.version.total < seen;
         let kept =
             |h: &Held| Slots { to: if is_passed(h) { h.slots.to.min(h.version.total) } else { h.slots.to }, ..h.slots };
         let left = held.iter().map(|h| Held { slots: kept(h), ..h.clone() });
@@ -657,7 +663,7 @@ fn vouched(version: Version, scope: Scope) -> Slots {
     scope.lines(version.total).map_or(Slots::end_of(version.total), Slots::lines)
 }
 
-fn whole(version: Version, at: Place) -> Vec<Held> {
+fn held_whole(version: Version, at: Place) -> Vec<Held> {
     let slots = Slots::whole(version.total);
     alloc::vec![Held { slots, shown: slots, version, also: None, at }]
 }
@@ -666,17 +672,17 @@ fn overlapping(held: &[Held], wanted: Slots) -> impl Iterator<Item = &Held> {
     held.iter().filter(move |h| h.slots.to > wanted.from && h.slots.from < wanted.to)
 }
 
-/// The texts that the span at a slot belongs to, newest first.
-fn texts_at(held: &[Held], slot: u32) -> impl Iterator<Item = Version> {
+/// The texts of a form that the span at a slot belongs to, newest first.
+fn texts_at(held: &[Held], slot: u32, form: Form) -> impl Iterator<Item = Version> {
     let at = overlapping(held, Slots { from: slot, to: slot.saturating_add(1) }).next();
-    at.into_iter().flat_map(|h| [h.also, Some(h.version)]).flatten()
+    at.into_iter().flat_map(|h| [h.also, Some(h.version)]).flatten().filter(move |version| version.form == form)
 }
 
 /// Whether spans of one text, added up, cover `wanted`.
-fn covers(held: &[Held], wanted: Slots, hash: ContentHash) -> bool {
+fn covers(held: &[Held], wanted: Slots, text: TextId) -> bool {
     let mut next = wanted.from;
     for h in overlapping(held, wanted) {
-        if h.slots.from > next || !h.is_of(hash) {
+        if h.slots.from > next || !h.is_of(text) {
             return false;
         }
         next = h.slots.to;
@@ -685,22 +691,23 @@ fn covers(held: &[Held], wanted: Slots, hash: ContentHash) -> bool {
 }
 
 /// The same for lines: the end of a text is none.
-fn covers_lines(held: &[Held], lines: Lines, hash: ContentHash) -> bool {
+fn covers_lines(held: &[Held], lines: Lines, text: TextId) -> bool {
     let wanted = Slots::lines(lines);
     let ends_inside = |h: &Held| h.end() && (wanted.from..wanted.to).contains(&(h.slots.to - 1));
-    covers(held, wanted, hash) && !held.iter().any(ends_inside)
+    covers(held, wanted, text) && !held.iter().any(ends_inside)
 }
 
 /// With those of `slots` that are held under `base` known to be the same in another text too.
 fn alike(held: &[Held], slots: Slots, base: ContentHash, version: Version) -> Vec<Held> {
+    let text = base.in_form(version.form);
     let mut all = without(held, slots);
     for h in overlapping(held, slots) {
         let part = Slots { from: h.slots.from.max(slots.from), to: h.slots.to.min(slots.to) };
-        if !h.is_of(base) || base == version.hash {
+        if !h.is_of(text) || base == version.hash {
             all.push(Held { slots: part, ..h.clone() });
             continue;
         }
-        let relied = h.also.filter(|also| also.hash == base).unwrap_or(h.version);
+        let relied = h.also.filter(|also| also.id() == text).unwrap_or(h.version);
         all.push(Held { slots: part, version: relied, also: Some(version), ..h.clone() });
     }
     all.sort_unstable_by_key(|h| h.slots.from);
@@ -766,10 +773,10 @@ fn outside(slots: Slots, hunks: &[Hunk]) -> impl Iterator<Item = Slots> {
 
 /// The new lines of a hunk, which begin at slot `from`, that follow from the call and from old lines that are held.
 fn made(held: &[Held], before: Version, hunk: Hunk, from: u32) -> Option<Slots> {
-    let is_held = |line: u32| covers(held, Slots { from: line, to: line + 1 }, before.hash);
+    let is_held = |line: u32| covers(held, Slots { from: line, to: line + 1 }, before.id());
     let (mut slots, old) = (Slots { from, to: from + hunk.new_count }, hunk.old);
     match hunk.rests {
-        Rests::All if !covers(held, Slots::lines(old), before.hash) => slots.to = slots.from,
+        Rests::All if !covers(held, Slots::lines(old), before.id()) => slots.to = slots.from,
         Rests::All => {}
         Rests::Ends | Rests::Head => {
             let last_held = hunk.rests == Rests::Head || is_held(old.last());

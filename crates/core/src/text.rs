@@ -52,6 +52,12 @@ impl ContentHash {
         Self(digest)
     }
 
+    /// The text of this hash in a form.
+    #[must_use]
+    pub fn in_form(self, form: Form) -> TextId {
+        TextId { hash: self, form }
+    }
+
     /// The raw digest.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
@@ -105,13 +111,59 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Which text is meant: its hash and how many lines it has.
+/// Which reading of a file a text is. A model that was shown one form has not seen the other, so nothing that is held in
+/// one form ever serves an answer in the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// The bytes as they are on the disk.
+    Disk,
+    /// As a host's own reading gives them: without a byte order mark, and without the CR before a newline.
+    Stripped,
+}
+
+impl Form {
+    /// The word used in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Stripped => "stripped",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Disk, Self::Stripped].into_iter().find(|form| form.as_str() == word)
+    }
+}
+
+/// Which text is meant, in which form. Two texts are the same only if both agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextId {
+    /// The hash of all its bytes, as its form has them.
+    pub hash: ContentHash,
+    /// Which reading of the file it is.
+    pub form: Form,
+}
+
+/// A text as knowledge and records name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version {
-    /// The hash of all its bytes.
+    /// The hash of all its bytes, as its form has them.
     pub hash: ContentHash,
     /// Its number of lines by `lf-1`.
     pub total: u32,
+    /// Which reading of the file it is.
+    pub form: Form,
+}
+
+impl Version {
+    /// Which text this is; the number of lines follows from it.
+    #[must_use]
+    pub fn id(self) -> TextId {
+        TextId { hash: self.hash, form: self.form }
+    }
 }
 
 /// Why bytes are not text.
@@ -134,15 +186,23 @@ pub struct Text {
     /// to find; from here a line is found within one block.
     before: Vec<u32>,
     hash: ContentHash,
+    form: Form,
 }
 
 /// Bytes of a block.
 const BLOCK: usize = 1024;
 
 impl Text {
-    /// Hashes `text` and counts its lines. Texts beyond 4 GiB do not get here: the disk's cap is far below.
+    /// Hashes `text`, which is as it is on the disk, and counts its lines. Texts beyond 4 GiB do not get here: the disk's cap
+    /// is far below.
     #[must_use]
     pub fn new(text: String) -> Self {
+        Self::in_form(text, Form::Disk)
+    }
+
+    /// The same for a text that is in `form` already; no byte of it is changed.
+    #[must_use]
+    pub fn in_form(text: String, form: Form) -> Self {
         let hash = ContentHash::of(text.as_bytes());
         let mut before = Vec::with_capacity(text.len() / BLOCK + 1);
         let mut newlines = 0;
@@ -151,7 +211,7 @@ impl Text {
             newlines += count(block);
         }
         let open = !text.is_empty() && !text.ends_with('\n');
-        Self { total: offset(newlines + usize::from(open)), text, before, hash }
+        Self { total: offset(newlines + usize::from(open)), text, before, hash, form }
     }
 
     /// Strict: UTF-8 without NUL, or the reason why not.
@@ -192,10 +252,22 @@ impl Text {
         self.hash
     }
 
-    /// Hash and number of lines.
+    /// Which reading of the file it is.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Hash and form.
+    #[must_use]
+    pub fn id(&self) -> TextId {
+        self.version().id()
+    }
+
+    /// Hash, number of lines and form.
     #[must_use]
     pub fn version(&self) -> Version {
-        Version { hash: self.hash, total: self.total() }
+        Version { hash: self.hash, total: self.total(), form: self.form }
     }
 
     /// The bytes of these lines, terminators included; lines that do not exist are left out.

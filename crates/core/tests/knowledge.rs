@@ -16,7 +16,7 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Version},
+    text::{ContentHash, Form, Version},
 };
 
 /// Every text that occurs in a table: its name and its number of lines.
@@ -24,7 +24,7 @@ const TEXTS: [(char, u32); 7] = [('A', 5), ('B', 5), ('C', 8), ('D', 3), ('E', 0
 
 fn version(name: &str) -> Version {
     let (_, total) = *TEXTS.iter().find(|(text, _)| name == text.to_string()).unwrap();
-    Version { hash: ContentHash::of(name.as_bytes()), total }
+    Version { hash: ContentHash::of(name.as_bytes()), total, form: Form::Disk }
 }
 
 fn name(hash: ContentHash) -> String {
@@ -131,8 +131,8 @@ fn check_serves(table: &[(&str, &str, &str, &str)]) {
             let knowledge = known(branch, answers);
             let path = PathKey::new("x");
             let hash = match scope(ask) {
-                Scope::Full => knowledge.holds_whole(&path, answers).map(|version| version.hash),
-                Scope::Lines(lines) => knowledge.holds_lines(&path, lines, answers),
+                Scope::Full => knowledge.holds_whole(&path, Form::Disk, answers).map(|version| version.hash),
+                Scope::Lines(lines) => knowledge.holds_lines(&path, lines, Form::Disk, answers),
             };
             assert_eq!(hash.map_or("-".to_owned(), name), *expected, "{answers:?}: {ask} after {branch}");
         }
@@ -755,7 +755,7 @@ impl Branch {
 
     fn text(&mut self, total: u32) -> Version {
         self.made += 1;
-        Version { hash: ContentHash::of(&self.made.to_le_bytes()), total }
+        Version { hash: ContentHash::of(&self.made.to_le_bytes()), total, form: Form::Disk }
     }
 
     fn pick(&mut self) -> Version {
@@ -862,7 +862,7 @@ fn agree(knowledge: &Knowledge, model: &mut Model, told: &dyn Fn() -> String) {
     for path in ["x", "y", "z"].map(PathKey::new) {
         let slots = model.of(&path);
         assert_eq!(Slots::of(knowledge.of(&path)).0, slots.0, "{path}: {}", told());
-        assert_eq!(knowledge.holds_whole(&path, Answers::Held), slots.whole(), "whole {path}: {}", told());
+        assert_eq!(knowledge.holds_whole(&path, Form::Disk, Answers::Held), slots.whole(), "whole {path}: {}", told());
         for first in 1..=MOST + 2 {
             for last in first..=MOST + 2 {
                 // The slot of an end is no line.
@@ -871,7 +871,7 @@ fn agree(knowledge: &Knowledge, model: &mut Model, told: &dyn Fn() -> String) {
                 }
                 let lines = Lines::new(first, last).unwrap();
                 let expected = slots.one(first..=last).map(|version| version.hash);
-                let got = knowledge.holds_lines(&path, lines, Answers::Held);
+                let got = knowledge.holds_lines(&path, lines, Form::Disk, Answers::Held);
                 assert_eq!(got, expected, "{path} {first}-{last}: {}", told());
             }
         }
@@ -1002,7 +1002,7 @@ fn an_edit_with_an_absurd_count_is_no_panic() {
 fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
     let told = |branch: &str, total: u32, lines: &str| {
         let mut knowledge = known(branch, Answers::Held);
-        let now = Version { hash: ContentHash::of(b"told"), total };
+        let now = Version { hash: ContentHash::of(b"told"), total, form: Form::Disk };
         let (path, base, scope) = (PathKey::new("x"), version("A").hash, scope(lines));
         knowledge.apply(9, &Event::Told { path, base, version: now, scope, ends: true }, Answers::Held);
         draw(&knowledge)
@@ -1029,7 +1029,7 @@ fn a_last_line_may_have_had_no_terminator() {
 #[test]
 fn numbers_that_no_text_has_void_the_path() {
     let path = PathKey::new("x");
-    let version = |total| Version { hash: ContentHash::of(b"a"), total };
+    let version = |total| Version { hash: ContentHash::of(b"a"), total, form: Form::Disk };
     let edited = |total, first, last, new_count| {
         let hunks = vec![Hunk { old: Lines::new(first, last).unwrap(), new_count, rests: Rests::Ends }];
         Event::Edited { path: path.clone(), before: version(total), after: version(total), hunks }
@@ -1056,7 +1056,7 @@ fn numbers_that_no_text_has_void_the_path() {
 #[test]
 fn one_text_with_two_numbers_of_lines_voids_the_path() {
     let path = PathKey::new("x");
-    let version = |total| Version { hash: ContentHash::of(b"a"), total };
+    let version = |total| Version { hash: ContentHash::of(b"a"), total, form: Form::Disk };
     let shown = |total, lines: Option<Lines>| Event::Shown {
         path: path.clone(),
         version: version(total),
@@ -1068,6 +1068,6 @@ fn one_text_with_two_numbers_of_lines_voids_the_path() {
     knowledge.apply(1, &shown(2, None), Answers::Held);
     // Line 3 was never shown, but the end of the shorter one would stand there.
     knowledge.apply(2, &shown(3, Lines::new(1, 2)), Answers::Held);
-    assert_eq!(knowledge.holds_whole(&path, Answers::Held), None);
+    assert_eq!(knowledge.holds_whole(&path, Form::Disk, Answers::Held), None);
     assert_eq!(draw(&knowledge), "");
 }

@@ -1,6 +1,6 @@
 //! What is held, what was answered, what it saved, what it takes on disk.
 
-use readproof_core::{decide::Mode, knowledge::Held, scope::Lines};
+use readproof_core::{decide::Mode, knowledge::Held, scope::Lines, text::Form};
 use readproof_disk::{Create, SessionName, Store, Usage};
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl Engine {
             .filter(|(path, _)| !transcript.is_distrusted() && !transcript.is_pending(path))
             .map(|(path, held)| FileStatus {
                 path: path.to_string(),
-                whole: knowledge.holds_whole(path, answers).is_some(),
+                whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
                 spans: held.iter().filter_map(span).collect(),
             })
             .collect();
