@@ -23,17 +23,16 @@
 
 extern crate alloc;
 
-pub mod alike;
 pub mod decide;
 pub mod diff;
 pub mod edit;
 pub mod knowledge;
 pub mod limits;
-pub mod meta;
-pub mod page;
 pub mod path;
 pub mod pick;
 pub mod render;
 pub mod scope;
 pub mod text;
-pub mod trailer;
+
+pub use knowledge::alike;
+pub use render::{meta, page, trailer};

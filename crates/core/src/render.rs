@@ -1,6 +1,10 @@
 //! From a decision to the exact text, and the cutter: what one answer shows, by whole lines. Only this file makes a
 //! [`Shown`], so what is recorded is what was shown.
 
+pub mod meta;
+pub mod page;
+pub mod trailer;
+
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt;
 
