@@ -1,5 +1,5 @@
-//! Unified diffs that carry every byte: trailing spaces, CR, BOM, the final newline. `apply(unified(a, b), a) == b`.
-//! Bounded by the caller's limits on size, or by those in `large`; never by a clock.
+//! Unified diffs that keep every byte: trailing spaces, CR, BOM, the final newline. `apply(unified(a, b), a) == b`. Work is
+//! bounded by the caller's limits on size, or by those in `large`; never by time.
 
 mod apply;
 mod large;
@@ -14,7 +14,7 @@ use gix_imara_diff::{Algorithm, Diff, InternedInput};
 
 use crate::{path::is_odd, scope::Lines, text::Text};
 
-/// Lines of unchanged text around a change.
+/// Unchanged lines shown around a change.
 const CONTEXT: u32 = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
@@ -23,27 +23,27 @@ const NO_NEWLINE: &str = "\\ No newline at end of file";
 pub struct Unified {
     /// The whole diff, headers included; ends with a newline.
     pub body: String,
-    /// Lines that are new.
+    /// Lines added.
     pub added: u32,
-    /// Lines that are gone.
+    /// Lines removed.
     pub removed: u32,
 }
 
 impl Unified {
-    /// The number the diff prefix names: the larger of added and removed lines.
+    /// The number of changed lines that the marker names: the larger of added and removed.
     #[must_use]
     pub fn changed(&self) -> u32 {
         self.added.max(self.removed)
     }
 
-    /// Lines of the diff itself.
+    /// The number of lines of the diff itself.
     #[must_use]
     pub fn line_count(&self) -> u32 {
         u32::try_from(memchr::memchr_iter(b'\n', self.body.as_bytes()).count()).unwrap_or(u32::MAX)
     }
 }
 
-/// The diff from `before` to `after` under the file's name.
+/// The diff from `before` to `after`; `name` goes into its header.
 #[must_use]
 pub fn unified(before: &Text, after: &Text, name: &str) -> Unified {
     let changes = changes(before, after);
@@ -59,7 +59,7 @@ fn changes(before: &Text, after: &Text) -> Vec<Change> {
     compared(before.lines(), after.lines(), (0, 0)).collect()
 }
 
-/// The changes between some lines, which begin behind so many others.
+/// The changes between two runs of lines that begin after `old` and `new` other lines.
 fn compared<'a>(
     before: impl Iterator<Item = &'a str>,
     after: impl Iterator<Item = &'a str>,
@@ -76,13 +76,13 @@ fn compared<'a>(
     found.into_iter()
 }
 
-/// Lines that are new and lines that are gone.
+/// Lines added and removed.
 fn counts(changes: &[Change]) -> (u32, u32) {
     let sum = |pick: fn(&Change) -> &Range<u32>| changes.iter().map(|c| pick(c).end - pick(c).start).sum();
     (sum(|c| &c.new), sum(|c| &c.old))
 }
 
-/// How much more may be shown.
+/// How much more may be printed.
 #[derive(Clone, Copy)]
 struct Room {
     lines: u64,
@@ -90,10 +90,10 @@ struct Room {
 }
 
 impl Room {
-    /// For everything.
+    /// Unlimited.
     const ALL: Self = Self { lines: u64::MAX, chars: u64::MAX };
 
-    /// Puts one line there, if there is room.
+    /// Prints one line, if there is room for it.
     fn push(&mut self, out: &mut String, parts: &[&str]) -> bool {
         let size: usize = parts.iter().map(|part| part.chars().count()).sum();
         let (Some(lines), Some(chars)) = (self.lines.checked_sub(1), self.chars.checked_sub(size as u64)) else {
@@ -112,7 +112,7 @@ struct Change {
     new: Range<u32>,
 }
 
-/// Changes whose context would touch stand in one hunk.
+/// Changes whose context would touch go into one hunk.
 fn groups(changes: &[Change]) -> impl Iterator<Item = &[Change]> {
     changes.chunk_by(|a, b| b.old.start - a.old.end <= 2 * CONTEXT)
 }
@@ -151,7 +151,7 @@ fn side(range: &Range<u32>) -> String {
     format!("{start},{count}")
 }
 
-/// Whether all of them had room.
+/// Whether there was room for all of them.
 fn print_lines(out: &mut String, sign: &str, text: Option<&Text>, lines: Range<u32>, room: &mut Room) -> bool {
     let Some((text, lines)) = text.zip(Lines::new(lines.start + 1, lines.end)) else { return true };
     text.slice(lines).split_inclusive('\n').all(|line| {
@@ -162,14 +162,15 @@ fn print_lines(out: &mut String, sign: &str, text: Option<&Text>, lines: Range<u
     })
 }
 
-/// A name as git prints it behind `---` and `+++`: a tab ends it for patch where it holds a space.
+/// A name as git prints it after `---` and `+++`: with a tab at the end if it contains a space, so that `patch` sees where it
+/// ends.
 fn file_line(side: &str, name: &str) -> String {
     let quoted = in_quotes(side, name);
     if quoted.contains(' ') && !quoted.starts_with('"') { format!("{quoted}\t") } else { quoted }
 }
 
-/// A name as git prints it: in quotes when a character in it could end or bend the line, turn it round or hide in it. Also
-/// where it ends with a space, which git leaves as it is and `patch` cuts off.
+/// A name as git prints it: in quotes when it contains a control or other unprintable character, a quote or a backslash. Unlike
+/// git also when it ends with a space, which `patch` would cut off.
 fn in_quotes(side: &str, name: &str) -> String {
     let odd = |c: char| is_odd(c) || c == '"' || c == '\\';
     if !name.contains(odd) && !name.ends_with(' ') {

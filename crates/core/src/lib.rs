@@ -1,6 +1,6 @@
-//! Every rule of Readproof, and no effect: no file, clock, environment or hash order.
+//! Every rule of Readproof, and no effects: no files, no clock, no environment, no dependence on hash order.
 //!
-//! One read, decided here from plain values:
+//! One read, decided from plain values:
 //!
 //! ```
 //! use readproof_core::{

@@ -1,4 +1,4 @@
-//! Applying a unified diff, strictly.
+//! Applies a unified diff strictly: there is no searching for context and no fuzz.
 
 use alloc::string::String;
 use core::ops::Range;
@@ -6,16 +6,16 @@ use core::ops::Range;
 use super::NO_NEWLINE;
 use crate::{scope::Lines, text::Text};
 
-/// Why a diff does not fit a text.
+/// Why a diff cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// The diff is not one.
+    /// It is not a unified diff.
     #[error("line {line} of the diff is malformed")]
     Malformed {
         /// Line of the diff, 1-based.
         line: usize,
     },
-    /// A line of the text is not what the diff says.
+    /// The text has something else at that place than the diff says.
     #[error("line {line} of the diff does not match the text")]
     Mismatch {
         /// Line of the diff, 1-based.
@@ -23,14 +23,14 @@ pub enum ApplyError {
     },
 }
 
-/// Applies a unified diff strictly: every position, count and context byte must agree.
+/// Applies a unified diff: every position, count and byte of context must agree.
 ///
 /// # Errors
-/// [`ApplyError`] names the line of the diff that does not fit.
+/// [`ApplyError`] with the line of the diff at fault.
 pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
     let last = body.split_inclusive('\n').count().max(1);
     if !body.ends_with('\n') {
-        // Its last line may be cut.
+        // Its last line may have been cut.
         return Err(ApplyError::Malformed { line: last });
     }
     let mut lines = body.split_inclusive('\n').enumerate().map(|(n, line)| (n + 1, line)).peekable();
@@ -52,7 +52,7 @@ pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
             let text = line.get(1..).ok_or(ApplyError::Malformed { line: at })?;
             let text = if bare { text.strip_suffix('\n').unwrap_or(text) } else { text };
             if text.is_empty() {
-                // Without an end and without a byte it is no line.
+                // A line without a terminator has at least one byte.
                 return Err(ApplyError::Malformed { line: at });
             }
             let fits = match line.as_bytes().first() {
@@ -69,17 +69,19 @@ pub fn apply(body: &str, before: &Text) -> Result<String, ApplyError> {
     if result.copy_to(before.total()) { Ok(result.out) } else { Err(ApplyError::Mismatch { line: last }) }
 }
 
-/// The new text so far, and how many lines of each side are done.
+/// The new text so far.
 struct Applied<'a> {
     out: String,
+    /// Lines of the old text that are done.
     taken: u32,
+    /// Lines of the new text that are done.
     given: u32,
     before: &'a Text,
 }
 
 impl Applied<'_> {
-    /// Copies unchanged lines up to this many; `false` when the diff goes backwards or too far, or what stands before has
-    /// no end.
+    /// Copies unchanged lines up to this one; `false` when the diff goes backwards or beyond the end, or when the new text so
+    /// far ends without a terminator.
     fn copy_to(&mut self, lines: u32) -> bool {
         if lines < self.taken || lines > self.before.total() {
             return false;
@@ -100,7 +102,7 @@ impl Applied<'_> {
         self.before.line(self.taken) == text
     }
 
-    /// A line without an end can only be the last one.
+    /// Whether the new text so far ends without a terminator; then no line can follow.
     fn is_open(&self) -> bool {
         !self.out.is_empty() && !self.out.ends_with('\n')
     }
@@ -144,7 +146,7 @@ mod tests {
         refused("--- a\n+++ b\n@@ -9,1 +9,1 @@\n-a\n+b\n", mismatch(3));
         refused("--- a\n+++ b\n@@ -1,2 +1,1 @@\n-a\n+c\n+d\n", mismatch(6));
         refused("--- a\n+++ b\n@@ -0,1 +1,1 @@\n-a\n", malformed(3));
-        // A line without an end before others, one of no bytes, and a diff that may be cut.
+        // A line without a terminator before others, one without bytes, and a diff that may have been cut.
         refused("--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n+x\n\\ No newline at end of file\n", mismatch(6));
         refused(
             "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-a\n+x\n\\ No newline at end of file\n@@ -2,1 +2,1 @@\n-b\n+y\n",

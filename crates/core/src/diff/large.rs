@@ -1,6 +1,5 @@
-//! Changes between texts of any size, in time that grows with their size: what is the same at both ends is left out first,
-//! then lines that stand once on each side divide the rest. A
-//! piece that is too large even then counts as replaced whole.
+//! Compares texts of any size in time that grows with their size: equal lines at both ends are left out first, then lines that
+//! each side has exactly once divide the rest into pieces. A piece that is still too large counts as replaced, as one block.
 
 use alloc::{vec, vec::Vec};
 use core::ops::Range;
@@ -8,21 +7,21 @@ use core::ops::Range;
 use super::{Change, compared};
 use crate::{scope::Lines, text::Text};
 
-/// One piece of a text has at most so many lines and bytes to be compared line by line: as many as a read's diff.
+/// A piece with more lines or bytes is not compared line by line. A read's diff has the same limits.
 const LINES: u32 = 12_000;
 const BYTES: usize = 2 << 20;
 
-/// Lines of all pieces that are compared one by one, those of both sides.
+/// The most lines that are compared in all pieces together, both sides counted.
 const ALL_LINES: u32 = 240_000;
 
-/// Lines, those of both sides, among which others that stand once are looked for.
+/// A text with more lines, both sides counted, is not divided.
 const DIVIDED: u32 = 2_000_000;
 
-/// Changes, and how many lines of each side stand in blocks that were not compared; `None` if cancelled.
-pub(super) type Found = Option<(Vec<Change>, (u32, u32))>;
+/// The changes, and how many lines of each side are in blocks that were not compared; `None` if cancelled.
+pub(super) type Changes = Option<(Vec<Change>, (u32, u32))>;
 
-/// Nothing stands for a side that is not there.
-pub(super) fn changes(before: Option<&Text>, after: Option<&Text>, cancelled: &dyn Fn() -> bool) -> Found {
+/// A side that does not exist is `None`.
+pub(super) fn changes(before: Option<&Text>, after: Option<&Text>, cancelled: &dyn Fn() -> bool) -> Changes {
     let total = |text: Option<&Text>| text.map_or(0, Text::total);
     let whole = Change { old: 0..total(before), new: 0..total(after) };
     let (Some(before), Some(after)) = (before, after) else {
@@ -63,7 +62,7 @@ impl Change {
     }
 }
 
-/// What is left between the lines that are the same at both ends.
+/// What is left between the equal lines at both ends.
 fn without_ends(before: &Text, after: &Text) -> Change {
     let (old, new) = (before.as_str().as_bytes(), after.as_str().as_bytes());
     let same = same_begin(old, new);
@@ -99,7 +98,7 @@ fn same_end(a: &[u8], b: &[u8]) -> usize {
 struct Work<'a> {
     before: &'a Text,
     after: &'a Text,
-    /// Lines that may still be compared one by one.
+    /// How many more lines may be compared.
     left: u32,
     found: Vec<Change>,
     blocks: (u32, u32),
@@ -111,9 +110,9 @@ impl Work<'_> {
         fits(self.before, &piece.old) && fits(self.after, &piece.new)
     }
 
-    /// Compares one piece, or takes it as a block. Where a side has nothing, or both one line, there is nothing to compare.
+    /// Compares one piece, or takes it as a block. A piece with an empty side, or one line on each, needs no comparing: its ends
+    /// are known to differ.
     fn piece(&mut self, piece: Change) -> Option<()> {
-        // The ends of a piece differ.
         let is_pair = piece.old.len() == 1 && piece.new.len() == 1;
         if is_pair || piece.old.is_empty() || piece.new.is_empty() {
             self.found.extend(Some(piece).filter(|piece| !piece.is_empty()));
@@ -136,7 +135,7 @@ impl Work<'_> {
         Some(())
     }
 
-    /// Compares what stands between lines that each side has once, as far as those come in the same order.
+    /// Compares what is between the lines that each side has exactly once, as far as they are in the same order on both.
     fn divide(&mut self, rest: &Change) -> Option<()> {
         let go_on = || (!(self.cancelled)()).then_some(());
         let old = Rows::new(slice(self.before, &rest.old));
@@ -167,10 +166,10 @@ impl Work<'_> {
     }
 }
 
-/// Lines of a text by their numbers from 0 on, each with a number that stands for what is in it.
+/// The lines of a text, numbered from 0, each with a checksum.
 struct Rows<'a> {
     text: &'a str,
-    /// Where each ends.
+    /// The byte offset after each.
     ends: Vec<u32>,
     sums: Vec<u64>,
 }
@@ -198,7 +197,7 @@ impl<'a> Rows<'a> {
         &self.text[begin as usize..end as usize]
     }
 
-    /// Those that stand there once, by their sums.
+    /// The checksum and number of every row whose checksum occurs once, ordered by checksum.
     fn single(&self) -> Vec<(u64, u32)> {
         let mut all: Vec<(u64, u32)> = self.sums.iter().copied().zip(0..).collect();
         all.sort_unstable();
@@ -206,7 +205,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Not safe against anyone who wants two rows to have the same, and it need not be: rows are compared before they count as one.
+/// A fast checksum. Collisions can be made on purpose, which does no harm: rows are compared before they count as equal.
 fn sum(bytes: &[u8]) -> u64 {
     let step = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     let (words, rest) = bytes.as_chunks::<8>();
@@ -214,7 +213,7 @@ fn sum(bytes: &[u8]) -> u64 {
     rest.iter().fold(sum, |sum, byte| step(sum, u64::from(*byte)))
 }
 
-/// Pairs of the same row on both sides, in the order of the first.
+/// Pairs of equal rows on both sides, in the order of the old one.
 fn shared(old: &Rows<'_>, new: &Rows<'_>, ours: &[(u64, u32)], theirs: &[(u64, u32)]) -> Vec<(u32, u32)> {
     let mut theirs = theirs.iter().peekable();
     let mut pairs: Vec<(u32, u32)> = Vec::new();
@@ -230,9 +229,9 @@ fn shared(old: &Rows<'_>, new: &Rows<'_>, ours: &[(u64, u32)], theirs: &[(u64, u
     pairs
 }
 
-/// The longest row of pairs that rises on both sides.
+/// The longest subsequence of pairs that increases on both sides.
 fn anchors(pairs: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-    // The last pair of the best row of each length, and which pair came before each.
+    // For each length the subsequence with the smallest last pair, and for each pair its predecessor.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<usize> = Vec::with_capacity(pairs.len());
     for (at, (_, place)) in pairs.iter().enumerate() {
@@ -243,14 +242,14 @@ fn anchors(pairs: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
             None => ends.push(at),
         }
     }
-    let mut row = Vec::with_capacity(ends.len());
+    let mut longest = Vec::with_capacity(ends.len());
     let mut next = ends.last().copied();
     while let Some((at, pair)) = next.and_then(|at| Some((at, pairs.get(at)?))) {
-        row.push(*pair);
+        longest.push(*pair);
         next = before.get(at).copied();
     }
-    row.reverse();
-    row
+    longest.reverse();
+    longest
 }
 
 #[cfg(test)]
@@ -264,7 +263,7 @@ mod tests {
         (Text::new(before.into()), Text::new(after.into()))
     }
 
-    /// The patch as text, applied to be sure that it is one; how many lines stand in blocks.
+    /// The patch as text, applied to prove that it is one, and how many lines are in blocks.
     fn check(before: &str, after: &str) -> (String, (u32, u32)) {
         let (before, after) = both(before, after);
         let side = |text| Some(Side { mode: "100644", text: Some(text), same: false });
@@ -299,7 +298,7 @@ mod tests {
     fn what_has_nothing_in_common_is_one_block() {
         let (text, blocks) = check(&numbered(30_000), &numbered(30_000).replace("line", "row"));
         assert_eq!((text.matches("\n@@ ").count(), blocks), (1, (30_000, 30_000)));
-        // The same lines over and over divide nothing.
+        // Lines that occur many times divide nothing.
         let (_, blocks) = check(&"a\nb\n".repeat(20_000), &"b\na\nc\n".repeat(20_000));
         assert_eq!(blocks, (40_000, 60_000));
         let before = "\n".repeat(100_000);

@@ -13,33 +13,33 @@ use crate::text::Text;
 /// One side of a patch.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// What git calls the kind of file: `100644`, `100755`, `120000`.
+    /// git's mode of the file: `100644`, `100755` or `120000`.
     pub mode: &'a str,
-    /// The text; `None` where it is not to be shown as lines.
+    /// The text; `None` for a binary file.
     pub text: Option<&'a Text>,
-    /// Whether the bytes are those of the other side.
+    /// Whether both sides have the same bytes.
     pub same: bool,
 }
 
-/// What `git diff` prints of one file, in the parts in which it may be cut.
+/// What `git diff` prints for one file, in pieces between which it can be cut.
 #[derive(Clone, Debug, Default)]
 pub struct Patch<'a> {
     /// Everything before the first hunk.
     head: String,
-    /// Both texts, where lines of them are shown.
+    /// Both texts, where their lines are shown.
     before: Option<&'a Text>,
     after: Option<&'a Text>,
     changes: Vec<Change>,
-    /// Lines that are new.
+    /// Lines added.
     pub added: u32,
-    /// Lines that are gone.
+    /// Lines removed.
     pub removed: u32,
-    /// Lines of each side that stand as one block, because there are too many to compare them one by one.
+    /// Lines of each side in blocks that count as replaced, because they are too large to be compared line by line.
     pub blocks: (u32, u32),
 }
 
-/// The change of one file as git prints it, without the line of object ids: nothing where nothing changed; two patches where
-/// it became another kind of file. `None` if `cancelled` said so, which is asked between pieces of work of bounded size.
+/// The change of one file as git prints it, without the line of object ids: no patch if nothing changed, two if it became
+/// another kind of file. `None` means cancelled; `cancelled` is asked between pieces of work of bounded size.
 #[must_use]
 pub fn patches<'a>(
     name: &str,
@@ -97,26 +97,26 @@ fn patch<'a>(
     Some(Patch { head, before, after, changes, added, removed, blocks })
 }
 
-/// As much of some patches as fits.
+/// As much of some patches as fits one answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fitted {
-    /// The text: whole hunks, or the first lines of the first one where not even that fits.
+    /// Whole hunks, or the first lines of the first hunk if not even that fits.
     pub text: String,
-    /// Hunks that are shown whole, and all there are.
+    /// Hunks shown whole, and the number of all hunks.
     pub hunks: (u32, u32),
-    /// Lines that are shown, and all there are.
+    /// Lines shown, and the number of all lines.
     pub lines: (u32, u32),
 }
 
 impl Fitted {
-    /// Whether something is left out; what is shown is then no patch to apply.
+    /// Whether something is left out; then the text cannot be applied as a patch.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.lines.0 < self.lines.1
     }
 }
 
-/// Puts patches together, as far as they fit in so many lines and characters. Takes as long as what is shown is long.
+/// Joins patches as far as they fit into this many lines and characters. Prints no more than is shown.
 #[must_use]
 pub fn fit(patches: &[Patch<'_>], lines: u32, chars: u32) -> Fitted {
     let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
@@ -140,7 +140,7 @@ pub fn fit(patches: &[Patch<'_>], lines: u32, chars: u32) -> Fitted {
         for group in groups(&patch.changes) {
             let from = fitted.text.len();
             let first = fitted.hunks.0 == 0;
-            // Of one that does not fit, something is shown only if it is the first.
+            // Only the first hunk may be shown in part.
             let whole = (first || patch.height(group) <= room.lines) && patch.print(&mut fitted.text, group, &mut room);
             if !whole && !first {
                 fitted.text.truncate(from);
@@ -161,7 +161,7 @@ fn height(text: &str) -> u64 {
 }
 
 impl Patch<'_> {
-    /// Lines that a hunk takes.
+    /// The number of lines a hunk prints as.
     fn height(&self, group: &[Change]) -> u64 {
         let total = |text: Option<&Text>| text.map_or(0, Text::total);
         let Some((old, _)) = span(group, total(self.before)) else { return 0 };
@@ -169,7 +169,7 @@ impl Patch<'_> {
             text.is_some_and(|text| end == text.total() && !text.as_str().is_empty() && !text.as_str().ends_with('\n'))
         };
         let new: u64 = group.iter().map(|change| u64::from(change.new.end - change.new.start)).sum();
-        // The last line of a text that has no end takes another one that says so.
+        // A last line without a terminator is followed by a line that says so.
         let added_last = group.last().is_some_and(|last| !last.new.is_empty() && is_open(self.after, last.new.end));
         1 + u64::from(old.end - old.start)
             + new
@@ -177,7 +177,7 @@ impl Patch<'_> {
             + u64::from(added_last)
     }
 
-    /// Whether all of it had room.
+    /// Whether there was room for all of it.
     fn print(&self, out: &mut String, group: &[Change], room: &mut Room) -> bool {
         print_hunk(out, (self.before, self.after), group, room)
     }
@@ -210,7 +210,7 @@ mod tests {
             "diff --git a/a b b/a b\ndeleted file mode 100644\n--- a/a b\t\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n\\ No newline at end \
              of file\n"
         );
-        // The same bytes as another kind of file are taken away and put there.
+        // The same bytes as another kind of file are deleted and added.
         let turned = shown(Some((plain, "a")), Some((link, "a")));
         assert!(turned.contains("deleted file mode 100644") && turned.contains("new file mode 120000"), "{turned}");
         assert_eq!(turned.matches("@@ ").count(), 2);
