@@ -6,7 +6,7 @@ use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
 use crate::{
-    knowledge::{Hunk, Rests},
+    knowledge::{Hunk, Keeps},
     scope::Lines,
     text::Text,
 };
@@ -91,14 +91,14 @@ pub fn replace(before: &Text, old: &str, new: &str, places: Places) -> Result<Ed
         // `first` is at least 1 and at most `last`, so this never fails.
         let lines = Lines::new(first, region.last).ok_or(EditError::NotFound)?;
         let swallowed = u64::from(lines.count()) > old.split_inclusive('\n').count() as u64;
-        let rests = match places {
-            Places::All => Rests::All,
-            Places::One if old.ends_with('\n') && !swallowed => Rests::Head,
-            Places::One => Rests::Ends,
+        let keeps = match places {
+            Places::All => Keeps::All,
+            Places::One if old.ends_with('\n') && !swallowed => Keeps::Head,
+            Places::One => Keeps::Ends,
         };
         after.push_str(&region.made);
         copied = before.end(region.last);
-        hunks.push(Hunk { old: lines, new_count: Text::new(region.made).total(), rests });
+        hunks.push(Hunk { old: lines, new_count: Text::new(region.made).total(), keeps });
     }
     after.push_str(&text[copied..]);
     Ok(Edit { after: Text::new(after), hunks, count: found.len() })
@@ -199,21 +199,21 @@ mod tests {
 
     #[test]
     fn touched_lines() {
-        let check = |text: &str, old: &str, new: &str, after: &str, hunk: (u32, u32, u32), rests: Rests| {
+        let check = |text: &str, old: &str, new: &str, after: &str, hunk: (u32, u32, u32), keeps: Keeps| {
             let edit = once(text, old, new).unwrap();
             assert_eq!(edit.after.as_str(), after);
             let [made] = edit.hunks[..] else { panic!("{:?}", edit.hunks) };
             assert_eq!((made.old.first(), made.old.last(), made.new_count), hunk, "{old:?} -> {new:?}");
-            assert_eq!(made.rests, rests, "{old:?} -> {new:?}");
+            assert_eq!(made.keeps, keeps, "{old:?} -> {new:?}");
         };
-        check("a\nb\nc\n", "b", "x", "a\nx\nc\n", (2, 2, 1), Rests::Ends);
-        check("a\nb\nc\n", "b\n", "", "a\nc\n", (2, 2, 0), Rests::Head);
-        check("a\nb\nc\n", "b\n", "x\n", "a\nx\nc\n", (2, 2, 1), Rests::Head);
-        check("a\nb\nc\n", "b\n", "x", "a\nxc\n", (2, 3, 1), Rests::Ends);
-        check("a\nb\nc\n", "a\nb", "1\n2\n3", "1\n2\n3\nc\n", (1, 2, 3), Rests::Ends);
-        check("a\nb", "b", "b\n", "a\nb\n", (2, 2, 1), Rests::Ends);
-        check("a\nb\n", "\nb\n", "", "a", (1, 2, 1), Rests::Head);
-        check("a", "a", "", "", (1, 1, 0), Rests::Ends);
+        check("a\nb\nc\n", "b", "x", "a\nx\nc\n", (2, 2, 1), Keeps::Ends);
+        check("a\nb\nc\n", "b\n", "", "a\nc\n", (2, 2, 0), Keeps::Head);
+        check("a\nb\nc\n", "b\n", "x\n", "a\nx\nc\n", (2, 2, 1), Keeps::Head);
+        check("a\nb\nc\n", "b\n", "x", "a\nxc\n", (2, 3, 1), Keeps::Ends);
+        check("a\nb\nc\n", "a\nb", "1\n2\n3", "1\n2\n3\nc\n", (1, 2, 3), Keeps::Ends);
+        check("a\nb", "b", "b\n", "a\nb\n", (2, 2, 1), Keeps::Ends);
+        check("a\nb\n", "\nb\n", "", "a", (1, 2, 1), Keeps::Head);
+        check("a", "a", "", "", (1, 1, 0), Keeps::Ends);
     }
 
     #[test]

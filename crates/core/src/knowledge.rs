@@ -9,7 +9,7 @@ pub mod alike;
 mod event;
 mod span;
 
-pub use event::{Alike, Event, Hunk, Rests};
+pub use event::{Alike, Event, Hunk, Keeps};
 pub use span::Held;
 
 use alloc::{sync::Arc, vec::Vec};
@@ -127,7 +127,7 @@ impl Knowledge {
         match event {
             Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
             Event::Same { path, base, version, scope, ends } => self.same(at, path, *base, *version, *scope, *ends),
-            Event::Told { path, base, version, scope, ends } => self.rely(path, *base, *version, *scope, *ends),
+            Event::MarkerSent { path, base, version, scope, ends } => self.rely(path, *base, *version, *scope, *ends),
             Event::Diff { path, base, version } => {
                 let whole = self.holds_whole(path, version.form, Answers::Held);
                 let guard = whole.is_some_and(|held| held.hash == *base);

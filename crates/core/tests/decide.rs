@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use readproof_core::{
     decide::{Ask, Base, Choice, Decision, Mode, Reason, choose_base, decide},
-    knowledge::{Event, Hunk, Knowledge, Rests},
+    knowledge::{Event, Hunk, Keeps, Knowledge},
     limits::{Answers, Limits, Markers},
     path::PathKey,
     render::{Shown, render},
@@ -420,7 +420,7 @@ fn talk(steps: &[Step<'_>]) {
             Step::Edit(after, (first, last), new_count) => {
                 let (before, after) = (session.now.version(), Text::new((*after).into()));
                 let hunks =
-                    vec![Hunk { old: Lines::new(*first, *last).unwrap(), new_count: *new_count, rests: Rests::Ends }];
+                    vec![Hunk { old: Lines::new(*first, *last).unwrap(), new_count: *new_count, keeps: Keeps::Ends }];
                 session.happened(&Event::Edited { path: PathKey::new("f"), before, after: after.version(), hunks });
                 session.now = after;
             }

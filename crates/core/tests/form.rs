@@ -4,7 +4,7 @@
 use readproof_core::{
     alike::alike,
     decide::{Ask, Choice, Reason, choose_base},
-    knowledge::{Alike, Event, Hunk, Knowledge, Rests},
+    knowledge::{Alike, Event, Hunk, Keeps, Knowledge},
     limits::{Answers, Limits},
     path::PathKey,
     scope::{Lines, Scope},
@@ -60,11 +60,11 @@ fn an_event_that_crosses_forms_relies_on_nothing() {
     let (disk, stripped, other) =
         (version("a", Form::Disk), version("a", Form::Stripped), version("b", Form::Stripped));
     let (path, base, scope) = (x(), disk.hash, Scope::Lines(lines(1, 2)));
-    let hunks = vec![Hunk { old: lines(2, 2), new_count: 1, rests: Rests::Ends }];
+    let hunks = vec![Hunk { old: lines(2, 2), new_count: 1, keeps: Keeps::Ends }];
     for event in [
         Event::Same { path: path.clone(), base, version: stripped, scope, ends: true },
         Event::Same { path: path.clone(), base, version: other, scope, ends: false },
-        Event::Told { path: path.clone(), base, version: other, scope, ends: true },
+        Event::MarkerSent { path: path.clone(), base, version: other, scope, ends: true },
         Event::Diff { path: path.clone(), base, version: other },
         Event::Edited { path: path.clone(), before: disk, after: other, hunks },
     ] {
@@ -123,11 +123,11 @@ impl Random {
                 let base = if self.below(2) == 0 { version.hash } else { base };
                 Event::Same { path, base, version, scope, ends: base == version.hash }
             }
-            8 => Event::Told { path, base, version, scope: Scope::Lines(within), ends: end },
+            8 => Event::MarkerSent { path, base, version, scope: Scope::Lines(within), ends: end },
             9 => Event::Diff { path, base, version },
             10 => Event::Written { path, version },
             11 | 12 => {
-                let hunks = vec![Hunk { old: lines(2, 2), new_count: 1, rests: Rests::Ends }];
+                let hunks = vec![Hunk { old: lines(2, 2), new_count: 1, keeps: Keeps::Ends }];
                 let after = Version { hash: base, ..version };
                 let after = Version { total: if base == ContentHash::of(&[2]) { 6 } else { 4 }, ..after };
                 Event::Edited { path, before: version, after, hunks }
@@ -159,7 +159,9 @@ fn without_forms(event: &Event) -> Event {
         Event::Shown { version, .. } | Event::Written { version, .. } | Event::Seen { version, .. } => {
             *version = plain(*version);
         }
-        Event::Same { base, version, .. } | Event::Told { base, version, .. } | Event::Diff { base, version, .. } => {
+        Event::Same { base, version, .. }
+        | Event::MarkerSent { base, version, .. }
+        | Event::Diff { base, version, .. } => {
             (*base, *version) = (of(base, version), plain(*version));
         }
         Event::Edited { before, after, .. } => (*before, *after) = (plain(*before), plain(*after)),

@@ -4,7 +4,7 @@
 //! A branch is written as one string, events divided by `;`, at places 1, 2, 3, …
 //! `show A1-3` lines 1-3 of text A, `show A4-5.` also its end, `show A.` the end alone, `show A!3` line 3 in part;
 //! `same A B 2-3` a marker for B that relies on A; `diff A B`; `write A`; `edit A F 2-2 2` lines 2-2 of A became two
-//! lines of F, the first and last with rests of the old ones (`2h`: only the first; `2a`: any), and `edit A F 1-1 2,4-4 0`
+//! lines of F, the first and last with parts of the old ones kept (`2h`: only the first; `2a`: any), and `edit A F 1-1 2,4-4 0`
 //! so in two places; `alike A B 2-3` lines 2-3 of A are those of B (6 is the end); `see B2-3,5-5` lines of B shown beside reads; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
 //! What is held is written the same way: `A1-1@1 B2-3@2 A4-5.@1 /y C1-8.@3`.
 #![allow(clippy::unwrap_used)]
@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use readproof_core::{
-    knowledge::{Alike, Event, Gone, Held, Hunk, Knowledge, Rests},
+    knowledge::{Alike, Event, Gone, Held, Hunk, Keeps, Knowledge},
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
@@ -84,12 +84,12 @@ fn event(text: &str) -> Event {
 
 fn hunk(text: &str) -> Hunk {
     let (old, new) = text.split_once(' ').unwrap();
-    let (new, rests) = match new.split_at(new.len() - 1) {
-        (new, "h") => (new, Rests::Head),
-        (new, "a") => (new, Rests::All),
-        _ => (new, Rests::Ends),
+    let (new, keeps) = match new.split_at(new.len() - 1) {
+        (new, "h") => (new, Keeps::Head),
+        (new, "a") => (new, Keeps::All),
+        _ => (new, Keeps::Ends),
     };
-    Hunk { old: lines(old), new_count: new.parse().unwrap(), rests }
+    Hunk { old: lines(old), new_count: new.parse().unwrap(), keeps }
 }
 
 fn known(branch: &str, answers: Answers) -> Knowledge {
@@ -619,10 +619,10 @@ impl Slots {
                 let all = (hunk.old.first()..=hunk.old.last()).all(held);
                 for n in 0..hunk.new_count {
                     let (first, last) = (n == 0, n + 1 == hunk.new_count);
-                    let known = match hunk.rests {
-                        Rests::All => all,
-                        Rests::Head => !first || held(hunk.old.first()),
-                        Rests::Ends => (!first || held(hunk.old.first())) && (!last || held(hunk.old.last())),
+                    let known = match hunk.keeps {
+                        Keeps::All => all,
+                        Keeps::Head => !first || held(hunk.old.first()),
+                        Keeps::Ends => (!first || held(hunk.old.first())) && (!last || held(hunk.old.last())),
                     };
                     if known {
                         self.0.insert(now + n, after);
@@ -705,7 +705,7 @@ impl Model {
             Event::Void { path } => self.of(path).clear(),
             Event::Compacted => *self = Self::default(),
             // They only take; each has a test of its own.
-            Event::Told { .. } | Event::Seen { .. } => {}
+            Event::MarkerSent { .. } | Event::Seen { .. } => {}
         }
     }
 }
@@ -728,7 +728,7 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
         | Event::Written { .. }
         | Event::Refreshed { .. }
         | Event::Void { .. }
-        | Event::Told { .. }
+        | Event::MarkerSent { .. }
         | Event::Seen { .. }
         | Event::Compacted => false,
     }
@@ -803,9 +803,9 @@ impl Branch {
             let first = from + self.random.below(before.total - from + 1);
             let old = Lines::new(first, first + self.random.below(before.total - first + 1)).unwrap();
             let new_count = self.random.below(MOST - (total - old.count()) + 1).min(3);
-            let rests = [Rests::Ends, Rests::Head, Rests::All][self.random.below(3) as usize];
+            let keeps = [Keeps::Ends, Keeps::Head, Keeps::All][self.random.below(3) as usize];
             total = total - old.count() + new_count;
-            hunks.push(Hunk { old, new_count, rests });
+            hunks.push(Hunk { old, new_count, keeps });
             from = old.last() + 1;
         }
         let after = self.text(total);
@@ -933,7 +933,7 @@ fn event_path(event: &Event) -> Option<&PathKey> {
         | Event::Edited { path, .. }
         | Event::Alike { path, .. }
         | Event::Void { path } => Some(path),
-        Event::Told { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
+        Event::MarkerSent { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
     }
 }
 
@@ -947,7 +947,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Alike { .. } => "alike",
         Event::Refreshed { .. } => "refreshed",
         Event::Void { .. } => "void",
-        Event::Told { .. } => "told",
+        Event::MarkerSent { .. } => "told",
         Event::Seen { .. } => "seen",
         Event::Compacted => "compacted",
     }
@@ -992,7 +992,7 @@ fn a_marker_beyond_its_bases_last_line_adds_no_line() {
 #[test]
 fn an_edit_with_an_absurd_count_is_no_panic() {
     let mut knowledge = known("show A1-5.", Answers::Held);
-    let hunks = vec![Hunk { old: lines("2-2"), new_count: u32::MAX, rests: Rests::Ends }];
+    let hunks = vec![Hunk { old: lines("2-2"), new_count: u32::MAX, keeps: Keeps::Ends }];
     let (path, before, after) = (PathKey::new("x"), version("A"), version("F"));
     knowledge.apply(2, &Event::Edited { path, before, after, hunks }, Answers::Held);
     assert_eq!(draw(&knowledge), "");
@@ -1004,7 +1004,7 @@ fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
         let mut knowledge = known(branch, Answers::Held);
         let now = Version { hash: ContentHash::of(b"told"), total, form: Form::Disk };
         let (path, base, scope) = (PathKey::new("x"), version("A").hash, scope(lines));
-        knowledge.apply(9, &Event::Told { path, base, version: now, scope, ends: true }, Answers::Held);
+        knowledge.apply(9, &Event::MarkerSent { path, base, version: now, scope, ends: true }, Answers::Held);
         draw(&knowledge)
     };
     let all = draw(&known("show A1-5.", Answers::Held));
@@ -1031,7 +1031,7 @@ fn numbers_that_no_text_has_void_the_path() {
     let path = PathKey::new("x");
     let version = |total| Version { hash: ContentHash::of(b"a"), total, form: Form::Disk };
     let edited = |total, first, last, new_count| {
-        let hunks = vec![Hunk { old: Lines::new(first, last).unwrap(), new_count, rests: Rests::Ends }];
+        let hunks = vec![Hunk { old: Lines::new(first, last).unwrap(), new_count, keeps: Keeps::Ends }];
         Event::Edited { path: path.clone(), before: version(total), after: version(total), hunks }
     };
     for total in [u32::MAX, u32::MAX - 1, u32::MAX - 2, (1 << 30) + 1] {

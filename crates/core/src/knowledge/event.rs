@@ -40,7 +40,7 @@ pub enum Event {
         ends: bool,
     },
     /// A marker is on its way. It may or may not be seen: it adds nothing, and takes what it would take if seen.
-    Told {
+    MarkerSent {
         /// The file.
         path: PathKey,
         /// The text it relies on.
@@ -122,7 +122,7 @@ impl Event {
         match self {
             Self::Shown { path, .. }
             | Self::Same { path, .. }
-            | Self::Told { path, .. }
+            | Self::MarkerSent { path, .. }
             | Self::Diff { path, .. }
             | Self::Written { path, .. }
             | Self::Edited { path, .. }
@@ -143,7 +143,7 @@ pub(super) fn is_possible(event: &Event, held: &[Held]) -> bool {
     let texts = match event {
         Event::Shown { version, .. }
         | Event::Same { version, .. }
-        | Event::Told { version, .. }
+        | Event::MarkerSent { version, .. }
         | Event::Diff { version, .. }
         | Event::Written { version, .. }
         | Event::Seen { version, .. } => [version, version],
@@ -189,12 +189,12 @@ pub struct Hunk {
     /// How many lines replace them.
     pub new_count: u32,
     /// What of the old lines is in the new ones.
-    pub rests: Rests,
+    pub keeps: Keeps,
 }
 
 /// Which of its new lines an edit makes of more than the bytes in its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rests {
+pub enum Keeps {
     /// The first new line begins as the first old one did, and the last new line ends as the last old one did.
     Ends,
     /// The first new line begins as the first old one did; all others stand in the call.

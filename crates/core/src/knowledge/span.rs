@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{
     Place,
-    event::{Hunk, Rests},
+    event::{Hunk, Keeps},
 };
 use crate::{
     scope::{Lines, Scope},
@@ -200,11 +200,11 @@ pub(super) fn outside(slots: Slots, hunks: &[Hunk]) -> impl Iterator<Item = Slot
 pub(super) fn made(held: &[Held], before: Version, hunk: Hunk, from: u32) -> Option<Slots> {
     let is_held = |line: u32| covers(held, Slots { from: line, to: line + 1 }, before.id());
     let (mut slots, old) = (Slots { from, to: from + hunk.new_count }, hunk.old);
-    match hunk.rests {
-        Rests::All if !covers(held, Slots::lines(old), before.id()) => slots.to = slots.from,
-        Rests::All => {}
-        Rests::Ends | Rests::Head => {
-            let last_held = hunk.rests == Rests::Head || is_held(old.last());
+    match hunk.keeps {
+        Keeps::All if !covers(held, Slots::lines(old), before.id()) => slots.to = slots.from,
+        Keeps::All => {}
+        Keeps::Ends | Keeps::Head => {
+            let last_held = hunk.keeps == Keeps::Head || is_held(old.last());
             slots.to -= u32::from(!last_held && hunk.new_count > 0);
             slots.from += u32::from(!is_held(old.first()));
         }

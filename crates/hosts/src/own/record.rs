@@ -3,7 +3,7 @@
 use super::line;
 use readproof_core::{
     decide::{Mode, Reason},
-    knowledge::{Alike, Event, Hunk, Rests},
+    knowledge::{Alike, Event, Hunk, Keeps},
     limits::{Answers, Limits, Markers},
     path::PathKey,
     render::Shown,
@@ -420,7 +420,7 @@ impl Answered {
         let (lines, end, part) = match shown.event(path) {
             Event::Shown { lines, end, part, .. } => (lines, end, part),
             Event::Same { ends, .. } => (None, ends, None),
-            Event::Told { .. }
+            Event::MarkerSent { .. }
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }
@@ -507,7 +507,7 @@ impl Answered {
                 Event::Seen { path, version, lines: lines.into_iter().chain(part).collect() }
             }
             Event::Same { path, .. }
-            | Event::Told { path, .. }
+            | Event::MarkerSent { path, .. }
             | Event::Diff { path, .. }
             | Event::Written { path, .. }
             | Event::Edited { path, .. }
@@ -603,12 +603,12 @@ impl Changed {
 
 /// A run of old lines, how many lines replace them, and what of the old ones is in these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stated(pub u32, pub u32, pub u32, RestsSaid);
+pub struct Stated(pub u32, pub u32, pub u32, KeepsSaid);
 
-/// [`Rests`] in a record.
+/// [`Keeps`] in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum RestsSaid {
+enum KeepsSaid {
     Ends,
     Head,
     All,
@@ -616,12 +616,12 @@ enum RestsSaid {
 
 impl From<Hunk> for Stated {
     fn from(hunk: Hunk) -> Self {
-        let rests = match hunk.rests {
-            Rests::Ends => RestsSaid::Ends,
-            Rests::Head => RestsSaid::Head,
-            Rests::All => RestsSaid::All,
+        let keeps = match hunk.keeps {
+            Keeps::Ends => KeepsSaid::Ends,
+            Keeps::Head => KeepsSaid::Head,
+            Keeps::All => KeepsSaid::All,
         };
-        Self(hunk.old.first(), hunk.old.last(), hunk.new_count, rests)
+        Self(hunk.old.first(), hunk.old.last(), hunk.new_count, keeps)
     }
 }
 
@@ -629,12 +629,12 @@ impl Stated {
     /// What it says; `None` when it says nothing.
     #[must_use]
     pub fn hunk(&self) -> Option<Hunk> {
-        let rests = match self.3 {
-            RestsSaid::Ends => Rests::Ends,
-            RestsSaid::Head => Rests::Head,
-            RestsSaid::All => Rests::All,
+        let keeps = match self.3 {
+            KeepsSaid::Ends => Keeps::Ends,
+            KeepsSaid::Head => Keeps::Head,
+            KeepsSaid::All => Keeps::All,
         };
-        Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, rests })
+        Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, keeps })
     }
 }
 

@@ -143,7 +143,7 @@ fn called(
 fn path_of(event: &Event) -> &PathKey {
     match event {
         Event::Shown { path, .. } | Event::Same { path, .. } | Event::Diff { path, .. } | Event::Void { path } => path,
-        Event::Told { .. }
+        Event::MarkerSent { .. }
         | Event::Written { .. }
         | Event::Edited { .. }
         | Event::Seen { .. }
