@@ -1,9 +1,9 @@
-//! What the model provably holds, per path and per line. Always derived by applying the events of one branch in order;
+//! What the model provably holds, per file and line. It is always derived by applying the events of one branch in order, and
 //! never stored. A value is cheap to clone, so every entry of a transcript can keep its own.
 //!
-//! The map is by line slot and the newest wins by construction: showing a line takes its slot from whatever older text
-//! stood there, so no older text of that line can be vouched for again. Slot `n` is line `n` with its terminator; the
-//! slot after the last line is the end of the file.
+//! Every line slot of a file belongs to the text that showed it last, so the newest wins by construction: showing a line takes
+//! its slot from whatever older text had it, and that older text of the line cannot be vouched for again. Slot `n` is line `n` with its
+//! terminator; the slot after the last line is the end of the file.
 
 pub mod alike;
 mod event;
@@ -18,8 +18,8 @@ use rpds::RedBlackTreeMapSync;
 use self::{
     event::is_possible,
     span::{
-        Slots, alike, apart, covers, covers_lines, held_whole, made, outside, overlapping, placed, shifted, texts_at,
-        vouched, without,
+        Slots, also_of, covers, covers_lines, held_whole, known_new_lines, overlapping, placed, shifted, subtracted,
+        texts_at, untouched, vouched, without,
     },
 };
 use crate::{
@@ -29,31 +29,32 @@ use crate::{
     text::{ContentHash, Form, TextId, Version},
 };
 
-/// A position in a branch: which entry.
+/// The number of an entry in a transcript.
 pub type Place = u64;
 
-/// Why lines that were shown are not held.
+/// Why lines that were shown are no longer held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
     /// Fresh text of them was asked for.
     Refreshed,
     /// The file was seen to have changed there.
     Changed,
-    /// An own edit touched or moved them in a way that does not follow from what is in sight.
+    /// The agent's edit touched or moved them, and what they are now does not follow from what the model can see.
     Edited,
-    /// Something was seen of the file that cannot be placed.
+    /// The model saw something of the file, and it is not known which lines.
     Unplaced,
 }
 
-/// What is held of one path: slots that never overlap and stand in order.
+/// What is held of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct File {
+    /// In order, without overlaps.
     held: Vec<Held>,
-    /// Lines that were shown and are not held any more. It proves nothing; it is what a reason is made of.
+    /// Lines that were shown and are no longer held. It proves nothing and only explains answers.
     gone: Vec<(Slots, Gone)>,
 }
 
-/// What the model holds.
+/// What the model holds, of every file.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
     paths: RedBlackTreeMapSync<PathKey, Arc<File>>,
@@ -66,26 +67,25 @@ impl Default for Knowledge {
 }
 
 impl Knowledge {
-    /// Every path something is held of, in order.
+    /// The files of which something is held, in the order of their names.
     pub fn paths(&self) -> impl Iterator<Item = (&PathKey, &[Held])> {
         self.paths.iter().map(|(path, file)| (path, file.held.as_slice())).filter(|(_, held)| !held.is_empty())
     }
 
-    /// What is held of one path.
+    /// What is held of one file: runs of lines in order, without overlaps.
     #[must_use]
     pub fn of(&self, path: &PathKey) -> &[Held] {
         self.paths.get(path).map_or(&[], |file| file.held.as_slice())
     }
 
-    /// A text of this form under which all of `lines` are held, as `answers` lets spans count; the newest, if there are
-    /// several.
+    /// The newest text in this form of which all of `lines` are held, by the rules of `answers`.
     #[must_use]
     pub fn holds_lines(&self, path: &PathKey, lines: Lines, form: Form, answers: Answers) -> Option<ContentHash> {
         let texts = texts_at(self.of(path), lines.first(), form);
         texts.map(|version| version.hash).find(|hash| self.holds_lines_of(path, lines, hash.in_form(form), answers))
     }
 
-    /// Whether all of `lines` are held under this very text.
+    /// Whether all of `lines` are held of this text.
     #[must_use]
     pub fn holds_lines_of(&self, path: &PathKey, lines: Lines, text: TextId, answers: Answers) -> bool {
         let held = self.of(path);
@@ -100,7 +100,7 @@ impl Knowledge {
         counts && covers_lines(held, lines, text)
     }
 
-    /// Whether it is known where this text ends.
+    /// Whether the model knows where this text ends.
     #[must_use]
     pub fn holds_end(&self, path: &PathKey, text: TextId) -> bool {
         let held = self.of(path);
@@ -108,7 +108,7 @@ impl Knowledge {
         texts.filter(|version| version.id() == text).any(|version| covers(held, Slots::end_of(version.total), text))
     }
 
-    /// The text of this form that is held from its first line to its end.
+    /// The text in this form that is held from its first line to its end.
     #[must_use]
     pub fn holds_whole(&self, path: &PathKey, form: Form, answers: Answers) -> Option<Version> {
         let held = self.of(path);
@@ -119,15 +119,17 @@ impl Knowledge {
         })
     }
 
-    /// Takes in one event that stands at `at`.
+    /// Applies one event, which stands at `at` in the branch. `answers` must be the same for all events of a branch.
     pub fn apply(&mut self, at: Place, event: &Event, answers: Answers) {
         if let Some(path) = event.path().filter(|path| !is_possible(event, self.of(path))) {
             return self.void(path);
         }
         match event {
             Event::Shown { path, version, lines, end, part } => self.show(at, path, *version, *lines, *end, *part),
-            Event::Same { path, base, version, scope, ends } => self.same(at, path, *base, *version, *scope, *ends),
-            Event::MarkerSent { path, base, version, scope, ends } => self.rely(path, *base, *version, *scope, *ends),
+            Event::Same { path, base, version, scope, ends } => self.marker(at, path, *base, *version, *scope, *ends),
+            Event::MarkerSent { path, base, version, scope, ends } => {
+                self.check_marker(path, *base, *version, *scope, *ends)
+            }
             Event::Diff { path, base, version } => {
                 let whole = self.holds_whole(path, version.form, Answers::Held);
                 let guard = whole.is_some_and(|held| held.hash == *base);
@@ -147,7 +149,7 @@ impl Knowledge {
             Event::Alike { path, version, pieces } => {
                 for piece in pieces {
                     let slots = Slots { from: piece.first, to: piece.last.saturating_add(1) };
-                    let held = alike(self.of(path), slots, piece.base, *version);
+                    let held = also_of(self.of(path), slots, piece.base, *version);
                     self.set(path, held);
                 }
             }
@@ -162,32 +164,27 @@ impl Knowledge {
         }
     }
 
-    /// What is held now.
+    /// Replaces what is held of a file.
     fn set(&mut self, path: &PathKey, held: Vec<Held>) {
         let before = self.paths.get(path);
-        // Mostly a marker confirms what is held: then nothing is made anew, and all entries share it.
+        // Most markers only confirm what is held; then all entries go on sharing one value.
         if before.is_some_and(|file| file.held == held) {
             return;
         }
         let mut gone = before.map(|file| file.gone.clone()).unwrap_or_default();
         for h in &held {
-            gone = apart(&gone, h.slots);
+            gone = subtracted(&gone, h.slots);
         }
         self.paths.insert_mut(path.clone(), Arc::new(File { held, gone }));
     }
 
-    /// What is left after something was taken that may still be in sight.
-    fn take(&mut self, path: &PathKey, held: Vec<Held>) {
-        self.lose(path, held, Gone::Changed);
-    }
-
-    /// The same, and why.
+    /// Replaces what is held of a file by less, and notes why the rest is gone.
     fn lose(&mut self, path: &PathKey, held: Vec<Held>, why: Gone) {
         let before = self.paths.get(path).map(|file| (**file).clone()).unwrap_or_default();
         let mut gone = before.gone;
         for h in &before.held {
-            gone = apart(&gone, h.slots);
-            let left = held.iter().fold(alloc::vec![(h.slots, why)], |left, still| apart(&left, still.slots));
+            gone = subtracted(&gone, h.slots);
+            let left = held.iter().fold(alloc::vec![(h.slots, why)], |left, still| subtracted(&left, still.slots));
             gone.extend(left);
         }
         self.paths.insert_mut(path.clone(), Arc::new(File { held, gone }));
@@ -197,18 +194,18 @@ impl Knowledge {
         self.lose(path, Vec::new(), Gone::Unplaced);
     }
 
-    /// Why lines that were all shown are not all held; `None` when some were not shown.
+    /// Why these lines are not all held although all were shown; `None` if some were never shown.
     #[must_use]
     pub fn why_gone(&self, path: &PathKey, lines: Lines) -> Option<Gone> {
         let file = self.paths.get(path)?;
         let wanted = Slots::lines(lines);
         let held = file.held.iter().map(|h| h.slots).chain(file.gone.iter().map(|(slots, _)| *slots));
-        let rest = held.fold(alloc::vec![(wanted, ())], |left, slots| apart(&left, slots));
+        let rest = held.fold(alloc::vec![(wanted, ())], |left, slots| subtracted(&left, slots));
         let taken = file.gone.iter().rev().find(|(slots, _)| slots.to > wanted.from && slots.from < wanted.to);
         taken.filter(|_| rest.is_empty()).map(|(_, why)| *why)
     }
 
-    /// Whether all of these lines are held in this form, though not all under one text.
+    /// Whether all of these lines are held in this form, but not all of one text.
     #[must_use]
     pub fn is_mixed(&self, path: &PathKey, lines: Lines, form: Form) -> bool {
         let (held, wanted) = (self.of(path), Slots::lines(lines));
@@ -223,16 +220,16 @@ impl Knowledge {
         next >= wanted.to && self.holds_lines(path, lines, form, Answers::Held).is_none()
     }
 
-    /// The agent's own edit. Its answer states which lines it replaced and how many there are now, so the place is told and
-    /// never looked for: lines of the text before move, new lines are made of the call and of old lines that are held, and
-    /// of another text only those count that stand before the edit, as those behind it may stand elsewhere.
+    /// An edit by the agent. Its answer says which lines were replaced and how many there are now, so nothing has to be searched
+    /// for: untouched lines of the text before move, and new lines are known from the call and from old lines that are held. Of
+    /// any other text only lines before the edit stay held, because those after it may have moved.
     fn edit(&mut self, at: Place, path: &PathKey, before: Version, after: Version, hunks: &[Hunk]) {
-        let held = self.told(path, before);
+        let held = self.forget_beyond(path, before);
         let first = hunks.first().map_or(1, |hunk| hunk.old.first());
         let mut moved: Vec<Held> = Vec::with_capacity(held.len() + 2 * hunks.len());
         for h in &held {
             if h.is_of(before.id()) {
-                let pieces = outside(h.slots, hunks);
+                let pieces = untouched(h.slots, hunks);
                 moved.extend(pieces.map(|slots| Held { slots, shown: slots, version: after, also: None, at: h.at }));
             } else if h.slots.from < first {
                 moved.push(Held { slots: Slots { to: h.slots.to.min(first), ..h.slots }, ..h.clone() });
@@ -242,7 +239,7 @@ impl Knowledge {
         let mut added = 0;
         for hunk in hunks {
             let from = shifted(hunk.old.first(), added);
-            if let Some(slots) = made(&held, before, *hunk, from) {
+            if let Some(slots) = known_new_lines(&held, before, *hunk, from) {
                 moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
             }
             added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
@@ -251,19 +248,19 @@ impl Knowledge {
         if hunks.last().is_some_and(|hunk| hunk.old.last() == before.total)
             && (after.total == 0 || covers(&moved, last, after.id()))
         {
-            // The answer names the number of lines, and the last of them is known.
+            // The answer says how many lines there are, and the last of them is known.
             let slots = Slots::end_of(after.total);
             moved = placed(&moved, Held { slots, shown: slots, version: after, also: None, at });
         }
-        self.put_edited(path, &held, moved, hunks);
+        self.set_edited(path, &held, moved, hunks);
     }
 
-    /// What is held after an edit, and what of it is gone.
-    fn put_edited(&mut self, path: &PathKey, held: &[Held], moved: Vec<Held>, hunks: &[Hunk]) {
+    /// Replaces what is held by what is held after an edit; notes what the edit took.
+    fn set_edited(&mut self, path: &PathKey, held: &[Held], moved: Vec<Held>, hunks: &[Hunk]) {
         let older = self.paths.get(path).map(|file| file.gone.clone()).unwrap_or_default();
         let mut gone: Vec<(Slots, Gone)> =
-            older.iter().flat_map(|(slots, why)| outside(*slots, hunks).map(|slots| (slots, *why))).collect();
-        gone.extend(held.iter().flat_map(|h| outside(h.slots, hunks)).map(|slots| (slots, Gone::Edited)));
+            older.iter().flat_map(|(slots, why)| untouched(*slots, hunks).map(|slots| (slots, *why))).collect();
+        gone.extend(held.iter().flat_map(|h| untouched(h.slots, hunks)).map(|slots| (slots, Gone::Edited)));
         let mut added = 0;
         for hunk in hunks {
             let from = shifted(hunk.old.first(), added);
@@ -271,7 +268,7 @@ impl Knowledge {
             added += i64::from(hunk.new_count) - i64::from(hunk.old.count());
         }
         for h in &moved {
-            gone = apart(&gone, h.slots);
+            gone = subtracted(&gone, h.slots);
         }
         self.paths.insert_mut(path.clone(), Arc::new(File { held: moved, gone }));
     }
@@ -286,12 +283,12 @@ impl Knowledge {
         part: Option<u32>,
     ) {
         let seen = lines.map(Lines::last).max(part).unwrap_or(0);
-        let mut held = self.passed(path, version, seen);
+        let mut held = self.forget_passed_ends(path, version, seen);
         if let Some(line) = part {
             held = without(&held, Slots { from: line, to: line.saturating_add(1) });
         }
         if end {
-            // The file was seen to end there, so no older line beyond is left.
+            // The file was seen to end there, so it has no older line beyond.
             held = without(&held, Slots { from: version.total.saturating_add(1), to: u32::MAX });
         }
         let tail = Slots::end_of(version.total);
@@ -306,24 +303,24 @@ impl Knowledge {
         self.set(path, held);
     }
 
-    /// A marker adds nothing by itself: without the lines it relies on, what the model saw cannot be placed. What it
-    /// vouches for stays held under the text it was shown of as well: those lines are the same in both.
-    fn same(&mut self, at: Place, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
-        self.rely(path, base, version, scope, ends);
+    /// A marker by itself adds nothing: if the lines it relies on are not held, it is not known what the model saw. Otherwise
+    /// these lines are held of both texts, because they are equal in both.
+    fn marker(&mut self, at: Place, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
+        self.check_marker(path, base, version, scope, ends);
         let mut held = self.of(path).to_vec();
         if base != version.hash {
-            held = alike(&held, vouched(version, scope), base, version);
+            held = also_of(&held, vouched(version, scope), base, version);
         }
         let end = Slots::end_of(version.total);
         if scope == Scope::Full && !held.is_empty() && !covers(&held, end, version.id()) {
-            // The marker names the number of lines, so the end is known from here on.
+            // The marker says how many lines there are, so the end is known from here on.
             held = placed(&held, Held { slots: end, shown: end, version, also: None, at });
         }
         self.set(path, held);
     }
 
-    /// The guard of a marker, and what it contradicts.
-    fn rely(&mut self, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
+    /// Voids the path if the lines that a marker relies on are not held; else forgets what the marker contradicts.
+    fn check_marker(&mut self, path: &PathKey, base: ContentHash, version: Version, scope: Scope, ends: bool) {
         let held = self.of(path);
         let text = base.in_form(version.form);
         let relied = match scope.lines(version.total) {
@@ -333,35 +330,36 @@ impl Knowledge {
         if !relied || (scope == Scope::Full && base != version.hash) {
             self.void(path);
         } else if ends {
-            let left = self.told(path, version);
+            let left = self.forget_beyond(path, version);
             self.set(path, left);
         }
     }
 
-    /// What is left once the model knows, by a marker or by where it stops, that no older line beyond is left.
-    fn told(&mut self, path: &PathKey, version: Version) -> Vec<Held> {
-        let held = self.passed(path, version, version.total);
+    /// Forgets lines beyond the end of `version`, once the model was told how many lines that text has.
+    fn forget_beyond(&mut self, path: &PathKey, version: Version) -> Vec<Held> {
+        let held = self.forget_passed_ends(path, version, version.total);
         let end = Slots::end_of(version.total);
         let ends_there = held.iter().any(|h| h.end() && h.version.total == version.total);
         let left = without(&held, Slots { from: if ends_there { end.to } else { end.from }, to: u32::MAX });
         if left != held {
-            self.take(path, left.clone());
+            self.lose(path, left.clone(), Gone::Changed);
         }
         left
     }
 
-    /// Lines of a text that stands beside what is held: of the lines seen only those of that very text stay held.
+    /// Takes the lines that were seen from every text but the one they belong to.
     fn see(&mut self, path: &PathKey, version: Version, lines: &[Lines]) {
         if self.of(path).iter().all(|h| h.is_of(version.id())) {
             return;
         }
-        let mut left = self.passed(path, version, lines.iter().map(|lines| lines.last()).max().unwrap_or(0));
+        let mut left =
+            self.forget_passed_ends(path, version, lines.iter().map(|lines| lines.last()).max().unwrap_or(0));
         for slots in lines.iter().map(|lines| Slots::lines(*lines)) {
             let (of_it, others): (Vec<Held>, Vec<Held>) = left.into_iter().partition(|h| h.is_of(version.id()));
             left = of_it.into_iter().chain(without(&others, slots)).collect();
             left.sort_unstable_by_key(|h| h.slots.from);
         }
-        self.take(path, left);
+        self.lose(path, left, Gone::Changed);
     }
 
     fn refresh(&mut self, path: &PathKey, scope: Scope) {
@@ -370,7 +368,7 @@ impl Knowledge {
             Scope::Lines(lines) => {
                 let held = self.of(path);
                 let taken = Slots::lines(lines);
-                // Whoever wants the last line anew wants to know anew how the file ends.
+                // Fresh text of the last line includes how the file ends.
                 let last = held.iter().any(|h| h.version.total <= lines.last());
                 without(held, Slots { from: taken.from, to: if last { u32::MAX } else { taken.to } })
             }
@@ -380,9 +378,9 @@ impl Knowledge {
         }
     }
 
-    /// What is left once line `seen` of `version` was seen: a text that has fewer lines does not end there any more, and
-    /// its last line, which may have been without terminator, has one now.
-    fn passed(&mut self, path: &PathKey, version: Version, seen: u32) -> Vec<Held> {
+    /// Forgets the ends of shorter texts, once line `seen` of `version` was seen: the file goes on there, and the last line of a
+    /// shorter text, which may have had no terminator, has one now.
+    fn forget_passed_ends(&mut self, path: &PathKey, version: Version, seen: u32) -> Vec<Held> {
         let held = self.of(path);
         let is_passed = |h: &Held| h.version.id() != version.id() && h.version.total < seen;
         let kept =
@@ -390,7 +388,7 @@ impl Knowledge {
         let left = held.iter().map(|h| Held { slots: kept(h), ..h.clone() });
         let left: Vec<Held> = left.filter(|h| h.slots.from < h.slots.to).collect();
         if left != held {
-            self.take(path, left.clone());
+            self.lose(path, left.clone(), Gone::Changed);
         }
         left
     }

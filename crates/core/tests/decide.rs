@@ -123,7 +123,7 @@ fn check(case: Case<'_>, expected: &str, text: &str) {
 
 const FIVE: &str = "a\nb\nc\nd\ne\n";
 
-/// Lines long enough for a diff to pay, each behind a sign.
+/// Lines long enough for a diff to pay, each after a sign.
 fn signed(sign: &str, numbers: RangeInclusive<u32>) -> String {
     numbers.map(|n| format!("{sign}line {n:02} of a file whose lines are rather long\n")).collect()
 }

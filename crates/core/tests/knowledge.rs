@@ -408,7 +408,7 @@ fn an_own_edit_of_lines_that_were_not_shown() {
     ]);
 }
 
-/// Of another text, lines before the edit stand where they stood; those behind it may stand elsewhere.
+/// Of another text, lines before the edit stay where they were; those after it may have moved.
 #[test]
 fn an_own_edit_beside_lines_of_another_text() {
     check(&[
@@ -1046,7 +1046,7 @@ fn numbers_that_no_text_has_void_the_path() {
             assert_eq!(draw(&knowledge), "", "{event:?}");
         }
     }
-    // An edit behind the last line.
+    // An edit after the last line.
     let mut knowledge = Knowledge::default();
     knowledge.apply(1, &Event::Written { path: path.clone(), version: version(5) }, Answers::Held);
     knowledge.apply(2, &edited(5, u32::MAX, u32::MAX, 1), Answers::Held);

@@ -1,4 +1,4 @@
-//! What can stand on a branch and change what the model holds, as plain data; and whether its numbers can be true.
+//! The events of a branch that change what the model holds, as plain data; and the check that an event's numbers can be true.
 
 use alloc::vec::Vec;
 
@@ -9,8 +9,8 @@ use crate::{
     text::{ContentHash, Version},
 };
 
-/// Something that stands on a branch and changes what the model holds. A text that is named by its hash alone has the form of
-/// the version beside it.
+/// An entry of a branch that changes what the model holds. Where a text is given by its hash alone, its form is that of the
+/// `version` next to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Plain text was shown.
@@ -21,54 +21,55 @@ pub enum Event {
         version: Version,
         /// The lines that were shown whole.
         lines: Option<Lines>,
-        /// Whether the call and the text make the end of the file visible.
+        /// Whether call and text together show where the file ends.
         end: bool,
-        /// A line that was shown in part: it is held under no text.
+        /// A line that was shown in part: it is held of no text.
         part: Option<u32>,
     },
     /// A marker said that lines are as the model holds them.
     Same {
         /// The file.
         path: PathKey,
-        /// The text the marker relies on.
+        /// The text the model is taken to hold.
         base: ContentHash,
-        /// The text it speaks of.
+        /// The text of the file at that time.
         version: Version,
-        /// The lines it vouches for.
+        /// The lines the marker vouches for.
         scope: Scope,
-        /// Whether the marker, or the call with it, tells how many lines the file has.
+        /// Whether marker and call together show how many lines the file has.
         ends: bool,
     },
-    /// A marker is on its way. It may or may not be seen: it adds nothing, and takes what it would take if seen.
+    /// A marker was sent, and it is not known whether the model got it. It adds nothing, and takes away what the marker would
+    /// contradict.
     MarkerSent {
         /// The file.
         path: PathKey,
-        /// The text it relies on.
+        /// As in [`Event::Same`].
         base: ContentHash,
-        /// The text it speaks of.
+        /// As in [`Event::Same`].
         version: Version,
-        /// The lines it vouches for.
+        /// As in [`Event::Same`].
         scope: Scope,
-        /// Whether it tells how many lines the file has.
+        /// As in [`Event::Same`].
         ends: bool,
     },
     /// A diff of the whole file was shown.
     Diff {
         /// The file.
         path: PathKey,
-        /// The text it starts from.
+        /// The text the diff starts from; the model must hold all of it.
         base: ContentHash,
-        /// The text it leads to.
+        /// The text the diff leads to.
         version: Version,
     },
-    /// The agent's own write succeeded; its whole content stands in the call.
+    /// The agent wrote the whole file; the call contains all of its text.
     Written {
         /// The file.
         path: PathKey,
         /// The text written.
         version: Version,
     },
-    /// The agent's own edit succeeded; old and new bytes stand in the call, and which lines it replaced in the answer.
+    /// The agent edited the file; the call contains the old and the new text, and the answer says which lines were replaced.
     Edited {
         /// The file.
         path: PathKey,
@@ -76,47 +77,48 @@ pub enum Event {
         before: Version,
         /// The text after.
         after: Version,
-        /// The lines it touched, as the answer states them.
+        /// The touched lines, as the answer states them.
         hunks: Vec<Hunk>,
     },
-    /// Lines of other texts were found to be the same in this one. It tells the model nothing and changes nothing of what
-    /// is held, only under which names: so it holds wherever it stands.
+    /// Lines of other texts were found to be equal in this one. The model is told nothing and holds what it held, only under
+    /// one more name, so this is true wherever it stands in the branch.
     Alike {
         /// The file.
         path: PathKey,
-        /// The text in which they are the same.
+        /// The text in which they are equal.
         version: Version,
-        /// Which lines, of which other text.
+        /// The lines, and the text each was held of.
         pieces: Vec<Alike>,
     },
-    /// Lines may have been seen elsewhere than in the answer to a read: in a search, in a diff, printed by a program that
-    /// was given them. Adds nothing, and takes these lines from every other text.
+    /// The model may have seen these lines other than by a read: in a search, in a diff, or printed by a program that got
+    /// them. It adds nothing, and takes these lines from every other text.
     Seen {
         /// The file.
         path: PathKey,
-        /// The text they are of.
+        /// The text they belong to.
         version: Version,
-        /// Which lines, whole or in part.
+        /// The lines, seen whole or in part.
         lines: Vec<Lines>,
     },
-    /// Someone asked for fresh text of these names of one file.
+    /// Fresh text of a file was asked for.
     Refreshed {
-        /// Every name of the file that is known.
+        /// Every known name of the file.
         paths: Vec<PathKey>,
-        /// Which lines.
+        /// The lines that are to be sent anew.
         scope: Scope,
     },
-    /// What the model saw of this file cannot be placed: an altered block, a write without a result, a secret.
+    /// The model saw something of this file, and it is not known what: an altered block, a write without a result, a secret.
+    /// Nothing of the file is held any more.
     Void {
         /// The file.
         path: PathKey,
     },
-    /// The barrier: nothing before it counts.
+    /// The conversation was compacted: nothing before this counts.
     Compacted,
 }
 
 impl Event {
-    /// The one file it concerns; `None` for a refresh, which may concern several, and for the barrier.
+    /// The file it is about; `None` for a refresh, which may name several, and for a compaction.
     #[must_use]
     pub fn path(&self) -> Option<&PathKey> {
         match self {
@@ -134,11 +136,11 @@ impl Event {
     }
 }
 
-/// More lines than any text has, as no file over 1 GiB is read. Below it, no sum of lines exceeds 32 bits.
+/// No text has this many lines, because no file over 1 GiB is read. Below it, no sum of two line numbers exceeds 32 bits.
 const TOO_MANY: u32 = (1 << 30) + 1;
 
-/// Whether an event could be true as far as its numbers go, beside what is held of its file: one text has one number of
-/// lines, and an edit does not change a file's form.
+/// Whether the numbers of an event can be true, also beside what is held of its file: a text always has the same number of
+/// lines, and an edit does not change the form. Events are read from files, so they may say anything.
 pub(super) fn is_possible(event: &Event, held: &[Held]) -> bool {
     let texts = match event {
         Event::Shown { version, .. }
@@ -162,12 +164,12 @@ pub(super) fn is_possible(event: &Event, held: &[Held]) -> bool {
     texts.into_iter().all(|text| text.total < TOO_MANY && agrees(text))
 }
 
-/// Whether a piece can be of a text.
+/// Whether a piece lies inside a text or its end.
 fn is_within(piece: Alike, version: Version) -> bool {
     piece.first >= 1 && piece.first <= piece.last && piece.last <= version.total.saturating_add(1)
 }
 
-/// Whether hunks stand in order, inside the text before, and lead to the lines of the text after.
+/// Whether the hunks are in order, lie inside the text before, and lead to the number of lines of the text after.
 fn add_up(before: Version, after: Version, hunks: &[Hunk]) -> bool {
     let mut next = 1;
     let mut total = i64::from(before.total);
@@ -181,35 +183,36 @@ fn add_up(before: Version, after: Version, hunks: &[Hunk]) -> bool {
     !hunks.is_empty() && total == i64::from(after.total)
 }
 
-/// A run of old lines and how many lines stand there now.
+/// A run of lines that an edit replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// The lines touched, in the text before.
+    /// The touched lines, numbered as in the text before.
     pub old: Lines,
-    /// How many lines replace them.
+    /// How many lines replace them; 0 if they were removed.
     pub new_count: u32,
-    /// What of the old lines is in the new ones.
+    /// Which of the new lines contain old bytes.
     pub keeps: Keeps,
 }
 
-/// Which of its new lines an edit makes of more than the bytes in its call.
+/// Which new lines of a hunk contain bytes of the old lines. Such a line is held only if the old line was; all other new lines
+/// are in the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// The first new line begins as the first old one did, and the last new line ends as the last old one did.
+    /// The first new line begins as the first old line did, and the last new line ends as the last old line did.
     Ends,
-    /// The first new line begins as the first old one did; all others stand in the call.
+    /// The first new line begins as the first old line did.
     Head,
-    /// Any of them may hold some of any old line.
+    /// Any new line may contain bytes of any old line.
     All,
 }
 
-/// Lines, and perhaps the end, of another text that are the same in this one, under the same numbers.
+/// Lines of another text that are equal in this one, under the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alike {
     /// The other text.
     pub base: ContentHash,
     /// The first line.
     pub first: u32,
-    /// The last line; one more than the lines of both texts is their end.
+    /// The last line. One more than both texts have stands for their end.
     pub last: u32,
 }
