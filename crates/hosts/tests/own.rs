@@ -7,7 +7,7 @@ use readproof_core::{
     path::PathKey,
     render::render,
     scope::Lines,
-    text::Text,
+    text::{Form, Text},
 };
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_hosts::own::{Answered, Block, EntryId, Session, Stands};
@@ -49,7 +49,7 @@ fn show(session: &mut Session, path: &str, text: &str) -> EntryId {
 
 fn holds(session: &Session, path: &str) -> bool {
     let knowledge = session.knowledge();
-    knowledge.holds_lines(&PathKey::new(path), Lines::new(1, 1).unwrap(), Answers::Held).is_some()
+    knowledge.holds_lines(&PathKey::new(path), Lines::new(1, 1).unwrap(), Form::Disk, Answers::Held).is_some()
 }
 
 #[test]

@@ -86,9 +86,9 @@ fn ranges_that_mean_nothing() {
     refused(&ws, &["good.txt:0-5"], 1, "BAD_RANGE", &["good.txt: line 0", "counted from 1"]);
     refused(&ws, &["good.txt:41"], 1, "BAD_RANGE", &["offset 41 is beyond the end", "(40 lines total)", "at most 40"]);
     refused(&ws, &["good.txt:41-50"], 1, "BAD_RANGE", &["offset 41 is beyond the end"]);
-    refused(&ws, &["good.txt:99999999999999999999"], 1, "BAD_RANGE", &["`99999999999999999999` is no line number"]);
+    refused(&ws, &["good.txt:99999999999999999999"], 1, "BAD_RANGE", &["`99999999999999999999` is not a line number"]);
     for range in ["ten", "-5", "5-", "1-2-3", "1-x", ""] {
-        let words = ["good.txt: ", &format!("`{range}` is no line number"), "as in `10` or `10-20`"];
+        let words = ["good.txt: ", &format!("`{range}` is not a line number"), "as in `10` or `10-20`"];
         refused(&ws, &[&format!("good.txt:{range}")], 1, "BAD_RANGE", &words);
     }
     let huge = u64::MAX.to_string();

@@ -7,7 +7,7 @@ use readproof_core::{
     operation::Read,
     path::PathKey,
     scope::Scope,
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
 use readproof_hosts::own::{Call, Focus};
@@ -160,7 +160,7 @@ fn status(engine: &Engine, name: &SessionName) -> Result<ConversationStatus, Err
             .filter(|(path, _)| !transcript.is_distrusted() && !transcript.is_pending(path))
             .map(|(path, held)| FileStatus {
                 path: path.to_string(),
-                whole: knowledge.holds_whole(path, answers).is_some(),
+                whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
                 spans: held.len(),
                 lines: held.iter().filter_map(span).collect(),
             })

@@ -88,14 +88,14 @@ impl KnowledgeAtCall {
     /// The lines held of other texts that are the same in the present one, where only together they are what is asked for.
     fn alike(&self, path: &PathKey, now: &Text, ask: &Ask, load: impl Fn(ContentHash) -> Option<Text>) -> Vec<Alike> {
         let (Ok((leaf, _)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
-        if self.answers == Answers::Seed || !leaf.is_mixed(path, lines) {
+        if self.answers == Answers::Seed || !leaf.is_mixed(path, lines, now.form()) {
             return Vec::new();
         }
         let pieces = alike(leaf.of(path), now, load);
         let mut added = leaf.clone();
         let event = Event::Alike { path: path.clone(), version: now.version(), pieces: pieces.clone() };
         added.apply(0, &event, self.answers);
-        if added.holds_lines_of(path, lines, now.hash(), self.answers) { pieces } else { Vec::new() }
+        if added.holds_lines_of(path, lines, now.id(), self.answers) { pieces } else { Vec::new() }
     }
 }
 

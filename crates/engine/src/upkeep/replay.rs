@@ -574,7 +574,7 @@ fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong
 /// Every field that replaying settles. The text first: it is what the model saw.
 fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
     type Field = fn(&Answered) -> String;
-    let fields: [(&'static str, Field); 11] = [
+    let fields: [(&'static str, Field); 12] = [
         ("the decision", |answer| answer.mode.to_string()),
         ("the reason", |answer| answer.reason.to_string()),
         ("the text shown", |answer| {
@@ -589,6 +589,7 @@ fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
         ("the end shown", |answer| answer.end.to_string()),
         ("the line shown in part", |answer| format!("{:?}", answer.part)),
         ("the number of lines", |answer| answer.total.to_string()),
+        ("the form", |answer| format!("{:?}", answer.form)),
         ("the audience", |answer| answer.for_program.to_string()),
         ("the sizes", |answer| format!("{} of {} bytes", answer.sent_bytes, answer.plain_bytes)),
     ];

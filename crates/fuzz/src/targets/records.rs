@@ -2,7 +2,7 @@
 
 use readproof_core::{
     decide::{Ask, Base, Reason, decide},
-    knowledge::{Hunk, Rests},
+    knowledge::{Hunk, Keeps},
     limits::{Answers, Limits},
     path::PathKey,
     render::render,
@@ -117,8 +117,8 @@ fn change(begun: u64, path: String, huge: Option<u32>, random: &mut Random) -> C
         (line, line, u32::try_from(new).unwrap_or(0))
     });
     let stated = hunk.into_iter().filter_map(|(first, last, new_count)| {
-        let rests = [Rests::Ends, Rests::Head, Rests::All][random.below(3)];
-        Lines::new(first, last).map(|old| Stated::from(Hunk { old, new_count, rests }))
+        let keeps = [Keeps::Ends, Keeps::Head, Keeps::All][random.below(3)];
+        Lines::new(first, last).map(|old| Stated::from(Hunk { old, new_count, keeps }))
     });
     let stated = stated.collect();
     Changed { begun, path, before: of(&before), after: of(&after), hunk, stated, block: None, at: 1 }

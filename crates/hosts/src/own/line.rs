@@ -11,7 +11,7 @@ const DELIVERED_BYTES: usize = 64;
 
 /// `{"kind":"answer",…}`.
 pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
-    let Answered { path, offset, limit, for_program, mode, reason, hash, total, base, scope, .. } = answer;
+    let Answered { path, offset, limit, for_program, mode, reason, hash, total, form, base, scope, .. } = answer;
     let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, at, .. } = answer;
     let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = *limits;
 
@@ -24,6 +24,9 @@ pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     }
     line.raw(",\"mode\":").text(mode).raw(",\"reason\":").text(reason);
     line.hash(",\"hash\":", *hash).raw(",\"total\":").number((*total).into());
+    if let Some(form) = form {
+        line.raw(",\"form\":").text(form);
+    }
     line.hash(",\"base\":", *base).raw(",\"scope\":").text(scope);
     if let Some((first, last)) = *lines {
         line.raw(",\"lines\":[").number(first.into()).raw(",").number(last.into()).raw("]");
@@ -181,6 +184,7 @@ mod tests {
                 reason: path.to_owned().into(),
                 hash: on(3).then(|| sha("a")),
                 total: 9,
+                form: on(1).then(|| "stripped".into()),
                 base: on(4).then(|| sha("b")),
                 scope: "r:1:20".to_owned(),
                 lines: on(5).then_some((1, u32::MAX)),

@@ -3,12 +3,12 @@
 use super::line;
 use readproof_core::{
     decide::{Mode, Reason},
-    knowledge::{Alike, Event, Hunk, Rests},
+    knowledge::{Alike, Event, Hunk, Keeps},
     limits::{Answers, Limits, Markers},
     path::PathKey,
     render::Shown,
     scope::{Lines, Scope},
-    text::{ContentHash, LINE_RULE, Version},
+    text::{ContentHash, Form, LINE_RULE, Version},
 };
 use readproof_disk::SessionName;
 use serde::{Deserialize, Serialize, de::Error as _};
@@ -374,6 +374,9 @@ pub struct Answered {
     pub hash: Option<Sha>,
     /// Its lines.
     pub total: u32,
+    /// Its form; absent for the bytes on the disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Cow<'static, str>>,
     /// The text the answer is relative to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Sha>,
@@ -417,7 +420,7 @@ impl Answered {
         let (lines, end, part) = match shown.event(path) {
             Event::Shown { lines, end, part, .. } => (lines, end, part),
             Event::Same { ends, .. } => (None, ends, None),
-            Event::Told { .. }
+            Event::MarkerSent { .. }
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }
@@ -437,6 +440,7 @@ impl Answered {
             reason: shown.reason().as_str().into(),
             hash: (!secret).then_some(Sha(shown.version().hash)),
             total: shown.version().total,
+            form: Some(shown.version().form).filter(|form| *form != Form::Disk).map(|form| form.as_str().into()),
             base: shown.base().map(Sha),
             scope: shown.scope().to_string(),
             lines: lines.map(|lines| (lines.first(), lines.last())),
@@ -469,12 +473,13 @@ impl Answered {
     pub fn event(&self) -> Event {
         let path = PathKey::new(&self.path);
         let void = Event::Void { path: path.clone() };
-        let (Some(mode), Some(Sha(hash)), Some(scope)) =
-            (Mode::parse(&self.mode), self.hash, Scope::parse(&self.scope))
+        let form = self.form.as_deref().map_or(Some(Form::Disk), Form::parse);
+        let (Some(mode), Some(Sha(hash)), Some(scope), Some(form)) =
+            (Mode::parse(&self.mode), self.hash, Scope::parse(&self.scope), form)
         else {
             return void;
         };
-        let version = Version { hash, total: self.total };
+        let version = Version { hash, total: self.total, form };
         match (mode, self.base) {
             (Mode::Full | Mode::BaselineFallback, _) => {
                 let lines = self.lines.and_then(|(first, last)| Lines::new(first, last));
@@ -502,7 +507,7 @@ impl Answered {
                 Event::Seen { path, version, lines: lines.into_iter().chain(part).collect() }
             }
             Event::Same { path, .. }
-            | Event::Told { path, .. }
+            | Event::MarkerSent { path, .. }
             | Event::Diff { path, .. }
             | Event::Written { path, .. }
             | Event::Edited { path, .. }
@@ -541,7 +546,7 @@ impl SeenFile {
         let lines: Option<Vec<Lines>> = self.lines.iter().map(|(first, last)| Lines::new(*first, *last)).collect();
         match (self.text, lines) {
             (Some((Sha(hash), total)), Some(lines)) if lines.iter().all(|lines| lines.last() <= total) => {
-                Event::Seen { path, version: Version { hash, total }, lines }
+                Event::Seen { path, version: Version { hash, total, form: Form::Disk }, lines }
             }
             (_, _) => Event::Void { path },
         }
@@ -580,7 +585,7 @@ impl Changed {
     #[must_use]
     pub fn event(&self) -> Event {
         let path = PathKey::new(&self.path);
-        let version = |(Sha(hash), total): (Sha, u32)| Version { hash, total };
+        let version = |(Sha(hash), total): (Sha, u32)| Version { hash, total, form: Form::Disk };
         match (self.before.map(version), self.after.map(version), self.hunk) {
             (_, Some(version), None) => Event::Written { path, version },
             (Some(before), Some(after), Some(_)) => {
@@ -598,12 +603,12 @@ impl Changed {
 
 /// A run of old lines, how many lines replace them, and what of the old ones is in these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stated(pub u32, pub u32, pub u32, RestsSaid);
+pub struct Stated(pub u32, pub u32, pub u32, KeepsSaid);
 
-/// [`Rests`] in a record.
+/// [`Keeps`] in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum RestsSaid {
+enum KeepsSaid {
     Ends,
     Head,
     All,
@@ -611,12 +616,12 @@ enum RestsSaid {
 
 impl From<Hunk> for Stated {
     fn from(hunk: Hunk) -> Self {
-        let rests = match hunk.rests {
-            Rests::Ends => RestsSaid::Ends,
-            Rests::Head => RestsSaid::Head,
-            Rests::All => RestsSaid::All,
+        let keeps = match hunk.keeps {
+            Keeps::Ends => KeepsSaid::Ends,
+            Keeps::Head => KeepsSaid::Head,
+            Keeps::All => KeepsSaid::All,
         };
-        Self(hunk.old.first(), hunk.old.last(), hunk.new_count, rests)
+        Self(hunk.old.first(), hunk.old.last(), hunk.new_count, keeps)
     }
 }
 
@@ -624,12 +629,12 @@ impl Stated {
     /// What it says; `None` when it says nothing.
     #[must_use]
     pub fn hunk(&self) -> Option<Hunk> {
-        let rests = match self.3 {
-            RestsSaid::Ends => Rests::Ends,
-            RestsSaid::Head => Rests::Head,
-            RestsSaid::All => Rests::All,
+        let keeps = match self.3 {
+            KeepsSaid::Ends => Keeps::Ends,
+            KeepsSaid::Head => Keeps::Head,
+            KeepsSaid::All => Keeps::All,
         };
-        Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, rests })
+        Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, keeps })
     }
 }
 
@@ -657,6 +662,7 @@ impl Found {
     #[must_use]
     pub fn event(&self) -> Event {
         let (Sha(hash), total) = self.version;
-        Event::Alike { path: PathKey::new(&self.path), version: Version { hash, total }, pieces: self.alike() }
+        let version = Version { hash, total, form: Form::Disk };
+        Event::Alike { path: PathKey::new(&self.path), version, pieces: self.alike() }
     }
 }

@@ -318,10 +318,10 @@ impl Transcript {
                 match answer.event() {
                     // A marker shows no text, so nothing newer than what is held can have been seen.
                     Event::Same { path, base, version, scope, ends } => {
-                        self.apply(&mut state, line, &Event::Told { path, base, version, scope, ends });
+                        self.apply(&mut state, line, &Event::MarkerSent { path, base, version, scope, ends });
                     }
                     Event::Shown { path, .. }
-                    | Event::Told { path, .. }
+                    | Event::MarkerSent { path, .. }
                     | Event::Diff { path, .. }
                     | Event::Written { path, .. }
                     | Event::Edited { path, .. }
@@ -422,7 +422,7 @@ impl Transcript {
                 let held = state.knowledge.of(&path);
                 !state.pending.contains_key(&own) && (held.is_empty() || held.iter().any(|h| h.version() != *version))
             }
-            Event::Told { .. }
+            Event::MarkerSent { .. }
             | Event::Diff { .. }
             | Event::Written { .. }
             | Event::Edited { .. }

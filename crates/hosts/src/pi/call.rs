@@ -93,7 +93,7 @@ impl Call {
 /// Which lines a read asks for, as pi counts them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// The first line; `None` when it is no line number.
+    /// The first line; `None` when it is not a line number.
     pub(super) first: Option<u64>,
     /// How many; no limit is the greatest number.
     pub(super) limit: Option<u64>,

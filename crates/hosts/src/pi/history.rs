@@ -7,7 +7,7 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Text, Version},
+    text::{ContentHash, Form, Text, Version},
 };
 use std::sync::{Arc, OnceLock};
 
@@ -111,7 +111,7 @@ impl Step {
                 (asked && ends).then(|| told.event.clone())
             }),
             Done::Changed(call) => {
-                let before = held(&self.base).holds_whole(&path, Answers::Held);
+                let before = held(&self.base).holds_whole(&path, Form::Disk, Answers::Held);
                 let before = before.and_then(|version| self.text_before(version, judge.source));
                 let after = call.after(before.as_ref(), judge.source);
                 after.map(|text| Event::Written { path: path.clone(), version: text.version() })
@@ -139,8 +139,11 @@ impl Step {
             text = if call.tool() == Tool::Write {
                 break;
             } else {
-                let held =
-                    base.as_ref().and_then(|base| base.known.get())?.holds_whole(call.key.as_ref()?, Answers::Held);
+                let held = base.as_ref().and_then(|base| base.known.get())?.holds_whole(
+                    call.key.as_ref()?,
+                    Form::Disk,
+                    Answers::Held,
+                );
                 source.text(held?.hash)
             };
             if text.is_some() {
@@ -158,7 +161,7 @@ impl Step {
 /// The model is told how many lines a text has: where another one ends is not where the file ends.
 fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: u32, answers: Answers) {
     let end = knowledge.of(path).iter().find(|held| held.end()).map(|held| held.version().total.saturating_add(1));
-    let end = end.filter(|_| !knowledge.holds_end(path, hash)).and_then(|end| Lines::new(end, end));
+    let end = end.filter(|_| !knowledge.holds_end(path, hash.in_form(Form::Disk))).and_then(|end| Lines::new(end, end));
     if let Some(end) = end {
         let event = Event::Refreshed { paths: vec![path.clone()], scope: Scope::Lines(end) };
         knowledge.apply(u64::from(at), &event, answers);

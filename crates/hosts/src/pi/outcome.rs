@@ -8,7 +8,7 @@ use readproof_core::{
     path::PathKey,
     render::{MARKER, looks_like_marker},
     scope::{Lines, Scope},
-    text::{ContentHash, Text, Version},
+    text::{ContentHash, Form, Text, Version},
 };
 
 use std::sync::OnceLock;
@@ -151,7 +151,7 @@ impl Seen<'_> {
         if !sound {
             return None;
         }
-        let version = Version { hash: v1.served, total: extras.total };
+        let version = Version { hash: v1.served, total: extras.total, form: Form::Disk };
         if v1.mode.is_derived() {
             return self.derived(version, extras.end);
         }

@@ -3,7 +3,7 @@
 use readproof_core::{
     limits::Answers,
     path::PathKey,
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript, total_lines};
 use serde_json::{Value, json};
@@ -172,7 +172,7 @@ impl Session {
     pub(crate) fn whole(&mut self, path: &str) -> Option<ContentHash> {
         let leaf = self.leaf.as_deref().map(|leaf| self.transcript.find(leaf).unwrap());
         let path = PathKey::new(path);
-        let whole = self.known_at(leaf).of(&path).holds_whole(&path, Answers::Held);
+        let whole = self.known_at(leaf).of(&path).holds_whole(&path, Form::Disk, Answers::Held);
         whole.map(|version| version.hash)
     }
 

@@ -7,7 +7,7 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_hosts::pi::{Known, Source, Transcript};
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ fn called(
             What::Read => None,
             What::Write(content) => Some(Text::new(content.clone())),
             What::Edit(old, new) => {
-                let held = knowledge.holds_whole(&call.path, Answers::Held);
+                let held = knowledge.holds_whole(&call.path, Form::Disk, Answers::Held);
                 let before = held.and_then(|held| objects.get(&held.hash)).map(Text::as_str);
                 let once = before.filter(|before| before.matches(old.as_str()).count() == 1);
                 once.map(|before| Text::new(before.replacen(old.as_str(), new, 1)))
@@ -143,7 +143,7 @@ fn called(
 fn path_of(event: &Event) -> &PathKey {
     match event {
         Event::Shown { path, .. } | Event::Same { path, .. } | Event::Diff { path, .. } | Event::Void { path } => path,
-        Event::Told { .. }
+        Event::MarkerSent { .. }
         | Event::Written { .. }
         | Event::Edited { .. }
         | Event::Seen { .. }

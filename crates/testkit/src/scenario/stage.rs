@@ -369,11 +369,11 @@ impl Stage {
     fn arrive(&mut self, way: Way) -> Result<(), Broken> {
         let Way { node, receipt, seen } = way;
         self.engine.delivered(&receipt)?;
-        let talk = self.talk(&receipt.session);
-        let parent = if talk.is_on_branch(node) { talk.leaf } else { Some(node) };
-        let result = talk.insert(parent, Turn::Saw(seen), Some(receipt.entry));
+        let conversation = self.conversation(&receipt.session);
+        let parent = if conversation.is_on_branch(node) { conversation.leaf } else { Some(node) };
+        let result = conversation.insert(parent, Turn::Saw(seen), Some(receipt.entry));
         // The host announced the alteration before the result arrived.
-        let alteration = talk.nodes.iter().rev().find_map(|other| match other.turn {
+        let alteration = conversation.nodes.iter().rev().find_map(|other| match other.turn {
             Turn::Edited { target, how } if target == node => Some(how),
             Turn::Edited { .. } | Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
         });

@@ -356,11 +356,11 @@ impl Run {
             self.engine().delivered(&way.receipt)?;
         }
         let entry = Some(way.receipt.entry);
-        let talk = self.talk();
-        if talk.is_on_branch(way.node) {
+        let conversation = self.conversation();
+        if conversation.is_on_branch(way.node) {
             // Without its call, a result shows neither its file nor its line numbers.
-            let seen = if talk.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
-            talk.push(Turn::Saw(seen), entry);
+            let seen = if conversation.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
+            conversation.push(Turn::Saw(seen), entry);
         } else {
             conversation.insert(Some(way.node), Turn::Saw(way.seen), entry);
         }

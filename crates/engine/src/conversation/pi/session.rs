@@ -7,7 +7,7 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::Lines,
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
@@ -162,7 +162,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
     let id = |entry: EntryRef| known.transcript().id(entry);
     let file = |(path, knowledge): (&PathKey, &Knowledge)| PiFile {
         path: path.to_string(),
-        whole: knowledge.holds_whole(path, asked.answers).is_some(),
+        whole: knowledge.holds_whole(path, Form::Disk, asked.answers).is_some(),
         spans: knowledge.of(path).iter().map(|held| span(known, held)).collect(),
     };
     let pending = known.pending().into_iter();

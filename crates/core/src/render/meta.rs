@@ -1,5 +1,5 @@
-//! Metadata V1 (`details.readcache`) and the invalidation entry: their fields and what makes them valid. Fail-open: what
-//! is not valid is `None` and creates nothing. JSON itself is read and written at the edges.
+//! Metadata V1 (`details.readcache`) and the invalidation entry: their fields and what makes them valid. Anything invalid is
+//! `None` and creates no knowledge. JSON itself is read and written by the hosts.
 
 use alloc::{
     borrow::ToOwned,
@@ -8,21 +8,21 @@ use alloc::{
 
 use crate::{decide::Mode, render::Shown, scope::Scope, text::ContentHash};
 
-/// The only version there is.
+/// The value of the field `v` in both.
 pub const VERSION: u64 = 1;
 
-/// Metadata of one read result, valid by construction.
+/// Metadata of one read result, valid by construction. Lines are counted as the host counts them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MetaV1 {
-    /// Which file.
+    /// The file, as the host's transcript names it; never empty.
     pub path_key: String,
-    /// Which lines.
+    /// The lines that were shown or vouched for.
     pub scope: Scope,
-    /// The text served against.
+    /// The text of the file at that time.
     pub served: ContentHash,
-    /// The text it is relative to.
+    /// The text the answer relies on.
     pub base: Option<ContentHash>,
-    /// How it was answered.
+    /// How the request was answered.
     pub mode: Mode,
     /// Lines in the file.
     pub total_lines: u64,
@@ -30,11 +30,11 @@ pub struct MetaV1 {
     pub range_start: u64,
     /// Last line of the scope.
     pub range_end: u64,
-    /// Bytes of the file.
+    /// Bytes in the file.
     pub bytes: u64,
 }
 
-/// The fields as a record holds them: present and of the right type, or absent.
+/// The fields of [`MetaV1`] as a record holds them: present and of the right type, or absent.
 #[derive(Clone, Debug, Default)]
 pub struct RawMeta<'a> {
     /// `v`
@@ -60,27 +60,27 @@ pub struct RawMeta<'a> {
 }
 
 impl MetaV1 {
-    /// The metadata of an answer; none for a line shown in part, which no scope can say.
+    /// The metadata of an answer; none for a line shown in part, which no scope can express.
     #[must_use]
     pub fn of(shown: &Shown<'_>, path_key: &str, bytes: u64) -> Option<Self> {
         if shown.window().part().is_some() {
             return None;
         }
-        let said = shown.said();
+        let counted = shown.counted();
         Some(Self {
             path_key: path_key.to_owned(),
-            scope: said.scope,
+            scope: counted.scope,
             served: shown.version().hash,
             base: shown.base(),
             mode: shown.mode(),
-            total_lines: said.total,
-            range_start: said.first,
-            range_end: said.last,
+            total_lines: counted.total,
+            range_start: counted.first,
+            range_end: counted.last,
             bytes,
         })
     }
 
-    /// Valid fields or nothing.
+    /// `None` unless every field is there that the mode needs, and they agree with each other.
     #[must_use]
     pub fn parse(raw: &RawMeta<'_>) -> Option<Self> {
         let mode = Mode::parse(raw.mode?)?;
@@ -116,18 +116,18 @@ impl MetaV1 {
     }
 }
 
-/// An explicit refresh as a transcript holds it.
+/// A request for fresh text, as a transcript holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidationV1 {
-    /// Which file.
+    /// The file, as the host's transcript names it; never empty.
     pub path_key: String,
-    /// Which lines.
+    /// The lines that are to be sent anew.
     pub scope: Scope,
-    /// When, in milliseconds; says nothing about order.
+    /// Milliseconds since 1970. The order of entries is their place in the transcript, never this.
     pub at: u64,
 }
 
-/// The fields as a record holds them.
+/// The fields of [`InvalidationV1`] as a record holds them: present and of the right type, or absent.
 #[derive(Clone, Debug, Default)]
 pub struct RawInvalidation<'a> {
     /// `v`
@@ -143,7 +143,7 @@ pub struct RawInvalidation<'a> {
 }
 
 impl InvalidationV1 {
-    /// Valid fields or nothing.
+    /// `None` unless every field is there and valid.
     #[must_use]
     pub fn parse(raw: &RawInvalidation<'_>) -> Option<Self> {
         let path_key = raw.path_key.filter(|path| !path.is_empty())?.to_string();

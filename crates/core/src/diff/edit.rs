@@ -1,63 +1,64 @@
-//! An own edit worked out on text: bytes that occur exactly once, or every one of them, are replaced; which lines that
-//! touched; and the words that state it. Those words are what lets a model place the edit, so they are made here, once.
+//! The agent's edits, worked out on text: replaces a text that occurs exactly once, or every occurrence of it; says which lines
+//! that touched; and words the answer. That answer is what tells the model where the edit is, so it is worded here and nowhere
+//! else.
 
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
 use crate::{
-    knowledge::{Hunk, Rests},
+    knowledge::{Hunk, Keeps},
     scope::Lines,
     text::Text,
 };
 
-/// The most places that one answer states.
+/// The most places that an answer lists.
 pub const MOST_STATED: usize = 16;
 
-/// How many places an edit may have.
+/// How often the old text may occur.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Places {
-    /// Exactly one.
+    /// Exactly once.
     #[default]
     One,
-    /// One or more, all of them replaced.
+    /// Once or more; every occurrence is replaced.
     All,
 }
 
-/// An edit that can be made.
+/// An edit that was worked out and not yet written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The text after it.
+    /// The text after the edit.
     pub after: Text,
-    /// The lines it touches, in order, so that every other line is as before, moved at most.
+    /// The lines it touches, in order. Every other line stays as it is, though its number may change.
     pub hunks: Vec<Hunk>,
     /// How often the old text was replaced.
     pub count: usize,
 }
 
-/// An edit that cannot be made.
+/// Why an edit cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// There is nothing to look for.
+    /// The old text is empty.
     #[error("the old text is empty; give the text to replace, or write the whole file")]
     Empty,
-    /// It does not occur.
+    /// The old text does not occur.
     #[error("the old text does not occur in the file; read the file again and copy the text exactly")]
     NotFound,
-    /// It occurs more than once.
+    /// The old text occurs more than once, and only one occurrence was allowed.
     #[error("the old text occurs {count} times; add lines around it until it is the only one, or replace all of them")]
     Many {
-        /// How often.
+        /// How often, overlapping occurrences included.
         count: usize,
     },
-    /// The result would not be text.
+    /// The new text contains a NUL.
     #[error("the new text holds a NUL byte, so the file would no longer be text")]
     NotText,
 }
 
-/// Replaces `old` by `new`, where it occurs exactly once or, with [`Places::All`], everywhere from left to right.
+/// Replaces `old` by `new`: one occurrence, or with [`Places::All`] every one from left to right.
 ///
 /// # Errors
-/// [`EditError`] when it is not there as it has to be.
+/// [`EditError`] when `old` does not occur as often as it must, or one of the texts is not allowed.
 pub fn replace(before: &Text, old: &str, new: &str, places: Places) -> Result<Edit, EditError> {
     if old.is_empty() {
         return Err(EditError::Empty);
@@ -87,23 +88,23 @@ pub fn replace(before: &Text, old: &str, new: &str, places: Places) -> Result<Ed
         let mut region =
             Region { text: before, old, new, last: first, copied: before.start(first), made: String::new() };
         next += region.fill(&found[next..]);
-        // `first` is 1 or more and not behind `last`, so this is never the other arm.
+        // `first` is at least 1 and at most `last`, so this never fails.
         let lines = Lines::new(first, region.last).ok_or(EditError::NotFound)?;
         let swallowed = u64::from(lines.count()) > old.split_inclusive('\n').count() as u64;
-        let rests = match places {
-            Places::All => Rests::All,
-            Places::One if old.ends_with('\n') && !swallowed => Rests::Head,
-            Places::One => Rests::Ends,
+        let keeps = match places {
+            Places::All => Keeps::All,
+            Places::One if old.ends_with('\n') && !swallowed => Keeps::Head,
+            Places::One => Keeps::Ends,
         };
         after.push_str(&region.made);
         copied = before.end(region.last);
-        hunks.push(Hunk { old: lines, new_count: Text::new(region.made).total(), rests });
+        hunks.push(Hunk { old: lines, new_count: Text::new(region.made).total(), keeps });
     }
     after.push_str(&text[copied..]);
     Ok(Edit { after: Text::new(after), hunks, count: found.len() })
 }
 
-/// A run of touched lines while it is being made.
+/// A run of touched lines while its new text is being put together.
 struct Region<'t> {
     text: &'t Text,
     old: &'t str,
@@ -114,7 +115,7 @@ struct Region<'t> {
 }
 
 impl Region<'_> {
-    /// Replaces at as many of these places as touch one another, and gives how many those are.
+    /// Replaces at the first of these places and at those that touch its lines or the line after them; returns how many.
     fn fill(&mut self, places: &[usize]) -> usize {
         let text = self.text.as_str();
         let mut done = 0;
@@ -134,7 +135,7 @@ impl Region<'_> {
                 self.made.push_str(rest);
                 return done;
             }
-            // The line lost its end, so it runs into the next one, in which another place may be.
+            // The line lost its terminator and runs into the next one, which may contain another place.
             self.last += 1;
             if places.get(done).is_none_or(|at| self.text.line_at(*at) > self.last + 1) {
                 self.made.push_str(&text[self.copied..self.text.end(self.last)]);
@@ -144,7 +145,7 @@ impl Region<'_> {
     }
 }
 
-/// Overlapping ones count too: which of them is meant cannot be told.
+/// Overlapping occurrences count too, because it cannot be known which of them is meant.
 fn occurrences(text: &str, old: &str) -> usize {
     let mut from = 0;
     let mut count = 0;
@@ -155,8 +156,8 @@ fn occurrences(text: &str, old: &str) -> usize {
     count
 }
 
-/// What the answer to an edit says: every run of old lines and where it stands now, and how many lines there are. `None`
-/// when there are too many to state; the answer says so, and nothing of the file is held.
+/// What the answer to an edit says: for every run of touched lines where it is now, and the number of lines in the file. `None`
+/// when there are too many runs to list; the answer says so, and the model then holds nothing of the file.
 #[must_use]
 pub fn stated(hunks: &[Hunk], total: u32) -> Option<String> {
     if hunks.is_empty() || hunks.len() > MOST_STATED {
@@ -198,21 +199,21 @@ mod tests {
 
     #[test]
     fn touched_lines() {
-        let check = |text: &str, old: &str, new: &str, after: &str, hunk: (u32, u32, u32), rests: Rests| {
+        let check = |text: &str, old: &str, new: &str, after: &str, hunk: (u32, u32, u32), keeps: Keeps| {
             let edit = once(text, old, new).unwrap();
             assert_eq!(edit.after.as_str(), after);
             let [made] = edit.hunks[..] else { panic!("{:?}", edit.hunks) };
             assert_eq!((made.old.first(), made.old.last(), made.new_count), hunk, "{old:?} -> {new:?}");
-            assert_eq!(made.rests, rests, "{old:?} -> {new:?}");
+            assert_eq!(made.keeps, keeps, "{old:?} -> {new:?}");
         };
-        check("a\nb\nc\n", "b", "x", "a\nx\nc\n", (2, 2, 1), Rests::Ends);
-        check("a\nb\nc\n", "b\n", "", "a\nc\n", (2, 2, 0), Rests::Head);
-        check("a\nb\nc\n", "b\n", "x\n", "a\nx\nc\n", (2, 2, 1), Rests::Head);
-        check("a\nb\nc\n", "b\n", "x", "a\nxc\n", (2, 3, 1), Rests::Ends);
-        check("a\nb\nc\n", "a\nb", "1\n2\n3", "1\n2\n3\nc\n", (1, 2, 3), Rests::Ends);
-        check("a\nb", "b", "b\n", "a\nb\n", (2, 2, 1), Rests::Ends);
-        check("a\nb\n", "\nb\n", "", "a", (1, 2, 1), Rests::Head);
-        check("a", "a", "", "", (1, 1, 0), Rests::Ends);
+        check("a\nb\nc\n", "b", "x", "a\nx\nc\n", (2, 2, 1), Keeps::Ends);
+        check("a\nb\nc\n", "b\n", "", "a\nc\n", (2, 2, 0), Keeps::Head);
+        check("a\nb\nc\n", "b\n", "x\n", "a\nx\nc\n", (2, 2, 1), Keeps::Head);
+        check("a\nb\nc\n", "b\n", "x", "a\nxc\n", (2, 3, 1), Keeps::Ends);
+        check("a\nb\nc\n", "a\nb", "1\n2\n3", "1\n2\n3\nc\n", (1, 2, 3), Keeps::Ends);
+        check("a\nb", "b", "b\n", "a\nb\n", (2, 2, 1), Keeps::Ends);
+        check("a\nb\n", "\nb\n", "", "a", (1, 2, 1), Keeps::Head);
+        check("a", "a", "", "", (1, 1, 0), Keeps::Ends);
     }
 
     #[test]

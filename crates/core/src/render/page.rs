@@ -1,6 +1,6 @@
-//! A page: what a host's own `read` tool shows of a text, to the byte. Some hosts count lines, cut, and word what they leave
-//! out in a way of their own, and put those words into the same block as the text. How a host does it is data, a
-//! [`PageStyle`], and lives with that host; this file only carries it out.
+//! A page: what a host's own `read` tool shows of a text, to the byte. Such a host counts lines and cuts in its own way, and
+//! puts a notice about what it left out into the same block as the text. How it does that is data, a [`PageStyle`], which
+//! lives with the host; this file carries it out.
 
 use alloc::{
     format,
@@ -100,42 +100,42 @@ pub enum Fragment {
     LimitBytes,
 }
 
-/// What the host's `read` shows for an offset and a limit.
+/// What the host's `read` shows for one offset and limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The first line.
+    /// The first line asked for.
     pub first: u32,
-    /// The lines shown whole, without the empty one at the end.
+    /// The lines shown whole, by `lf-1`: without the empty line after a final newline.
     pub lines: Option<Lines>,
     /// Bytes of file text shown.
     pub bytes: usize,
     /// Lines in the file, as the host counts.
     pub total: u64,
-    /// Whether all of the file was asked for.
+    /// Whether the whole file was asked for.
     pub asked_all: bool,
-    /// Why it stops where it stops.
+    /// Why it stops where it does.
     pub stop: Stop,
-    /// What the host says after the text.
+    /// The host's notice after the text; empty at the end of the file.
     pub tail: String,
 }
 
 /// Why a page stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The file ends there.
+    /// It reaches the end of the file.
     End,
-    /// So much was asked for.
+    /// The request asks for no more.
     Asked,
-    /// There is more than one answer holds.
+    /// What was asked for does not fit one answer.
     Cut {
-        /// Whether by the limit of bytes.
+        /// Whether the limit of bytes was reached, rather than that of lines.
         by_bytes: bool,
         /// What was asked for.
         selected: Selected,
     },
-    /// The first line alone is more than one answer holds.
+    /// Not even the first line fits one answer.
     LongLine {
-        /// Its bytes, without its terminator.
+        /// Bytes of that line, without its terminator.
         bytes: usize,
         /// What was asked for.
         selected: Selected,
@@ -145,18 +145,18 @@ pub enum Stop {
 /// The part of a file that was asked for, before it is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// Its lines; here a final newline starts no line.
+    /// Its lines by `lf-1`.
     pub lines: u32,
-    /// Its bytes.
+    /// Its bytes, without the terminator of the last line where the file goes on.
     pub bytes: usize,
 }
 
 impl Page {
-    /// What is shown from line `offset` on, `limit` lines at most. Both are 1 or more; `path` is the path as written.
+    /// What is shown from line `offset` on, at most `limit` lines. `path` is the path as the caller wrote it.
     ///
     /// # Errors
-    /// [`ScopeError`] when a number is zero, or the offset is not a line of the text. The empty line after a final newline
-    /// is none to begin at: it shows nothing that could be placed.
+    /// [`ScopeError`] when a number is zero, or the offset is not a line of the text. A page cannot begin at the empty line
+    /// after a final newline: it would show nothing whose place in the file could be known.
     pub fn of(
         text: &Text,
         offset: Option<u64>,
@@ -172,7 +172,7 @@ impl Page {
         let first = u32::try_from(offset).ok().filter(|first| *first <= text.total().max(1)).ok_or(beyond)?;
         let last = limit.map_or(total, |limit| offset.saturating_add(limit - 1).min(total));
         let reaches = last == total;
-        // Short of the last line every line has a terminator, and the last one's is not shown.
+        // Before the end every line has a terminator, and that of the last line shown is left out.
         let line = u32::try_from(last).map_or(text.total(), |last| last.min(text.total()));
         let from = text.start(first);
         let bytes = if reaches { text.as_str().len() - from } else { text.end(line) - 1 - from };
@@ -192,7 +192,7 @@ impl Page {
         if long > most {
             return Ok(page(None, 0, Stop::LongLine { bytes: long, selected }));
         }
-        // The last line that ends, without its terminator, within the limit.
+        // The last line that fits without its terminator.
         let at = text.line_at(from + most).min(text.total());
         let fit = if text.start(at) + content(text, at) - from > most { at - 1 } else { at };
         let least = selected.lines.min(most_lines);
@@ -245,10 +245,10 @@ fn content(text: &Text, line: u32) -> usize {
     line.strip_suffix('\n').unwrap_or(line).len()
 }
 
-/// The lines from `first` to `last` as far as `end`, where a final newline starts no line.
+/// How many lines `first` to `last` have bytes before `end`.
 fn counted(text: &Text, first: u32, last: u32, end: usize) -> u32 {
     let none = text.as_str().is_empty() || end <= text.start(first);
-    // The last line may be there by its number only: an empty one of which not even the terminator is shown.
+    // An empty last line whose terminator is left out has no byte.
     let empty_last = end <= text.start(last);
     if none { 0 } else { last - first + 1 - u32::from(empty_last) }
 }

@@ -3,7 +3,7 @@
 
 use alloc::string::String;
 
-use crate::operation::{Caller, Operation};
+use super::{Caller, Operation};
 
 /// Where a rule stands, for the person who wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Which lines that are held of other texts are the same in this one. Comparing tells the model nothing: it finds out by
-//! which name the product may call what the model holds anyway.
+//! Finds lines that are held of other texts and are equal in the present one. The model is told nothing by this: it already
+//! holds these lines, and now it is known that they are lines of the present text too.
 
 use alloc::vec::Vec;
 
@@ -8,17 +8,19 @@ use crate::{
     text::{ContentHash, Text},
 };
 
-/// The most pieces that are told apart; what lies behind them stays under its old name, which is safe.
+/// The most pieces that are found. Lines after them are held only of their old text, which is safe.
 const MOST_PIECES: usize = 64;
 
-/// The most other texts that are looked at.
+/// The most other texts that are loaded and compared.
 const MOST_TEXTS: usize = 8;
 
-/// The lines held of other texts that stand in `now` under the same numbers. `load` gives a stored text, verified.
+/// The lines held of other texts in the same form that are equal in `now` under the same numbers. `load` gives a stored text,
+/// verified.
 pub fn alike(held: &[Held], now: &Text, mut load: impl FnMut(ContentHash) -> Option<Text>) -> Vec<Alike> {
     let mut pieces: Vec<Alike> = Vec::new();
     let mut texts: Vec<(ContentHash, Option<Text>)> = Vec::new();
-    for span in held.iter().filter(|span| !span.is_of(now.hash())) {
+    let of_this_form = held.iter().filter(|span| span.version().form == now.form());
+    for span in of_this_form.filter(|span| !span.is_of(now.id())) {
         let base = span.version().hash;
         if !texts.iter().any(|(hash, _)| *hash == base) {
             if texts.len() == MOST_TEXTS {
@@ -45,18 +47,18 @@ pub fn alike(held: &[Held], now: &Text, mut load: impl FnMut(ContentHash) -> Opt
     pieces
 }
 
-/// Whether two texts have the same at a slot: a line with its terminator, or both their end.
+/// Whether two texts are equal at a slot: the same line with the same terminator, or both end there.
 fn same_at(one: &Text, other: &Text, slot: u32) -> bool {
     let total = one.total();
     if slot > total {
-        // Who saw a last line without terminator, and then one with it, does not know any more that the file ends there.
+        // A model that saw the last line without a terminator, and then with one, no longer knows that the file ends there.
         let open = |text: &Text| !text.as_str().ends_with('\n');
         return slot == total + 1 && total == other.total() && open(one) == open(other);
     }
     slot <= other.total() && one.line(slot) == other.line(slot)
 }
 
-/// Whether pieces that were found once are true: what they say of two texts can be looked at again.
+/// Whether recorded pieces are true, by comparing the texts again; `None` if a text is not stored.
 pub fn holds(pieces: &[Alike], now: &Text, mut load: impl FnMut(ContentHash) -> Option<Text>) -> Option<bool> {
     for piece in pieces {
         let text = load(piece.base)?;

@@ -1,5 +1,5 @@
-//! What stands behind the text of an answer, in a block of its own: which lines it was, how to go on, what to return. One
-//! line, so that neither it nor the text can be taken for the other.
+//! The trailer: one line after the text of an answer, in a block of its own, that says which lines were shown, how to
+//! continue, and which handle to return. It is one line so that neither it nor the text can be taken for the other.
 
 use alloc::{format, string::String, vec::Vec};
 
@@ -9,27 +9,28 @@ use crate::{
     scope::Lines,
 };
 
-/// What is to be said.
+/// What a trailer says.
 #[derive(Clone, Debug, Default)]
 pub struct Trailer<'a> {
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: &'a str,
     /// The lines that are shown or vouched for.
     pub lines: Option<Lines>,
     /// Lines in the file.
     pub total: u32,
-    /// The last line asked for, where the file ends before.
+    /// The last line asked for, where the file ends before it.
     pub beyond: Option<u64>,
-    /// The line to go on with, and the argument that says so.
+    /// The argument to continue with, and its value.
     pub next: Option<(&'a str, u32)>,
-    /// Whatever else there is to say.
+    /// Anything else there is to say.
     pub notices: &'a [String],
-    /// What to return to say that this is still seen.
+    /// The handle to return while this answer can still be seen.
     pub handle: Option<&'a str>,
 }
 
 impl Trailer<'_> {
-    /// The line.
+    /// The trailer as text, in brackets, without a newline, and at most [`TRAILER_CHARS`] characters. Control characters and
+    /// names that read like a trailer are escaped.
     #[must_use]
     pub fn line(&self) -> String {
         let (path, total) = (short(&label(self.path), PATH_CHARS), self.total);
@@ -49,7 +50,7 @@ impl Trailer<'_> {
     }
 }
 
-/// The same for an answer that is no lines of a file: what it is of, what is to be said of it.
+/// The trailer of an answer that does not show lines of a file: the file, what is said about it, and notices.
 #[must_use]
 pub fn remark(path: &str, said: &str, notices: &[String]) -> String {
     let path = short(&label(path), PATH_CHARS);
@@ -58,10 +59,10 @@ pub fn remark(path: &str, said: &str, notices: &[String]) -> String {
     format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
 }
 
-/// The most characters of a name.
+/// The most characters of a path in a trailer.
 const PATH_CHARS: usize = 400;
 
-/// No more than so many characters; what is left out is at the end.
+/// `text` with at most `most` characters; where it is cut, the last one is `…`.
 fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),

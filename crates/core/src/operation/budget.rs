@@ -3,7 +3,7 @@
 
 use alloc::{boxed::Box, string::String};
 
-use crate::operation::{Caller, Operation};
+use super::{Caller, Operation};
 
 /// What the budget says.
 #[derive(Clone, Debug, PartialEq, Eq)]
