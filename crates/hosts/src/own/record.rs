@@ -206,6 +206,27 @@ impl Record {
         if let Self::Answer { answer, .. } = self { Some(answer) } else { None }
     }
 
+    /// What reaches the model once this record, on line `line`, is delivered; `None` if it is neither answer nor change.
+    pub(super) fn outcome(&self, line: u64) -> Option<Outcome> {
+        match self {
+            Self::Answer { answer, .. } => Some(Outcome { event: answer.event(), block: answer.block, call: line }),
+            Self::Change { changed, .. } => {
+                Some(Outcome { event: changed.event(), block: changed.block, call: changed.begun })
+            }
+            Self::Open { .. }
+            | Self::Begun { .. }
+            | Self::Delivered { .. }
+            | Self::Seen { .. }
+            | Self::Alike { .. }
+            | Self::Refresh { .. }
+            | Self::Compact { .. }
+            | Self::ContextEdit { .. }
+            | Self::Distrust { .. }
+            | Self::Switch { .. }
+            | Self::Unknown { .. } => None,
+        }
+    }
+
     /// The file that was read or is written.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
@@ -223,6 +244,24 @@ impl Record {
             | Self::Distrust { .. }
             | Self::Switch { .. }
             | Self::Unknown { .. } => None,
+        }
+    }
+
+    /// The entry that this one stands after, `Some(None)` at the root. `None` for a record that is not an entry of the tree.
+    #[must_use]
+    pub fn parent(&self) -> Option<Option<u64>> {
+        match self {
+            Self::Answer { parent, .. }
+            | Self::Begun { parent, .. }
+            | Self::Change { parent, .. }
+            | Self::Delivered { parent, .. }
+            | Self::Seen { parent, .. }
+            | Self::Alike { parent, .. }
+            | Self::Refresh { parent, .. }
+            | Self::Compact { parent, .. }
+            | Self::ContextEdit { parent, .. }
+            | Self::Unknown { parent, .. } => Some(*parent),
+            Self::Open { .. } | Self::Distrust { .. } | Self::Switch { .. } => None,
         }
     }
 
@@ -280,6 +319,15 @@ impl Record {
         }
         copy
     }
+}
+
+/// What an answer or a change gives to the model.
+pub(super) struct Outcome {
+    pub(super) event: Event,
+    /// The block as it was given.
+    pub(super) block: Option<Block>,
+    /// The line on which its call was recorded: the file is pending from there on.
+    pub(super) call: u64,
 }
 
 /// A hash in a record.
@@ -414,18 +462,11 @@ impl Answered {
         rules: (Answers, Limits),
         at: u64,
     ) -> Self {
-        let (lines, end, part) = match shown.event(path) {
-            Event::Shown { lines, end, part, .. } => (lines, end, part),
-            Event::Same { ends, .. } => (None, ends, None),
-            Event::Told { .. }
-            | Event::Diff { .. }
-            | Event::Written { .. }
-            | Event::Edited { .. }
-            | Event::Seen { .. }
-            | Event::Alike { .. }
-            | Event::Refreshed { .. }
-            | Event::Void { .. }
-            | Event::Compacted => (None, false, None),
+        let event = shown.event(path);
+        let (lines, end, part) = if let Event::Shown { lines, end, part, .. } = event {
+            (lines, end, part)
+        } else {
+            (None, matches!(event, Event::Same { ends: true, .. }), None)
         };
         let secret = shown.reason() == Reason::Sensitive;
         Self {
@@ -496,20 +537,14 @@ impl Answered {
     /// What it does to knowledge where it goes to a program: that may print any of it, or nothing.
     #[must_use]
     pub fn seen(&self) -> Event {
-        match self.event() {
-            Event::Shown { path, version, lines, part, .. } => {
-                let part = part.and_then(|line| Lines::new(line, line));
-                Event::Seen { path, version, lines: lines.into_iter().chain(part).collect() }
-            }
-            Event::Same { path, .. }
-            | Event::Told { path, .. }
-            | Event::Diff { path, .. }
-            | Event::Written { path, .. }
-            | Event::Edited { path, .. }
-            | Event::Seen { path, .. }
-            | Event::Alike { path, .. }
-            | Event::Void { path } => Event::Void { path },
-            none @ (Event::Refreshed { .. } | Event::Compacted) => none,
+        let event = self.event();
+        if let Event::Shown { path, version, lines, part, .. } = event {
+            let part = part.and_then(|line| Lines::new(line, line));
+            return Event::Seen { path, version, lines: lines.into_iter().chain(part).collect() };
+        }
+        match event.path().cloned() {
+            Some(path) => Event::Void { path },
+            None => event,
         }
     }
 }

@@ -10,7 +10,7 @@ use rpds::RedBlackTreeMapSync;
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use super::nodes::Nodes;
-use super::record::{Answered, Block, Record, SeenFile, Sha};
+use super::record::{Answered, Block, Outcome, Record, SeenFile, Sha};
 
 /// The number of an entry: its line in the log. Prints as `e12`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,28 +182,9 @@ impl Transcript {
     /// Takes in the next line of the log.
     pub fn push(&mut self, line: u64, record: Record) {
         self.lines += 1;
-        let parent = match &record {
-            Record::Open { .. } => return,
-            Record::Distrust { .. } => {
-                self.distrusted = true;
-                self.moves += 1;
-                return;
-            }
-            Record::Switch { to, .. } => {
-                self.leaf = to.filter(|to| self.nodes.contains(*to));
-                self.moves += 1;
-                return;
-            }
-            Record::Answer { parent, .. }
-            | Record::Begun { parent, .. }
-            | Record::Change { parent, .. }
-            | Record::Delivered { parent, .. }
-            | Record::Seen { parent, .. }
-            | Record::Alike { parent, .. }
-            | Record::Refresh { parent, .. }
-            | Record::Compact { parent, .. }
-            | Record::ContextEdit { parent, .. }
-            | Record::Unknown { parent, .. } => *parent,
+        let Some(parent) = record.parent() else {
+            self.turn(&record);
+            return;
         };
         if let Some(path) = record.path().filter(|path| !self.known.contains(*path)) {
             self.known.insert(path.to_owned());
@@ -228,6 +209,18 @@ impl Transcript {
         // A result that comes in after the leaf moved elsewhere stands on its own branch and leaves the leaf alone.
         if parent == self.leaf || is_orphan {
             self.leaf = Some(line);
+        }
+        self.moves += 1;
+    }
+
+    /// Takes in a record that is not an entry of the tree.
+    fn turn(&mut self, record: &Record) {
+        if let Record::Switch { to, .. } = record {
+            self.leaf = to.filter(|to| self.nodes.contains(*to));
+        } else if let Record::Distrust { .. } = record {
+            self.distrusted = true;
+        } else {
+            return;
         }
         self.moves += 1;
     }
@@ -309,20 +302,12 @@ impl Transcript {
                     self.seen(&mut state, line, &answer.seen());
                     return state;
                 }
-                match answer.event() {
+                let event = answer.event();
+                if let Event::Same { path, base, version, scope, ends } = event {
                     // A marker shows no text, so nothing newer than what is held can have been seen.
-                    Event::Same { path, base, version, scope, ends } => {
-                        self.apply(&mut state, line, &Event::Told { path, base, version, scope, ends });
-                    }
-                    Event::Shown { path, .. }
-                    | Event::Told { path, .. }
-                    | Event::Diff { path, .. }
-                    | Event::Written { path, .. }
-                    | Event::Edited { path, .. }
-                    | Event::Seen { path, .. }
-                    | Event::Alike { path, .. }
-                    | Event::Void { path } => state.pending.insert_mut(line, path),
-                    Event::Refreshed { .. } | Event::Compacted => {}
+                    self.apply(&mut state, line, &Event::Told { path, base, version, scope, ends });
+                } else if let Some(path) = event.path() {
+                    state.pending.insert_mut(line, path.clone());
                 }
             }
             Record::Begun { path, .. } => state.pending.insert_mut(line, PathKey::new(path)),
@@ -384,47 +369,25 @@ impl Transcript {
 
     /// A result stands on the branch: what it showed counts, if the model sees the block as it was given.
     fn deliver(&mut self, state: &mut State, line: u64, of: u64) {
-        let (event, given, own) = match self.nodes.get(of).map(|node| &node.record) {
-            Some(Record::Answer { answer, .. }) if answer.for_program => return,
-            Some(Record::Answer { answer, .. }) => (answer.event(), answer.block, of),
-            Some(Record::Change { changed, .. }) => (changed.event(), changed.block, changed.begun),
-            Some(
-                Record::Open { .. }
-                | Record::Begun { .. }
-                | Record::Delivered { .. }
-                | Record::Seen { .. }
-                | Record::Alike { .. }
-                | Record::Refresh { .. }
-                | Record::Compact { .. }
-                | Record::ContextEdit { .. }
-                | Record::Distrust { .. }
-                | Record::Switch { .. }
-                | Record::Unknown { .. },
-            )
-            | None => return,
-        };
+        let Some(Node { record, .. }) = self.nodes.get(of) else { return };
+        if record.answered().is_some_and(|answer| answer.for_program) {
+            return;
+        }
+        let Some(Outcome { event, block: given, call: own }) = record.outcome(of) else { return };
         let Some(path) = event.path().cloned() else { return };
         let older: Vec<u64> =
             state.pending.iter().filter(|(id, p)| **id < own && **p == path).map(|(id, _)| *id).collect();
         let edit = state.edits.get(&line).or_else(|| state.edits.get(&of));
         // A result whose call was compacted away says neither which file it is of nor where its lines stand.
         // Nor does one count whose place among newer ones is not known: something newer was delivered before it.
-        let overtaken = match &event {
-            Event::Same { .. } => false,
+        let overtaken = if state.pending.contains_key(&own) || matches!(event, Event::Same { .. }) {
+            false
+        } else if let Event::Shown { version, .. } = &event {
             // The same text as all that is held: then the order does not matter.
-            Event::Shown { version, .. } => {
-                let held = state.knowledge.of(&path);
-                !state.pending.contains_key(&own) && (held.is_empty() || held.iter().any(|h| h.version() != *version))
-            }
-            Event::Told { .. }
-            | Event::Diff { .. }
-            | Event::Written { .. }
-            | Event::Edited { .. }
-            | Event::Seen { .. }
-            | Event::Alike { .. }
-            | Event::Refreshed { .. }
-            | Event::Void { .. }
-            | Event::Compacted => !state.pending.contains_key(&own),
+            let held = state.knowledge.of(&path);
+            held.is_empty() || held.iter().any(|h| h.version() != *version)
+        } else {
+            true
         };
         let altered = overtaken || own < state.barrier || edit.is_some_and(|seen| seen.is_none() || *seen != given);
         if altered || !older.is_empty() {
