@@ -48,6 +48,9 @@ pub enum SessionError {
     /// The name is taken.
     #[error("session {0} exists already; choose another name")]
     Exists(SessionName),
+    /// A new log needs a random number.
+    #[error("no session can be started: the system gives no random numbers ({0})")]
+    NoRandom(getrandom::Error),
     /// The branch moved while an answer was decided.
     #[error("the branch moved while the answer was decided")]
     Moved,
@@ -341,7 +344,8 @@ impl Session {
         let transcript = Transcript::new(self.transcript.answers());
         let mut fork = Self { name: name.clone(), log, transcript, focus: Focus::All };
         let origin = Some((self.name.to_string(), from.map(|id| id.0)));
-        fork.append(|_| Ok(Record::open(name, origin, at)))?;
+        let header = Record::open(name, origin, at).map_err(SessionError::NoRandom)?;
+        fork.append(|_| Ok(header))?;
         let mut ids = std::collections::BTreeMap::new();
         for id in self.transcript.branch(from) {
             let Some(record) = self.transcript.record(id) else { continue };
@@ -361,7 +365,7 @@ impl Session {
     /// When the log cannot be written.
     pub fn ensure_header(&mut self, at: u64) -> Result<(), SessionError> {
         if self.transcript.is_empty() {
-            let header = Record::open(&self.name, None, at);
+            let header = Record::open(&self.name, None, at).map_err(SessionError::NoRandom)?;
             self.append(|_| Ok(header))?;
         }
         Ok(())

@@ -13,11 +13,7 @@ use readproof_core::{
 use readproof_disk::SessionName;
 use serde::{Deserialize, Serialize, de::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    hash::{BuildHasher, Hasher, RandomState},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// The version of the records below. A program that knows only version 1 would pass over [`Record::Seen`] and vouch for
 /// lines that were shown otherwise since.
@@ -145,11 +141,17 @@ pub enum Record {
 }
 
 impl Record {
-    /// The header of a new log.
-    pub(super) fn open(session: &SessionName, forked_from: Option<(String, Option<u64>)>, at: u64) -> Self {
-        // Made for hash maps, and random in every process and every time.
-        let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
-        Self::Open { v: VERSION, session: session.to_string(), forked_from, nonce: Some(nonce), at }
+    /// The header of a new log. The digits of its handles follow from it, so it must not be possible to guess.
+    ///
+    /// # Errors
+    /// When the system gives no random number.
+    pub(super) fn open(
+        session: &SessionName,
+        forked_from: Option<(String, Option<u64>)>,
+        at: u64,
+    ) -> Result<Self, getrandom::Error> {
+        let nonce = Some(format!("{:016x}", getrandom::u64()?));
+        Ok(Self::Open { v: VERSION, session: session.to_string(), forked_from, nonce, at })
     }
 
     /// One line of JSON.

@@ -68,7 +68,7 @@ pub(super) struct Index {
     /// Each at the first free slot from where its mark leads; a power of two of them, at most three quarters in use.
     slots: Vec<Slot>,
     used: usize,
-    /// Whoever chooses ids does not know where they lead.
+    /// Keeps ids that someone chose from all leading to the same slot.
     seed: u64,
 }
 
@@ -88,6 +88,8 @@ impl Slot {
 
 impl Index {
     pub(super) fn new() -> Self {
+        // The standard library seeds its own hash tables with this. It only has to be unknown to whoever writes a session
+        // file, and must not fail.
         Self { slots: vec![Slot::default(); 16], used: 0, seed: RandomState::new().hash_one(0) }
     }
 
