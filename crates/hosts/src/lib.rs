@@ -2,5 +2,7 @@
 //! log, and pi's session files. This room opens nothing by itself: logs and transcripts come from `disk`.
 
 pub mod codex;
+mod derive;
 pub mod own;
 pub mod pi;
+mod tree;

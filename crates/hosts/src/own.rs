@@ -3,14 +3,16 @@
 
 mod handle;
 mod line;
-mod nodes;
+mod listing;
 mod past;
 mod record;
+mod state;
 mod transcript;
 
+pub use listing::{Entry, Step};
 pub use past::{Past, PastLine};
 pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, SeenFile, Sha, Stated};
-pub use transcript::{Entry, EntryId, Step, Transcript};
+pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};
 use readproof_disk::{Create, Locked, LogError, LogId, SessionLog, SessionName, Store};

@@ -29,7 +29,6 @@ mod outcome;
 mod settle;
 mod state;
 mod transcript;
-mod tree;
 
 pub use count::{end_line, total_lines};
 pub use meta::hashes;

@@ -16,11 +16,12 @@ use super::{
     call::{Call, Tool},
     outcome::ReadResult,
 };
+use crate::tree::At;
 
 /// One step, with those before it that can matter.
 pub(super) struct Step {
     /// The entry that made it.
-    at: u32,
+    at: At,
     done: Done,
     before: Option<Arc<Step>>,
     /// What was held when the call was made that led to this step.
@@ -48,28 +49,28 @@ pub(super) struct Judge<'a> {
 }
 
 impl Step {
-    fn new(at: u32, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
+    fn new(at: At, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
         Self { at, done, before, base, known: OnceLock::new() }
     }
 
     /// Something that cannot be placed.
-    pub(super) fn void(at: u32) -> Self {
+    pub(super) fn void(at: At) -> Self {
         Self::new(at, Done::Void, None, None)
     }
 
     /// Fresh text was asked for.
-    pub(super) fn refreshed(at: u32, scope: Scope, before: Option<Arc<Self>>) -> Self {
+    pub(super) fn refreshed(at: At, scope: Scope, before: Option<Arc<Self>>) -> Self {
         Self::new(at, Done::Refreshed(scope), before, None)
     }
 
     /// A read.
-    pub(super) fn read(at: u32, result: Arc<ReadResult>, asked: Option<(u64, u64)>, before: Option<Arc<Self>>) -> Self {
+    pub(super) fn read(at: At, result: Arc<ReadResult>, asked: Option<(u64, u64)>, before: Option<Arc<Self>>) -> Self {
         let before = before.filter(|_| !result.is_whole());
         Self::new(at, Done::Read { result, asked }, before, None)
     }
 
     /// A change; `base` is the step before its call.
-    pub(super) fn changed(at: u32, call: Arc<Call>, base: Option<Arc<Self>>) -> Self {
+    pub(super) fn changed(at: At, call: Arc<Call>, base: Option<Arc<Self>>) -> Self {
         Self::new(at, Done::Changed(call), None, base)
     }
 
@@ -117,7 +118,7 @@ impl Step {
                 after.map(|text| Event::Written { path: path.clone(), version: text.version() })
             }
         };
-        knowledge.apply(u64::from(self.at), &event.unwrap_or(Event::Void { path }), judge.answers);
+        knowledge.apply(self.at.place(), &event.unwrap_or(Event::Void { path }), judge.answers);
         knowledge
     }
 }
@@ -156,12 +157,12 @@ impl Step {
 }
 
 /// The model is told how many lines a text has: where another one ends is not where the file ends.
-fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: u32, answers: Answers) {
+fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: At, answers: Answers) {
     let end = knowledge.of(path).iter().find(|held| held.end()).map(|held| held.version().total.saturating_add(1));
     let end = end.filter(|_| !knowledge.holds_end(path, hash)).and_then(|end| Lines::new(end, end));
     if let Some(end) = end {
         let event = Event::Refreshed { paths: vec![path.clone()], scope: Scope::Lines(end) };
-        knowledge.apply(u64::from(at), &event, answers);
+        knowledge.apply(at.place(), &event, answers);
     }
 }
 

@@ -1,7 +1,7 @@
-//! What stands at one entry, and what a fact does to it. A state is cheap to clone.
+//! What is known at one entry, and what a fact does to it. Cheap to clone.
 
 use readproof_core::path::PathKey;
-use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+use rpds::RedBlackTreeMapSync;
 use std::sync::Arc;
 
 use super::{
@@ -10,21 +10,18 @@ use super::{
     history::Step,
     outcome::ReadResult,
 };
+use crate::tree::At;
 
-/// What stands at one entry.
+/// What is known at one entry.
 #[derive(Clone, Default)]
-pub(super) struct State {
+pub(super) struct Held {
     /// The last step of every file since the barrier.
     pub(super) files: RedBlackTreeMapSync<PathKey, Arc<Step>>,
     /// Calls of the latest assistant message that made any, whose results are not there. An older call without a result
     /// never gets one: hosts give every result before the next message.
     pub(super) open: Arc<[Open]>,
     /// That message.
-    pub(super) calling: Option<u32>,
-    /// Entries that the model sees otherwise than they were given.
-    pub(super) altered: RedBlackTreeSetSync<u32>,
-    /// The latest compaction.
-    pub(super) barrier: Option<u32>,
+    pub(super) calling: Option<At>,
 }
 
 /// A call without its result.
@@ -37,23 +34,18 @@ pub(super) struct Open {
     base: Option<Arc<Step>>,
 }
 
-/// A state and the entry that is taken in.
+/// What is known, and the entry that is taken in.
 struct Taking<'a> {
-    state: &'a mut State,
-    at: u32,
+    held: &'a mut Held,
+    at: At,
+    /// Whether the model sees it in another way than it was given.
     altered: bool,
 }
 
-impl State {
-    /// What stands right at a compaction.
-    pub(super) fn compacted(at: u32) -> Self {
-        Self { barrier: Some(at), ..Self::default() }
-    }
-
+impl Held {
     /// Takes in the fact of the entry `at`.
-    pub(super) fn take(&mut self, at: u32, fact: &Fact) {
-        let altered = !self.altered.is_empty() && self.altered.contains(&at);
-        let mut taking = Taking { state: self, at, altered };
+    pub(super) fn take(&mut self, at: At, fact: &Fact, altered: bool) {
+        let mut taking = Taking { held: self, at, altered };
         match fact {
             Fact::Calls(calls) => taking.calls(calls),
             Fact::Result(outcome) => taking.result(outcome),
@@ -70,11 +62,11 @@ impl State {
 
 impl Taking<'_> {
     fn before(&self, path: &PathKey) -> Option<Arc<Step>> {
-        self.state.files.get(path).cloned()
+        self.held.files.get(path).cloned()
     }
 
     fn step(&mut self, path: &PathKey, step: Step) {
-        self.state.files.insert_mut(path.clone(), Arc::new(step));
+        self.held.files.insert_mut(path.clone(), Arc::new(step));
     }
 
     fn void(&mut self, path: Option<&PathKey>) {
@@ -93,12 +85,12 @@ impl Taking<'_> {
 
     /// It may have been any file.
     fn lose(&mut self) {
-        self.state.files = RedBlackTreeMapSync::default();
+        self.held.files = RedBlackTreeMapSync::default();
     }
 
     /// A write or edit may have happened from here on, whatever becomes of its result.
     fn calls(&mut self, calls: &[Arc<Call>]) {
-        self.state.calling = Some(self.at);
+        self.held.calling = Some(self.at);
         let mut open = Vec::with_capacity(calls.len());
         for call in calls {
             let base = call.key.as_ref().filter(|_| call.tool() == Tool::Edit).and_then(|key| self.before(key));
@@ -111,7 +103,7 @@ impl Taking<'_> {
             open.push(Open { call: Arc::clone(call), alone, base });
         }
         // What a dropped message asked for is not known to whoever sees the results.
-        self.state.open = if self.altered { Arc::default() } else { open.into() };
+        self.held.open = if self.altered { Arc::default() } else { open.into() };
     }
 
     fn result(&mut self, outcome: &Outcome) {
@@ -152,7 +144,7 @@ impl Taking<'_> {
     /// A read beside a change of the same file whose result is not there may have seen either text.
     fn shown(&mut self, call: &Call, result: &Arc<ReadResult>) {
         let path = &result.path;
-        let beside = self.state.open.iter().any(|other| other.call.changes() && other.call.key.as_ref() == Some(path));
+        let beside = self.held.open.iter().any(|other| other.call.changes() && other.call.key.as_ref() == Some(path));
         let asked = match &call.what {
             What::Read(asked) => asked.of(path),
             What::Write(_) | What::Edit(_) => None,
@@ -167,9 +159,9 @@ impl Taking<'_> {
     /// The call of this id, which is no longer open. Two calls of one id are none.
     fn close(&mut self, id: &[u8]) -> Option<Open> {
         let (mut closed, open): (Vec<Open>, Vec<Open>) =
-            self.state.open.iter().cloned().partition(|open| *open.call.id == *id);
+            self.held.open.iter().cloned().partition(|open| *open.call.id == *id);
         if !closed.is_empty() {
-            self.state.open = if open.is_empty() { Arc::default() } else { open.into() };
+            self.held.open = if open.is_empty() { Arc::default() } else { open.into() };
         }
         if closed.len() > 1 {
             closed.drain(..).for_each(|open| self.void_file_of(&open.call));

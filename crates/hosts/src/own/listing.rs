@@ -1,0 +1,209 @@
+//! A session's entries for those who list, search or copy them. Nothing here changes the tree.
+
+use readproof_core::path::PathKey;
+use std::collections::BTreeSet;
+
+use super::{
+    record::{Answered, Record, SeenFile},
+    state::Logged,
+    transcript::{EntryId, Transcript},
+};
+use crate::tree::At;
+
+/// What an entry is, for those who list a session.
+#[derive(Clone, Debug)]
+pub enum Step<'a> {
+    /// A read that was answered and, if `delivered`, reached the model.
+    Read {
+        /// The answer.
+        answer: &'a Answered,
+        /// Whether the model has it.
+        delivered: bool,
+    },
+    /// An own write or edit.
+    Write {
+        /// Which file.
+        path: &'a str,
+        /// Whether its result reached the model.
+        delivered: bool,
+    },
+    /// Lines were shown otherwise than in the answer to a read.
+    Seen {
+        /// Of which files.
+        files: &'a [SeenFile],
+    },
+    /// Fresh text was asked for.
+    Refresh {
+        /// Every known name of the file.
+        paths: &'a [String],
+        /// Which lines.
+        scope: &'a str,
+    },
+    /// The barrier.
+    Compact {
+        /// What the host kept instead.
+        summary: Option<&'a str>,
+    },
+    /// The host changed or dropped a block.
+    ContextEdit {
+        /// Which entry.
+        target: EntryId,
+        /// Whether the block is gone.
+        dropped: bool,
+    },
+    /// Of a later program.
+    Unknown,
+}
+
+/// One listed entry.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// Its number: what to name to go there.
+    pub id: EntryId,
+    /// The entry before it.
+    pub parent: Option<EntryId>,
+    /// What it is.
+    pub step: Step<'a>,
+}
+
+impl Transcript {
+    /// The entry of this number.
+    #[must_use]
+    pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
+        let at = self.tree().find(id.0)?;
+        Some(self.listed(at, self.tree().get(at)?))
+    }
+
+    /// The record of this number.
+    #[must_use]
+    pub fn record(&self, id: EntryId) -> Option<&Record> {
+        self.get(id).map(|entry| &entry.record)
+    }
+
+    /// Every answer, on whatever branch.
+    pub fn answered(&self) -> impl Iterator<Item = &Answered> {
+        self.tree().after(None).filter_map(|(_, entry)| entry.record.answered())
+    }
+
+    /// Every file that was read or written, on whatever branch.
+    #[must_use]
+    pub fn files(&self) -> BTreeSet<PathKey> {
+        self.known.iter().map(|path| PathKey::new(path)).collect()
+    }
+
+    /// Whether a file was read or written, on whatever branch. Of any other nothing can be held.
+    #[must_use]
+    pub fn knows(&self, path: &str) -> bool {
+        self.known.contains(path)
+    }
+
+    /// What was recorded after an entry, on whatever branch.
+    pub fn records_after(&self, id: EntryId) -> impl Iterator<Item = (EntryId, &Record)> {
+        self.tree().after(self.tree().find(id.0)).map(|(at, entry)| (self.id_at(at), &entry.record))
+    }
+
+    /// The entries from the root to `leaf`.
+    #[must_use]
+    pub fn branch(&self, leaf: Option<EntryId>) -> Vec<EntryId> {
+        let leaf = leaf.and_then(|id| self.tree().find(id.0));
+        self.tree().branch(leaf, |_| false).into_iter().map(|at| self.id_at(at)).collect()
+    }
+
+    /// Every entry of the tree that a person would name: calls, under the number their caller was given. That the
+    /// result was delivered is part of them.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        let announced =
+            |record: &Record| if let Record::Change { changed, .. } = record { Some(changed.begun) } else { None };
+        let changed: BTreeSet<u64> =
+            self.tree().after(None).filter_map(|(_, entry)| announced(&entry.record)).collect();
+        let is_listed = |at: At, entry: &Logged| {
+            !matches!(entry.record, Record::Delivered { .. } | Record::Alike { .. })
+                && !changed.contains(&self.line(at))
+        };
+        let listed = self.tree().after(None).filter(|(at, entry)| is_listed(*at, entry));
+        listed.map(|(at, entry)| self.listed(at, entry)).collect()
+    }
+
+    /// Where an entry is done: for a call, the entry that says its result was delivered.
+    #[must_use]
+    pub fn settled(&self, id: EntryId) -> EntryId {
+        self.get(id).and_then(|entry| entry.delivered).map_or(id, |at| self.id_at(at))
+    }
+
+    /// The number an entry is known by: for a delivered result, that of its call.
+    #[must_use]
+    pub fn named(&self, id: EntryId) -> EntryId {
+        match self.record(id) {
+            Some(Record::Delivered { of, .. }) => EntryId(*of),
+            _ => id,
+        }
+    }
+
+    /// The newest entry at or below `id`: the tip of its branch.
+    #[must_use]
+    pub fn tip(&self, id: EntryId) -> EntryId {
+        let Some(top) = self.tree().find(id.0) else { return id };
+        let mut below = BTreeSet::from([top]);
+        for (at, _) in self.tree().after(Some(top)) {
+            if self.tree().parent(at).is_some_and(|parent| below.contains(&parent)) {
+                below.insert(at);
+            }
+        }
+        below.last().map_or(id, |at| self.id_at(*at))
+    }
+
+    /// The delivered or pending reads on the branch since the barrier, oldest first, and how many entries that is.
+    #[must_use]
+    pub fn window(&self) -> (usize, Vec<&Answered>) {
+        let mut reads = Vec::new();
+        let mut entries = 0;
+        for (_, entry) in self.derived.window(self.leaf) {
+            match &entry.record {
+                Record::Delivered { of, .. } => {
+                    entries += 1;
+                    reads.extend(self.record(EntryId(*of)).and_then(Record::answered));
+                }
+                Record::Seen { .. } | Record::Refresh { .. } | Record::ContextEdit { .. } => entries += 1,
+                Record::Open { .. }
+                | Record::Answer { .. }
+                | Record::Begun { .. }
+                | Record::Change { .. }
+                | Record::Alike { .. }
+                | Record::Compact { .. }
+                | Record::Distrust { .. }
+                | Record::Switch { .. }
+                | Record::Unknown { .. } => {}
+            }
+        }
+        reads.reverse();
+        (entries, reads)
+    }
+
+    fn id_at(&self, at: At) -> EntryId {
+        EntryId(self.line(at))
+    }
+
+    fn listed<'a>(&'a self, at: At, entry: &'a Logged) -> Entry<'a> {
+        let delivered = entry.delivered.is_some();
+        let step = match &entry.record {
+            Record::Answer { answer, .. } => Step::Read { answer, delivered },
+            Record::Begun { path, .. } => Step::Write { path, delivered },
+            Record::Change { changed, .. } => Step::Write { path: &changed.path, delivered },
+            Record::Seen { files, .. } => Step::Seen { files },
+            Record::Refresh { paths, scope, .. } => Step::Refresh { paths, scope },
+            Record::Compact { summary, .. } => Step::Compact { summary: summary.as_deref() },
+            Record::ContextEdit { target, block, .. } => {
+                Step::ContextEdit { target: self.named(EntryId(*target)), dropped: block.is_none() }
+            }
+            Record::Open { .. }
+            | Record::Delivered { .. }
+            | Record::Alike { .. }
+            | Record::Distrust { .. }
+            | Record::Switch { .. }
+            | Record::Unknown { .. } => Step::Unknown,
+        };
+        let parent = self.tree().parent(at).map(|parent| self.named(self.id_at(parent)));
+        Entry { id: self.id_at(at), parent, step }
+    }
+}
