@@ -9,9 +9,10 @@ mod record;
 mod state;
 mod transcript;
 
+pub use crate::block::{Block, Sha};
 pub use listing::{Entry, Step};
 pub use past::{Past, PastLine};
-pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, SeenFile, Sha, Stated};
+pub use record::{Answered, Changed, Found, LimitsUsed, Record, SeenFile, Stated};
 pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::record::{Answered, Block, LimitsUsed, Record, Sha};
+use super::record::{Answered, LimitsUsed, Record};
+use crate::block::{Block, Sha};
 
 /// Room for the record of an answer with a name of usual length.
 const ANSWER_BYTES: usize = 768;

@@ -1,6 +1,7 @@
 //! The records of a session log, version 1, and their JSON. What a record means is the transcript's business.
 
 use super::line;
+use crate::block::{Block, Sha};
 use readproof_core::{
     decide::{Mode, Reason},
     knowledge::{Alike, Event, Hunk, Rests},
@@ -11,7 +12,7 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Version},
 };
 use readproof_disk::SessionName;
-use serde::{Deserialize, Serialize, de::Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -330,40 +331,6 @@ pub(super) struct Outcome {
     pub(super) block: Option<Block>,
     /// The line on which its call was recorded: the file is pending from there on.
     pub(super) call: u64,
-}
-
-/// A hash in a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sha(pub ContentHash);
-
-impl Serialize for Sha {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Sha {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        ContentHash::parse(&text).map(Self).ok_or_else(|| D::Error::custom("no SHA-256"))
-    }
-}
-
-/// A block of text as the model sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
-    /// The hash of its bytes.
-    pub sha: Sha,
-    /// Their number.
-    pub bytes: u64,
-}
-
-impl Block {
-    /// The block of this text.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
-        Self { sha: Sha(ContentHash::of(text.as_bytes())), bytes: text.len() as u64 }
-    }
 }
 
 /// The limits an answer was made under.

@@ -8,8 +8,9 @@ use readproof_core::{
 };
 use rpds::RedBlackTreeMapSync;
 
-use super::record::{Answered, Block, Outcome, Record, SeenFile, Sha};
+use super::record::{Answered, Outcome, Record, SeenFile};
 use crate::{
+    block::{Block, Sha},
     derive::{Effect, State},
     tree::{At, Tree},
 };

@@ -1,30 +1,10 @@
 //! The text block that the model sees, taken from a message's content, and pi's own notices at its end.
 
-use readproof_core::{render::LOOKS_LIKE_MARKER, text::ContentHash};
+use readproof_core::render::LOOKS_LIKE_MARKER;
 use std::borrow::Cow;
 
 use super::json::{fields, fields_of_each, scan::quote_or_backslash, text};
-
-/// A block by hash and length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    /// The hash of its bytes.
-    pub(super) sha: ContentHash,
-    /// Their number.
-    pub(super) bytes: u64,
-}
-
-impl Block {
-    /// The block of this text.
-    pub(super) fn of(text: &str) -> Self {
-        Self { sha: ContentHash::of(text.as_bytes()), bytes: text.len() as u64 }
-    }
-
-    /// Whether this text is that block; hashed only if its length fits.
-    pub(super) fn is(&self, text: &str) -> bool {
-        self.bytes == text.len() as u64 && *self == Self::of(text)
-    }
-}
+use crate::block::Block;
 
 /// What the model sees of an entry after a context edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,10 +8,8 @@ use readproof_core::{
 };
 use std::{borrow::Cow, collections::BTreeSet, str::FromStr};
 
-use super::{
-    block::Block,
-    json::{self, fields, fields_in, text},
-};
+use super::json::{self, fields, fields_in, text};
+use crate::block::{Block, Sha};
 
 /// Metadata of a read result.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,7 +89,7 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
     let (ends, plain) = (field(ends, json::number::<bool>)?, number(plain)?);
     let extras = match sha {
         Some(sha) => Some(Extras {
-            block: Block { sha: ContentHash::parse(&sha)?, bytes: text_bytes? },
+            block: Block { sha: Sha(ContentHash::parse(&sha)?), bytes: text_bytes? },
             total: total?,
             lines: match lines {
                 Some((first, last)) => Some(Lines::new(first, last)?),
@@ -195,7 +193,7 @@ mod tests {
             range_end: fields.range_end,
             bytes: fields.bytes,
         })?;
-        let block = |sha: &String| Some(Block { sha: ContentHash::parse(sha)?, bytes: fields.text_bytes? });
+        let block = |sha: &String| Some(Block { sha: Sha(ContentHash::parse(sha)?), bytes: fields.text_bytes? });
         let extras = |sha: &String| {
             let lines = fields.lines.map(|(first, last)| Lines::new(first, last).ok_or(())).transpose().ok()?;
             let plain = fields.plain_bytes;

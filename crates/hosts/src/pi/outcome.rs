@@ -15,11 +15,12 @@ use std::sync::OnceLock;
 
 use super::{
     Source,
-    block::{Block, Visible, ends_like_pi, text_of, without_notice},
+    block::{Visible, ends_like_pi, text_of, without_notice},
     count,
     json::piece::Piece,
     meta::{Extras, Meta},
 };
+use crate::block::Block;
 
 /// The result of a read, and what it tells once someone wants to know.
 pub(super) struct ReadResult {
