@@ -11,7 +11,7 @@ use readproof_core::{
     text::{NotText, Text},
 };
 use readproof_disk::{Create, Expected, FileRef, Loaded, LogId, ReplaceError, SessionName, SnapshotError, is_in_git};
-use readproof_hosts::own::{Block, Changed, EntryId, Found, SessionError, Sha, Stated};
+use readproof_hosts::session::{AlikeLines, Block, Changed, EntryId, SessionError, Sha, Stated};
 
 use crate::{Change, Engine, Error, Receipt, SETTINGS_FILE, Write, Written};
 
@@ -117,7 +117,7 @@ impl Engine {
             return Ok(());
         }
         let version = (Sha(before.hash()), before.total());
-        let found = Found { path: file.key().to_string(), version, pieces, at };
+        let found = AlikeLines { path: file.key().to_string(), version, pieces, at };
         match self.session(name, Create::Yes)?.found_alike(mark, found) {
             // It can do without.
             Ok(()) | Err(SessionError::Moved) => Ok(()),

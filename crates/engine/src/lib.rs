@@ -23,7 +23,7 @@ pub use pi::{
 pub use read::{Echoed, EchoedStatus, End, Piece, PieceOf};
 pub use readproof_hosts::{
     codex::Rollouts,
-    own::{EntryId, Step},
+    session::{EntryId, EntryKind},
 };
 pub use readproof_index::{
     BadQuery, BadWalk, Defined, Fit, Fitting, Line, Query, Refreshed as Indexed, Symbol, SymbolKind,
@@ -45,7 +45,7 @@ use readproof_core::{
 };
 use readproof_disk::{Create, HardLinks, Owner, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
 pub use readproof_disk::{GitSettings, SmallTexts};
-use readproof_hosts::own::{Focus, Session};
+use readproof_hosts::session::{Focus, Session};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,

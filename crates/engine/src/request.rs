@@ -9,7 +9,7 @@ use readproof_core::{
     scope::{Lines, Scope},
 };
 use readproof_disk::{LogId, SessionName};
-use readproof_hosts::own::EntryId;
+use readproof_hosts::session::EntryId;
 
 /// Who gets the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

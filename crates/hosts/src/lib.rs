@@ -4,6 +4,6 @@
 mod block;
 pub mod codex;
 mod derive;
-pub mod own;
 pub mod pi;
+pub mod session;
 mod tree;

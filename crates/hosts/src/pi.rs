@@ -32,7 +32,7 @@ mod transcript;
 
 pub use count::{end_line, total_lines};
 pub use meta::hashes;
-pub use outcome::Answered;
+pub use outcome::ReadStats;
 pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 
 use readproof_core::text::{ContentHash, Text};

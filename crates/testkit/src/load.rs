@@ -12,7 +12,7 @@ use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, Error, Read, Settings, SmallTexts, Unverifiable, Write};
-use readproof_hosts::own::{Past, Record, Sha};
+use readproof_hosts::session::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
     fmt, fs,

@@ -10,7 +10,7 @@ use readproof_core::{
 };
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
-use readproof_hosts::own::{Focus, Session};
+use readproof_hosts::session::{Focus, Session};
 use readproof_testkit::{
     op::{Random, script},
     run::{left, replayed},

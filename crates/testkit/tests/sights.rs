@@ -6,7 +6,7 @@ use readproof_core::edit::Places;
 use readproof_core::{limits::Answers, path::Bearings, text::Text};
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
 use readproof_engine::{Answer, Change, Engine, Read, Receipt, Settings, Write};
-use readproof_hosts::own::{Changed, Session, Sha};
+use readproof_hosts::session::{Changed, Session, Sha};
 use std::{
     cell::{Cell, RefCell},
     fs,

@@ -9,7 +9,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, Owner, SessionLog, SessionName, Snapshot, Store, StoreError};
-use readproof_hosts::own::{Call, EntryId, Focus, Found, Mark, Session, Sha, Stands};
+use readproof_hosts::session::{AlikeLines, Call, EntryId, Focus, Mark, Session, Sha, Stands};
 
 use super::Talk;
 use crate::{Audience, Engine, Error, Freshness, Read, Whose};
@@ -211,7 +211,7 @@ impl Engine {
         let (Some(name), Some(mark), false) = (&context.session, held.mark, pieces.is_empty()) else { return held };
         let said = pieces.iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
         let version = (Sha(now.hash()), now.total());
-        let found = Found { path: path.to_string(), version, pieces: said, at: self.now() };
+        let found = AlikeLines { path: path.to_string(), version, pieces: said, at: self.now() };
         let event = found.event();
         let recorded = self.sessions.get_mut(name).map(|session| session.found_alike(mark, found));
         if !matches!(recorded, Some(Ok(()))) {

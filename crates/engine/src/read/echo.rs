@@ -11,7 +11,7 @@ use readproof_core::{
     trailer::Trailer,
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::own::{Call, EntryId, Stands};
+use readproof_hosts::session::{Call, EntryId, Stands};
 use std::collections::BTreeMap;
 
 use super::{Context, Held, Offer, Own, Recorded, Talk};
@@ -170,7 +170,7 @@ impl Echo<'_> {
         // What another process asks meanwhile moves the session, and this call is no longer in sight of it.
         let held = session.knowledge_at(context.call);
         let adds_up = held.is_some_and(|held| held.of(path).iter().any(|held| held.version().hash == now));
-        if !adds_up || !session.has_room_behind(answer) {
+        if !adds_up || !session.has_room_after(answer) {
             session.stand_at(None, at)?;
             context.call = session.call();
             self.answer = None;
@@ -200,7 +200,7 @@ impl Talk for Echo<'_> {
         match self.stand(engine, &name, file.key()) {
             Ok((call, reason)) => {
                 context.plain = context.plain.or(reason);
-                (context.call, context.stands) = (call, Stands::BehindCall);
+                (context.call, context.stands) = (call, Stands::AfterCall);
             }
             Err(error) => engine.forget(&mut context, &name, &error),
         }

@@ -12,7 +12,7 @@ use readproof_core::{
     render::Shown,
 };
 use readproof_disk::{Create, SessionLog, SessionName, Snapshot};
-use readproof_hosts::own::{Answered, EntryId, Mark, SessionError};
+use readproof_hosts::session::{Answered, EntryId, Mark, SessionError};
 
 use super::{context::Context, place::Placed};
 use crate::{Answer, Engine, Error, Receipt};

@@ -8,7 +8,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, Snapshot};
-use readproof_hosts::own::Call;
+use readproof_hosts::session::Call;
 
 use super::{
     context::{Context, Held},

@@ -19,13 +19,13 @@ use super::{
 use crate::tree::At;
 
 /// One step, with those before it that can matter.
-pub(super) struct Step {
+pub(super) struct FileStep {
     /// The entry that made it.
     at: At,
     done: Done,
-    before: Option<Arc<Step>>,
+    before: Option<Arc<FileStep>>,
     /// What was held when the call was made that led to this step.
-    base: Option<Arc<Step>>,
+    base: Option<Arc<FileStep>>,
     known: OnceLock<Knowledge>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Judge<'a> {
     pub(super) source: &'a dyn Source,
 }
 
-impl Step {
+impl FileStep {
     fn new(at: At, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
         Self { at, done, before, base, known: OnceLock::new() }
     }
@@ -126,7 +126,7 @@ impl Step {
 /// So many own changes in a row are followed back to a text that is stored.
 const FOLLOWED: usize = 64;
 
-impl Step {
+impl FileStep {
     /// The text before this change, held as `version`: stored, or worked out from the changes that led to it.
     fn text_before(&self, version: Version, source: &dyn Source) -> Option<Text> {
         if let Some(text) = source.text(version.hash) {
@@ -166,7 +166,7 @@ fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash
     }
 }
 
-impl Drop for Step {
+impl Drop for FileStep {
     /// One after the other: as many steps as a file can have do not fit the stack.
     fn drop(&mut self) {
         let mut left: Vec<Arc<Self>> = self.before.take().into_iter().chain(self.base.take()).collect();

@@ -35,7 +35,7 @@ pub(super) struct ReadResult {
 
 /// How a read was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct ReadStats {
     /// How.
     pub mode: Mode,
     /// How many bytes the answer is shorter than plain text; unknown where that was not recorded.
@@ -79,10 +79,10 @@ impl ReadResult {
     }
 
     /// How it was answered, and with how much.
-    pub(super) fn answered(&self) -> Answered {
+    pub(super) fn stats(&self) -> ReadStats {
         let extras = self.meta.extras.as_ref();
         let saved = extras.and_then(|extras| Some((extras.plain?, extras.block.bytes)));
-        Answered { mode: self.mode(), saved: saved.map(|(plain, shown)| plain.cast_signed() - shown.cast_signed()) }
+        ReadStats { mode: self.mode(), saved: saved.map(|(plain, shown)| plain.cast_signed() - shown.cast_signed()) }
     }
 
     /// How it was answered.

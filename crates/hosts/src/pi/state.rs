@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{
     call::{Asked, Call, Tool, What},
     fact::{Fact, Outcome, Shows},
-    history::Step,
+    history::FileStep,
     outcome::ReadResult,
 };
 use crate::tree::At;
@@ -16,7 +16,7 @@ use crate::tree::At;
 #[derive(Clone, Default)]
 pub(super) struct Held {
     /// The last step of every file since the barrier.
-    pub(super) files: RedBlackTreeMapSync<PathKey, Arc<Step>>,
+    pub(super) files: RedBlackTreeMapSync<PathKey, Arc<FileStep>>,
     /// Calls of the latest assistant message that made any, whose results are not there. An older call without a result
     /// never gets one: hosts give every result before the next message.
     pub(super) open: Arc<[Open]>,
@@ -31,7 +31,7 @@ pub(super) struct Open {
     /// Whether it is the only change of its file in its message: of two the order is not known.
     alone: bool,
     /// For an edit, the last step of its file before it.
-    base: Option<Arc<Step>>,
+    base: Option<Arc<FileStep>>,
 }
 
 /// What is known, and the entry that is taken in.
@@ -51,7 +51,7 @@ impl Held {
             Fact::Result(outcome) => taking.result(outcome),
             Fact::Refreshed(asked) => {
                 let (path, scope) = &**asked;
-                taking.step(path, Step::refreshed(at, *scope, taking.before(path)));
+                taking.step(path, FileStep::refreshed(at, *scope, taking.before(path)));
             }
             Fact::Program(files) => files.iter().for_each(|path| taking.void(Some(path))),
             Fact::Lost | Fact::Unread(_) => taking.lose(),
@@ -61,17 +61,17 @@ impl Held {
 }
 
 impl Taking<'_> {
-    fn before(&self, path: &PathKey) -> Option<Arc<Step>> {
+    fn before(&self, path: &PathKey) -> Option<Arc<FileStep>> {
         self.held.files.get(path).cloned()
     }
 
-    fn step(&mut self, path: &PathKey, step: Step) {
+    fn step(&mut self, path: &PathKey, step: FileStep) {
         self.held.files.insert_mut(path.clone(), Arc::new(step));
     }
 
     fn void(&mut self, path: Option<&PathKey>) {
         if let Some(path) = path {
-            self.step(path, Step::void(self.at));
+            self.step(path, FileStep::void(self.at));
         }
     }
 
@@ -117,7 +117,7 @@ impl Taking<'_> {
         match (&call.what, outcome.tool, &call.key) {
             (What::Read(_), Tool::Read, _) => self.read(&call, &outcome.shows),
             (What::Write(_), Tool::Write, Some(key)) | (What::Edit(_), Tool::Edit, Some(key)) if counts => {
-                self.step(key, Step::changed(self.at, Arc::clone(&call), base));
+                self.step(key, FileStep::changed(self.at, Arc::clone(&call), base));
             }
             (What::Read(_) | What::Write(_) | What::Edit(_), Tool::Read | Tool::Write | Tool::Edit, _) => {
                 self.void_file_of(&call);
@@ -152,7 +152,7 @@ impl Taking<'_> {
         if self.altered || beside {
             self.void(Some(path));
         } else {
-            self.step(path, Step::read(self.at, Arc::clone(result), asked, self.before(path)));
+            self.step(path, FileStep::read(self.at, Arc::clone(result), asked, self.before(path)));
         }
     }
 

@@ -18,7 +18,7 @@ use super::{
     history::Judge,
     id::{Ids, Names},
     line::{Line, Payload, parse},
-    outcome::Answered,
+    outcome::ReadStats,
     settle::Settling,
     state::Held,
 };
@@ -414,10 +414,10 @@ impl<'a> Known<'a> {
     }
 
     /// The reads on the branch since its barrier that say how they were answered, newest first.
-    pub fn reads(&self) -> impl Iterator<Item = Answered> {
+    pub fn reads(&self) -> impl Iterator<Item = ReadStats> {
         let transcript = self.transcript;
         transcript.derived.window(self.leaf).filter_map(move |(at, _)| match transcript.fact_of(at) {
-            Some(Fact::Result(outcome)) => outcome.read().map(|read| read.answered()),
+            Some(Fact::Result(outcome)) => outcome.read().map(|read| read.stats()),
             _ => None,
         })
     }

@@ -5,7 +5,7 @@ use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
 use readproof_disk::{Root, SessionName, Store};
 use readproof_engine::{Change, Engine, GcRules, Read, Settings, Write};
-use readproof_hosts::own::{Past, Record};
+use readproof_hosts::session::{Past, Record};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

@@ -10,7 +10,7 @@ use readproof_core::{
     text::Text,
 };
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
-use readproof_hosts::own::{Answered, Block, EntryId, Session, Stands};
+use readproof_hosts::session::{Answered, Block, EntryId, Session, Stands};
 
 struct Fixture {
     _dir: tempfile::TempDir,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 use readproof_core::limits::Answers;
-use readproof_hosts::own::{EntryId, Record, Transcript};
+use readproof_hosts::session::{EntryId, Record, Transcript};
 
 #[test]
 fn an_unknown_record_stays_one_when_it_is_copied() {

@@ -150,7 +150,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::Record;
+    use crate::session::Record;
     use readproof_core::text::ContentHash;
 
     fn check(record: &Record) {

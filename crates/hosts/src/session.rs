@@ -10,9 +10,9 @@ mod state;
 mod transcript;
 
 pub use crate::block::{Block, Sha};
-pub use listing::{Entry, Step};
+pub use listing::{EntryKind, ListedEntry};
 pub use past::{Past, PastLine};
-pub use record::{Answered, Changed, Found, LimitsUsed, Record, SeenFile, Stated};
+pub use record::{AlikeLines, Answered, Changed, LimitsUsed, Record, SeenFile, Stated};
 pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};
@@ -74,7 +74,7 @@ pub enum Stands {
     #[default]
     AtLeaf,
     /// Right behind the call, whatever came in since: that belongs to other calls.
-    BehindCall,
+    AfterCall,
 }
 
 /// Which files' answers of a log are read.
@@ -222,7 +222,7 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError::Moved`] when the tree is no longer as it was at `mark`.
-    pub fn found_alike(&mut self, mark: Mark, found: Found) -> Result<(), SessionError> {
+    pub fn found_alike(&mut self, mark: Mark, found: AlikeLines) -> Result<(), SessionError> {
         self.append(|transcript| {
             if transcript.moves() != mark.0 {
                 return Err(SessionError::Moved);

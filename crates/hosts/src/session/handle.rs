@@ -36,7 +36,7 @@ impl Session {
 
     /// Whether something can be put behind an answer without its handle becoming too long.
     #[must_use]
-    pub fn has_room_behind(&self, answer: EntryId) -> bool {
+    pub fn has_room_after(&self, answer: EntryId) -> bool {
         self.texts(answer).len() < MOST_PARTS
     }
 

@@ -83,7 +83,7 @@ pub enum Record {
         /// The entry before it.
         parent: Option<u64>,
         /// What was found.
-        found: Box<Found>,
+        found: Box<AlikeLines>,
     },
     /// Fresh text was asked for.
     Refresh {
@@ -602,12 +602,12 @@ impl Changed {
 
 /// A run of old lines, how many lines replace them, and what of the old ones is in these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stated(pub u32, pub u32, pub u32, RestsSaid);
+pub struct Stated(pub u32, pub u32, pub u32, StatedRests);
 
 /// [`Rests`] in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum RestsSaid {
+enum StatedRests {
     Ends,
     Head,
     All,
@@ -616,9 +616,9 @@ enum RestsSaid {
 impl From<Hunk> for Stated {
     fn from(hunk: Hunk) -> Self {
         let rests = match hunk.rests {
-            Rests::Ends => RestsSaid::Ends,
-            Rests::Head => RestsSaid::Head,
-            Rests::All => RestsSaid::All,
+            Rests::Ends => StatedRests::Ends,
+            Rests::Head => StatedRests::Head,
+            Rests::All => StatedRests::All,
         };
         Self(hunk.old.first(), hunk.old.last(), hunk.new_count, rests)
     }
@@ -629,9 +629,9 @@ impl Stated {
     #[must_use]
     pub fn hunk(&self) -> Option<Hunk> {
         let rests = match self.3 {
-            RestsSaid::Ends => Rests::Ends,
-            RestsSaid::Head => Rests::Head,
-            RestsSaid::All => Rests::All,
+            StatedRests::Ends => Rests::Ends,
+            StatedRests::Head => Rests::Head,
+            StatedRests::All => Rests::All,
         };
         Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, rests })
     }
@@ -639,7 +639,7 @@ impl Stated {
 
 /// Lines of other texts that are the same in this one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Found {
+pub struct AlikeLines {
     /// Which file.
     pub path: String,
     /// The text in which they are the same, and its lines.
@@ -650,7 +650,7 @@ pub struct Found {
     pub at: u64,
 }
 
-impl Found {
+impl AlikeLines {
     /// The pieces.
     #[must_use]
     pub fn alike(&self) -> Vec<Alike> {

@@ -12,7 +12,7 @@ use crate::tree::At;
 
 /// What an entry is, for those who list a session.
 #[derive(Clone, Debug)]
-pub enum Step<'a> {
+pub enum EntryKind<'a> {
     /// A read that was answered and, if `delivered`, reached the model.
     Read {
         /// The answer.
@@ -57,19 +57,19 @@ pub enum Step<'a> {
 
 /// One listed entry.
 #[derive(Clone, Debug)]
-pub struct Entry<'a> {
+pub struct ListedEntry<'a> {
     /// Its number: what to name to go there.
     pub id: EntryId,
     /// The entry before it.
     pub parent: Option<EntryId>,
     /// What it is.
-    pub step: Step<'a>,
+    pub kind: EntryKind<'a>,
 }
 
 impl Transcript {
     /// The entry of this number.
     #[must_use]
-    pub fn entry(&self, id: EntryId) -> Option<Entry<'_>> {
+    pub fn entry(&self, id: EntryId) -> Option<ListedEntry<'_>> {
         let at = self.tree().find(id.0)?;
         Some(self.listed(at, self.tree().get(at)?))
     }
@@ -112,7 +112,7 @@ impl Transcript {
     /// Every entry of the tree that a person would name: calls, under the number their caller was given. That the
     /// result was delivered is part of them.
     #[must_use]
-    pub fn entries(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<ListedEntry<'_>> {
         let announced =
             |record: &Record| if let Record::Change { changed, .. } = record { Some(changed.begun) } else { None };
         let changed: BTreeSet<u64> =
@@ -184,26 +184,26 @@ impl Transcript {
         EntryId(self.line(at))
     }
 
-    fn listed<'a>(&'a self, at: At, entry: &'a Logged) -> Entry<'a> {
+    fn listed<'a>(&'a self, at: At, entry: &'a Logged) -> ListedEntry<'a> {
         let delivered = entry.delivered.is_some();
-        let step = match &entry.record {
-            Record::Answer { answer, .. } => Step::Read { answer, delivered },
-            Record::Begun { path, .. } => Step::Write { path, delivered },
-            Record::Change { changed, .. } => Step::Write { path: &changed.path, delivered },
-            Record::Seen { files, .. } => Step::Seen { files },
-            Record::Refresh { paths, scope, .. } => Step::Refresh { paths, scope },
-            Record::Compact { summary, .. } => Step::Compact { summary: summary.as_deref() },
+        let kind = match &entry.record {
+            Record::Answer { answer, .. } => EntryKind::Read { answer, delivered },
+            Record::Begun { path, .. } => EntryKind::Write { path, delivered },
+            Record::Change { changed, .. } => EntryKind::Write { path: &changed.path, delivered },
+            Record::Seen { files, .. } => EntryKind::Seen { files },
+            Record::Refresh { paths, scope, .. } => EntryKind::Refresh { paths, scope },
+            Record::Compact { summary, .. } => EntryKind::Compact { summary: summary.as_deref() },
             Record::ContextEdit { target, block, .. } => {
-                Step::ContextEdit { target: self.named(EntryId(*target)), dropped: block.is_none() }
+                EntryKind::ContextEdit { target: self.named(EntryId(*target)), dropped: block.is_none() }
             }
             Record::Open { .. }
             | Record::Delivered { .. }
             | Record::Alike { .. }
             | Record::Distrust { .. }
             | Record::Switch { .. }
-            | Record::Unknown { .. } => Step::Unknown,
+            | Record::Unknown { .. } => EntryKind::Unknown,
         };
         let parent = self.tree().parent(at).map(|parent| self.named(self.id_at(parent)));
-        Entry { id: self.id_at(at), parent, step }
+        ListedEntry { id: self.id_at(at), parent, kind }
     }
 }
