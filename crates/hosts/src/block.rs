@@ -17,7 +17,7 @@ impl Serialize for Sha {
 impl<'de> Deserialize<'de> for Sha {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        ContentHash::parse(&text).map(Self).ok_or_else(|| D::Error::custom("no SHA-256"))
+        ContentHash::parse(&text).map(Self).ok_or_else(|| D::Error::custom("not a SHA-256"))
     }
 }
 

@@ -137,16 +137,16 @@ impl<E, H, V> Derived<E, H, V> {
 }
 
 /// The states of a transcript.
-pub(crate) type StateOf<T> = State<<T as Derive>::Held, <T as Derive>::View>;
+pub(crate) type StateOf<T> = State<<T as Derive>::Holdings, <T as Derive>::View>;
 
 /// A tree and states of a transcript.
-pub(crate) type DerivedOf<T> = Derived<<T as Derive>::Entry, <T as Derive>::Held, <T as Derive>::View>;
+pub(crate) type DerivedOf<T> = Derived<<T as Derive>::Entry, <T as Derive>::Holdings, <T as Derive>::View>;
 
 /// A transcript that states can be derived from: what its entries say.
 pub(crate) trait Derive {
     type Entry;
     /// What an entry adds to, and what the next one builds on.
-    type Held: Clone + Default;
+    type Holdings: Clone + Default;
     /// How the model sees an entry after a context edit.
     type View: Clone;
 

@@ -1,11 +1,11 @@
-//! pi's way of counting lines: the pieces of `split("\n")`. A text with a final newline has one more, empty, line than
-//! `lf-1` counts; so has the empty text. That line stands exactly where `lf-1` has the end of the file, so line `n` of pi
+//! How pi counts lines: the pieces of `split("\n")`. A text with a final newline has one more line, an empty one, than
+//! `lf-1` counts; so does the empty text. That line is exactly where `lf-1` has the end of the file, so line `n` of pi
 //! is slot `n` of knowledge in every text; only totals and the last line differ.
 
 pub use readproof_core::pi::{end_line, total_lines};
 use readproof_core::scope::Lines;
 
-/// A range of pi's lines in a text of `total` lines by `lf-1`: its lines, and whether it goes on to the end slot.
+/// A range of pi's lines in a text of `total` lines by `lf-1`: its lines, and whether it includes the end slot.
 pub(super) fn range(first: u64, last: u64, total: u32) -> (Option<Lines>, bool) {
     let capped = |line: u64| u32::try_from(line).unwrap_or(u32::MAX);
     (Lines::new(capped(first), capped(last).min(total)), last > u64::from(total))

@@ -1,6 +1,6 @@
-//! What happened to one file on a branch, step by step, and what the model holds of it then. A step is worked out only when
-//! its file is asked about, so the texts of files that nobody asks about are never looked at; nor is anything before a step
-//! that shows or writes the whole file.
+//! What happened to one file on a branch, step by step, and what the model holds of it then. Steps are worked out only
+//! when their file is asked about, so texts of other files are never looked at; nor is anything before a step that
+//! shows or writes the whole file.
 
 use readproof_core::{
     knowledge::{Event, Knowledge},
@@ -18,30 +18,30 @@ use super::{
 };
 use crate::tree::At;
 
-/// One step, with those before it that can matter.
+/// One step, with the earlier ones that can matter.
 pub(super) struct FileStep {
     /// The entry that made it.
     at: At,
     done: Done,
     before: Option<Arc<FileStep>>,
-    /// What was held when the call was made that led to this step.
+    /// The step before the call, for a change.
     base: Option<Arc<FileStep>>,
     known: OnceLock<Knowledge>,
 }
 
-/// What was done to the file.
+/// What happened to the file.
 enum Done {
     /// Something that cannot be placed.
     Void,
     /// Fresh text was asked for.
     Refreshed(Scope),
-    /// Text was shown, as asked for from a line on, so many lines.
+    /// Text was shown. `asked` is the first line and the number of lines that were asked for.
     Read { result: Arc<ReadResult>, asked: Option<(u64, u64)> },
     /// The model changed it.
     Changed(Arc<Call>),
 }
 
-/// With what steps are worked out.
+/// What is needed to work steps out.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
     pub(super) answers: Answers,
@@ -53,17 +53,14 @@ impl FileStep {
         Self { at, done, before, base, known: OnceLock::new() }
     }
 
-    /// Something that cannot be placed.
     pub(super) fn void(at: At) -> Self {
         Self::new(at, Done::Void, None, None)
     }
 
-    /// Fresh text was asked for.
     pub(super) fn refreshed(at: At, scope: Scope, before: Option<Arc<Self>>) -> Self {
         Self::new(at, Done::Refreshed(scope), before, None)
     }
 
-    /// A read.
     pub(super) fn read(at: At, result: Arc<ReadResult>, asked: Option<(u64, u64)>, before: Option<Arc<Self>>) -> Self {
         let before = before.filter(|_| !result.is_whole());
         Self::new(at, Done::Read { result, asked }, before, None)
@@ -76,7 +73,7 @@ impl FileStep {
 
     /// What is held of the file after this step.
     pub(super) fn known(self: &Arc<Self>, path: &PathKey, judge: Judge<'_>) -> &Knowledge {
-        // A list of its own, not the stack: a file may have been read very often.
+        // A list rather than recursion: a file may have been read very often.
         let mut waiting = vec![self];
         while let Some(step) = waiting.last() {
             let needed = [&step.before, &step.base].into_iter().flatten().find(|step| step.known.get().is_none());
@@ -91,7 +88,7 @@ impl FileStep {
         self.known.get_or_init(Knowledge::default)
     }
 
-    /// The same when all it needs is known.
+    /// The same, once everything it needs is known.
     fn derived(&self, path: &PathKey, judge: Judge<'_>) -> Knowledge {
         let held =
             |step: &Option<Arc<Self>>| step.as_ref().and_then(|step| step.known.get()).cloned().unwrap_or_default();
@@ -123,11 +120,11 @@ impl FileStep {
     }
 }
 
-/// So many own changes in a row are followed back to a text that is stored.
+/// The most changes in a row that are followed back to a stored text.
 const FOLLOWED: usize = 64;
 
 impl FileStep {
-    /// The text before this change, held as `version`: stored, or worked out from the changes that led to it.
+    /// The text before this change, held as `version`: the stored one, or worked out from the changes that led to it.
     fn text_before(&self, version: Version, source: &dyn Source) -> Option<Text> {
         if let Some(text) = source.text(version.hash) {
             return Some(text);
@@ -156,7 +153,7 @@ impl FileStep {
     }
 }
 
-/// The model is told how many lines a text has: where another one ends is not where the file ends.
+/// The model is told how many lines a text has, so another end of the file no longer holds.
 fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: At, answers: Answers) {
     let end = knowledge.of(path).iter().find(|held| held.end()).map(|held| held.version().total.saturating_add(1));
     let end = end.filter(|_| !knowledge.holds_end(path, hash)).and_then(|end| Lines::new(end, end));
@@ -167,7 +164,7 @@ fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash
 }
 
 impl Drop for FileStep {
-    /// One after the other: as many steps as a file can have do not fit the stack.
+    /// One by one: dropped recursively, a long history would overflow the stack.
     fn drop(&mut self) {
         let mut left: Vec<Arc<Self>> = self.before.take().into_iter().chain(self.base.take()).collect();
         while let Some(step) = left.pop() {

@@ -1,25 +1,24 @@
-//! Names as numbers: entry ids (eight hex digits, or anything else once per name), and the paths of tool calls as keys.
+//! Names as numbers: entry ids, and the paths of tool calls as keys.
 
 use readproof_core::path::{Bearings, PathKey, candidates, meant, resolve};
 use std::collections::BTreeMap;
 
-/// Entry ids as numbers. pi's own fit 32 bits; others are kept, each once.
+/// Entry ids as numbers. Those of pi are eight hex digits and fit 32 bits; any others are kept, each once.
 #[derive(Default)]
 pub(super) struct Ids {
     others: BTreeMap<Box<[u8]>, u64>,
     names: Vec<Box<[u8]>>,
 }
 
-/// Beyond every id of eight hex digits.
+/// Larger than every id of eight hex digits.
 const OTHERS: u64 = 1 << 32;
 
 impl Ids {
-    /// The number of an id seen before.
+    /// The number of an id that was seen before.
     pub(super) fn find(&self, id: &[u8]) -> Option<u64> {
         hex(id).or_else(|| self.others.get(id).copied())
     }
 
-    /// The number of an id.
     pub(super) fn intern(&mut self, id: &[u8]) -> u64 {
         if let Some(number) = self.find(id) {
             return number;
@@ -30,7 +29,7 @@ impl Ids {
         number
     }
 
-    /// The id of a number.
+    /// The id with this number.
     pub(super) fn name(&self, number: u64) -> String {
         let other = number.checked_sub(OTHERS).and_then(|at| usize::try_from(at).ok());
         match other.and_then(|at| self.names.get(at)) {
@@ -48,7 +47,7 @@ fn hex(id: &[u8]) -> Option<u64> {
     plain.then(|| values.iter().fold(0, |number, value| number << 4 | u64::from(*value)))
 }
 
-/// What a hex digit is worth; any other byte is worth too much.
+/// The value of a hex digit; 255 for any other byte.
 const DIGITS: [u8; 256] = {
     let mut worth = [255; 256];
     let mut digit: u8 = 0;
@@ -59,10 +58,10 @@ const DIGITS: [u8; 256] = {
     worth
 };
 
-/// The names of files, each worked out and kept once.
+/// The names of files, each worked out once.
 pub(super) struct Names {
     bearings: Bearings,
-    /// A folder by a name that goes through a link, and by the one that counts.
+    /// A folder by a name that goes through a link, and by the name to use for it.
     renamed: Option<(String, String)>,
     called: BTreeMap<Box<str>, Option<PathKey>>,
     recorded: BTreeMap<Box<str>, PathKey>,
@@ -73,7 +72,7 @@ impl Names {
         Self { bearings, renamed: None, called: BTreeMap::new(), recorded: BTreeMap::new() }
     }
 
-    /// From here on names that begin with the folder `from` begin with `to` instead.
+    /// From now on, names that begin with the folder `from` begin with `to` instead.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         let renamed = Some((from.to_owned(), to.to_owned()));
         if self.renamed != renamed {
@@ -83,12 +82,12 @@ impl Names {
         }
     }
 
-    /// Where relative names start.
+    /// The folder that relative names start from.
     pub(super) fn cwd(&self) -> &str {
         &self.bearings.cwd
     }
 
-    /// The absolute name pi means by a path in a call; `None` when it cannot be told from the letters.
+    /// The absolute name that pi means by a path in a call; `None` if the path alone does not tell.
     pub(super) fn key(&mut self, raw: &str) -> Option<PathKey> {
         if let Some(known) = self.called.get(raw) {
             return known.clone();
@@ -101,14 +100,14 @@ impl Names {
         key
     }
 
-    /// Every name under which pi looks for a path; `None` when that cannot be told from the letters.
+    /// Every name under which pi looks for a path; `None` if the path alone does not tell.
     pub(super) fn possible(&mut self, raw: &str) -> Option<Vec<PathKey>> {
         self.key(raw)?;
         let found = candidates(raw, &self.bearings);
         Some(found.iter().map(|name| self.recorded(name)).collect())
     }
 
-    /// The key of a path as a record holds it: the name itself, not what a model may have meant.
+    /// The key of a path in a record: the name itself, not what a model may have meant by it.
     pub(super) fn recorded(&mut self, path: &str) -> PathKey {
         if let Some(known) = self.recorded.get(path) {
             return known.clone();

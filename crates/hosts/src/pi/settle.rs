@@ -1,10 +1,10 @@
-//! How a session's entries act on what holds: the part of deriving that is pi's own. Lines are looked at only here, when a
-//! leaf behind them is asked about.
+//! What a session's entries do to what is known: pi's part of deriving. Lines are looked at only here, when a leaf
+//! after them is asked about.
 
 use super::{
     Source,
     fact::{ContextEdit, Fact},
-    state::Held,
+    state::Holdings,
     transcript::{FactId, Transcript},
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     tree::At,
 };
 
-/// A transcript, and where its lines and the stored texts can be had.
+/// A transcript, and where its lines and the stored texts come from.
 pub(super) struct Settling<'a> {
     pub(super) transcript: &'a mut Transcript,
     pub(super) source: &'a dyn Source,
@@ -20,7 +20,7 @@ pub(super) struct Settling<'a> {
 
 impl Derive for Settling<'_> {
     type Entry = FactId;
-    type Held = Held;
+    type Holdings = Holdings;
     /// An entry that was altered never counts again on that branch, whatever later edits say.
     type View = ();
 
@@ -36,7 +36,7 @@ impl Derive for Settling<'_> {
         self.transcript.read(at, self.source);
     }
 
-    fn take(&mut self, at: At, state: &mut State<Held, ()>) -> Effect {
+    fn take(&mut self, at: At, state: &mut State<Holdings, ()>) -> Effect {
         match self.transcript.fact_of(at) {
             None | Some(Fact::Nothing | Fact::ContextEdit(_)) => Effect::Nothing,
             Some(fact) => {

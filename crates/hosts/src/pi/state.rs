@@ -14,10 +14,10 @@ use crate::tree::At;
 
 /// What is known at one entry.
 #[derive(Clone, Default)]
-pub(super) struct Held {
+pub(super) struct Holdings {
     /// The last step of every file since the barrier.
     pub(super) files: RedBlackTreeMapSync<PathKey, Arc<FileStep>>,
-    /// Calls of the latest assistant message that made any, whose results are not there. An older call without a result
+    /// Calls of the latest assistant message with calls whose results are not there yet. An older call without a result
     /// never gets one: hosts give every result before the next message.
     pub(super) open: Arc<[Open]>,
     /// That message.
@@ -28,7 +28,7 @@ pub(super) struct Held {
 #[derive(Clone)]
 pub(super) struct Open {
     pub(super) call: Arc<Call>,
-    /// Whether it is the only change of its file in its message: of two the order is not known.
+    /// Whether it is the only change of its file in its message. The order of two is not known.
     alone: bool,
     /// For an edit, the last step of its file before it.
     base: Option<Arc<FileStep>>,
@@ -36,14 +36,13 @@ pub(super) struct Open {
 
 /// What is known, and the entry that is taken in.
 struct Taking<'a> {
-    held: &'a mut Held,
+    held: &'a mut Holdings,
     at: At,
-    /// Whether the model sees it in another way than it was given.
+    /// Whether the model sees the entry in another way than it was given.
     altered: bool,
 }
 
-impl Held {
-    /// Takes in the fact of the entry `at`.
+impl Holdings {
     pub(super) fn take(&mut self, at: At, fact: &Fact, altered: bool) {
         let mut taking = Taking { held: self, at, altered };
         match fact {
@@ -75,7 +74,7 @@ impl Taking<'_> {
         }
     }
 
-    /// Something of the call's file cannot be placed. A path that ends in a range may mean two.
+    /// Something of the call's file cannot be placed. A path that ends in a range may mean two files.
     fn void_file_of(&mut self, call: &Call) {
         self.void(call.key.as_ref());
         if let What::Read(Asked { suffix: Some((named, ..)), .. }) = &call.what {
@@ -88,7 +87,7 @@ impl Taking<'_> {
         self.held.files = RedBlackTreeMapSync::default();
     }
 
-    /// A write or edit may have happened from here on, whatever becomes of its result.
+    /// A write or edit may have happened from here on, whatever its result.
     fn calls(&mut self, calls: &[Arc<Call>]) {
         self.held.calling = Some(self.at);
         let mut open = Vec::with_capacity(calls.len());
@@ -102,14 +101,14 @@ impl Taking<'_> {
             }
             open.push(Open { call: Arc::clone(call), alone, base });
         }
-        // What a dropped message asked for is not known to whoever sees the results.
+        // Whoever sees the results does not know what a dropped message asked for.
         self.held.open = if self.altered { Arc::default() } else { open.into() };
     }
 
     fn result(&mut self, outcome: &Outcome) {
         let path = outcome.read().map(|read| &read.path);
         let Some(Open { call, alone, base }) = self.close(&outcome.call) else {
-            // Its call was compacted or edited away: what it shows cannot be placed.
+            // Its call was compacted or edited away, so what it shows cannot be placed.
             self.void(path);
             return;
         };
@@ -134,14 +133,14 @@ impl Taking<'_> {
             Shows::Recorded(result) => {
                 self.shown(call, result);
                 if call.key.as_ref().is_some_and(|key| *key != result.path) {
-                    // The model asked under another name, and what it saw is newer than what it holds under that.
+                    // The model asked under another name, and what it saw is newer than what it holds under that name.
                     self.void(call.key.as_ref());
                 }
             }
         }
     }
 
-    /// A read beside a change of the same file whose result is not there may have seen either text.
+    /// A read next to a change of the same file without a result yet may have seen either text.
     fn shown(&mut self, call: &Call, result: &Arc<ReadResult>) {
         let path = &result.path;
         let beside = self.held.open.iter().any(|other| other.call.changes() && other.call.key.as_ref() == Some(path));
@@ -156,7 +155,7 @@ impl Taking<'_> {
         }
     }
 
-    /// The call of this id, which is no longer open. Two calls of one id are none.
+    /// Takes the call with this id off the open ones. If two have the id, neither counts.
     fn close(&mut self, id: &[u8]) -> Option<Open> {
         let (mut closed, open): (Vec<Open>, Vec<Open>) =
             self.held.open.iter().cloned().partition(|open| *open.call.id == *id);

@@ -1,4 +1,4 @@
-//! A session's entries for those who list, search or copy them. Nothing here changes the tree.
+//! A session's entries for whoever lists, searches or copies them. Nothing here changes the tree.
 
 use readproof_core::path::PathKey;
 use std::collections::BTreeSet;
@@ -10,94 +10,77 @@ use super::{
 };
 use crate::tree::At;
 
-/// What an entry is, for those who list a session.
+/// What an entry records.
 #[derive(Clone, Debug)]
 pub enum EntryKind<'a> {
-    /// A read that was answered and, if `delivered`, reached the model.
+    /// A read was answered.
     Read {
-        /// The answer.
         answer: &'a Answered,
-        /// Whether the model has it.
+        /// Whether the answer reached the model.
         delivered: bool,
     },
-    /// An own write or edit.
-    Write {
-        /// Which file.
-        path: &'a str,
-        /// Whether its result reached the model.
-        delivered: bool,
-    },
-    /// Lines were shown otherwise than in the answer to a read.
-    Seen {
-        /// Of which files.
-        files: &'a [SeenFile],
-    },
+    /// The agent wrote or edited a file.
+    Write { path: &'a str, delivered: bool },
+    /// Lines were shown by anything but the answer to a read.
+    Seen { files: &'a [SeenFile] },
     /// Fresh text was asked for.
     Refresh {
         /// Every known name of the file.
         paths: &'a [String],
-        /// Which lines.
         scope: &'a str,
     },
-    /// The barrier.
     Compact {
-        /// What the host kept instead.
+        /// What the host kept instead of what was before.
         summary: Option<&'a str>,
     },
     /// The host changed or dropped a block.
     ContextEdit {
-        /// Which entry.
         target: EntryId,
-        /// Whether the block is gone.
+        /// Whether the block is gone, rather than changed.
         dropped: bool,
     },
-    /// Of a later program.
+    /// Written by a later version.
     Unknown,
 }
 
-/// One listed entry.
 #[derive(Clone, Debug)]
 pub struct ListedEntry<'a> {
-    /// Its number: what to name to go there.
+    /// What to name to go there.
     pub id: EntryId,
-    /// The entry before it.
     pub parent: Option<EntryId>,
-    /// What it is.
     pub kind: EntryKind<'a>,
 }
 
 impl Transcript {
-    /// The entry of this number.
     #[must_use]
     pub fn entry(&self, id: EntryId) -> Option<ListedEntry<'_>> {
         let at = self.tree().find(id.0)?;
         Some(self.listed(at, self.tree().get(at)?))
     }
 
-    /// The record of this number.
     #[must_use]
     pub fn record(&self, id: EntryId) -> Option<&Record> {
         self.get(id).map(|entry| &entry.record)
     }
 
-    /// Every answer, on whatever branch.
+    /// Every answer, on any branch.
     pub fn answered(&self) -> impl Iterator<Item = &Answered> {
         self.tree().after(None).filter_map(|(_, entry)| entry.record.answered())
     }
 
-    /// Every file that was read or written, on whatever branch.
+    /// Every file that was read or written, on any branch.
     #[must_use]
     pub fn files(&self) -> BTreeSet<PathKey> {
         self.known.iter().map(|path| PathKey::new(path)).collect()
     }
 
-    /// Whether a file was read or written, on whatever branch. Of any other nothing can be held.
+    /// Whether a file was read or written, on any branch. Nothing can be held of any other.
     #[must_use]
     pub fn knows(&self, path: &str) -> bool {
         self.known.contains(path)
     }
 
-    /// What was recorded after an entry, on whatever branch.
+    /// The records after an entry, on any branch.
     pub fn records_after(&self, id: EntryId) -> impl Iterator<Item = (EntryId, &Record)> {
         self.tree().after(self.tree().find(id.0)).map(|(at, entry)| (self.id_at(at), &entry.record))
     }
@@ -109,8 +92,8 @@ impl Transcript {
         self.tree().branch(leaf, |_| false).into_iter().map(|at| self.id_at(at)).collect()
     }
 
-    /// Every entry of the tree that a person would name: calls, under the number their caller was given. That the
-    /// result was delivered is part of them.
+    /// Every entry that a person would name: calls, by the number that their caller was given. That a result was
+    /// delivered is part of its call.
     #[must_use]
     pub fn entries(&self) -> Vec<ListedEntry<'_>> {
         let announced =
@@ -125,13 +108,13 @@ impl Transcript {
         listed.map(|(at, entry)| self.listed(at, entry)).collect()
     }
 
-    /// Where an entry is done: for a call, the entry that says its result was delivered.
+    /// The entry that completes this one: for a call, the delivery of its result if there is one.
     #[must_use]
     pub fn settled(&self, id: EntryId) -> EntryId {
         self.get(id).and_then(|entry| entry.delivered).map_or(id, |at| self.id_at(at))
     }
 
-    /// The number an entry is known by: for a delivered result, that of its call.
+    /// The number an entry is known by: for a delivery, that of its call.
     #[must_use]
     pub fn named(&self, id: EntryId) -> EntryId {
         match self.record(id) {
@@ -153,7 +136,7 @@ impl Transcript {
         below.last().map_or(id, |at| self.id_at(*at))
     }
 
-    /// The delivered or pending reads on the branch since the barrier, oldest first, and how many entries that is.
+    /// The reads on the branch since the barrier, delivered or pending, oldest first, and the number of entries there.
     #[must_use]
     pub fn window(&self) -> (usize, Vec<&Answered>) {
         let mut reads = Vec::new();

@@ -1,4 +1,4 @@
-//! What is known at one entry of a session, and what a record does to it: the part of deriving that is our own log's.
+//! What is known at one entry of a session, and what a record does to it: our log's part of deriving.
 
 use readproof_core::{
     knowledge::{Event, Knowledge},
@@ -8,7 +8,7 @@ use readproof_core::{
 };
 use rpds::RedBlackTreeMapSync;
 
-use super::record::{Answered, Outcome, Record, SeenFile};
+use super::record::{Answered, Delivery, Record, SeenFile};
 use crate::{
     block::{Block, Sha},
     derive::{Effect, State},
@@ -17,20 +17,20 @@ use crate::{
 
 /// What is known at one entry. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Held {
+pub(crate) struct Holdings {
     pub(super) knowledge: Knowledge,
-    /// Answers and writes, by their lines, that may or may not have reached the model: until one is delivered, or a newer
-    /// text of its path is, nothing of that path is held.
+    /// Answers and writes, by line, that may or may not have reached the model. Until one is delivered, or a newer text
+    /// of its path is, nothing of that path is held.
     pub(super) pending: RedBlackTreeMapSync<u64, PathKey>,
 }
 
-/// What the host shows instead of a block; `None` if it shows nothing.
+/// The block that the host shows instead; `None` if it shows nothing.
 pub(super) type View = Option<Block>;
 
 /// An entry of the tree.
 pub(crate) struct Logged {
     pub(super) record: Record,
-    /// The entry that says that its result reached the model.
+    /// The entry that records that its result reached the model.
     pub(super) delivered: Option<At>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Taking<'a> {
     pub(super) at: At,
     /// The entry's line.
     pub(super) line: u64,
-    pub(super) state: &'a mut State<Held, View>,
+    pub(super) state: &'a mut State<Holdings, View>,
 }
 
 impl Taking<'_> {
@@ -73,7 +73,7 @@ impl Taking<'_> {
         self.state.held.knowledge.apply(self.line, event, self.answers);
     }
 
-    /// The lines on which answers and writes of this path are pending.
+    /// The lines of the pending answers and writes of a path.
     fn pending(&self, path: &PathKey) -> Vec<u64> {
         self.state.held.pending.iter().filter(|(_, other)| *other == path).map(|(line, _)| *line).collect()
     }
@@ -90,7 +90,7 @@ impl Taking<'_> {
     }
 
     fn seen_files(&mut self, files: &[SeenFile]) {
-        // What the host shows in its place cannot be told from the lines.
+        // Which lines the host shows instead is not known.
         let altered = self.state.edits.contains_key(&self.at);
         for file in files {
             self.seen(&if altered { file.unplaced() } else { file.event() });
@@ -125,7 +125,7 @@ impl Taking<'_> {
         self.apply(&Event::Refreshed { paths, scope });
     }
 
-    /// A result stands on the branch: what it showed counts if the model sees the block as it was given.
+    /// A result is on the branch. What it showed counts if the model sees the block as it was given.
     fn deliver(&mut self, of: u64) -> Effect {
         let Some((at, call)) = self.tree.find(of).and_then(|at| Some((at, self.tree.get(at)?))) else {
             return Effect::Nothing;
@@ -133,8 +133,8 @@ impl Taking<'_> {
         let for_program = call.record.answered().is_some_and(|answer| answer.for_program);
         // Counted twice, it would make an old text the newest.
         let again = call.delivered != Some(self.at);
-        let outcome = call.record.outcome(of).filter(|_| !for_program && !again);
-        let Some(Outcome { event, block: given, call: asked }) = outcome else { return Effect::Nothing };
+        let delivery = call.record.delivery(of).filter(|_| !for_program && !again);
+        let Some(Delivery { event, block: given, call: asked }) = delivery else { return Effect::Nothing };
         let Some(path) = event.path().cloned() else { return Effect::Nothing };
         let older: Vec<u64> = self.pending(&path).into_iter().filter(|line| *line < asked).collect();
         let (held, edits) = (&self.state.held, &self.state.edits);
@@ -143,13 +143,13 @@ impl Taking<'_> {
         let overtaken = if held.pending.contains_key(&asked) || matches!(event, Event::Same { .. }) {
             false
         } else if let Event::Shown { version, .. } = &event {
-            // The same text as all that is held: then the order does not matter.
+            // If all that is held is of the same text, the order does not matter.
             let held = held.knowledge.of(&path);
             held.is_empty() || held.iter().any(|h| h.version() != *version)
         } else {
             true
         };
-        // A result whose call was compacted away says neither which file it is of nor where its lines stand.
+        // A result whose call was compacted away tells neither its file nor the place of its lines.
         let barrier = self.state.barrier.and_then(|barrier| self.tree.id(barrier));
         let compacted = barrier.is_some_and(|barrier| asked < barrier);
         let altered = overtaken || compacted || edit.is_some_and(|seen| seen.is_none() || *seen != given);

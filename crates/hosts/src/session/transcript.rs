@@ -1,11 +1,11 @@
-//! The tree of a session: entries by parent, the leaf, and at every entry the knowledge that holds there.
+//! The tree of a session: its entries, the leaf, and at every entry the knowledge that holds there.
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey};
 use std::{collections::BTreeSet, fmt};
 
 use super::{
     record::Record,
-    state::{Held, Logged, Taking, View},
+    state::{Holdings, Logged, Taking, View},
 };
 use crate::{
     derive::{Brings, Derive, Derived, DerivedOf, Effect, State, settle},
@@ -30,42 +30,39 @@ impl std::str::FromStr for EntryId {
     }
 }
 
-/// The tree.
 pub struct Transcript {
     answers: Answers,
-    pub(super) derived: Derived<Logged, Held, View>,
+    pub(super) derived: Derived<Logged, Holdings, View>,
     pub(super) leaf: Option<At>,
     distrusted: bool,
-    /// Changes of the tree so far.
+    /// How often the tree changed.
     moves: u64,
-    /// Events applied so far: what all knowledge has cost.
+    /// How many events were applied: what deriving all knowledge has cost.
     applied: u64,
     lines: u64,
-    /// Every file that was read or written, on whatever branch.
+    /// Every file that was read or written, on any branch.
     pub(super) known: BTreeSet<String>,
 }
 
 impl Transcript {
-    /// An empty tree whose knowledge counts as `answers` says.
     #[must_use]
     pub fn new(answers: Answers) -> Self {
         let (derived, known) = (Derived::new(), BTreeSet::new());
         Self { answers, derived, leaf: None, distrusted: false, moves: 0, applied: 0, lines: 0, known }
     }
 
-    /// Which answers are allowed.
     #[must_use]
     pub fn answers(&self) -> Answers {
         self.answers
     }
 
-    /// Whether nothing, not even a header, stands here.
+    /// Whether the log has no line yet, not even a header.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines == 0
     }
 
-    /// The current leaf; `None` is the root.
+    /// The line of the leaf; `None` is the root.
     #[must_use]
     pub fn leaf(&self) -> Option<u64> {
         self.leaf.map(|leaf| self.line(leaf))
@@ -95,7 +92,7 @@ impl Transcript {
         self.knowledge_of(self.leaf)
     }
 
-    /// Whether an answer about this path, or a write to it, is still out: then nothing of it is held.
+    /// Whether an answer about this path, or a write to it, is pending: then nothing of it is held.
     #[must_use]
     pub fn is_pending(&self, path: &PathKey) -> bool {
         self.state_at(self.leaf).is_some_and(|state| state.held.pending.values().any(|pending| pending == path))
@@ -113,7 +110,7 @@ impl Transcript {
         }
         let named = parent;
         let parent = named.and_then(|parent| self.tree().find(parent));
-        // What was delivered must have come before.
+        // A result can only be delivered after it.
         let delivers = if let Record::Delivered { of, .. } = record { self.tree().find(of) } else { None };
         let compacts = matches!(record, Record::Compact { .. });
         self.applied += u64::from(compacts);
@@ -125,7 +122,7 @@ impl Transcript {
             call.delivered.get_or_insert(at);
         }
         settle(self, Some(at));
-        // A result that comes in after the leaf moved elsewhere stands on its own branch and leaves the leaf alone.
+        // A result that comes in after the leaf moved elsewhere is put on its own branch and does not move the leaf.
         let is_orphan = named.is_some() && parent.is_none();
         if parent == self.leaf || is_orphan {
             self.leaf = Some(at);
@@ -145,14 +142,14 @@ impl Transcript {
         self.moves += 1;
     }
 
-    /// Where the result `of` belongs: after the leaf while that is on the branch of its call, else after the call.
+    /// Where the result `of` is put: after the leaf while that is on the branch of its call, else after the call.
     #[must_use]
     pub fn parent_for_result(&self, of: EntryId) -> Option<Option<u64>> {
         let call = self.tree().find(of.0)?;
         Some(if self.tree().is_on_branch(call, self.leaf) { self.leaf() } else { Some(of.0) })
     }
 
-    /// Whether the leaf stands at or after an entry with no compaction between: a call made there is still in sight.
+    /// Whether an entry is on the branch of the leaf with no compaction after it: a call made there is still in sight.
     #[must_use]
     pub fn reaches(&self, call: Option<u64>) -> bool {
         let barrier = self.state_at(self.leaf).and_then(|state| state.barrier);
@@ -164,7 +161,6 @@ impl Transcript {
         }
     }
 
-    /// What the model held at an entry.
     #[must_use]
     pub fn knowledge_at(&self, entry: Option<u64>) -> Knowledge {
         self.knowledge_of(entry.and_then(|line| self.tree().find(line)))
@@ -174,7 +170,7 @@ impl Transcript {
         self.state_at(at).map(|state| state.held.knowledge.clone()).unwrap_or_default()
     }
 
-    fn state_at(&self, at: Option<At>) -> Option<&State<Held, View>> {
+    fn state_at(&self, at: Option<At>) -> Option<&State<Holdings, View>> {
         self.derived.state_at(at)
     }
 
@@ -193,7 +189,7 @@ impl Transcript {
 
 impl Derive for Transcript {
     type Entry = Logged;
-    type Held = Held;
+    type Holdings = Holdings;
     type View = View;
 
     fn derived(&self) -> &DerivedOf<Self> {
@@ -204,7 +200,7 @@ impl Derive for Transcript {
         &mut self.derived
     }
 
-    fn take(&mut self, at: At, state: &mut State<Held, View>) -> Effect {
+    fn take(&mut self, at: At, state: &mut State<Holdings, View>) -> Effect {
         let tree = self.derived.tree();
         let (Some(entry), Some(line)) = (tree.get(at), tree.id(at)) else { return Effect::Nothing };
         Taking { tree, answers: self.answers, applied: &mut self.applied, at, line, state }.take(&entry.record)
@@ -215,7 +211,7 @@ impl Derive for Transcript {
         self.tree().find(target)
     }
 
-    /// What the last edit says counts: the host may show the block again.
+    /// The last edit decides: the host may show the block again.
     fn view(&self, at: At, _target: At, _before: Option<&View>) -> Option<View> {
         let Record::ContextEdit { block, .. } = self.tree().get(at)?.record else { return None };
         Some(block)

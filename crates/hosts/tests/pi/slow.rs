@@ -1,6 +1,6 @@
 //! Knowledge at random leaves against a slow, plain derivation: for every leaf the branch is walked from its root, the
 //! barrier found, the context edits collected, and the rest applied to empty knowledge. It shares nothing with the product
-//! but core's own events; what each line means is known to whoever generated it.
+//! but core's events; the generator knows what each of its lines means.
 
 use readproof_core::{
     knowledge::{Event, Held, Knowledge},
@@ -155,7 +155,7 @@ fn path_of(event: &Event) -> &PathKey {
     }
 }
 
-/// A conversation that goes on for long. The same seed, the same conversation.
+/// Generates a long conversation, the same for the same seed.
 struct Generator {
     random: u64,
     entries: Vec<Generated>,
@@ -165,7 +165,7 @@ struct Generator {
     stored: Stored,
     words: usize,
     calls: usize,
-    /// Few entries, so that odd things must happen more often.
+    /// There are few entries, so odd things must happen more often.
     short: bool,
 }
 
@@ -212,7 +212,7 @@ impl Generator {
         text
     }
 
-    /// Someone else changes a file: a line anew, one more or one less.
+    /// Someone else changes a file: a line changes, is added or goes.
     fn touch(&mut self, file: usize) {
         let now = self.files[file].last().unwrap().clone();
         let mut lines: Vec<String> = (1..=now.total()).map(|n| now.line(n).to_owned()).collect();
@@ -371,7 +371,7 @@ impl Generator {
                 let meta = extras(range, &text, total, Some((1, lines.last())), false);
                 (text, Some(meta), Event::Same { path, base: base.hash(), version, scope, ends: false }, None)
             }
-            // What a transport makes of a blank text is not known.
+            // It is not known what a transport makes of a blank text.
             _ if now.as_str().trim().is_empty() => (now.as_str().to_owned(), Some(plain), void, None),
             _ => (now.as_str().to_owned(), Some(plain), shown(Lines::new(1, total), true), None),
         }
@@ -419,7 +419,7 @@ fn written(call: &Call) -> Value {
     json!({"type": "toolCall", "id": format!("c{}", call.number), "name": name, "arguments": arguments})
 }
 
-/// A conversation of so many entries.
+/// A conversation with this many entries.
 fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
     let mut g = Generator::new(seed);
     g.short = entries < 1000;
@@ -472,7 +472,8 @@ impl Source for Objects<'_> {
     }
 }
 
-/// Takes a conversation in by pieces, and once more entry by entry, and compares at random leaves; gives how many spans were held there.
+/// Takes a conversation in piece by piece, and again entry by entry, and compares at random leaves. Gives the number of
+/// spans held there.
 fn compare(mut g: Generator, leaves: usize) -> usize {
     let mut transcript = Transcript::new(Answers::Held, None);
     let mut pushed = Transcript::new(Answers::Held, None);
