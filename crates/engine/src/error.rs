@@ -5,7 +5,7 @@ use readproof_disk::{
     BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError,
     StoreError, TranscriptError,
 };
-use readproof_hosts::own::SessionError;
+use readproof_hosts::session::SessionError;
 use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
 use std::path::PathBuf;
 

@@ -25,7 +25,7 @@ pub use readproof_core::operation;
 pub use readproof_disk::{GitSettings, SmallTexts};
 pub use readproof_hosts::{
     codex::Rollouts,
-    own::{EntryId, Step},
+    session::{EntryId, EntryKind},
 };
 pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Line, Refreshed as Indexed, Symbol, SymbolKind,

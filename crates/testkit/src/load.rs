@@ -15,7 +15,7 @@ use readproof_engine::{
     Engine, Error, Replayed, Settings, SmallTexts, Unverifiable,
     operation::{Change, Operation, Read},
 };
-use readproof_hosts::own::{Past, Record, Sha};
+use readproof_hosts::session::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
     fmt, fs,

@@ -13,7 +13,7 @@ use readproof_engine::{
     Engine, Replayed, Settings, Unverifiable, Wrong,
     operation::{Change, Operation, Read},
 };
-use readproof_hosts::own::{Focus, Session};
+use readproof_hosts::session::{Focus, Session};
 use readproof_testkit::{
     ask::Ask,
     op::{Random, script},

@@ -4,7 +4,7 @@
 
 use readproof_core::{path::PathKey, text::ContentHash, text::Text};
 use readproof_disk::{Create, Loaded, Owner, SessionLog, SessionName, Store, StoreError};
-use readproof_hosts::own::{Focus, Session};
+use readproof_hosts::session::{Focus, Session};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -10,7 +10,7 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::own::{Call, Focus};
+use readproof_hosts::session::{Call, Focus};
 use std::collections::BTreeMap;
 
 use super::{Conversation, ConversationStatus, FileStatus, NotOurs};
@@ -62,7 +62,7 @@ impl Conversation for LoggedSession {
     fn begin(&mut self, engine: &Engine, read: &Read) -> Option<NotOurs> {
         let name = self.name.as_ref()?;
         let focus = if engine.one_read { focus_of(&read.path) } else { Focus::All };
-        let call = |session: &mut readproof_hosts::own::Session| {
+        let call = |session: &mut readproof_hosts::session::Session| {
             // One that is yet to be made, or mended, has no place to ask at.
             (!session.transcript().is_empty()).then(|| session.call())
         };

@@ -10,7 +10,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, SessionName, Snapshot, StoreError};
-use readproof_hosts::own::{Call, Found, Mark, Session, Sha, Stands};
+use readproof_hosts::session::{AlikeLines, Call, Mark, Session, Sha, Stands};
 
 use crate::Engine;
 
@@ -135,7 +135,7 @@ impl Engine {
         let (Some(name), Some(mark), false) = (&context.session, held.mark, pieces.is_empty()) else { return held };
         let said = pieces.iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
         let version = (Sha(now.hash()), now.total());
-        let found = Found { path: path.to_string(), version, pieces: said, at: self.now() };
+        let found = AlikeLines { path: path.to_string(), version, pieces: said, at: self.now() };
         let event = found.event();
         let recorded = self.with_open_session(name, |session| session.found_alike(mark, found));
         if !matches!(recorded, Some(Ok(()))) {

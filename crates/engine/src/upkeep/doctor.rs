@@ -3,7 +3,7 @@
 
 use readproof_core::text::ContentHash;
 use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
-use readproof_hosts::own::Past;
+use readproof_hosts::session::Past;
 use std::path::Path;
 
 use super::gc::{self, HostSession, HostTexts};

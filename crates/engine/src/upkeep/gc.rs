@@ -9,7 +9,7 @@ use readproof_core::{
 use readproof_disk::{
     Create, Leftover, Loaded, Removed, Root, SessionLog, SessionName, Store, StoreError, Stored, StoredTexts,
 };
-use readproof_hosts::own::{Past, Record};
+use readproof_hosts::session::{Past, Record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,

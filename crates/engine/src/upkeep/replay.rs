@@ -13,7 +13,7 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Text},
 };
 use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
-use readproof_hosts::own::{Answered, Changed, EntryId, Found, Past, Record, Sha, Transcript};
+use readproof_hosts::session::{AlikeLines, Answered, Changed, EntryId, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{Engine, Error};
@@ -457,7 +457,7 @@ fn same_line(one: &Text, line: u32, other: &Text, now: u32) -> bool {
 }
 
 /// Whether lines that were found to be the same in two texts are.
-fn replay_alike(texts: &mut Texts<'_>, found: &Found) -> Result<(), Miss> {
+fn replay_alike(texts: &mut Texts<'_>, found: &AlikeLines) -> Result<(), Miss> {
     let (Sha(hash), total) = found.version;
     let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
     same("the number of lines", &total.to_string(), &now.total().to_string())?;

@@ -9,7 +9,7 @@ use readproof_core::{
     text::{ContentHash, Version},
 };
 use readproof_disk::{Create, LogError, Payload, SessionLog};
-use readproof_hosts::own::{Block, EntryId, Past, Record, SeenFile, Session, SessionError, Sha, Transcript};
+use readproof_hosts::session::{Block, EntryId, Past, Record, SeenFile, Session, SessionError, Sha, Transcript};
 use readproof_testkit::op::Random;
 
 use super::{

@@ -9,7 +9,7 @@ use readproof_core::{
     scope::Lines,
     text::Text,
 };
-use readproof_hosts::own::{Answered, Block, Changed, Found, Record, Sha, Stated};
+use readproof_hosts::session::{AlikeLines, Answered, Block, Changed, Record, Sha, Stated};
 use readproof_testkit::op::Random;
 
 const TEXTS: [&str; 6] = ["", "a\n", "a\nb", "a\nb\nc\n", "a\nX\nc\n", "1\n2\n3\n4\n5\n6\n7\n8\n"];
@@ -42,7 +42,7 @@ fn step(records: &mut Vec<Record>, leaf: &mut Option<u64>, huge: Option<u32>, ra
             let total = huge.unwrap_or(now.total());
             let piece =
                 (Sha(base.hash()), u32::from(random.below(4) > 0), total.saturating_add(1).min(base.total() + 1));
-            let found = Found { path, version: (Sha(now.hash()), total), pieces: vec![piece], at: 1 };
+            let found = AlikeLines { path, version: (Sha(now.hash()), total), pieces: vec![piece], at: 1 };
             push(records, leaf, Record::Alike { parent, found: Box::new(found) });
         }
         0..=5 => {

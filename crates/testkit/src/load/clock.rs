@@ -8,7 +8,7 @@ use readproof_engine::{
     Collection, Engine, EntryId, Refreshed, Replayed, Settings,
     operation::{Change, Collect, Operation, Read, Refresh},
 };
-use readproof_hosts::own::{Past, Record};
+use readproof_hosts::session::{Past, Record};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

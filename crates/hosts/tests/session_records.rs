@@ -1,4 +1,4 @@
-//! Records of our own log that no program of ours writes: they mean nothing, and nothing follows from them.
+//! Records that no program of ours writes: they mean nothing, and nothing follows from them.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 use readproof_core::{
@@ -9,17 +9,17 @@ use readproof_core::{
     render::render,
     text::{Form, Text},
 };
-use readproof_hosts::own::{Answered, EntryId, Record, Transcript};
+use readproof_hosts::session::{Answered, EntryId, Record, Transcript};
 
 #[test]
 fn an_unknown_record_stays_one_when_it_is_copied() {
     for (raw, copied) in [
         (r#"{"kind":"later","parent":7,"x":[1, 2.50]}"#, r#"{"kind":"later","parent":7,"x":[1, 2.50]}"#),
-        // Digits that no float has.
+        // More digits than a float has.
         (r#"{"parent":7,"x":128446744073709551615}"#, r#"{"parent":7,"x":128446744073709551615}"#),
-        // No object.
+        // Not an object.
         ("[7]", r#"{"parent":7}"#),
-        // A field twice: with the last of them it would be a record.
+        // A field twice: with only the last it would be a record.
         (r#"{"kind":"begun","parent":7,"path":1,"path":"a","at":1}"#, r#"{"parent":7}"#),
     ] {
         let record = Record::parse(raw).unwrap();

@@ -1,6 +1,7 @@
-//! The records of a session log, version 1, and their JSON. What a record means is the transcript's business.
+//! The records of a session log and their JSON. What a record means for the tree is the transcript's business.
 
 use super::line;
+use crate::block::{Block, Sha};
 use readproof_core::{
     decide::{Mode, Reason},
     knowledge::{Alike, Event, Hunk, Keeps},
@@ -11,148 +12,107 @@ use readproof_core::{
     text::{ContentHash, Form, LINE_RULE, Version},
 };
 use readproof_disk::SessionName;
-use serde::{Deserialize, Serialize, de::Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    hash::{BuildHasher, Hasher, RandomState},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
-/// The version of the records below. A program that knows only version 1 would pass over [`Record::Seen`] and vouch for
-/// lines that were shown otherwise since.
+/// The version of these records. A program that knows only version 1 would skip [`Record::Seen`] and vouch for lines
+/// that were shown in another text since.
 const VERSION: u32 = 2;
 
-/// One line of a session log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Record {
     /// The header.
     Open {
-        /// Version of the records that follow.
         v: u32,
-        /// The session's name.
         session: String,
-        /// Session and entry it was forked from.
+        /// The session and entry that it was forked from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<(String, Option<u64>)>,
-        /// Random, so that no other log begins with this line; old ones have none.
+        /// A random number, so that no other log begins with this line. Logs of the oldest versions have none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nonce: Option<String>,
-        /// Milliseconds since 1970; says nothing about order.
+        /// Milliseconds since 1970. Says nothing about order.
         at: u64,
     },
-    /// A read was answered; it counts once delivered.
+    /// A read was answered. It counts once it is delivered.
     Answer {
-        /// The entry before it.
+        /// The entry before this one; `None` at the root. The same in every other kind.
         parent: Option<u64>,
-        /// What was answered.
         answer: Box<Answered>,
     },
-    /// An own write is about to happen.
-    Begun {
-        /// The entry before it.
-        parent: Option<u64>,
-        /// Which file.
-        path: String,
-        /// When.
-        at: u64,
-    },
-    /// An own write happened; it counts once delivered.
-    Change {
-        /// The entry before it.
-        parent: Option<u64>,
-        /// What was written.
-        changed: Box<Changed>,
-    },
+    /// The agent is about to write a file.
+    Begun { parent: Option<u64>, path: String, at: u64 },
+    /// The agent wrote a file. It counts once it is delivered.
+    Change { parent: Option<u64>, changed: Box<Changed> },
     /// A result reached the model.
     Delivered {
-        /// The entry before it.
         parent: Option<u64>,
-        /// The answer or change.
+        /// The line of the answer or change.
         of: u64,
     },
-    /// Lines of files are shown otherwise than in the answer to a read.
-    Seen {
-        /// The entry before it.
-        parent: Option<u64>,
-        /// What is shown of each.
-        files: Vec<SeenFile>,
-        /// When.
-        at: u64,
-    },
-    /// Lines held of other texts were found to be the same in this one. Nobody was told anything.
-    Alike {
-        /// The entry before it.
-        parent: Option<u64>,
-        /// What was found.
-        found: Box<Found>,
-    },
+    /// Lines of files are shown by anything but the answer to a read.
+    Seen { parent: Option<u64>, files: Vec<SeenFile>, at: u64 },
+    /// Lines held of other texts of a file were found to be the same in this one. The model was told nothing.
+    Alike { parent: Option<u64>, found: Box<AlikeLines> },
     /// Fresh text was asked for.
     Refresh {
-        /// The entry before it.
         parent: Option<u64>,
         /// Every known name of the file.
         paths: Vec<String>,
-        /// Which lines.
+        /// A scope, as [`Scope`] prints it.
         scope: String,
-        /// When.
         at: u64,
     },
-    /// The barrier.
+    /// A compaction: the barrier.
     Compact {
-        /// The entry before it.
         parent: Option<u64>,
         /// What the host kept instead.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
-        /// When.
         at: u64,
     },
     /// The host shows another block, or none, for a result.
     ContextEdit {
-        /// The entry before it.
         parent: Option<u64>,
-        /// Which delivered entry.
+        /// The line of the entry that showed it.
         target: u64,
-        /// What is shown instead.
+        /// What it shows instead.
         block: Option<Block>,
-        /// When.
         at: u64,
     },
     /// The host was seen to drop or change results per request.
-    Distrust {
-        /// What was seen.
-        why: String,
-        /// When.
-        at: u64,
-    },
+    Distrust { why: String, at: u64 },
     /// The leaf moved.
     Switch {
-        /// Where to; `None` is the root.
+        /// `None` is the root.
         to: Option<u64>,
-        /// When.
         at: u64,
     },
-    /// An entry of a kind this program does not know: it keeps its place in the tree and means nothing.
+    /// An entry of a kind that this version does not know. It keeps its place in the tree and means nothing.
     #[serde(skip)]
     Unknown {
-        /// The entry before it.
         parent: Option<u64>,
-        /// The line as it stands in the log.
+        /// The line as it is in the log; empty if it was left out, see `Focus`.
         raw: String,
     },
 }
 
 impl Record {
-    /// The header of a new log.
-    pub(super) fn open(session: &SessionName, forked_from: Option<(String, Option<u64>)>, at: u64) -> Self {
-        // Made for hash maps, and random in every process and every time.
-        let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
-        Self::Open { v: VERSION, session: session.to_string(), forked_from, nonce: Some(nonce), at }
+    /// The header of a new log. The digits of handles are derived from it, so it must not be possible to guess.
+    ///
+    /// # Errors
+    /// If the system gives no random number.
+    pub(super) fn open(
+        session: &SessionName,
+        forked_from: Option<(String, Option<u64>)>,
+        at: u64,
+    ) -> Result<Self, getrandom::Error> {
+        let nonce = Some(format!("{:016x}", getrandom::u64()?));
+        Ok(Self::Open { v: VERSION, session: session.to_string(), forked_from, nonce, at })
     }
 
-    /// One line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         match self {
@@ -162,7 +122,7 @@ impl Record {
                 let mut fields: BTreeMap<String, Box<RawValue>> = serde_json::from_str(raw).unwrap_or_default();
                 fields.extend(to_raw_value(parent).ok().map(|parent| ("parent".to_owned(), parent)));
                 let printed = serde_json::to_string(&fields).unwrap_or_default();
-                // Printed anew, a line with a field twice could come to mean something.
+                // Printed again, a line that has a field twice could come to mean something.
                 let unknown = matches!(Self::parse(&printed), Some(Self::Unknown { .. }));
                 if unknown { printed } else { serde_json::json!({ "parent": parent }).to_string() }
             }
@@ -180,15 +140,15 @@ impl Record {
         }
     }
 
-    /// Reads a line; `None` when it is no record at all.
+    /// Parses a line; `None` if it is not a record.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Loose {
             parent: Option<u64>,
         }
-        // The two that every read appends are read by themselves: to find out the kind of any record, all of it must be
-        // taken apart first, and a command reads the whole log of its session.
+        // The two kinds that every read appends are parsed apart: serde buffers a whole record to find its kind, and a
+        // command parses the whole log of its session.
         if let Some(record) = line::parse(text) {
             return Some(record);
         }
@@ -200,10 +160,31 @@ impl Record {
         }
     }
 
-    /// The answer, if it is one.
     #[must_use]
     pub fn answered(&self) -> Option<&Answered> {
         if let Self::Answer { answer, .. } = self { Some(answer) } else { None }
+    }
+
+    /// What reaches the model once this record, at `line`, is delivered; `None` if it is neither an answer nor a
+    /// change.
+    pub(super) fn delivery(&self, line: u64) -> Option<Delivery> {
+        match self {
+            Self::Answer { answer, .. } => Some(Delivery { event: answer.event(), block: answer.block, call: line }),
+            Self::Change { changed, .. } => {
+                Some(Delivery { event: changed.event(), block: changed.block, call: changed.begun })
+            }
+            Self::Open { .. }
+            | Self::Begun { .. }
+            | Self::Delivered { .. }
+            | Self::Seen { .. }
+            | Self::Alike { .. }
+            | Self::Refresh { .. }
+            | Self::Compact { .. }
+            | Self::ContextEdit { .. }
+            | Self::Distrust { .. }
+            | Self::Switch { .. }
+            | Self::Unknown { .. } => None,
+        }
     }
 
     /// The file that was read or is written.
@@ -226,13 +207,31 @@ impl Record {
         }
     }
 
-    /// Whether it heads a log that a later program wrote.
+    /// The entry before this one, `Some(None)` at the root; `None` if the record is not an entry of the tree.
+    #[must_use]
+    pub fn parent(&self) -> Option<Option<u64>> {
+        match self {
+            Self::Answer { parent, .. }
+            | Self::Begun { parent, .. }
+            | Self::Change { parent, .. }
+            | Self::Delivered { parent, .. }
+            | Self::Seen { parent, .. }
+            | Self::Alike { parent, .. }
+            | Self::Refresh { parent, .. }
+            | Self::Compact { parent, .. }
+            | Self::ContextEdit { parent, .. }
+            | Self::Unknown { parent, .. } => Some(*parent),
+            Self::Open { .. } | Self::Distrust { .. } | Self::Switch { .. } => None,
+        }
+    }
+
+    /// Whether this is the header of a log that a later version wrote.
     #[must_use]
     pub fn is_newer(&self) -> bool {
         matches!(self, Self::Open { v, .. } if *v > VERSION)
     }
 
-    /// Every text it speaks of: a superset of what an answer after it could rely on.
+    /// Every text that is mentioned: a superset of what a later answer could rely on.
     #[must_use]
     pub fn mentions(&self) -> Vec<ContentHash> {
         let texts = match self {
@@ -255,7 +254,7 @@ impl Record {
         texts.into_iter().flatten().map(|Sha(hash)| hash).collect()
     }
 
-    /// The same record with other entry numbers.
+    /// A copy with other entry numbers.
     pub(super) fn renumbered(&self, map: &impl Fn(u64) -> Option<u64>) -> Self {
         let mut copy = self.clone();
         let lookup = |id: &mut Option<u64>| *id = id.and_then(map);
@@ -282,55 +281,27 @@ impl Record {
     }
 }
 
-/// A hash in a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sha(pub ContentHash);
-
-impl Serialize for Sha {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
+/// What an answer or a change gives to the model.
+pub(super) struct Delivery {
+    pub(super) event: Event,
+    /// The block as it was given.
+    pub(super) block: Option<Block>,
+    /// The line of its call: the file is pending from there on.
+    pub(super) call: u64,
 }
 
-impl<'de> Deserialize<'de> for Sha {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        ContentHash::parse(&text).map(Self).ok_or_else(|| D::Error::custom("no SHA-256"))
-    }
-}
-
-/// A block of text as the model sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
-    /// The hash of its bytes.
-    pub sha: Sha,
-    /// Their number.
-    pub bytes: u64,
-}
-
-impl Block {
-    /// The block of this text.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
-        Self { sha: Sha(ContentHash::of(text.as_bytes())), bytes: text.len() as u64 }
-    }
-}
-
-/// The limits an answer was made under.
+/// The limits under which an answer was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsUsed {
-    /// Most lines of an answer.
     pub answer_lines: u32,
-    /// Most bytes of an answer.
     pub answer_bytes: u32,
-    /// Most characters of an answer, where they were counted.
+    /// Absent if characters were not limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_chars: Option<u32>,
-    /// Most bytes of a text to diff.
     pub diff_bytes: u32,
-    /// Most lines of a text to diff.
     pub diff_lines: u32,
-    /// Whether markers stood only for longer text; in records of older programs they always did.
+    /// Whether a marker was sent only where it was shorter than the text; in records of older versions markers always
+    /// were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub short_markers: bool,
 }
@@ -351,28 +322,27 @@ impl From<LimitsUsed> for Limits {
     }
 }
 
-/// An answer: what was asked, what was decided and why, what was shown. Everything a later replay needs.
+/// An answer: what was asked, what was decided and why, what was shown. Everything that a replay needs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Answered {
-    /// Which file.
     pub path: String,
-    /// First line asked for.
+    /// The first line asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// Lines asked for.
+    /// How many lines were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// Whether the answer goes to a program and not to the model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub for_program: bool,
-    /// How it was answered.
+    /// A [`Mode`].
     pub mode: Cow<'static, str>,
-    /// Why.
+    /// A [`Reason`].
     pub reason: Cow<'static, str>,
-    /// The text of the file; absent for a sensitive one.
+    /// The text of the file; absent for a sensitive file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<Sha>,
-    /// Its lines.
+    /// Lines of the file.
     pub total: u32,
     /// Its form; absent for the bytes on the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -380,35 +350,33 @@ pub struct Answered {
     /// The text the answer is relative to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Sha>,
-    /// What was settled: the window's scope, or `full` for a diff.
+    /// The scope that was decided about: the window's, or `full` for a diff.
     pub scope: String,
-    /// The lines shown whole.
+    /// The first and last line that were shown whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(u32, u32)>,
-    /// Whether the end of the file became visible, by text or by a marker.
+    /// Whether the answer shows where the file ends, by its text or by a marker.
     pub end: bool,
-    /// A line shown in part.
+    /// A line that was shown in part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<u32>,
     /// The block as it was given; absent for a sensitive file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
-    /// Bytes of the answer.
     pub sent_bytes: u64,
-    /// Bytes a plain answer would have had.
+    /// Bytes that a plain answer would have had.
     pub plain_bytes: u64,
-    /// Id of the line rule.
+    /// The rule by which lines are counted.
     pub rule: Cow<'static, str>,
-    /// Which answers were allowed.
+    /// The [`Answers`] that were allowed.
     pub answers: Cow<'static, str>,
-    /// Limits in force.
     pub limits: LimitsUsed,
-    /// When.
+    /// Milliseconds since 1970.
     pub at: u64,
 }
 
 impl Answered {
-    /// The record of what was shown, and of nothing else.
+    /// Records what was shown and nothing else.
     #[must_use]
     pub fn new(
         path: &PathKey,
@@ -456,7 +424,7 @@ impl Answered {
         }
     }
 
-    /// Whether it relies on text shown earlier.
+    /// Whether it relies on text that was shown earlier.
     #[must_use]
     pub fn is_derived(&self) -> bool {
         Mode::parse(&self.mode).is_none_or(Mode::is_derived)
@@ -468,7 +436,7 @@ impl Answered {
         matches!(Mode::parse(&self.mode), Some(Mode::Unchanged | Mode::UnchangedRange))
     }
 
-    /// What it does to knowledge once delivered. A record that does not add up voids its path.
+    /// What it does to knowledge once it is delivered. A record that contradicts itself voids its path.
     #[must_use]
     pub fn event(&self) -> Event {
         let path = PathKey::new(&self.path);
@@ -498,7 +466,7 @@ impl Answered {
 }
 
 impl Answered {
-    /// What it does to knowledge where it goes to a program: that may print any of it, or nothing.
+    /// What it does to knowledge if it goes to a program, which may print any of it, or nothing.
     #[must_use]
     pub fn seen(&self) -> Event {
         match self.event() {
@@ -519,21 +487,20 @@ impl Answered {
     }
 }
 
-/// What is shown of one file otherwise than in the answer to a read.
+/// Lines of a file that are shown by anything but the answer to a read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenFile {
-    /// Which file.
     pub path: String,
-    /// The text that has these lines, and how many it has in all; absent where they could not be placed in one.
+    /// The text with these lines and its number of lines; absent if the lines could not be placed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<(Sha, u32)>,
-    /// First and last line of each run of lines, whole or in part.
+    /// First and last line of each run of lines, shown whole or in part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<(u32, u32)>,
 }
 
 impl SeenFile {
-    /// What it does to knowledge where it is not known which lines are shown.
+    /// What it does to knowledge if it is not known which lines are shown.
     #[must_use]
     pub fn unplaced(&self) -> Event {
         Event::Void { path: PathKey::new(&self.path) }
@@ -553,35 +520,34 @@ impl SeenFile {
     }
 }
 
-/// An own write or edit that happened.
+/// A write or edit by the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Changed {
-    /// The entry that announced it.
+    /// The line that announced it.
     pub begun: u64,
-    /// Which file.
     pub path: String,
-    /// The text that was there before and that this replaced; absent where nothing was, and for a sensitive file. Records
-    /// of older programs lack it for every whole-file write.
+    /// The text that was replaced; absent if there was no file, and for a sensitive file. Records of older versions
+    /// lack it for every whole-file write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<(Sha, u32)>,
     /// The text after; absent for a sensitive file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<(Sha, u32)>,
-    /// For an edit, the first old lines it touched and how many replace them; a whole-file write has none.
+    /// For an edit: the first and last old line of its first hunk, and how many lines replace them. A whole-file write
+    /// has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hunk: Option<(u32, u32, u32)>,
-    /// For an edit, all of them as its answer states them; empty where it does not, as in records of older programs.
+    /// For an edit: all hunks, as its answer states them. Empty if it does not, as in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<Stated>,
     /// The answer as it was given; absent for a sensitive file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Block>,
-    /// When.
     pub at: u64,
 }
 
 impl Changed {
-    /// What it does to knowledge once delivered.
+    /// What it does to knowledge once it is delivered.
     #[must_use]
     pub fn event(&self) -> Event {
         let path = PathKey::new(&self.path);
@@ -590,7 +556,7 @@ impl Changed {
             (_, Some(version), None) => Event::Written { path, version },
             (Some(before), Some(after), Some(_)) => {
                 let hunks: Option<Vec<Hunk>> = self.stated.iter().map(Stated::hunk).collect();
-                // Where the answer does not state its lines, the model cannot tell where the edit fell.
+                // If the answer does not state its lines, the model cannot tell where the edit was.
                 match hunks.filter(|hunks| !hunks.is_empty()) {
                     Some(hunks) => Event::Edited { path, before, after, hunks },
                     None => Event::Void { path },
@@ -601,7 +567,7 @@ impl Changed {
     }
 }
 
-/// A run of old lines, how many lines replace them, and what of the old ones is in these.
+/// The first and last of a run of old lines, how many lines replace them, and what remains of the old ones in the new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stated(pub u32, pub u32, pub u32, KeepsSaid);
 
@@ -626,7 +592,7 @@ impl From<Hunk> for Stated {
 }
 
 impl Stated {
-    /// What it says; `None` when it says nothing.
+    /// `None` if the lines are not a range.
     #[must_use]
     pub fn hunk(&self) -> Option<Hunk> {
         let keeps = match self.3 {
@@ -638,27 +604,23 @@ impl Stated {
     }
 }
 
-/// Lines of other texts that are the same in this one.
+/// Lines of other texts of a file that are the same in this one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Found {
-    /// Which file.
+pub struct AlikeLines {
     pub path: String,
-    /// The text in which they are the same, and its lines.
+    /// The text in which they are the same, and its number of lines.
     pub version: (Sha, u32),
-    /// The other text, its first line and its last; one more than its lines is its end.
+    /// Each other text with a first and a last line; the number after its last line is its end.
     pub pieces: Vec<(Sha, u32, u32)>,
-    /// When.
     pub at: u64,
 }
 
-impl Found {
-    /// The pieces.
+impl AlikeLines {
     #[must_use]
     pub fn alike(&self) -> Vec<Alike> {
         self.pieces.iter().map(|(Sha(base), first, last)| Alike { base: *base, first: *first, last: *last }).collect()
     }
 
-    /// What it does to knowledge.
     #[must_use]
     pub fn event(&self) -> Event {
         let (Sha(hash), total) = self.version;

@@ -1,16 +1,19 @@
-//! Our own transcript: a session log read as a tree. Appending costs the appended record; moving to another leaf costs
-//! nothing, as every entry keeps the (shared) knowledge that holds there.
+//! Our own transcript: a session log read as a tree. Appending costs only the appended record, and moving to another
+//! leaf costs nothing, because every entry keeps the (shared) knowledge that holds there.
 
 mod handle;
 mod line;
-mod nodes;
+mod listing;
 mod past;
 mod record;
+mod state;
 mod transcript;
 
+pub use crate::block::{Block, Sha};
+pub use listing::{EntryKind, ListedEntry};
 pub use past::{Past, PastLine};
-pub use record::{Answered, Block, Changed, Found, LimitsUsed, Record, SeenFile, Sha, Stated};
-pub use transcript::{Entry, EntryId, Step, Transcript};
+pub use record::{AlikeLines, Answered, Changed, LimitsUsed, Record, SeenFile, Stated};
+pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};
 use readproof_disk::{Create, Locked, LogError, LogId, SessionLog, SessionName, Store};
@@ -18,42 +21,31 @@ use readproof_disk::{Create, Locked, LogError, LogId, SessionLog, SessionName, S
 /// Why a session cannot be used or moved.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The log itself.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// Written by a later program.
     #[error("session {0} was written by a newer readproof; use that one, or start another session")]
     Newer(SessionName),
-    /// There is no such entry.
     #[error("session {session} has no entry {entry}; `readproof session show --session {session}` lists them")]
-    NoEntry {
-        /// Which session.
-        session: SessionName,
-        /// As asked.
-        entry: EntryId,
-    },
-    /// The entry stands elsewhere.
+    NoEntry { session: SessionName, entry: EntryId },
+    /// The entry exists, but on another branch.
     #[error(
         "entry {entry} of session {session} is not on its current branch; `readproof session switch {entry}` goes there"
     )]
-    OffBranch {
-        /// Which session.
-        session: SessionName,
-        /// Which entry.
-        entry: EntryId,
-    },
+    OffBranch { session: SessionName, entry: EntryId },
     /// The log was put aside while a result was on its way.
-    #[error("the log of session {0} is another one than when this was asked; the result does not count")]
+    #[error("the log of session {0} was replaced since this was asked; the result does not count")]
     OtherLog(SessionName),
-    /// The name is taken.
     #[error("session {0} exists already; choose another name")]
     Exists(SessionName),
-    /// The branch moved while an answer was decided.
+    /// A new log needs one; see [`Record::Open`].
+    #[error("no log can be started for the session: the system gives no random number ({0}); try again")]
+    NoRandom(getrandom::Error),
+    /// Never reported: the caller decides again.
     #[error("the branch moved while the answer was decided")]
     Moved,
 }
 
-/// A place in the tree as it was when something was decided.
+/// The state of the tree when something was decided; see [`Session::offer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(u64);
 
@@ -61,29 +53,28 @@ pub struct Mark(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call(Option<u64>);
 
-/// Where in the tree an answer stands.
+/// Where in the tree an answer is put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stands {
-    /// Behind everything that came in since the call, as in one conversation.
+    /// After everything that came in since the call, as in one conversation.
     #[default]
     AtLeaf,
-    /// Right behind the call, whatever came in since: that belongs to other calls.
-    BehindCall,
+    /// Directly after the call. What came in since belongs to other calls.
+    AfterCall,
 }
 
-/// Which files' answers of a log are read.
+/// Which files' answers are parsed when a log is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Focus {
-    /// All.
     #[default]
     All,
-    /// Those of files with this name, in whatever folder. Answers of others keep their place in the tree and mean nothing: what
-    /// is held of one file never depends on another.
+    /// Only those of files with this name, in any folder. Answers about other files keep their place in the tree and
+    /// mean nothing there: what is held of one file never depends on another.
     Named(String),
 }
 
 impl Focus {
-    /// Whether what is known of a file is all there is to know.
+    /// Whether everything that is held of this file is known.
     #[must_use]
     pub fn covers(&self, path: &str) -> bool {
         match self {
@@ -93,7 +84,7 @@ impl Focus {
     }
 }
 
-/// One conversation.
+/// One conversation: its log and the tree read from it.
 pub struct Session {
     name: SessionName,
     log: SessionLog,
@@ -102,10 +93,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a session's log; `None` when there is none and none is to be made.
+    /// Opens a session's log; `None` if there is none and `create` says not to make one.
     ///
     /// # Errors
-    /// When the log cannot be read or written, is damaged or newer.
+    /// If the log cannot be read or written, is damaged, or was written by a newer version.
     pub fn open(
         store: &Store,
         name: &SessionName,
@@ -115,7 +106,7 @@ impl Session {
         Self::open_for(store, name, create, answers, Focus::All)
     }
 
-    /// The same, where only some files matter: a program that answers one read need not look at all that was read before.
+    /// As [`Self::open`], for a program that will only ask about some files and need not parse the rest.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -132,28 +123,26 @@ impl Session {
         Ok(Some(session))
     }
 
-    /// Takes in what this or another process appended.
+    /// Reads what this or another process has appended since the last time.
     ///
     /// # Errors
-    /// When the log is damaged or newer.
+    /// If the log is damaged or newer.
     pub fn catch_up(&mut self) -> Result<(), SessionError> {
         let Self { name, log, transcript, focus } = self;
         log.catch_up_each(&mut |line, text| take_in(transcript, (name, focus), line, text))
     }
 
-    /// Whether all that is held of this file is known here.
+    /// Whether everything that is held of this file is known here; see [`Focus`].
     #[must_use]
     pub fn covers(&self, path: &PathKey) -> bool {
         self.focus.covers(path.as_str())
     }
 
-    /// The session's name.
     #[must_use]
     pub fn name(&self) -> &SessionName {
         &self.name
     }
 
-    /// The tree.
     #[must_use]
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
@@ -165,34 +154,34 @@ impl Session {
         self.transcript.knowledge()
     }
 
-    /// Where a call that is made now is made.
+    /// The place of a call that is made now.
     #[must_use]
     pub fn call(&self) -> Call {
         Call(self.transcript.leaf())
     }
 
-    /// What the model held when a call was made; `None` when that call is no longer in sight.
+    /// What the model held when a call was made; `None` if the call is no longer in sight, see [`Transcript::reaches`].
     #[must_use]
     pub fn knowledge_at(&self, call: Call) -> Option<Knowledge> {
         self.transcript.reaches(call.0).then(|| self.transcript.knowledge_at(call.0))
     }
 
-    /// Which log this is: another one may take its name.
+    /// Identifies this log, as another one may later take its name.
     #[must_use]
     pub fn log_id(&self) -> LogId {
         self.log.id()
     }
 
-    /// Where the tree stands now; see [`Self::offer`].
+    /// The state of the tree now, to be passed to [`Self::offer`].
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark(self.transcript.moves())
     }
 
-    /// Records an answer before it is given. It counts only once [`Self::deliver`] says that it was.
+    /// Records an answer before it is given. It counts only once [`Self::deliver`] is called.
     ///
     /// # Errors
-    /// [`SessionError::Moved`] when the answer relies on knowledge and the tree is no longer as it was at `mark`.
+    /// [`SessionError::Moved`] if the answer relies on knowledge and the tree has changed since `mark`.
     pub fn offer(
         &mut self,
         (call, stands): (Call, Stands),
@@ -211,12 +200,12 @@ impl Session {
         })
     }
 
-    /// Records which lines held of other texts are the same in one that is there now. Nobody is told anything; it only says
-    /// under which names they count.
+    /// Records which lines, held of other texts of a file, are the same in its present text. The model is told nothing;
+    /// the lines then count under both texts.
     ///
     /// # Errors
-    /// [`SessionError::Moved`] when the tree is no longer as it was at `mark`.
-    pub fn found_alike(&mut self, mark: Mark, found: Found) -> Result<(), SessionError> {
+    /// [`SessionError::Moved`] if the tree has changed since `mark`.
+    pub fn found_alike(&mut self, mark: Mark, found: AlikeLines) -> Result<(), SessionError> {
         self.append(|transcript| {
             if transcript.moves() != mark.0 {
                 return Err(SessionError::Moved);
@@ -226,18 +215,18 @@ impl Session {
         Ok(())
     }
 
-    /// Records that an own write is about to happen: until its result is delivered, nothing of the path is held.
+    /// Records that the agent is about to write a file. Until the result is delivered, nothing of that file is held.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn begin(&mut self, path: &str, at: u64) -> Result<EntryId, SessionError> {
         self.append(|transcript| Ok(Record::Begun { parent: transcript.leaf(), path: path.to_owned(), at }))
     }
 
-    /// Records what an own write did, durably.
+    /// Records what a write did, and syncs the log.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn change(&mut self, changed: Changed) -> Result<EntryId, SessionError> {
         let session = self.name.clone();
         let begun = EntryId(changed.begun);
@@ -247,15 +236,15 @@ impl Session {
         })
     }
 
-    /// Records that the result `of` reached the model. It stands on the branch on which it was asked for.
+    /// Records that the result `of` reached the model. It is put on the branch where it was asked for.
     ///
     /// # Errors
-    /// When there is no such result or the log cannot be written.
+    /// If there is no such result or the log cannot be written.
     pub fn deliver(&mut self, of: EntryId) -> Result<EntryId, SessionError> {
         self.append_unless(|transcript, name| {
             let done = transcript.settled(of);
             if done != of {
-                // Said before; once is enough.
+                // Recorded before.
                 return Ok(Err(done));
             }
             let no_entry = || SessionError::NoEntry { session: name.clone(), entry: of };
@@ -264,12 +253,12 @@ impl Session {
         })
     }
 
-    /// Records that lines of files are about to be shown otherwise than in the answer to a read. They take those lines
-    /// from every other text at once, whether they reach the model or not. Who asked at `call` gets them there, wherever
-    /// the conversation has gone since.
+    /// Records that lines of files are about to be shown by anything but the answer to a read. Those lines are taken
+    /// from every other text at once, whether they reach the model or not. They are recorded on the branch of `call`,
+    /// wherever the leaf is by now.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn saw(&mut self, call: Call, files: Vec<SeenFile>, at: u64) -> Result<EntryId, SessionError> {
         self.append(|transcript| {
             let parent = if transcript.reaches(call.0) { transcript.leaf() } else { call.0 };
@@ -277,27 +266,27 @@ impl Session {
         })
     }
 
-    /// Takes lines of every name of a file out of what is held.
+    /// Takes lines out of what is held, under every name of a file.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn refresh(&mut self, paths: Vec<String>, scope: Scope, at: u64) -> Result<EntryId, SessionError> {
         let scope = scope.to_string();
         self.append_synced(|transcript| Ok(Record::Refresh { parent: transcript.leaf(), paths, scope, at }))
     }
 
-    /// The barrier.
+    /// Records a compaction: nothing before it counts.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn compact(&mut self, summary: Option<String>, at: u64) -> Result<EntryId, SessionError> {
         self.append_synced(|transcript| Ok(Record::Compact { parent: transcript.leaf(), summary, at }))
     }
 
-    /// Records that the host now shows another block (or none) for a delivered result.
+    /// Records that the host now shows another block, or none, for a delivered result.
     ///
     /// # Errors
-    /// When there is no such entry on the branch or the log cannot be written.
+    /// If there is no such entry on the branch or the log cannot be written.
     pub fn edit_context(&mut self, target: EntryId, block: Option<Block>, at: u64) -> Result<EntryId, SessionError> {
         let target = self.known(target)?;
         if !self.transcript.branch(self.transcript.leaf().map(EntryId)).contains(&target) {
@@ -308,10 +297,10 @@ impl Session {
         })
     }
 
-    /// Records that the host was seen to drop or change results per request: from here on nothing is vouched for.
+    /// Records that the host was seen to drop or change results per request. From here on nothing is vouched for.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn distrust(&mut self, why: &str, at: u64) -> Result<EntryId, SessionError> {
         self.append_synced(|_| Ok(Record::Distrust { why: why.to_owned(), at }))
     }
@@ -319,16 +308,16 @@ impl Session {
     /// Moves the leaf; `None` is the root.
     ///
     /// # Errors
-    /// When there is no such entry or the log cannot be written.
+    /// If there is no such entry or the log cannot be written.
     pub fn move_to(&mut self, to: Option<EntryId>, at: u64) -> Result<EntryId, SessionError> {
         let to = to.map(|to| self.known(to)).transpose()?;
         self.append_synced(|_| Ok(Record::Switch { to: to.map(|id| id.0), at }))
     }
 
-    /// Makes a session of its own from the branch that ends at `from`.
+    /// Makes a new session from the branch that ends at `from`.
     ///
     /// # Errors
-    /// When the name is taken, there is no such entry or the log cannot be written.
+    /// If the name is taken, there is no such entry, or the log cannot be written.
     pub fn fork(
         &self,
         store: &Store,
@@ -341,7 +330,8 @@ impl Session {
         let transcript = Transcript::new(self.transcript.answers());
         let mut fork = Self { name: name.clone(), log, transcript, focus: Focus::All };
         let origin = Some((self.name.to_string(), from.map(|id| id.0)));
-        fork.append(|_| Ok(Record::open(name, origin, at)))?;
+        let header = Record::open(name, origin, at).map_err(SessionError::NoRandom)?;
+        fork.append(|_| Ok(header))?;
         let mut ids = std::collections::BTreeMap::new();
         for id in self.transcript.branch(from) {
             let Some(record) = self.transcript.record(id) else { continue };
@@ -351,23 +341,23 @@ impl Session {
         if self.transcript.is_distrusted() {
             fork.distrust("forked from a session whose host changes what the model sees", at)?;
         }
-        // Only a fork that is whole gets its name.
+        // A fork gets its name only once it is complete.
         if fork.log.publish()? { Ok(fork) } else { Err(SessionError::Exists(name.clone())) }
     }
 
     /// Writes the header of a new log.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// If the log cannot be written.
     pub fn ensure_header(&mut self, at: u64) -> Result<(), SessionError> {
         if self.transcript.is_empty() {
-            let header = Record::open(&self.name, None, at);
+            let header = Record::open(&self.name, None, at).map_err(SessionError::NoRandom)?;
             self.append(|_| Ok(header))?;
         }
         Ok(())
     }
 
-    /// The entry where what is named is done.
+    /// The entry that completes this one: for a call, the delivery of its result.
     fn known(&self, entry: EntryId) -> Result<EntryId, SessionError> {
         match self.transcript.entry(entry) {
             Some(_) => Ok(self.transcript.settled(entry)),
@@ -431,7 +421,7 @@ fn take_in(
             transcript.push(line, record);
             Ok(())
         }
-        // Not ours or not known: skipped, never fatal.
+        // Not a record of ours, or of a later version: skipped, never fatal.
         None => Ok(()),
     }
 }

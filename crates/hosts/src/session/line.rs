@@ -1,11 +1,12 @@
-//! The two records that every read appends, written straight into one string: the general serializer takes as long for
-//! them as the system does to append them. The bytes are the serializer's, to which the tests hold them.
+//! The two records that every read appends, formatted and parsed by hand: the general serializer takes as long for them
+//! as the system takes to append them. A test holds the bytes to the serializer's.
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::record::{Answered, Block, LimitsUsed, Record, Sha};
+use super::record::{Answered, LimitsUsed, Record};
+use crate::block::{Block, Sha};
 
-/// Room for the record of an answer with a name of usual length.
+/// Enough for an answer about a file with a name of usual length.
 const ANSWER_BYTES: usize = 768;
 const DELIVERED_BYTES: usize = 64;
 
@@ -55,8 +56,8 @@ pub(super) fn delivered(parent: Option<u64>, of: u64) -> String {
     line.0
 }
 
-/// Where the record of an answer stands and which file it is of, without reading the rest; `None` for any other record, and
-/// for one that is not as it is written here.
+/// The parent and the file of an answer's record, without parsing the rest; `None` for any other record, and for one
+/// that is formatted in another way than here.
 pub(super) fn head(text: &str) -> Option<(Option<u64>, &str)> {
     let (parent, rest) = text.strip_prefix("{\"kind\":\"answer\",\"parent\":")?.split_once(',')?;
     let parent = if parent == "null" { None } else { Some(parent.parse().ok()?) };
@@ -65,7 +66,7 @@ pub(super) fn head(text: &str) -> Option<(Option<u64>, &str)> {
     (path.as_bytes()[end] == b'"').then(|| (parent, &path[..end]))
 }
 
-/// The two numbers of a record that says that something was delivered, as it is written here.
+/// Parses a record of a delivery, formatted as here.
 fn delivery(text: &str) -> Option<Record> {
     let rest = text.strip_prefix("{\"kind\":\"delivered\",\"parent\":")?.strip_suffix('}')?;
     let (parent, of) = rest.split_once(",\"of\":")?;
@@ -75,9 +76,9 @@ fn delivery(text: &str) -> Option<Record> {
     Some(Record::Delivered { parent, of: number(of)? })
 }
 
-/// Reads a record of these two kinds; `None` for any other, and for what is not as they are written.
+/// Parses a record of either kind; `None` for any other, and for one that is formatted in another way than here.
 pub(super) fn parse(text: &str) -> Option<Record> {
-    /// The kind is read too, so that a line that says two is none.
+    /// Parsed too, so that a line with two kinds is refused.
     #[derive(Deserialize)]
     struct Answer {
         #[serde(rename = "kind")]
@@ -113,7 +114,7 @@ impl Line {
         if plain {
             return self.raw("\"").raw(text).raw("\"");
         }
-        // A string can always be written.
+        // Serializing a string cannot fail.
         self.raw(&serde_json::to_string(text).unwrap_or_default())
     }
 
@@ -152,14 +153,14 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::Record;
+    use crate::session::Record;
     use readproof_core::text::ContentHash;
 
     fn check(record: &Record) {
         assert_eq!(record.to_json(), serde_json::to_string(record).unwrap());
     }
 
-    /// Every combination of what may be absent, with texts that need care.
+    /// Every combination of optional fields, with texts that need escaping.
     #[test]
     fn the_bytes_are_the_serializers() {
         let sha = |text: &str| Sha(ContentHash::of(text.as_bytes()));

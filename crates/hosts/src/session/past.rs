@@ -5,33 +5,31 @@ use readproof_disk::{LogError, RetiredLog, SessionLog, SessionName, Store};
 
 use super::record::Record;
 
-/// Everything a log says.
 #[derive(Debug)]
 pub struct Past {
-    /// The lines up to the first that does not fit.
+    /// The lines before the first that is damaged.
     pub lines: Vec<PastLine>,
-    /// Fragments that failed writes left.
+    /// Fragments that failed writes left behind.
     pub torn: u64,
-    /// Why the rest cannot be read, if so.
+    /// Why the rest cannot be read, if it cannot.
     pub broken: Option<LogError>,
-    /// Whether it was taken out of use, under whatever name.
+    /// Whether the log was put aside, under whatever name.
     pub out_of_use: bool,
 }
 
-/// One line.
 #[derive(Debug)]
 pub struct PastLine {
-    /// Its number: the entry's.
+    /// The number of the entry, if it is one.
     pub line: u64,
-    /// What it records; `None` when it is no record at all.
+    /// `None` if the line is not a record.
     pub record: Option<Record>,
 }
 
 impl Past {
-    /// Reads a session's log; `None` when there is none.
+    /// Reads a session's log; `None` if there is none.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     pub fn read(store: &Store, name: &SessionName) -> Result<Option<Self>, LogError> {
         Ok(SessionLog::look(store, name)?.map(Self::of))
     }
@@ -39,7 +37,7 @@ impl Past {
     /// Reads a log that was put aside.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     pub fn read_retired(store: &Store, retired: &RetiredLog) -> Result<Self, LogError> {
         SessionLog::look_at_retired(store, retired).map(Self::of)
     }
@@ -57,7 +55,7 @@ impl Past {
         }
     }
 
-    /// Whether a later program wrote it.
+    /// Whether a later version wrote it.
     #[must_use]
     pub fn is_newer(&self) -> bool {
         self.lines.iter().any(|line| line.record.as_ref().is_some_and(Record::is_newer))

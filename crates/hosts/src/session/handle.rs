@@ -1,29 +1,29 @@
 //! Handles: what a caller returns to say that the model still sees an answer. A handle names every answer whose text it
-//! stands for, `h<entry>-<16 hex>` each, joined by `+`: an answer in full is one, a diff is one more behind that of its
-//! base. The digits follow from the log, which is another for every conversation and context window, so a handle is worth
-//! nothing anywhere else. It is the caller's word and no proof.
+//! relies on, each as `h<entry>-<16 hex>`, joined by `+`: an answer in full is one part, a diff adds a part to those of
+//! its base. The digits are derived from the log, and every conversation and context window has a log of its own, so a
+//! handle is worth nothing anywhere else. It is the caller's claim, not a proof.
 
 use readproof_core::path::PathKey;
 
 use super::{EntryId, Record, Session, SessionError};
 
-/// Digits of each part.
+/// Hex digits of each part.
 const DIGITS: usize = 16;
 
-/// An answer in more parts than this is sent anew.
+/// The most parts of a handle. An answer that would need more is sent in full.
 const MOST_PARTS: usize = 8;
 
 impl Session {
-    /// The handle of an answer, with those it builds on.
+    /// The handle of an answer, with the answers it builds on.
     #[must_use]
     pub fn handle(&self, answer: EntryId) -> Option<String> {
         let parts: Option<Vec<String>> = self.texts(answer).into_iter().map(|entry| self.part(entry)).collect();
-        // One that would not be taken is not given.
+        // `named_by` would refuse more.
         parts.filter(|parts| parts.len() <= MOST_PARTS).map(|parts| parts.join("+"))
     }
 
-    /// The answer about a file that a handle stands for, if it can be relied on: it is of this log and names every answer
-    /// that it builds on, and since then nothing newer of the file was shown, written or asked for afresh.
+    /// The answer that a handle stands for, if it can be relied on: it belongs to this log and file and names every
+    /// answer it builds on, and since then nothing newer of the file was shown, written or asked for afresh.
     #[must_use]
     pub fn named_by(&self, handle: &str, path: &PathKey) -> Option<EntryId> {
         let parts: Vec<&str> = handle.split('+').map(str::trim).take(MOST_PARTS + 1).collect();
@@ -34,14 +34,14 @@ impl Session {
         (genuine && self.texts(answer) == entries && self.is_newest(answer, path)).then_some(answer)
     }
 
-    /// Whether something can be put behind an answer without its handle becoming too long.
+    /// Whether another answer can build on this one without its handle becoming too long.
     #[must_use]
-    pub fn has_room_behind(&self, answer: EntryId) -> bool {
+    pub fn has_room_after(&self, answer: EntryId) -> bool {
         self.texts(answer).len() < MOST_PARTS
     }
 
-    /// Whether an answer shows this file, and since then no other text of it was shown, by whatever kind of answer, it
-    /// was not written, and none of it asked for afresh.
+    /// Whether an answer shows this file, and since then no kind of answer showed another text of it, it was not
+    /// written, and no fresh text of it was asked for.
     fn is_newest(&self, answer: EntryId, path: &PathKey) -> bool {
         let path = path.as_str();
         let answered = self.transcript.record(answer).and_then(Record::answered);
@@ -57,7 +57,7 @@ impl Session {
                 let shown = files.iter().filter(|file| file.path == path);
                 shown.map(|file| file.text).all(|shown| shown.is_some_and(|(other, _)| other == text))
             }
-            // The model itself wrote another text, or may have: what came of it is in its call.
+            // The model wrote another text, or may have. What it wrote is in its call.
             Record::Begun { path: written, .. } => written != path,
             Record::Change { changed, .. } => changed.path != path,
             Record::Refresh { paths, .. } => !paths.iter().any(|other| other == path),
@@ -73,7 +73,7 @@ impl Session {
         self.transcript.records_after(answer).all(|(_, record)| still(record))
     }
 
-    /// The answers with text on the branch that ends at an answer.
+    /// The answers with text on the branch that ends at `answer`.
     fn texts(&self, answer: EntryId) -> Vec<EntryId> {
         let answered = |entry: &EntryId| self.transcript.record(*entry).and_then(Record::answered);
         let has_text = |entry: &EntryId| answered(entry).is_some_and(|answer| !answer.is_marker());
@@ -86,11 +86,11 @@ impl Session {
         Some(format!("h{number}-{}", &word[..DIGITS]))
     }
 
-    /// Goes to where a result was delivered, or to the root: what follows is asked there. Nothing is synced: whoever relies
-    /// on where the session stands says it anew.
+    /// Moves the leaf to where a result was delivered, or to the root, for the calls that follow. Not synced: whoever
+    /// relies on the position of the leaf moves it again.
     ///
     /// # Errors
-    /// When there is no such entry or the log cannot be written.
+    /// If there is no such entry or the log cannot be written.
     pub fn stand_at(&mut self, answer: Option<EntryId>, at: u64) -> Result<(), SessionError> {
         let to = match answer {
             Some(answer) => Some(self.deliver(answer)?.0),

@@ -1,4 +1,4 @@
-//! Our own transcript: what appending, moving and editing cost, and that a session reads the same however it is opened.
+//! Sessions: what appending, moving and editing cost, and that a session reads the same however it is opened.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
 use readproof_core::{
@@ -10,7 +10,7 @@ use readproof_core::{
     text::{Form, Text},
 };
 use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
-use readproof_hosts::own::{Answered, Block, EntryId, Session, Stands};
+use readproof_hosts::session::{Answered, Block, EntryId, Session, Stands};
 
 struct Fixture {
     _dir: tempfile::TempDir,
@@ -69,7 +69,7 @@ fn appending_costs_the_appended_and_moving_costs_nothing() {
 
     let again = fixture.session("s");
     assert_eq!(again.transcript().applied(), 200);
-    assert_eq!(again.knowledge().paths().count(), 51, "a new process stands where the old one stood");
+    assert_eq!(again.knowledge().paths().count(), 51, "a new process has the leaf of the old one");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn an_answer_counts_once_delivered_and_only_once() {
     show(&mut session, "a", "new\n");
     let newest = session.knowledge().of(&PathKey::new("a"))[0].version();
     session.deliver(old).unwrap();
-    assert_eq!(session.knowledge().of(&PathKey::new("a"))[0].version(), newest, "said twice, it is not newer");
+    assert_eq!(session.knowledge().of(&PathKey::new("a"))[0].version(), newest, "delivered twice, it is not newer");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_context_edit_derives_anew_from_its_target() {
     assert!(!holds(&session, "a"));
     assert!(holds(&session, "b"));
     session.move_to(Some(first), 0).unwrap();
-    assert!(holds(&session, "a"), "before the edit it is there");
+    assert!(holds(&session, "a"), "it is held before the edit");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_fork_goes_its_own_way() {
 }
 
 #[test]
-fn a_retired_log_is_left_behind_by_everyone() {
+fn no_session_goes_on_with_a_retired_log() {
     let fixture = Fixture::new();
     let (mut one, mut two) = (fixture.session("s"), fixture.session("s"));
     show(&mut one, "a", "1\n");
@@ -169,12 +169,12 @@ fn a_fork_that_is_not_whole_is_not_there() {
     let mut locked = draft.lock().unwrap();
     locked.append("{\"kind\":\"open\",\"v\":1,\"session\":\"t\",\"at\":0}").unwrap();
     drop(locked);
-    // Whoever makes it may die here.
+    // Its maker may be killed here.
     assert!(SessionLog::list(&fixture.store).is_empty());
     assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().is_none());
     assert!(draft.publish().unwrap());
     assert_eq!(SessionLog::list(&fixture.store), std::slice::from_ref(&name));
     let mut late = SessionLog::draft(&fixture.store, &name).unwrap();
-    assert!(!late.publish().unwrap(), "the name is taken, and what has it stays");
+    assert!(!late.publish().unwrap(), "the name is taken, and its log stays");
     assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap().catch_up().unwrap().len() == 1);
 }
