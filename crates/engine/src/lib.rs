@@ -43,12 +43,15 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits, WINDOW_CHARS, WINDOW_LINES},
     path::Bearings,
 };
-use readproof_disk::{Create, HardLinks, Owner, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store};
-pub use readproof_disk::{GitSettings, SmallTexts};
+use readproof_disk::{
+    Create, HardLinks, LocalStores, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store, Stores,
+};
+pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 use readproof_hosts::own::{Focus, Session};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
+    sync::Arc,
 };
 use symbol::Symbols;
 
@@ -91,16 +94,6 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// Where git's settings are beside the repository's own: a repository stays open only while none of them changes.
     pub git_files: Vec<PathBuf>,
-}
-
-/// Whose store counts. A stranger's archive or clone may bring one, which then says what the stranger likes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Whose {
-    /// Whoever made it: for a workspace that no stranger has touched.
-    #[default]
-    Anyones,
-    /// Only this user's of this machine, by an id that is kept in the first of these folders that can be used.
-    Kept(Vec<PathBuf>),
 }
 
 /// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
@@ -173,8 +166,9 @@ pub struct Engine {
     settings: Settings,
     sensitive: Sensitive,
     clock: Clock,
+    stores: Arc<dyn Stores>,
     /// Once it is open, and how it was opened.
-    store: Option<(Store, Create)>,
+    store: Option<(Arc<dyn Store>, Create)>,
     sessions: BTreeMap<SessionName, Session>,
     recent: Recent,
     symbols: Symbols,
@@ -186,8 +180,6 @@ pub struct Engine {
     focus: Focus,
     /// Sessions whose log missed an answer and could not be put aside: not used until that is done.
     behind: BTreeSet<SessionName>,
-    /// Whose stores count, once one was looked at.
-    owner: Option<Owner>,
     /// What is to be said beside the next answer.
     told: Vec<String>,
 }
@@ -196,8 +188,23 @@ impl Engine {
     /// Opens a workspace. Touches no store: that happens when a session is first used.
     ///
     /// # Errors
-    /// When a pattern for sensitive names is malformed.
+    /// When a pattern for sensitive names is malformed, or there is no further handle on the workspace.
     pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
+        let stores = LocalStores::new(&root, settings.whose.clone(), settings.small_texts)?;
+        Self::with_stores(root, bearings, settings, clock, Arc::new(stores))
+    }
+
+    /// The same with a store that lies elsewhere. [`Settings::whose`] and [`Settings::small_texts`] are then up to it.
+    ///
+    /// # Errors
+    /// When a pattern for sensitive names is malformed.
+    pub fn with_stores(
+        root: Root,
+        bearings: Bearings,
+        settings: Settings,
+        clock: Clock,
+        stores: Arc<dyn Stores>,
+    ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
             told: settings.notices.clone(),
@@ -206,6 +213,7 @@ impl Engine {
             settings,
             sensitive,
             clock,
+            stores,
             store: None,
             sessions: BTreeMap::new(),
             recent: Recent::default(),
@@ -214,7 +222,6 @@ impl Engine {
             one_read: false,
             only_quick: false,
             focus: Focus::All,
-            owner: None,
         })
     }
 

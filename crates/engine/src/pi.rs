@@ -17,12 +17,13 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoreError, StoredTexts, TranscriptFile};
+use readproof_disk::{Appended, Create, Loaded, Objects, Root, StoreError, Stores, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    sync::Arc,
 };
 
 use crate::{Engine, Error, read::not_stored};
@@ -74,22 +75,19 @@ struct Behind {
     /// Where they come from, unless they are sent.
     file: Option<TranscriptFile>,
     /// Opened or made on first use.
-    texts: Option<StoredTexts>,
+    texts: Option<Arc<dyn Objects>>,
 }
 
 impl Behind {
-    fn put(&mut self, root: &Root, text: &Text) -> Result<(), StoreError> {
-        let made = match self.texts.take() {
-            Some(texts) => Ok(texts),
-            None => StoredTexts::make(root, &OBJECTS),
-        };
-        let put = made.and_then(|texts| self.texts.insert(texts).put(text));
-        let put = match put {
-            // Removed under our hands, as by `git clean`.
-            Err(StoreError::Gone { .. }) => {
-                StoredTexts::make(root, &OBJECTS).and_then(|texts| self.texts.insert(texts).put(text))
+    fn put(&mut self, stores: &dyn Stores, text: &Text) -> Result<(), StoreError> {
+        let put = match self.texts.as_ref().map(|texts| texts.put(text)) {
+            // Not opened yet, or removed under our hands, as by `git clean`.
+            None | Some(Err(StoreError::Gone { .. })) => {
+                self.texts = stores.host_objects(&OBJECTS, Create::Yes)?;
+                let gone = || StoreError::Gone { name: OBJECTS.join("/") };
+                self.texts.as_ref().ok_or_else(gone).and_then(|texts| texts.put(text))
             }
-            put => put,
+            Some(put) => put,
         };
         if put.is_err() {
             // Look again next time.
@@ -116,7 +114,7 @@ impl PiTalk {
     /// A session whose header and entries are sent, with [`Self::push`].
     #[must_use]
     pub fn new(engine: &Engine) -> Self {
-        let texts = StoredTexts::open(&engine.root, &OBJECTS);
+        let texts = engine.stores.host_objects(&OBJECTS, Create::No).unwrap_or_default();
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
         let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
         let behind = Behind { file: None, texts };
@@ -189,7 +187,7 @@ impl PiTalk {
             }
             return Ok(());
         }
-        self.behind.put(&engine.root, text)
+        self.behind.put(&*engine.stores, text)
     }
 
     /// The last entry, by its id.
@@ -225,7 +223,7 @@ impl Engine {
     pub fn store_in_pi(&self, talk: &mut PiTalk) {
         let Some(later) = &mut talk.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = talk.behind.put(&self.root, &text) {
+            if let Err(error) = talk.behind.put(&*self.stores, &text) {
                 let notice = not_stored(&error).replace("this text", "an earlier text");
                 if !talk.notices.contains(&notice) {
                     talk.notices.push(notice);

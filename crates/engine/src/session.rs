@@ -1,7 +1,7 @@
 //! Moving in a session's tree: list, show, branch, switch, fork, compact, and what a host reports about its context.
 
 use readproof_core::decide::Mode;
-use readproof_disk::{Create, SessionLog, SessionName};
+use readproof_disk::{Create, SessionName};
 use readproof_hosts::own::{Block, EntryId, Step};
 
 use crate::{Engine, Error};
@@ -42,7 +42,7 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read.
     pub fn session_list(&mut self) -> Result<Vec<SessionName>, Error> {
-        Ok(self.store(Create::No)?.map(SessionLog::list).unwrap_or_default())
+        Ok(self.store(Create::No)?.map(|store| store.logs().sessions()).unwrap_or_default())
     }
 
     /// A session's tree.
@@ -108,7 +108,7 @@ impl Engine {
         let (Some((store, _)), Some(session)) = (&self.store, self.sessions.get(name)) else {
             return Err(Error::NoSession(name.clone()));
         };
-        let fork = session.fork(store, &into, from.or(leaf), now)?;
+        let fork = session.fork(&**store, &into, from.or(leaf), now)?;
         self.sessions.insert(into.clone(), fork);
         Ok(into)
     }

@@ -356,7 +356,7 @@ impl Engine {
         }
         let Some((store, _)) = &self.store else { return self.in_memory("there is no store") };
         let open = || {
-            let database = store.database(&self.root, DATABASE).map_err(|error| error.to_string())?;
+            let database = store.database(DATABASE).map_err(|error| error.to_string())?;
             Catalog::new(database).map_err(|error: Unusable| error.to_string())
         };
         let opened = open().or_else(|_| {

@@ -9,20 +9,20 @@ use readproof_core::{
     scope::Lines,
     text::Text,
 };
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LocalStores, LogName, Root, SessionName, SmallTexts, Store, Stores, Whose};
 use readproof_hosts::own::{Answered, Block, EntryId, Session, Stands};
 
 struct Fixture {
     _dir: tempfile::TempDir,
     root: Root,
-    store: Store,
+    store: LocalStore,
 }
 
 impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::open(dir.path()).unwrap();
-        let store = Store::open(&root).unwrap();
+        let store = LocalStore::open(&root).unwrap();
         Self { _dir: dir, root, store }
     }
 
@@ -135,12 +135,13 @@ fn a_retired_log_is_left_behind_by_everyone() {
     show(&mut one, "a", "1\n");
     two.catch_up().unwrap();
     let name = SessionName::parse("s").unwrap();
-    let kept = SessionLog::retire(&fixture.root, &name).unwrap();
-    assert_eq!(kept.as_deref(), Some("s.log.retired-1"));
+    let stores = LocalStores::new(&fixture.root, Whose::default(), SmallTexts::default()).unwrap();
+    let kept = stores.retire(&LogName::from(&name)).unwrap();
+    assert_eq!(kept.map(|kept| kept.to_string()).as_deref(), Some("s.log.retired-1"));
     assert!(one.catch_up().is_err());
     assert!(two.catch_up().is_err());
     assert!(!holds(&fixture.session("s"), "a"), "the session begins anew");
-    assert_eq!(SessionLog::retire(&fixture.root, &SessionName::parse("t").unwrap()).unwrap(), None);
+    assert_eq!(stores.retire(&LogName::from(&SessionName::parse("t").unwrap())).unwrap(), None);
 }
 
 #[test]
@@ -148,13 +149,11 @@ fn unknown_records_keep_their_place() {
     let fixture = Fixture::new();
     let mut session = fixture.session("s");
     let first = show(&mut session, "a", "1\n");
-    let name = SessionName::parse("s").unwrap();
-    let mut log = SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap();
-    let mut locked = log.lock().unwrap();
-    locked.catch_up().unwrap();
+    let name = LogName::from(&SessionName::parse("s").unwrap());
+    let mut log = fixture.store.logs().open(&name, Create::No).unwrap().unwrap();
+    log.catch_up().unwrap();
     let leaf = session.transcript().settled(first).0;
-    locked.append(&format!("{{\"kind\":\"from_the_future\",\"parent\":{leaf}}}")).unwrap();
-    drop(locked);
+    log.append(&format!("{{\"kind\":\"from_the_future\",\"parent\":{leaf}}}")).unwrap();
     session.catch_up().unwrap();
     assert!(holds(&session, "a"));
     show(&mut session, "b", "2\n");
@@ -164,17 +163,15 @@ fn unknown_records_keep_their_place() {
 #[test]
 fn a_fork_that_is_not_whole_is_not_there() {
     let fixture = Fixture::new();
-    let name = SessionName::parse("t").unwrap();
-    let mut draft = SessionLog::draft(&fixture.store, &name).unwrap();
-    let mut locked = draft.lock().unwrap();
-    locked.append("{\"kind\":\"open\",\"v\":1,\"session\":\"t\",\"at\":0}").unwrap();
-    drop(locked);
+    let (logs, name) = (fixture.store.logs(), LogName::from(&SessionName::parse("t").unwrap()));
+    let mut draft = logs.draft(&name).unwrap();
+    draft.append("{\"kind\":\"open\",\"v\":1,\"session\":\"t\",\"at\":0}").unwrap();
     // Whoever makes it may die here.
-    assert!(SessionLog::list(&fixture.store).is_empty());
-    assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().is_none());
+    assert!(logs.list().is_empty());
+    assert!(logs.open(&name, Create::No).unwrap().is_none());
     assert!(draft.publish().unwrap());
-    assert_eq!(SessionLog::list(&fixture.store), std::slice::from_ref(&name));
-    let mut late = SessionLog::draft(&fixture.store, &name).unwrap();
+    assert_eq!(logs.list(), std::slice::from_ref(&name));
+    let mut late = logs.draft(&name).unwrap();
     assert!(!late.publish().unwrap(), "the name is taken, and what has it stays");
-    assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap().catch_up().unwrap().len() == 1);
+    assert!(logs.open(&name, Create::No).unwrap().unwrap().catch_up().unwrap().len() == 1);
 }

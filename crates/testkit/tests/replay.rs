@@ -8,7 +8,7 @@ use readproof_core::{
     limits::Answers,
     path::{Bearings, PathKey},
 };
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LogName, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
 use readproof_hosts::own::{Focus, Session};
 use readproof_testkit::{
@@ -25,8 +25,8 @@ fn what_is_held_of_a_file_needs_no_other_files_answers() {
     let (mut compared, mut held) = (0, 0);
     for _ in 0..25 {
         let world = left(seeds.bits(), &script(seeds.bits(), 120)).expect("the harness works");
-        let store = Store::open(&Root::open(world.path()).unwrap()).unwrap();
-        for name in SessionLog::list(&store) {
+        let store = LocalStore::open(&Root::open(world.path()).unwrap()).unwrap();
+        for name in store.logs().sessions() {
             let open = |focus| Session::open_for(&store, &name, Create::No, Answers::Held, focus).unwrap().unwrap();
             let all = open(Focus::All);
             for file in world.names().iter().map(|name| PathKey::new(name)) {
@@ -158,18 +158,16 @@ fn older(record: &mut Value, hunk: [u32; 3]) {
 /// What replaying a copy of session `s` says, one record of which was altered and the chain made to fit.
 fn forged(engine: &mut Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
     let (from, to) = (SessionName::parse("s").unwrap(), SessionName::parse("forged").unwrap());
-    let store = Store::open(&Root::open(root).unwrap()).unwrap();
-    let payloads = SessionLog::open(&store, &from, Create::No).unwrap().unwrap().catch_up().unwrap();
-    let mut log = SessionLog::open(&store, &to, Create::Yes).unwrap().unwrap();
-    let mut locked = log.lock().unwrap();
+    let store = LocalStore::open(&Root::open(root).unwrap()).unwrap();
+    let payloads = store.logs().open(&LogName::from(&from), Create::No).unwrap().unwrap().catch_up().unwrap();
+    let mut log = store.logs().open(&LogName::from(&to), Create::Yes).unwrap().unwrap();
     for payload in payloads {
         let mut record: Value = serde_json::from_str(&payload.text).unwrap();
         if payload.line == line {
             alter(&mut record);
         }
-        locked.append(&record.to_string()).unwrap();
+        log.append(&record.to_string()).unwrap();
     }
-    drop(locked);
     let forged = engine.replay(Some(&to)).unwrap().remove(0);
     let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
     let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));

@@ -9,12 +9,16 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile, is_folder, transcripts_in};
+use readproof_disk::{
+    Appended, Create, Loaded, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose, is_folder,
+    transcripts_in,
+};
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript, hashes};
 use std::{
     borrow::Cow,
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::Error;
@@ -240,13 +244,16 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
 /// What stands behind a session: its file, and the texts stored beneath its workspace.
 struct Behind {
     file: TranscriptFile,
-    folder: Option<StoredTexts>,
+    folder: Option<Arc<dyn Objects>>,
     found: Option<String>,
 }
 
 impl Behind {
     fn new(file: TranscriptFile, root: Option<&Root>) -> Self {
-        let folder = root.and_then(|root| StoredTexts::open(root, &OBJECTS));
+        let folder = root.and_then(|root| {
+            let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
+            stores.host_objects(&OBJECTS, Create::No).ok().flatten()
+        });
         let found = root.filter(|_| folder.is_some());
         let found = found.map(|root| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
         Self { file, folder, found }

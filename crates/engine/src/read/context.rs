@@ -8,11 +8,11 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, FileRef, Loaded, Owner, SessionLog, SessionName, Snapshot, Store, StoreError};
+use readproof_disk::{Create, FileRef, Loaded, LogName, PutAside, SessionName, Snapshot, Store, StoreError};
 use readproof_hosts::own::{Call, EntryId, Focus, Found, Mark, Session, Sha, Stands};
 
 use super::Talk;
-use crate::{Audience, Engine, Error, Freshness, Read, Whose};
+use crate::{Audience, Engine, Error, Freshness, Read};
 
 /// One request's view of its conversation.
 pub(crate) struct Context {
@@ -252,7 +252,7 @@ impl Engine {
             // Its log may have become writable again, and it still does not know what the model saw meanwhile. Where the
             // store itself cannot be used, that is the error.
             self.store(create)?;
-            SessionLog::retire(&self.root, name)?;
+            self.stores.retire(&LogName::from(name))?;
             self.behind.remove(name);
         }
         if self.sessions.contains_key(name) {
@@ -277,7 +277,7 @@ impl Engine {
     }
 
     /// The store, opened on first use; made only when `create` says so.
-    pub(crate) fn store(&mut self, create: Create) -> Result<Option<&Store>, Error> {
+    pub(crate) fn store(&mut self, create: Create) -> Result<Option<&dyn Store>, Error> {
         let is_open = match (&self.store, create) {
             (None, _) => false,
             (Some(_), Create::No) => true,
@@ -285,36 +285,16 @@ impl Engine {
             (Some((_, opened)), Create::Yes) => *opened == Create::Yes,
         };
         if !is_open {
-            let store = self.open_store(create)?;
-            self.store = store.map(|store| (store.with_small_texts(self.settings.small_texts), create));
+            let opened = self.stores.open(create)?;
+            self.told.extend(opened.as_ref().and_then(|opened| opened.put_aside.as_ref()).map(put_aside));
+            self.store = opened.map(|opened| (opened.store, create));
         }
-        Ok(self.store.as_ref().map(|(store, _)| store))
+        Ok(self.store.as_ref().map(|(store, _)| &**store))
     }
+}
 
-    /// Opens the store if it may be relied on. One that a stranger may have made is put aside where one is to be made.
-    fn open_store(&mut self, create: Create) -> Result<Option<Store>, Error> {
-        if create == Create::No && !self.root.has_store() {
-            return Ok(None);
-        }
-        let owner = match &self.settings.whose {
-            Whose::Anyones => None,
-            Whose::Kept(folders) => Some(match self.owner.take() {
-                Some(owner) => owner,
-                None => Owner::of(&self.root, folders)?,
-            }),
-        };
-        self.owner = owner;
-        let (root, owner) = (&self.root, self.owner.as_ref());
-        let opened = match create {
-            Create::No => return Ok(Store::open_existing_of(root, owner)?),
-            Create::Yes => Store::open_of(root, owner),
-        };
-        let (Err(StoreError::Foreign { why }), Some(owner)) = (&opened, owner) else { return Ok(Some(opened?)) };
-        if let Some(aside) = Store::put_aside(root, owner)? {
-            let what = "so nothing in it counts: it was put aside as";
-            self.told
-                .push(format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str()));
-        }
-        Ok(Some(Store::open_of(root, Some(owner))?))
-    }
+/// What is said when a store was put aside.
+fn put_aside(PutAside { why, aside }: &PutAside) -> String {
+    let what = "so nothing in it counts: it was put aside as";
+    format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str())
 }

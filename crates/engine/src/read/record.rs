@@ -11,7 +11,7 @@ use readproof_core::{
     meta::MetaV1,
     render::Shown,
 };
-use readproof_disk::{Create, SessionLog, SessionName, Snapshot};
+use readproof_disk::{Create, LogName, SessionName, Snapshot};
 use readproof_hosts::own::{Answered, EntryId, Mark, SessionError};
 
 use super::{context::Context, place::Placed};
@@ -102,7 +102,7 @@ impl Engine {
         self.sessions.remove(name);
         // It may have been removed or made anew: look again next time.
         self.store = None;
-        let then = match SessionLog::retire(&self.root, name) {
+        let then = match self.stores.retire(&LogName::from(name)) {
             Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
             Ok(None) => String::new(),
             Err(error) => {

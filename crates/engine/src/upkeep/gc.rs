@@ -3,9 +3,7 @@
 //! that is demanded. Safe beside running readers: who finds a text gone sends plain text.
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{
-    Create, Leftover, Loaded, Removed, Root, SessionLog, SessionName, Store, StoreError, Stored, StoredTexts,
-};
+use readproof_disk::{Create, Leftover, Loaded, Objects, Removal, Removed, Root, SessionName, Store, Stored};
 use readproof_hosts::own::{Past, Record};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -130,12 +128,12 @@ impl Engine {
     pub fn gc_plan(&mut self, rules: &GcRules) -> Result<GcPlan, Error> {
         let now = self.now();
         self.store(Create::No)?;
-        let store = self.store.as_ref().map(|(store, _)| store);
-        let pi = StoredTexts::open(&self.root, &OBJECTS);
+        let store = self.store.as_ref().map(|(store, _)| &**store);
+        let pi = self.stores.host_objects(&OBJECTS, Create::No)?;
         // Before the logs and session files are read: what is stored after this moment stays.
         let mut stored: Vec<(Stored, In)> = Vec::new();
-        stored.extend(store.iter().flat_map(|store| store.stored()).map(|object| (object, In::Own)));
-        stored.extend(pi.iter().flat_map(StoredTexts::stored).map(|object| (object, In::Pi)));
+        stored.extend(store.iter().flat_map(|store| store.objects().stored()).map(|object| (object, In::Own)));
+        stored.extend(pi.iter().flat_map(|pi| pi.stored()).map(|object| (object, In::Pi)));
         stored.sort_unstable_by_key(|(object, place)| (object.modified, object.hash, *place));
         let lookup = |hash| {
             let text = |loaded: Loaded| if let Loaded::Text(text) = loaded { Some(text) } else { None };
@@ -156,19 +154,8 @@ impl Engine {
     /// When the store cannot be used.
     pub fn gc(&mut self, plan: &GcPlan) -> Result<Collected, Error> {
         let mut done = Collected::default();
-        let note = |done: &mut Collected, object: &Stored, outcome: Result<Removed, StoreError>| match outcome {
-            Ok(Removed::Done) => {
-                done.objects += 1;
-                done.bytes += object.bytes;
-            }
-            // Another was faster.
-            Ok(Removed::Before) => {}
-            Err(error) => done.failed.push(error.to_string()),
-        };
-        if let Some(pi) = StoredTexts::open(&self.root, &OBJECTS) {
-            for object in &plan.pi_objects {
-                note(&mut done, object, pi.remove(object.hash));
-            }
+        if let Some(pi) = self.stores.host_objects(&OBJECTS, Create::No)? {
+            done.remove(&*pi, &plan.pi_objects);
         }
         for leftover in &plan.leftovers {
             match self.root.remove_leftover(leftover) {
@@ -178,13 +165,20 @@ impl Engine {
             }
         }
         if let Some(store) = self.store(Create::No)? {
-            let (gone, failed) = store.remove_objects(&plan.objects.iter().map(|object| object.hash).collect());
-            for object in plan.objects.iter().filter(|object| gone.contains(&object.hash)) {
-                note(&mut done, object, Ok(Removed::Done));
-            }
-            done.failed.extend(failed.iter().map(ToString::to_string));
+            done.remove(store.objects(), &plan.objects);
         }
         Ok(done)
+    }
+}
+
+impl Collected {
+    fn remove(&mut self, from: &dyn Objects, objects: &[Stored]) {
+        let Removal { removed, failed } = from.remove(&objects.iter().map(|object| object.hash).collect());
+        for object in objects.iter().filter(|object| removed.contains(&object.hash)) {
+            self.objects += 1;
+            self.bytes += object.bytes;
+        }
+        self.failed.extend(failed.iter().map(ToString::to_string));
     }
 }
 
@@ -225,9 +219,9 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(store: &Store) -> Self {
+    fn of(store: &dyn Store) -> Self {
         let mut needs = Self::default();
-        for name in SessionLog::list(store) {
+        for name in store.logs().sessions() {
             match Past::read(store, &name) {
                 Ok(Some(past)) => needs.add(&name, past),
                 // Put aside since it was listed.

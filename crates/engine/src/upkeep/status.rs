@@ -1,7 +1,7 @@
 //! What is held, what was answered, what it saved, what it takes on disk.
 
 use readproof_core::{decide::Mode, knowledge::Held, scope::Lines};
-use readproof_disk::{Create, SessionName, Store, Usage};
+use readproof_disk::{Create, SessionName, Usage};
 use std::collections::BTreeMap;
 
 use crate::{Engine, Error};
@@ -56,7 +56,7 @@ impl Engine {
     /// When the store or the log cannot be read, or there is no such session.
     pub fn status(&mut self, session: Option<&SessionName>) -> Result<Status, Error> {
         let sessions = self.session_list()?;
-        let store = self.store(Create::No)?.map(Store::usage);
+        let store = self.store(Create::No)?.map(|store| store.usage());
         let session = session.map(|name| self.session_status(name)).transpose()?;
         let workspace = self.root.path().display().to_string();
         Ok(Status { workspace, store, sessions, session })

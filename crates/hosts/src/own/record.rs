@@ -255,6 +255,30 @@ impl Record {
         texts.into_iter().flatten().map(|Sha(hash)| hash).collect()
     }
 
+    /// Puts an entry of the tree after another one, or at the root.
+    pub(super) fn stand_after(&mut self, entry: Option<u64>) {
+        if let Some(parent) = self.parent_mut() {
+            *parent = entry;
+        }
+    }
+
+    /// The entry before it; `None` for a record that is not an entry of the tree.
+    fn parent_mut(&mut self) -> Option<&mut Option<u64>> {
+        match self {
+            Self::Answer { parent, .. }
+            | Self::Begun { parent, .. }
+            | Self::Change { parent, .. }
+            | Self::Delivered { parent, .. }
+            | Self::Seen { parent, .. }
+            | Self::Alike { parent, .. }
+            | Self::Refresh { parent, .. }
+            | Self::Compact { parent, .. }
+            | Self::ContextEdit { parent, .. }
+            | Self::Unknown { parent, .. } => Some(parent),
+            Self::Open { .. } | Self::Distrust { .. } | Self::Switch { .. } => None,
+        }
+    }
+
     /// The same record with other entry numbers.
     pub(super) fn renumbered(&self, map: &impl Fn(u64) -> Option<u64>) -> Self {
         let mut copy = self.clone();

@@ -3,7 +3,7 @@
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
-use readproof_disk::{Root, SessionName, Store};
+use readproof_disk::{LocalStore, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, GcRules, Read, Settings, Write};
 use readproof_hosts::own::{Past, Record};
 use serde_json::Value;
@@ -127,7 +127,7 @@ fn records(root: &Path) -> Result<Vec<String>, Broken> {
             fields.values_mut().for_each(timeless);
         }
     }
-    let store = Store::open_existing(&Root::open(root)?)?.ok_or("there is no store")?;
+    let store = LocalStore::open_existing(&Root::open(root)?)?.ok_or("there is no store")?;
     let past = Past::read(&store, &session()?)?.ok_or("there is no log")?;
     let mut records = Vec::new();
     for (at, line) in past.lines.iter().enumerate() {
@@ -265,7 +265,7 @@ impl Play {
 
     /// By age. What a session could need stays, so this never changes an answer.
     fn collect(&mut self) -> Result<(), Broken> {
-        let store = Store::open(&Root::open(&self.root)?)?;
+        let store = LocalStore::open(&Root::open(&self.root)?)?;
         for _ in 0..4 {
             // Nobody's text, of whatever time.
             let text = Text::new(some_line(&mut self.script));
@@ -281,7 +281,8 @@ impl Play {
         if let Some(young) = plan.objects.iter().find(|object| age(object.modified) < OLD) {
             return Err(format!("at {}, {young:?} would be removed", self.now()).into());
         }
-        self.done.future += store.stored().iter().filter(|object| object.modified > self.now()).count() as u64;
+        self.done.future +=
+            store.objects().stored().iter().filter(|object| object.modified > self.now()).count() as u64;
         self.done.removed += self.engine.gc(&plan)?.objects;
         Ok(())
     }

@@ -7,7 +7,7 @@ use readproof_core::{
     path::Bearings,
     text::ContentHash,
 };
-use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
+use readproof_disk::{Create, HardLinks, LocalStore, LogName, Root, STORE_NAME, SessionName, Store};
 use readproof_engine::{Answer, Audience, Change, Engine, EntryId, Error, Freshness, Read, Receipt, Settings, Write};
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
 use serde_json::{Map, Value};
@@ -586,8 +586,8 @@ impl Stage {
 
     /// A record that another program, or a later one, put into the log.
     fn log_append(&mut self, step: &Step, record: &Value) -> Result<(), Broken> {
-        let store = Store::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
-        let log = SessionLog::open(&store, named(step)?, Create::No)?;
+        let store = LocalStore::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
+        let log = store.logs().open(&LogName::from(named(step)?), Create::No)?;
         let mut log = log.ok_or("there is no such session yet")?;
         log.catch_up()?;
         let last = log.lines();
@@ -595,7 +595,7 @@ impl Stage {
             Some(text) => text.to_owned(),
             None => self.filled(record, last)?.to_string(),
         };
-        log.lock()?.append(&payload)?;
+        log.append(&payload)?;
         Ok(())
     }
 
