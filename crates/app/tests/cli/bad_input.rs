@@ -232,7 +232,7 @@ fn a_refused_read_makes_no_store_and_no_session() {
     let ws = Workspace::with(&[("a.txt", "a\n")]);
     ws.run("read b.txt --session s").refused(1, &["did you mean a.txt?"]);
     ws.run("read a.txt:9 --session s").refused(1, &["beyond the end"]);
-    ws.run("read a.txt --session .").refused(2, &["no session name"]);
+    ws.run("read a.txt --session .").refused(2, &["not a valid session name"]);
     assert_eq!(ws.names(), ["a.txt"]);
     ws.run("status --session s").refused(1, &["there is no session s", "session list"]);
 }

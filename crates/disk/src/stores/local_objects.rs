@@ -128,10 +128,16 @@ impl LocalObjects {
         let there = match self.look(name, text)? {
             // What a pack holds is not synced.
             There::Fitting if load_from(self.folder(), text.hash()) == Loaded::Text(text.clone()) => {
-                let file = rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty())?;
-                rustix::fs::fsync(&file)?;
-                rustix::fs::fsync(&self.folder)?;
-                return Ok(Put::Present);
+                match rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty()) {
+                    Ok(file) => {
+                        rustix::fs::fsync(&file)?;
+                        rustix::fs::fsync(&self.folder)?;
+                        return Ok(Put::Present);
+                    }
+                    // Removed since it was loaded, as by another process's `gc`.
+                    Err(Errno::NOENT) => There::Nothing,
+                    Err(errno) => return Err(errno.into()),
+                }
             }
             There::Fitting | There::Torn => There::Torn,
             There::Nothing => There::Nothing,
