@@ -12,6 +12,7 @@ use readproof_disk::{Create, LocalStore, LogName, Root, SessionName, Store};
 use readproof_engine::{Change, Engine, Read, Settings, Unverifiable, Write, Wrong};
 use readproof_hosts::own::{Focus, Session};
 use readproof_testkit::{
+    kept::Keep,
     op::{Random, script},
     run::{left, replayed},
 };
@@ -50,9 +51,10 @@ fn what_is_held_of_a_file_needs_no_other_files_answers() {
 fn what_random_runs_recorded_comes_out_again() {
     let mut seeds = Random::new(11);
     let (mut verified, mut written, mut gone, mut altered) = (0, 0, 0, 0);
-    for _ in 0..25 {
+    for round in 0..30 {
         let (world, ops) = (seeds.bits(), script(seeds.bits(), 80));
-        for session in replayed(world, &ops).expect("the harness works") {
+        let keep = if round < 25 { Keep::OnDisk } else { Keep::InMemory };
+        for session in replayed(world, &ops, keep).expect("the harness works") {
             verified += session.verified;
             written += session.written;
             for finding in &session.wrong {

@@ -15,6 +15,7 @@ use readproof_engine::Replayed;
 use readproof_reader::mcp::{Agent, Asks};
 
 use crate::{
+    kept::Keep,
     op::{Op, Random},
     report::Report,
     run::{Outcome, Stop},
@@ -79,7 +80,19 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, as on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    let (run, broke) = play(seed, ops)?;
+    outcome(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    outcome(seed, ops, Keep::InMemory)
+}
+
+fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+    let (run, broke) = play(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
@@ -90,13 +103,13 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops)?;
+    let (run, _) = play(seed, ops, Keep::OnDisk)?;
     Ok(run.world.open()?.replay(None)?)
 }
 
 /// A run up to its end, or to the first operation that broke a promise.
-fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), Broken> {
-    let mut run = Run::new(seed)?;
+fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
+    let mut run = Run::new(seed, keep)?;
     for (at, op) in ops.iter().enumerate() {
         run.report.steps += 1;
         run.recent.push(op.kind);
@@ -112,9 +125,9 @@ fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), B
 }
 
 impl Run {
-    fn new(seed: u64) -> Result<Self, Broken> {
+    fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let mut random = Random::new(seed ^ 0x006d_6370);
-        let mut world = World::new(seed)?;
+        let mut world = World::new(seed, keep)?;
         let mut names = world.names().to_vec();
         for (name, text) in MORE {
             world.put(name, text)?;

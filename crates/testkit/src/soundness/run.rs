@@ -13,6 +13,7 @@ use std::{cell::Cell, fs};
 
 use self::conversation::{Conversation, Turn, lost};
 use crate::{
+    kept::Keep,
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
@@ -113,7 +114,19 @@ pub(crate) struct Run {
 /// # Errors
 /// When the harness itself cannot work, as on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
-    let (run, broke) = play(seed, ops)?;
+    outcome(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
+    outcome(seed, ops, Keep::InMemory)
+}
+
+fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
+    let (run, broke) = play(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
@@ -123,8 +136,8 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
 ///
 /// # Errors
 /// When the harness itself cannot work.
-pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops)?;
+pub fn replayed(seed: u64, ops: &[Op], keep: Keep) -> Result<Vec<Replayed>, Broken> {
+    let (run, _) = play(seed, ops, keep)?;
     Ok(run.world.open()?.replay(None)?)
 }
 
@@ -133,13 +146,13 @@ pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
-    Ok(play(seed, ops)?.0.world)
+    Ok(play(seed, ops, Keep::OnDisk)?.0.world)
 }
 
 /// A run up to its end, or to the first operation that broke a promise.
-fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
+fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
-        world: World::new(seed)?,
+        world: World::new(seed, keep)?,
         talks: vec![Talk { name: session(0)?, talk: Conversation::default() }],
         current: 0,
         agent: 0,
