@@ -16,7 +16,11 @@ pub use record::{AlikeLines, Answered, Changed, LimitsUsed, Record, SeenFile, St
 pub use transcript::{EntryId, Transcript};
 
 use readproof_core::{knowledge::Knowledge, limits::Answers, path::PathKey, scope::Scope};
-use readproof_disk::{Create, Locked, LogError, LogId, SessionLog, SessionName, Store};
+use readproof_disk::{Create, Log, LogError, LogId, LogName, SessionName, Store};
+use std::ops::ControlFlow;
+
+/// How often a record is offered to a log to which others append at the same time.
+const ATTEMPTS: u32 = 10_000;
 
 /// Why a session cannot be used or moved.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +91,7 @@ impl Focus {
 /// One conversation: its log and the tree read from it.
 pub struct Session {
     name: SessionName,
-    log: SessionLog,
+    log: Box<dyn Log>,
     transcript: Transcript,
     focus: Focus,
 }
@@ -98,7 +102,7 @@ impl Session {
     /// # Errors
     /// If the log cannot be read or written, is damaged, or was written by a newer version.
     pub fn open(
-        store: &Store,
+        store: &dyn Store,
         name: &SessionName,
         create: Create,
         answers: Answers,
@@ -111,13 +115,13 @@ impl Session {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_for(
-        store: &Store,
+        store: &dyn Store,
         name: &SessionName,
         create: Create,
         answers: Answers,
         focus: Focus,
     ) -> Result<Option<Self>, SessionError> {
-        let Some(log) = SessionLog::open(store, name, create)? else { return Ok(None) };
+        let Some(log) = store.logs().open(&LogName::from(name), create)? else { return Ok(None) };
         let mut session = Self { name: name.clone(), log, transcript: Transcript::new(answers), focus };
         session.catch_up()?;
         Ok(Some(session))
@@ -129,7 +133,15 @@ impl Session {
     /// If the log is damaged or newer.
     pub fn catch_up(&mut self) -> Result<(), SessionError> {
         let Self { name, log, transcript, focus } = self;
-        log.catch_up_each(&mut |line, text| take_in(transcript, (name, focus), line, text))
+        let mut refused = Ok(());
+        log.catch_up_each(&mut |line, text| match take_in(transcript, (name, focus), line, text) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                refused = Err(error);
+                ControlFlow::Break(())
+            }
+        })?;
+        refused
     }
 
     /// Whether everything that is held of this file is known here; see [`Focus`].
@@ -189,14 +201,14 @@ impl Session {
         answer: Answered,
     ) -> Result<EntryId, SessionError> {
         let derived = answer.is_derived();
-        self.append(|transcript| {
+        self.append(Record::Answer { parent: None, answer: Box::new(answer) }, |transcript| {
             let in_sight = transcript.reaches(call.0);
             if derived && (!in_sight || transcript.moves() != mark.0) {
                 return Err(SessionError::Moved);
             }
             // Where the conversation went elsewhere meanwhile, the answer stands where it was asked for.
             let parent = if in_sight && stands == Stands::AtLeaf { transcript.leaf() } else { call.0 };
-            Ok(Record::Answer { parent, answer: Box::new(answer) })
+            Ok(parent)
         })
     }
 
@@ -206,11 +218,11 @@ impl Session {
     /// # Errors
     /// [`SessionError::Moved`] if the tree has changed since `mark`.
     pub fn found_alike(&mut self, mark: Mark, found: AlikeLines) -> Result<(), SessionError> {
-        self.append(|transcript| {
+        self.append(Record::Alike { parent: None, found: Box::new(found) }, |transcript| {
             if transcript.moves() != mark.0 {
                 return Err(SessionError::Moved);
             }
-            Ok(Record::Alike { parent: transcript.leaf(), found: Box::new(found) })
+            Ok(transcript.leaf())
         })?;
         Ok(())
     }
@@ -220,7 +232,7 @@ impl Session {
     /// # Errors
     /// If the log cannot be written.
     pub fn begin(&mut self, path: &str, at: u64) -> Result<EntryId, SessionError> {
-        self.append(|transcript| Ok(Record::Begun { parent: transcript.leaf(), path: path.to_owned(), at }))
+        self.append(Record::Begun { parent: None, path: path.to_owned(), at }, at_leaf)
     }
 
     /// Records what a write did, and syncs the log.
@@ -230,9 +242,9 @@ impl Session {
     pub fn change(&mut self, changed: Changed) -> Result<EntryId, SessionError> {
         let session = self.name.clone();
         let begun = EntryId(changed.begun);
-        self.append_synced(|transcript| {
-            let parent = transcript.parent_for_result(begun).ok_or(SessionError::NoEntry { session, entry: begun })?;
-            Ok(Record::Change { parent, changed: Box::new(changed) })
+        self.append_synced(Record::Change { parent: None, changed: Box::new(changed) }, |transcript| {
+            let no_entry = || SessionError::NoEntry { session: session.clone(), entry: begun };
+            transcript.parent_for_result(begun).ok_or_else(no_entry)
         })
     }
 
@@ -241,15 +253,15 @@ impl Session {
     /// # Errors
     /// If there is no such result or the log cannot be written.
     pub fn deliver(&mut self, of: EntryId) -> Result<EntryId, SessionError> {
-        self.append_unless(|transcript, name| {
+        let name = self.name.clone();
+        self.append_unless(Record::Delivered { parent: None, of: of.0 }, |transcript| {
             let done = transcript.settled(of);
             if done != of {
                 // Recorded before.
                 return Ok(Err(done));
             }
             let no_entry = || SessionError::NoEntry { session: name.clone(), entry: of };
-            let parent = transcript.parent_for_result(of).ok_or_else(no_entry)?;
-            Ok(Ok(Record::Delivered { parent, of: of.0 }))
+            Ok(Ok(transcript.parent_for_result(of).ok_or_else(no_entry)?))
         })
     }
 
@@ -260,9 +272,8 @@ impl Session {
     /// # Errors
     /// If the log cannot be written.
     pub fn saw(&mut self, call: Call, files: Vec<SeenFile>, at: u64) -> Result<EntryId, SessionError> {
-        self.append(|transcript| {
-            let parent = if transcript.reaches(call.0) { transcript.leaf() } else { call.0 };
-            Ok(Record::Seen { parent, files, at })
+        self.append(Record::Seen { parent: None, files, at }, |transcript| {
+            Ok(if transcript.reaches(call.0) { transcript.leaf() } else { call.0 })
         })
     }
 
@@ -272,7 +283,7 @@ impl Session {
     /// If the log cannot be written.
     pub fn refresh(&mut self, paths: Vec<String>, scope: Scope, at: u64) -> Result<EntryId, SessionError> {
         let scope = scope.to_string();
-        self.append_synced(|transcript| Ok(Record::Refresh { parent: transcript.leaf(), paths, scope, at }))
+        self.append_synced(Record::Refresh { parent: None, paths, scope, at }, at_leaf)
     }
 
     /// Records a compaction: nothing before it counts.
@@ -280,7 +291,7 @@ impl Session {
     /// # Errors
     /// If the log cannot be written.
     pub fn compact(&mut self, summary: Option<String>, at: u64) -> Result<EntryId, SessionError> {
-        self.append_synced(|transcript| Ok(Record::Compact { parent: transcript.leaf(), summary, at }))
+        self.append_synced(Record::Compact { parent: None, summary, at }, at_leaf)
     }
 
     /// Records that the host now shows another block, or none, for a delivered result.
@@ -292,9 +303,7 @@ impl Session {
         if !self.transcript.branch(self.transcript.leaf().map(EntryId)).contains(&target) {
             return Err(SessionError::OffBranch { session: self.name.clone(), entry: self.transcript.named(target) });
         }
-        self.append_synced(|transcript| {
-            Ok(Record::ContextEdit { parent: transcript.leaf(), target: target.0, block, at })
-        })
+        self.append_synced(Record::ContextEdit { parent: None, target: target.0, block, at }, at_leaf)
     }
 
     /// Records that the host was seen to drop or change results per request. From here on nothing is vouched for.
@@ -302,7 +311,7 @@ impl Session {
     /// # Errors
     /// If the log cannot be written.
     pub fn distrust(&mut self, why: &str, at: u64) -> Result<EntryId, SessionError> {
-        self.append_synced(|_| Ok(Record::Distrust { why: why.to_owned(), at }))
+        self.append_synced(Record::Distrust { why: why.to_owned(), at }, |_| Ok(None))
     }
 
     /// Moves the leaf; `None` is the root.
@@ -311,7 +320,7 @@ impl Session {
     /// If there is no such entry or the log cannot be written.
     pub fn move_to(&mut self, to: Option<EntryId>, at: u64) -> Result<EntryId, SessionError> {
         let to = to.map(|to| self.known(to)).transpose()?;
-        self.append_synced(|_| Ok(Record::Switch { to: to.map(|id| id.0), at }))
+        self.append_synced(Record::Switch { to: to.map(|id| id.0), at }, |_| Ok(None))
     }
 
     /// Makes a new session from the branch that ends at `from`.
@@ -320,23 +329,25 @@ impl Session {
     /// If the name is taken, there is no such entry, or the log cannot be written.
     pub fn fork(
         &self,
-        store: &Store,
+        store: &dyn Store,
         name: &SessionName,
         from: Option<EntryId>,
         at: u64,
     ) -> Result<Self, SessionError> {
         let from = from.map(|from| self.known(from)).transpose()?;
-        let log = SessionLog::draft(store, name)?;
+        let log = store.logs().draft(&LogName::from(name))?;
         let transcript = Transcript::new(self.transcript.answers());
         let mut fork = Self { name: name.clone(), log, transcript, focus: Focus::All };
         let origin = Some((self.name.to_string(), from.map(|id| id.0)));
         let header = Record::open(name, origin, at).map_err(SessionError::NoRandom)?;
-        fork.append(|_| Ok(header))?;
+        fork.append(header, |_| Ok(None))?;
         let mut ids = std::collections::BTreeMap::new();
         for id in self.transcript.branch(from) {
             let Some(record) = self.transcript.record(id) else { continue };
             let copied = record.renumbered(&|old| ids.get(&old).copied());
-            ids.insert(id.0, fork.append(|_| Ok(copied))?.0);
+            let line = fork.log.append(&copied.to_json())?;
+            fork.transcript.push(line, copied);
+            ids.insert(id.0, line);
         }
         if self.transcript.is_distrusted() {
             fork.distrust("forked from a session whose host changes what the model sees", at)?;
@@ -352,7 +363,7 @@ impl Session {
     pub fn ensure_header(&mut self, at: u64) -> Result<(), SessionError> {
         if self.transcript.is_empty() {
             let header = Record::open(&self.name, None, at).map_err(SessionError::NoRandom)?;
-            self.append(|_| Ok(header))?;
+            self.append(header, |_| Ok(None))?;
         }
         Ok(())
     }
@@ -365,41 +376,63 @@ impl Session {
         }
     }
 
-    /// As [`Self::append`], and it outlives a power failure: without it, older text would count again.
+    /// As [`Self::append`], and it survives a power failure: without it, older text would count again.
     fn append_synced(
         &mut self,
-        make: impl FnOnce(&Transcript) -> Result<Record, SessionError>,
+        record: Record,
+        place: impl Fn(&Transcript) -> Result<Option<u64>, SessionError>,
     ) -> Result<EntryId, SessionError> {
-        let id = self.append(make)?;
+        let id = self.append(record, place)?;
         self.log.sync()?;
         Ok(id)
     }
 
-    /// One record under the log's lock, made from the tree as it really is at that moment.
+    /// Appends a record after the entry that `place` names. `place` judges by the tree as it is at the moment of the append:
+    /// where others append meanwhile, it is asked again.
     fn append(
         &mut self,
-        make: impl FnOnce(&Transcript) -> Result<Record, SessionError>,
+        record: Record,
+        place: impl Fn(&Transcript) -> Result<Option<u64>, SessionError>,
     ) -> Result<EntryId, SessionError> {
-        self.append_unless(|transcript, _| make(transcript).map(Ok))
+        self.append_unless(record, |transcript| place(transcript).map(Ok))
     }
 
-    /// As [`Self::append`], unless an entry says it already.
+    /// As [`Self::append`], unless `place` names an entry that says the same already.
     fn append_unless(
         &mut self,
-        make: impl FnOnce(&Transcript, &SessionName) -> Result<Result<Record, EntryId>, SessionError>,
+        mut record: Record,
+        place: impl Fn(&Transcript) -> Result<Result<Option<u64>, EntryId>, SessionError>,
     ) -> Result<EntryId, SessionError> {
-        let Self { name, log, transcript, focus } = self;
-        let mut locked: Locked<'_> = log.lock()?;
-        locked.catch_up_each(&mut |line, text| take_in(transcript, (name, focus), line, text))?;
-        let record = match make(transcript, name)? {
-            Ok(record) => record,
-            Err(said) => return Ok(said),
-        };
-        let line = locked.append(&record.to_json())?;
-        drop(locked);
-        transcript.push(line, record);
-        Ok(EntryId(line))
+        // Mostly nobody else appended, so the log is only looked at when it says otherwise.
+        let mut caught_up = false;
+        for _ in 0..ATTEMPTS {
+            match place(&self.transcript) {
+                Ok(Ok(parent)) => {
+                    record.stand_after(parent);
+                    match self.log.append(&record.to_json()) {
+                        Ok(line) => {
+                            self.transcript.push(line, record);
+                            return Ok(EntryId(line));
+                        }
+                        Err(LogError::Behind { .. }) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(Err(said)) if caught_up => return Ok(said),
+                Err(error) if caught_up => return Err(error),
+                // What others appended meanwhile may change that.
+                Ok(Err(_)) | Err(_) => {}
+            }
+            self.catch_up()?;
+            caught_up = true;
+        }
+        Err(LogError::Busy { log: LogName::from(&self.name) }.into())
     }
+}
+
+/// Where the conversation stands.
+fn at_leaf(transcript: &Transcript) -> Result<Option<u64>, SessionError> {
+    Ok(transcript.leaf())
 }
 
 fn take_in(

@@ -15,14 +15,14 @@ use readproof_hosts::session::{Answered, Block, EntryId, Session, Stands};
 struct Fixture {
     _dir: tempfile::TempDir,
     root: Root,
-    store: Store,
+    store: LocalStore,
 }
 
 impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::open(dir.path()).unwrap();
-        let store = Store::open(&root).unwrap();
+        let store = LocalStore::open(&root).unwrap();
         Self { _dir: dir, root, store }
     }
 
@@ -135,12 +135,13 @@ fn no_session_goes_on_with_a_retired_log() {
     show(&mut one, "a", "1\n");
     two.catch_up().unwrap();
     let name = SessionName::parse("s").unwrap();
-    let kept = SessionLog::retire(&fixture.root, &name).unwrap();
-    assert_eq!(kept.as_deref(), Some("s.log.retired-1"));
+    let stores = LocalStores::new(&fixture.root, Whose::default(), SmallTexts::default()).unwrap();
+    let kept = stores.retire(&LogName::from(&name)).unwrap();
+    assert_eq!(kept.map(|kept| kept.to_string()).as_deref(), Some("s.log.retired-1"));
     assert!(one.catch_up().is_err());
     assert!(two.catch_up().is_err());
     assert!(!holds(&fixture.session("s"), "a"), "the session begins anew");
-    assert_eq!(SessionLog::retire(&fixture.root, &SessionName::parse("t").unwrap()).unwrap(), None);
+    assert_eq!(stores.retire(&LogName::from(&SessionName::parse("t").unwrap())).unwrap(), None);
 }
 
 #[test]
@@ -148,13 +149,11 @@ fn unknown_records_keep_their_place() {
     let fixture = Fixture::new();
     let mut session = fixture.session("s");
     let first = show(&mut session, "a", "1\n");
-    let name = SessionName::parse("s").unwrap();
-    let mut log = SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap();
-    let mut locked = log.lock().unwrap();
-    locked.catch_up().unwrap();
+    let name = LogName::from(&SessionName::parse("s").unwrap());
+    let mut log = fixture.store.logs().open(&name, Create::No).unwrap().unwrap();
+    log.catch_up().unwrap();
     let leaf = session.transcript().settled(first).0;
-    locked.append(&format!("{{\"kind\":\"from_the_future\",\"parent\":{leaf}}}")).unwrap();
-    drop(locked);
+    log.append(&format!("{{\"kind\":\"from_the_future\",\"parent\":{leaf}}}")).unwrap();
     session.catch_up().unwrap();
     assert!(holds(&session, "a"));
     show(&mut session, "b", "2\n");

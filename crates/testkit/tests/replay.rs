@@ -29,8 +29,8 @@ fn what_is_held_of_a_file_needs_no_other_files_answers() {
     let (mut compared, mut held) = (0, 0);
     for _ in 0..25 {
         let world = left(seeds.bits(), &script(seeds.bits(), 120)).expect("the harness works");
-        let store = Store::open(&Root::open(world.path()).unwrap()).unwrap();
-        for name in SessionLog::list(&store) {
+        let store = LocalStore::open(&Root::open(world.path()).unwrap()).unwrap();
+        for name in store.logs().sessions() {
             let open = |focus| Session::open_for(&store, &name, Create::No, Answers::Held, focus).unwrap().unwrap();
             let all = open(Focus::All);
             for file in world.names().iter().map(|name| PathKey::new(name)) {
@@ -54,9 +54,10 @@ fn what_is_held_of_a_file_needs_no_other_files_answers() {
 fn what_random_runs_recorded_comes_out_again() {
     let mut seeds = Random::new(11);
     let (mut verified, mut written, mut gone, mut altered) = (0, 0, 0, 0);
-    for _ in 0..25 {
+    for round in 0..30 {
         let (world, ops) = (seeds.bits(), script(seeds.bits(), 80));
-        for session in replayed(world, &ops).expect("the harness works") {
+        let keep = if round < 25 { Keep::OnDisk } else { Keep::InMemory };
+        for session in replayed(world, &ops, keep).expect("the harness works") {
             verified += session.verified;
             written += session.written;
             for finding in &session.wrong {
@@ -170,7 +171,7 @@ fn forged(engine: &Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec
         if payload.line == line {
             alter(&mut record);
         }
-        locked.append(&record.to_string()).unwrap();
+        log.append(&record.to_string()).unwrap();
     }
     drop(locked);
     let forged = engine.ask::<Vec<Replayed>>(Some(&to), Operation::Replay).unwrap().remove(0);

@@ -2,7 +2,7 @@
 //! conversation with a log of ours has one.
 
 use readproof_core::decide::Mode;
-use readproof_disk::{Create, SessionLog, SessionName};
+use readproof_disk::{Create, SessionName};
 use readproof_hosts::session::{Block, EntryId, EntryKind, ListedEntry, Session};
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ pub struct SessionView {
 impl Engine {
     /// The sessions of this workspace.
     pub(crate) fn list_sessions(&self) -> Result<Vec<SessionName>, Error> {
-        Ok(self.store(Create::No)?.map(|store| SessionLog::list(&store)).unwrap_or_default())
+        Ok(self.store(Create::No)?.map(|store| store.logs().sessions()).unwrap_or_default())
     }
 
     /// A session's tree.
@@ -96,7 +96,7 @@ impl Engine {
         let store = self.store(Create::No)?.ok_or_else(|| Error::NoSession(name.clone()))?;
         let fork = self.with_session(name, Create::No, |session| {
             let leaf = session.transcript().leaf().map(EntryId);
-            session.fork(&store, &into, from.map(EntryId).or(leaf), now)
+            session.fork(&*store, &into, from.map(EntryId).or(leaf), now)
         })??;
         self.keep_session(&into, fork);
         Ok(into)

@@ -261,8 +261,11 @@ impl Engine {
                 }
             }
         }
-        let retired = store.retired().into_iter().filter(|log| session.is_none_or(|name| log.session == *name));
-        replayed.extend(retired.map(|log| replay_retired(store, log)));
+        let retired = store.logs().retired().into_iter().filter_map(|retired| {
+            let of = retired.log.session()?;
+            session.is_none_or(|name| of == name).then(|| replay_retired(store, of.clone(), &retired))
+        });
+        replayed.extend(retired);
         replayed.sort_by(|one, other| (&one.session, one.retired).cmp(&(&other.session, other.retired)));
         match session {
             Some(name) if replayed.is_empty() => Err(Error::NoSession(name.clone())),
@@ -271,9 +274,9 @@ impl Engine {
     }
 }
 
-fn replay_retired(store: &Store, log: RetiredLog) -> Replayed {
-    let past = Past::read_retired(store, &log);
-    let mut report = Report::new(log.session, Some(log.number));
+fn replay_retired(store: &dyn Store, session: SessionName, log: &RetiredLog) -> Replayed {
+    let past = Past::read_retired(store, log);
+    let mut report = Report::new(session, Some(log.number));
     match past {
         Ok(past) => replay_log(store, report, past),
         Err(error) => {
@@ -332,7 +335,7 @@ impl Report {
     }
 }
 
-fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
+fn replay_log(store: &dyn Store, mut report: Report, past: Past) -> Replayed {
     report.0.torn = past.torn;
     if past.is_newer() {
         report.unverifiable(None, Unverifiable::Newer);
@@ -601,7 +604,7 @@ fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
 
 /// Stored texts, kept at hand up to a bound.
 struct Texts<'s> {
-    store: &'s Store,
+    store: &'s dyn Store,
     kept: BTreeMap<ContentHash, Rc<Text>>,
     bytes: usize,
 }

@@ -97,7 +97,7 @@ impl Session {
             None => None,
         };
         if self.transcript.leaf() != to {
-            self.append(|_| Ok(Record::Switch { to, at }))?;
+            self.append(Record::Switch { to, at }, |_| Ok(None))?;
         }
         Ok(())
     }

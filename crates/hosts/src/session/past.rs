@@ -1,7 +1,7 @@
 //! A session log as evidence: every line that can be read, and why reading stopped. Takes no part in the session and
 //! changes nothing.
 
-use readproof_disk::{LogError, RetiredLog, SessionLog, SessionName, Store};
+use readproof_disk::{Log, LogError, LogName, RetiredLog, SessionName, Store};
 
 use super::record::Record;
 
@@ -30,19 +30,19 @@ impl Past {
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn read(store: &Store, name: &SessionName) -> Result<Option<Self>, LogError> {
-        Ok(SessionLog::look(store, name)?.map(Self::of))
+    pub fn read(store: &dyn Store, name: &SessionName) -> Result<Option<Self>, LogError> {
+        Ok(store.logs().look(&LogName::from(name))?.map(Self::of))
     }
 
     /// Reads a log that was put aside.
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn read_retired(store: &Store, retired: &RetiredLog) -> Result<Self, LogError> {
-        SessionLog::look_at_retired(store, retired).map(Self::of)
+    pub fn read_retired(store: &dyn Store, retired: &RetiredLog) -> Result<Self, LogError> {
+        store.logs().look_at_retired(retired).map(Self::of)
     }
 
-    fn of(mut log: SessionLog) -> Self {
+    fn of(mut log: Box<dyn Log>) -> Self {
         let mut payloads = Vec::new();
         let broken = log.catch_up_into(&mut payloads).err();
         let read =

@@ -225,6 +225,23 @@ impl Record {
         }
     }
 
+    /// Puts an entry of the tree after another one, or at the root. A record that is no entry stays as it is.
+    pub(super) fn stand_after(&mut self, entry: Option<u64>) {
+        match self {
+            Self::Answer { parent, .. }
+            | Self::Begun { parent, .. }
+            | Self::Change { parent, .. }
+            | Self::Delivered { parent, .. }
+            | Self::Seen { parent, .. }
+            | Self::Alike { parent, .. }
+            | Self::Refresh { parent, .. }
+            | Self::Compact { parent, .. }
+            | Self::ContextEdit { parent, .. }
+            | Self::Unknown { parent, .. } => *parent = entry,
+            Self::Open { .. } | Self::Distrust { .. } | Self::Switch { .. } => {}
+        }
+    }
+
     /// Whether this is the header of a log that a later version wrote.
     #[must_use]
     pub fn is_newer(&self) -> bool {

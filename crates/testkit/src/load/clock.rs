@@ -131,7 +131,7 @@ fn records(root: &Path) -> Result<Vec<String>, Broken> {
             fields.values_mut().for_each(timeless);
         }
     }
-    let store = Store::open_existing(&Root::open(root)?)?.ok_or("there is no store")?;
+    let store = LocalStore::open_existing(&Root::open(root)?)?.ok_or("there is no store")?;
     let past = Past::read(&store, &session()?)?.ok_or("there is no log")?;
     let mut records = Vec::new();
     for (at, line) in past.lines.iter().enumerate() {
@@ -270,7 +270,7 @@ impl Play {
 
     /// Removes texts by age. What a session could need stays, so this never changes an answer.
     fn collect(&mut self) -> Result<(), Broken> {
-        let store = Store::open(&Root::open(&self.root)?)?;
+        let store = LocalStore::open(&Root::open(&self.root)?)?;
         for _ in 0..4 {
             // A text that no session needs, of any age.
             let text = Text::new(some_line(&mut self.script));

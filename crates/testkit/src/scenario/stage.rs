@@ -594,8 +594,8 @@ impl Stage {
 
     /// Appends a record as another or a later program would.
     fn log_append(&mut self, step: &Step, record: &Value) -> Result<(), Broken> {
-        let store = Store::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
-        let log = SessionLog::open(&store, named(step)?, Create::No)?;
+        let store = LocalStore::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
+        let log = store.logs().open(&LogName::from(named(step)?), Create::No)?;
         let mut log = log.ok_or("there is no such session yet")?;
         log.catch_up()?;
         let last = log.lines();
@@ -603,7 +603,7 @@ impl Stage {
             Some(text) => text.to_owned(),
             None => self.filled(record, last)?.to_string(),
         };
-        log.lock()?.append(&payload)?;
+        log.append(&payload)?;
         Ok(())
     }
 

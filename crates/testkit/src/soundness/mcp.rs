@@ -78,7 +78,19 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    let (run, broke) = play(seed, ops)?;
+    outcome(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    outcome(seed, ops, Keep::InMemory)
+}
+
+fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+    let (run, broke) = play(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
@@ -108,9 +120,9 @@ fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), B
 }
 
 impl Run {
-    fn new(seed: u64) -> Result<Self, Broken> {
+    fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let mut random = Random::new(seed ^ 0x006d_6370);
-        let mut world = World::new(seed)?;
+        let mut world = World::new(seed, keep)?;
         let mut names = world.names().to_vec();
         for (name, text) in MORE {
             world.put(name, text)?;

@@ -113,7 +113,19 @@ pub(crate) struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
-    let (run, broke) = play(seed, ops)?;
+    outcome(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
+    outcome(seed, ops, Keep::InMemory)
+}
+
+fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
+    let (run, broke) = play(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
@@ -133,7 +145,7 @@ pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
-    Ok(play(seed, ops)?.0.world)
+    Ok(play(seed, ops, Keep::OnDisk)?.0.world)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.

@@ -9,11 +9,12 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Form, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
+use readproof_disk::{Appended, Create, Loaded, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose};
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::texts::OBJECTS;
@@ -124,13 +125,16 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
 /// What stands behind a session: its file, and the texts stored beneath its workspace.
 struct Behind {
     file: TranscriptFile,
-    folder: Option<StoredTexts>,
+    folder: Option<Arc<dyn Objects>>,
     found: Option<String>,
 }
 
 impl Behind {
     fn new(file: TranscriptFile, root: Option<&Root>) -> Self {
-        let folder = root.and_then(|root| StoredTexts::open(root, &OBJECTS));
+        let folder = root.and_then(|root| {
+            let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
+            stores.host_objects(&OBJECTS, Create::No).ok().flatten()
+        });
         let found = root.filter(|_| folder.is_some());
         let found = found.map(|root| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
         Self { file, folder, found }

@@ -23,9 +23,11 @@ use rustix::{
     io::Errno,
 };
 
-use super::{IGNORE_ALL, Missing, Privacy, READ_FLAGS, STORE_NAME, Store, StoreError, names, open_folder};
+use super::{
+    super::{Create, StoreError, local_leases::lock},
+    IGNORE_ALL, LocalStore, Privacy, READ_FLAGS, STORE_NAME, names, open_folder,
+};
 use crate::{
-    log::locked,
     replace::temp::Temp,
     root::Root,
     snapshot::{FileKind, bytes::read_at},
@@ -41,13 +43,13 @@ const ID_BYTES: usize = 16;
 const MADE: usize = 3;
 
 /// How a store that is put aside is called in the one that takes its place.
-pub(super) const ASIDE: &str = "foreign-";
+const ASIDE: &str = "foreign-";
 
 /// So many are kept; then somebody should look at them.
 const ASIDE_MOST: u32 = 8;
 
 /// This user on this machine.
-pub struct Owner {
+pub(super) struct Owner {
     id: Vec<u8>,
     /// Taken while a store is put aside.
     folder: OwnedFd,
@@ -65,7 +67,7 @@ impl Owner {
     ///
     /// # Errors
     /// [`StoreError::NoOwner`] when none can.
-    pub fn of(root: &Root, folders: &[PathBuf]) -> Result<Self, StoreError> {
+    pub(super) fn of(root: &Root, folders: &[PathBuf]) -> Result<Self, StoreError> {
         folders.iter().find_map(|folder| Self::at(root, folder)).ok_or(StoreError::NoOwner)
     }
 
@@ -138,34 +140,31 @@ fn make_id(folder: BorrowedFd<'_>) -> io::Result<()> {
     temp.place(folder, ID_NAME).map(drop)
 }
 
-impl Store {
-    /// Puts a store that is not this owner's aside, into the one that takes its place; gives its new name. `None`: there is
-    /// none of that kind any more.
-    ///
-    /// # Errors
-    /// [`StoreError::Foreign`] where it cannot be put aside.
-    pub fn put_aside(root: &Root, owner: &Owner) -> Result<Option<String>, StoreError> {
-        // One at a time, or one process would put aside what another has just made.
-        let turn = rustix::fs::openat(&owner.folder, ID_NAME, READ_FLAGS, Mode::empty()).map(File::from);
-        if !turn.as_ref().is_ok_and(locked) {
-            return Err(StoreError::Busy { name: STORE_NAME.to_owned() });
-        }
-        let why = match Self::open_with(root, Missing::Leave, Some(owner)) {
-            Err(StoreError::Foreign { why }) => why,
-            Err(other) => return Err(other),
-            Ok(_) => return Ok(None),
-        };
-        let aside = exchanged(root).map_err(|_| StoreError::Foreign { why })?;
-        aside.map(|name| Some(format!("{STORE_NAME}/{name}"))).ok_or(StoreError::TooManyAside)
+/// Puts a store that is not this owner's aside, into the one that takes its place; gives its new name, seen from the
+/// workspace. `None`: there is none of that kind any more.
+///
+/// # Errors
+/// [`StoreError::Foreign`] where it cannot be put aside.
+pub(super) fn put_aside(root: &Root, owner: &Owner) -> Result<Option<String>, StoreError> {
+    // One at a time, or one process would put aside what another has just made.
+    let id = rustix::fs::openat(&owner.folder, ID_NAME, READ_FLAGS, Mode::empty()).map(File::from);
+    if !id.as_ref().is_ok_and(|id| lock(id).is_ok()) {
+        return Err(StoreError::Busy { name: STORE_NAME.to_owned() });
     }
+    let why = match LocalStore::open_with(root, Create::No, Some(owner)) {
+        Err(StoreError::Foreign { why }) => why,
+        Err(other) => return Err(other),
+        Ok(_) => return Ok(None),
+    };
+    let aside = exchanged(root).map_err(|_| StoreError::Foreign { why })?;
+    aside.map(|name| Some(format!("{STORE_NAME}/{name}"))).ok_or(StoreError::TooManyAside)
+}
 
-    /// The stores that were put aside in this one.
-    #[must_use]
-    pub fn aside(&self) -> Vec<String> {
-        let mut found = names(self.folder());
-        found.retain(|name| name.starts_with(ASIDE));
-        found
-    }
+/// The stores that were put aside in the one in this folder.
+pub(super) fn aside(folder: BorrowedFd<'_>) -> Vec<String> {
+    let mut found = names(folder);
+    found.retain(|name| name.starts_with(ASIDE));
+    found
 }
 
 /// Gives the name of the store to an empty folder that holds the old one. `None`: it holds too many already.

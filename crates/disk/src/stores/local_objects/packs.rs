@@ -13,7 +13,7 @@ use std::{
     fs::File,
     io,
     os::fd::BorrowedFd,
-    sync::atomic::AtomicU64,
+    sync::{Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
     time::SystemTime,
 };
 
@@ -24,13 +24,12 @@ use rustix::{
 };
 
 use self::record::{Place, Records};
-use super::{
-    Privacy, READ_FLAGS,
-    objects::{Loaded, Put},
-    upkeep::Stored,
+use super::super::{
+    Create, Loaded, Put, Stored,
+    local_leases::lock,
+    local_store::{Privacy, READ_FLAGS},
 };
 use crate::{
-    log::locked,
     replace::temp::Temp,
     snapshot::{Extent, FileKind},
 };
@@ -41,9 +40,12 @@ const MOST: u64 = 64 << 20;
 /// How often a pack that was made anew underneath is opened again.
 const TRIES: u32 = 8;
 
-/// The packs of one store, each opened when it is first needed.
+/// The packs of one store. Threads share them; each pack has a lock of its own, so that texts seldom wait for each other.
 #[derive(Debug, Default)]
-pub(super) struct Packs([Option<Pack>; 16]);
+pub(super) struct Packs([Mutex<Slot>; 16]);
+
+/// A pack, once it was needed.
+type Slot = Option<Pack>;
 
 /// One pack and what is known of it.
 #[derive(Debug)]
@@ -72,61 +74,35 @@ enum Now {
     Replaced,
 }
 
-/// Whether a pack that is missing is made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    Make,
-    Leave,
-}
-
 impl Packs {
     /// Stores a small text. An error means that its pack cannot be appended to; the text can still have a file of its own.
-    pub(super) fn put(&mut self, folder: BorrowedFd<'_>, text: &Text) -> io::Result<Put> {
-        self.put_below(folder, text, MOST)
-    }
-
-    /// The same, unless its pack has `most` bytes or more.
-    fn put_below(&mut self, folder: BorrowedFd<'_>, text: &Text, most: u64) -> io::Result<Put> {
+    pub(super) fn put(&self, folder: BorrowedFd<'_>, text: &Text) -> io::Result<Put> {
         let digit = digit(text.hash());
-        // Should another have stored it since, it stands there twice.
-        if let Some(pack) = &mut self.0[digit]
-            && !pack.texts.contains_key(&text.hash())
-            && pack.can_append
-            && !pack.damaged
-            && pack.seen < most
-            && pack.append(text)? == Now::Current
-        {
-            return Ok(Put::Stored);
-        }
-        for _ in 0..TRIES {
-            let Some(pack) = self.caught_up(folder, digit, Missing::Make)? else { break };
-            if pack.has(text) {
-                return Ok(Put::Present);
-            }
-            if pack.seen >= most {
-                return Err(Errno::FBIG.into());
-            }
-            if pack.append(text)? == Now::Current {
-                return Ok(Put::Stored);
-            }
-            // Made anew while this was written to the old one.
-        }
-        Err(Errno::BUSY.into())
+        put_below(&mut self.slot(digit), folder, text, MOST)
     }
 
     /// The text of that hash, verified.
-    pub(super) fn load(&mut self, folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
-        match self.caught_up(folder, digit(hash), Missing::Leave) {
+    pub(super) fn load(&self, folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
+        let digit = digit(hash);
+        match caught_up(&mut self.slot(digit), folder, digit, Create::No) {
             Ok(Some(pack)) => pack.load(hash),
             Ok(None) | Err(_) => Loaded::Missing,
         }
     }
 
+    /// Whether a pack holds this text.
+    pub(super) fn holds(&self, folder: BorrowedFd<'_>, text: &Text) -> bool {
+        let digit = digit(text.hash());
+        let found =
+            caught_up(&mut self.slot(digit), folder, digit, Create::No).map(|pack| pack.map(|pack| pack.has(text)));
+        matches!(found, Ok(Some(true)))
+    }
+
     /// Everything in all packs. Nothing is verified.
-    pub(super) fn all(&mut self, folder: BorrowedFd<'_>) -> Vec<Stored> {
+    pub(super) fn all(&self, folder: BorrowedFd<'_>) -> Vec<Stored> {
         let mut all = Vec::new();
         for digit in 0..16 {
-            if let Ok(Some(pack)) = self.caught_up(folder, digit, Missing::Leave) {
+            if let Ok(Some(pack)) = caught_up(&mut self.slot(digit), folder, digit, Create::No) {
                 let stored = |(hash, known): (&ContentHash, &Known)| Stored {
                     hash: *hash,
                     bytes: known.place.bytes,
@@ -139,108 +115,150 @@ impl Packs {
     }
 
     /// The names of the packs that hold something that is no record.
-    pub(super) fn damaged(&mut self, folder: BorrowedFd<'_>) -> Vec<String> {
-        let is_damaged = |packs: &mut Self, digit| matches!(packs.caught_up(folder, digit, Missing::Leave), Ok(Some(pack)) if pack.damaged);
-        (0..16).filter(|digit| is_damaged(self, *digit)).map(name).collect()
+    pub(super) fn damaged(&self, folder: BorrowedFd<'_>) -> Vec<String> {
+        let is_damaged = |digit: &usize| {
+            let found =
+                caught_up(&mut self.slot(*digit), folder, *digit, Create::No).map(|pack| pack.map(|pack| pack.damaged));
+            matches!(found, Ok(Some(true)))
+        };
+        (0..16).filter(is_damaged).map(name).collect()
     }
 
     /// Makes every pack anew that holds one of `gone`, or that is damaged, with what else is good in it. Returns what went,
     /// and the packs for which that failed.
     pub(super) fn remove(
-        &mut self,
+        &self,
         folders: (BorrowedFd<'_>, BorrowedFd<'_>),
         temps: &AtomicU64,
         gone: &BTreeSet<ContentHash>,
     ) -> (BTreeSet<ContentHash>, Vec<(String, io::Error)>) {
         let (mut removed, mut failed) = (BTreeSet::new(), Vec::new());
         for digit in 0..16 {
-            if let Err(error) = self.make_anew(folders, temps, digit, gone, &mut removed) {
+            if let Err(error) = make_anew(&mut self.slot(digit), folders, temps, (digit, gone), &mut removed) {
                 failed.push((name(digit), error));
             }
         }
         (removed, failed)
     }
 
-    /// What cannot be read just now is an error, and the pack stays as it is; what is not good goes.
-    fn make_anew(
-        &mut self,
-        (folder, tmp): (BorrowedFd<'_>, BorrowedFd<'_>),
-        temps: &AtomicU64,
-        digit: usize,
-        gone: &BTreeSet<ContentHash>,
-        removed: &mut BTreeSet<ContentHash>,
-    ) -> io::Result<()> {
-        let Some(pack) = self.locked(folder, digit)? else { return Ok(()) };
-        let mut going: BTreeSet<ContentHash> = pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
-        if going.is_empty() && !pack.damaged {
-            return Ok(());
-        }
-        let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
-        let mut copied = BTreeSet::new();
-        let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
-        let done = records.each_good(0, |text, seconds| {
-            if gone.contains(&text.hash()) {
-                going.insert(text.hash());
-            } else if copied.insert(text.hash()) {
-                record::write(temp.file(), &text, seconds)?;
-            }
-            Ok(())
-        })?;
-        // Or a power failure could leave the name of the good one with nothing in it.
-        rustix::fs::fsync(temp.file())?;
-        temp.replace(folder, &name(digit))?;
-        removed.append(&mut going);
-        self.0[digit] = None;
-        // Who appended to the old one after it was replaced finds that out and does it again; who did before did not.
-        let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
-        let mut failed = Ok(());
-        records.each_good(done, |text, _| {
-            // It was there, so there is room.
-            if !copied.contains(&text.hash())
-                && let Err(error) = self.put_below(folder, &text, u64::MAX)
-            {
-                failed = Err(error);
-            }
-            Ok(())
-        })?;
-        failed
-    }
-
-    /// A pack that nobody else makes anew while this is held. Another is waited for a second.
-    fn locked(&mut self, folder: BorrowedFd<'_>, digit: usize) -> io::Result<Option<Pack>> {
-        for _ in 0..TRIES {
-            self.0[digit] = None;
-            let Some(mut pack) = Pack::open(folder, &name(digit), Missing::Leave)? else { return Ok(None) };
-            if !locked(&pack.file) {
-                break;
-            }
-            if pack.catch_up()? == Now::Current {
-                return Ok(Some(pack));
-            }
-        }
-        Err(Errno::BUSY.into())
-    }
-
-    /// The pack of a digit as it is now; `None` when there is none.
-    fn caught_up(&mut self, folder: BorrowedFd<'_>, digit: usize, missing: Missing) -> io::Result<Option<&mut Pack>> {
-        for _ in 0..TRIES {
-            if self.0[digit].as_ref().is_none_or(|pack| missing == Missing::Make && !pack.can_append) {
-                self.0[digit] = Pack::open(folder, &name(digit), missing)?;
-            }
-            let Some(pack) = &mut self.0[digit] else { return Ok(None) };
-            if pack.catch_up()? == Now::Current {
-                return Ok(self.0[digit].as_mut());
-            }
-            self.0[digit] = None;
-        }
-        Err(Errno::BUSY.into())
+    /// What is known of a pack is only where its texts stand, and each is verified: a panic elsewhere spoils nothing.
+    fn slot(&self, digit: usize) -> MutexGuard<'_, Slot> {
+        self.0[digit].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Stores a small text, unless its pack has `most` bytes or more.
+fn put_below(slot: &mut Slot, folder: BorrowedFd<'_>, text: &Text, most: u64) -> io::Result<Put> {
+    // Should another process have stored it since, it stands there twice.
+    if let Some(pack) = slot
+        && !pack.texts.contains_key(&text.hash())
+        && pack.can_append
+        && !pack.damaged
+        && pack.seen < most
+        && pack.append(text)? == Now::Current
+    {
+        return Ok(Put::Stored);
+    }
+    for _ in 0..TRIES {
+        let Some(pack) = caught_up(slot, folder, digit(text.hash()), Create::Yes)? else { break };
+        if pack.has(text) {
+            return Ok(Put::Present);
+        }
+        if pack.seen >= most {
+            return Err(Errno::FBIG.into());
+        }
+        if pack.append(text)? == Now::Current {
+            return Ok(Put::Stored);
+        }
+        // Made anew while this was written to the old one.
+    }
+    Err(Errno::BUSY.into())
+}
+
+/// What cannot be read just now is an error, and the pack stays as it is; what is not good goes.
+fn make_anew(
+    slot: &mut Slot,
+    (folder, tmp): (BorrowedFd<'_>, BorrowedFd<'_>),
+    temps: &AtomicU64,
+    (digit, gone): (usize, &BTreeSet<ContentHash>),
+    removed: &mut BTreeSet<ContentHash>,
+) -> io::Result<()> {
+    let Some(pack) = locked(slot, folder, digit)? else { return Ok(()) };
+    let mut going: BTreeSet<ContentHash> = pack.texts.keys().filter(|hash| gone.contains(hash)).copied().collect();
+    if going.is_empty() && !pack.damaged {
+        return Ok(());
+    }
+    let temp = Temp::create(tmp, "", Mode::RUSR | Mode::WUSR, temps)?;
+    let mut copied = BTreeSet::new();
+    let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+    let done = records.each_good(0, |text, seconds| {
+        if gone.contains(&text.hash()) {
+            going.insert(text.hash());
+        } else if copied.insert(text.hash()) {
+            record::write(temp.file(), &text, seconds)?;
+        }
+        Ok(())
+    })?;
+    // Or a power failure could leave the name of the good one with nothing in it.
+    rustix::fs::fsync(temp.file())?;
+    temp.replace(folder, &name(digit))?;
+    removed.append(&mut going);
+    *slot = None;
+    // A writer that appends to the old pack after this rename notices, and appends to the new one. One that appended
+    // between the copy and the rename does not notice: what it wrote is copied here.
+    let mut records = Records::new(&pack.file, Extent::of(&pack.file)?.len);
+    let mut failed = Ok(());
+    records.each_good(done, |text, _| {
+        // It was there, so there is space.
+        if !copied.contains(&text.hash())
+            && let Err(error) = put_below(slot, folder, &text, u64::MAX)
+        {
+            failed = Err(error);
+        }
+        Ok(())
+    })?;
+    failed
+}
+
+/// A pack that nobody else makes anew while this is held. Another process is waited for a second.
+fn locked(slot: &mut Slot, folder: BorrowedFd<'_>, digit: usize) -> io::Result<Option<Pack>> {
+    for _ in 0..TRIES {
+        *slot = None;
+        let Some(mut pack) = Pack::open(folder, &name(digit), Create::No)? else { return Ok(None) };
+        if lock(&pack.file).is_err() {
+            break;
+        }
+        if pack.catch_up()? == Now::Current {
+            return Ok(Some(pack));
+        }
+    }
+    Err(Errno::BUSY.into())
+}
+
+/// The pack of a digit as it is now; `None` when there is none.
+fn caught_up<'s>(
+    slot: &'s mut Slot,
+    folder: BorrowedFd<'_>,
+    digit: usize,
+    create: Create,
+) -> io::Result<Option<&'s mut Pack>> {
+    for _ in 0..TRIES {
+        if slot.as_ref().is_none_or(|pack| create == Create::Yes && !pack.can_append) {
+            *slot = Pack::open(folder, &name(digit), create)?;
+        }
+        let Some(pack) = slot else { return Ok(None) };
+        if pack.catch_up()? == Now::Current {
+            return Ok(slot.as_mut());
+        }
+        *slot = None;
+    }
+    Err(Errno::BUSY.into())
+}
+
 impl Pack {
-    fn open(folder: BorrowedFd<'_>, name: &str, missing: Missing) -> io::Result<Option<Self>> {
+    fn open(folder: BorrowedFd<'_>, name: &str, create: Create) -> io::Result<Option<Self>> {
         let flags = READ_FLAGS | OFlags::RDWR | OFlags::APPEND;
-        let flags = if missing == Missing::Make { flags | OFlags::CREATE } else { flags };
+        let flags = if create == Create::Yes { flags | OFlags::CREATE } else { flags };
         let (file, can_append) = match rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => (File::from(fd), true),
             Err(Errno::NOENT) => return Ok(None),

@@ -10,11 +10,11 @@ use memchr::memmem;
 use readproof_core::text::{ContentHash, Text};
 use rustix::io::Errno;
 
-use super::super::objects::Loaded;
+use super::super::super::Loaded;
 use crate::snapshot::bytes::read_at;
 
 /// Texts up to this many bytes are small.
-pub(in crate::store) const SMALL: usize = 1 << 20;
+pub(in super::super) const SMALL: usize = 1 << 20;
 
 /// `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end are the most a header can have.
 const HEADER_BYTES: usize = 7 + 64 + 1 + 7 + 1 + 20 + 1;
