@@ -11,7 +11,8 @@ use std::{
 
 use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Engine, Read, Receipt, Settings, SmallTexts};
+use readproof_engine::{Engine, Receipt, Settings, SmallTexts, operation::Read};
+use readproof_testkit::ask::Ask;
 use tempfile::TempDir;
 
 use crate::{
@@ -105,6 +106,7 @@ fn reads(rounds: u32, bytes: usize, change: Change) -> Result<Samples, Broken> {
 struct Reads {
     folder: TempDir,
     engine: Engine,
+    session: SessionName,
     request: Read,
     file: PathBuf,
     bytes: usize,
@@ -125,8 +127,8 @@ impl Reads {
         let settings = Settings { limits, small_texts: SmallTexts::Together, ..Settings::default() };
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
         let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?;
-        let session = Some(SessionName::parse("bench")?);
-        let request = Read { path: "src/file.rs".to_owned(), session, ..Read::default() };
+        let session = SessionName::parse("bench")?;
+        let request = Read { path: "src/file.rs".to_owned(), ..Read::default() };
         fs::create_dir(top.join("src"))?;
         let file = top.join(&request.path);
         let expected = match change {
@@ -134,7 +136,8 @@ impl Reads {
             Change::NewFile => Mode::Full,
             Change::OneLine => Mode::Diff,
         };
-        let mut reads = Self { folder, engine, request, file, bytes, change, expected: Mode::Full, receipt: None };
+        let mut reads =
+            Self { folder, engine, session, request, file, bytes, change, expected: Mode::Full, receipt: None };
         fs::write(&reads.file, text(bytes, None))?;
         reads.case()?;
         reads.settle()?;
@@ -162,11 +165,11 @@ impl Reads {
 
     /// One read; fails if it is not answered as expected.
     fn case_is(&mut self, expected: Option<Mode>) -> Result<(), Broken> {
-        let answer = self.engine.read(&self.request, &|| false)?;
+        let answer = self.engine.read(Some(&self.session), self.request.clone())?;
         if expected.is_some_and(|expected| answer.mode != expected) {
             return Err(format!("{:?} was answered, not {expected:?}: {:?}", answer.mode, answer.reason).into());
         }
-        self.receipt = black_box(answer).receipt;
+        self.receipt = black_box(answer).given;
         Ok(())
     }
 

@@ -10,7 +10,11 @@ use std::{
 
 use readproof_core::path::Bearings;
 use readproof_disk::Root;
-use readproof_engine::{Against, Engine, Most, Preview, Settings};
+use readproof_engine::{
+    Compared, Engine, Settings,
+    operation::{Against, AnswerLimit, Compare, Operation},
+};
+use readproof_testkit::ask::Ask;
 use tempfile::TempDir;
 
 use crate::{
@@ -32,7 +36,7 @@ const FILE: &str = "src/12/file-512.rs";
 struct Previews {
     folder: TempDir,
     engine: Engine,
-    preview: Preview,
+    asked: Compare,
 }
 
 impl Previews {
@@ -56,9 +60,8 @@ impl Previews {
         let bearings = Bearings { cwd: top.display().to_string(), home: None };
         let settings = Settings { git_files: git_files(), ..Settings::default() };
         let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(|| 0))?;
-        let most = Most { lines: u32::MAX, chars: u32::MAX };
-        let preview = Preview { path: FILE.to_owned(), against: Against::Head, content: None, most, session: None };
-        Ok(Self { folder, engine, preview })
+        let asked = Compare { path: FILE.to_owned(), against: Against::Head, content: None, most: AnswerLimit::NONE };
+        Ok(Self { folder, engine, asked })
     }
 }
 
@@ -88,7 +91,7 @@ impl Subject for Previews {
     }
 
     fn case(&mut self) -> Result<(), Broken> {
-        let found = self.engine.preview(&self.preview, &|| false)?;
+        let found: Compared = self.engine.ask(None, Operation::Compare(self.asked.clone()))?;
         if (found.added, found.removed) != (1, 1) {
             return Err(format!("{} lines were added, {} removed", found.added, found.removed).into());
         }

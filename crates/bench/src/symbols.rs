@@ -16,6 +16,7 @@ use readproof_disk::{
 };
 use readproof_engine::{Engine, Read, Settings, SmallTexts};
 use readproof_index::{Catalog, Rules, walk};
+use readproof_testkit::ask::{Ask, WAIT};
 use tempfile::TempDir;
 
 use crate::{
@@ -102,6 +103,7 @@ struct Reads {
     engine: Engine,
     session: SessionName,
     plain: Read,
+    symbol: ReadSymbol,
 }
 
 impl Reads {
@@ -110,13 +112,23 @@ impl Reads {
         let root = Root::open(tree.path())?;
         let bearings = Bearings { cwd: root.path().display().to_string(), home: None };
         let settings = Settings { small_texts: SmallTexts::Together, ..Settings::default() };
-        let mut engine = Engine::new(root, bearings, settings, Box::new(|| 0))?;
+        let engine = Engine::new(root, bearings, settings, Box::new(|| 0))?;
         let session = SessionName::parse("bench")?;
-        let found = engine.resolve(TARGET, None, &|| false, &|_, _| ())?;
-        let (lines, path) = (found.symbol.lines, found.read(&engine).path);
+        let symbol = ReadSymbol {
+            target: TARGET.to_owned(),
+            path: None,
+            include_context: false,
+            most: AnswerLimit::NONE,
+            freshness: Freshness::Known,
+            audience: Audience::Model,
+        };
+        let mut conversation = HandleConversation::new(Some(session.clone()), None);
+        let asked = Operation::ReadSymbol(symbol.clone());
+        let found = engine.call(&mut conversation, asked, WAIT)?.into_defined()?.resolved;
+        let (lines, path) = (found.symbol.lines, engine.root().absolute(&found.path));
         let (offset, limit) = (Some(lines.first().into()), Some(lines.count().into()));
-        let plain = Read { path, offset, limit, session: Some(session.clone()), ..Read::default() };
-        Ok(Self { _tree: tree, engine, session, plain })
+        let plain = Read { path, offset, limit, most: Some(symbol.most), ..Read::default() };
+        Ok(Self { _tree: tree, engine, session, plain, symbol })
     }
 }
 
@@ -126,16 +138,14 @@ impl Subject for Reads {
     }
 
     fn floor(&mut self) -> Result<(), Broken> {
-        black_box(self.engine.read_echoed(&self.plain, None, &|| false)?);
+        black_box(self.engine.read_known(Some(&self.session), None, self.plain.clone(), WAIT)?);
         Ok(())
     }
 
     fn case(&mut self) -> Result<(), Broken> {
-        let session = self.session.clone();
-        black_box(self.engine.at_symbol((TARGET, None), &|| false, &|_, _| (), |engine, found| {
-            let request = Read { session: Some(session.clone()), ..found.read(engine) };
-            engine.read_echoed(&request, None, &|| false)
-        })?);
+        let mut conversation = HandleConversation::new(Some(self.session.clone()), None);
+        let asked = Operation::ReadSymbol(self.symbol.clone());
+        black_box(self.engine.call(&mut conversation, asked, WAIT)?.into_defined()?);
         Ok(())
     }
 }

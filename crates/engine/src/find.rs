@@ -513,3 +513,86 @@ impl io::Read for Blocks<'_> {
         Ok(bytes.len())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use super::*;
+    use crate::{Call, Defined, LoggedSession, Outcome, Progress, Receipt, Settings, SymbolsFound};
+    use readproof_core::{
+        operation::{AnswerLimit, Audience, Caller, Freshness, ListSymbols, Operation, ReadSymbol},
+        path::Bearings,
+    };
+    use readproof_disk::Root;
+    use std::{fs, path::Path};
+
+    fn engine(path: &Path) -> Engine {
+        let bearings = Bearings { cwd: path.to_str().unwrap().to_owned(), home: None };
+        Engine::new(Root::open(path).unwrap(), bearings, Settings::default(), Box::new(|| 0)).unwrap()
+    }
+
+    fn ask(engine: &Engine, operation: Operation, control: Control<'_>) -> Result<Outcome<Option<Receipt>>, Error> {
+        let (caller, conversation) = (&Caller::of("test"), &mut LoggedSession::default());
+        engine.perform(Call { caller, conversation, operation, control })
+    }
+
+    #[test]
+    fn a_search_is_given_up_when_nobody_waits() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join("a"), "text\n").unwrap();
+        let engine = engine(temp.path());
+        let given_up = Control { cancelled: &|| true, ..Control::WAIT };
+        for mode in [SearchMode::Text, SearchMode::Regex, SearchMode::Path] {
+            let asked = Operation::Search(Search { query: "a".to_owned(), mode, ..Search::default() });
+            assert!(matches!(ask(&engine, asked.clone(), given_up), Err(Error::Aborted)), "{mode:?}");
+            let told = Cell::new(None);
+            let listens = Control { progress: &|progress| told.set(Some(progress)), ..Control::WAIT };
+            assert_eq!(Searched::try_from(ask(&engine, asked, listens).unwrap()).unwrap().looked_at, 1);
+            assert_eq!(told.get(), Some(Progress { done: 1, total: None }));
+        }
+        let asked = SearchFile { path: "a".to_owned(), query: "t".to_owned(), ..SearchFile::default() };
+        let asked = Operation::SearchFile(asked);
+        assert!(matches!(ask(&engine, asked.clone(), given_up), Err(Error::Aborted)));
+        assert_eq!(InFile::try_from(ask(&engine, asked, Control::WAIT).unwrap()).unwrap().matches, 1);
+    }
+
+    /// Two engines of one process, or two threads of one engine, share the index of symbols and wait for each other.
+    #[test]
+    fn two_threads_index_together() {
+        let temp = tempfile::tempdir().unwrap();
+        for n in 0..150 {
+            fs::write(temp.path().join(format!("f{n}.rs")), format!("fn name{n}() {{}}\n")).unwrap();
+        }
+        let shared = engine(temp.path());
+        for shares in [false, true] {
+            std::thread::scope(|scope| {
+                for thread in 0..2 {
+                    let (path, shared) = (temp.path(), &shared);
+                    scope.spawn(move || {
+                        let own = engine(path);
+                        (0..10)
+                            .for_each(|round| index_and_read(if shares { shared } else { &own }, path, thread, round));
+                    });
+                }
+            });
+        }
+    }
+
+    fn index_and_read(engine: &Engine, path: &Path, thread: u32, round: u32) {
+        let text = format!("fn of{thread}_{round}() {{}}\n");
+        fs::write(path.join(format!("t{thread}.rs")), &text).unwrap();
+        let asked = Operation::ListSymbols(ListSymbols { query: None, glob: None, limit: 10 });
+        let found = SymbolsFound::try_from(ask(engine, asked, Control::WAIT).unwrap()).unwrap();
+        assert!(found.total >= 151 && found.notices.is_empty(), "{} {:?}", found.total, found.notices);
+        let asked = Operation::ReadSymbol(ReadSymbol {
+            target: format!("of{thread}_{round}"),
+            path: None,
+            include_context: false,
+            most: AnswerLimit::NONE,
+            freshness: Freshness::Known,
+            audience: Audience::Model,
+        });
+        let Defined { resolved, .. } = ask(engine, asked, Control::WAIT).unwrap().into_defined().unwrap();
+        assert_eq!((resolved.path, resolved.others), (format!("t{thread}.rs"), 0));
+    }
+}

@@ -5,7 +5,11 @@
 
 use readproof_core::path::Bearings;
 use readproof_disk::Root;
-use readproof_engine::{Engine, FindIn, Line, Query, Search, SearchMode, Settings};
+use readproof_engine::{
+    Engine, InFile, Line, Searched, Settings,
+    operation::{Matching, Operation, Search, SearchFile, SearchMode},
+};
+use readproof_testkit::ask::Ask;
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -81,7 +85,7 @@ impl Dice {
 }
 
 /// A literal or a small regular expression made of what stands in the tree.
-fn pattern(dice: &mut Dice, lines: &[String]) -> (Query, String) {
+fn pattern(dice: &mut Dice, lines: &[String]) -> (Matching, String) {
     let line = dice.one(lines).trim().to_owned();
     let chars: Vec<char> = line.chars().collect();
     let words: Vec<&str> = line.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.len() > 2).collect();
@@ -89,19 +93,20 @@ fn pattern(dice: &mut Dice, lines: &[String]) -> (Query, String) {
     let from = dice.below(chars.len());
     let piece: String = chars[from..].iter().take(1 + dice.below(12)).collect();
     match dice.below(14) {
-        0..=3 if !piece.is_empty() => (Query::Literal, piece),
-        0..=4 => (Query::Literal, word.to_owned()),
-        5 => (Query::Regex, format!(r"\b{word}\b")),
-        6 => (Query::Regex, format!("{word}|{other}")),
-        7 => (Query::Regex, format!("(?i){word}")),
-        8 => (Query::Regex, format!("^\\s*{word}")),
-        9 => (Query::Regex, format!("{word}.*{other}")),
-        10 => (Query::Regex, format!("{word}\\W*$")),
-        11 => (Query::Regex, format!("[{}]{}[a-z]*", &word[..1], &word[1..2])),
-        12 => (Query::Regex, format!("^.{{{},}}$", 90 + dice.below(60))),
-        _ => {
-            (Query::Regex, (*dice.one(&["^$", r"\d{4,}", r"[^\x00-\x7f]", r"\p{Lu}{6}", r"^\}$", "é|ä|…"])).to_owned())
-        }
+        0..=3 if !piece.is_empty() => (Matching::Literal, piece),
+        0..=4 => (Matching::Literal, word.to_owned()),
+        5 => (Matching::Regex, format!(r"\b{word}\b")),
+        6 => (Matching::Regex, format!("{word}|{other}")),
+        7 => (Matching::Regex, format!("(?i){word}")),
+        8 => (Matching::Regex, format!("^\\s*{word}")),
+        9 => (Matching::Regex, format!("{word}.*{other}")),
+        10 => (Matching::Regex, format!("{word}\\W*$")),
+        11 => (Matching::Regex, format!("[{}]{}[a-z]*", &word[..1], &word[1..2])),
+        12 => (Matching::Regex, format!("^.{{{},}}$", 90 + dice.below(60))),
+        _ => (
+            Matching::Regex,
+            (*dice.one(&["^$", r"\d{4,}", r"[^\x00-\x7f]", r"\p{Lu}{6}", r"^\}$", "é|ä|…"])).to_owned(),
+        ),
     }
 }
 
@@ -123,15 +128,15 @@ fn escape(literal: &str) -> String {
 /// A quarter of the patterns, so that tests run beside each other.
 fn quarter(seed: u64) {
     let root = repository();
-    let mut engine = engine(&root);
+    let engine = engine(&root);
     let (names, lines) = all_lines(&root);
     let mut dice = Dice(seed);
     let (mut compared, mut in_files) = (0, 0);
     for _ in 0..50 {
-        let (kind, query) = pattern(&mut dice, &lines);
-        let flags: &[&str] = if kind == Query::Literal { &["-F"] } else { &[] };
+        let (matching, query) = pattern(&mut dice, &lines);
+        let flags: &[&str] = if matching == Matching::Literal { &["-F"] } else { &[] };
         let theirs = ripgrep(&root, flags, &query);
-        let regex = if kind == Query::Literal { escape(&query) } else { query.clone() };
+        let regex = if matching == Matching::Literal { escape(&query) } else { query.clone() };
         let asked = Search {
             query: regex,
             mode: SearchMode::Regex,
@@ -139,7 +144,7 @@ fn quarter(seed: u64) {
             max_chars: usize::MAX,
             ..Search::default()
         };
-        let found = engine.search(&asked, &|| false, &|_| {}).unwrap();
+        let found = engine.ask::<Searched>(None, Operation::Search(asked.clone())).unwrap();
         let ours: Vec<(&str, &Line)> =
             found.hits.iter().flat_map(|hit| hit.lines.iter().map(|line| (&*hit.path, line))).collect();
         same(&ours, &theirs.iter().collect::<Vec<_>>(), &query);
@@ -147,7 +152,8 @@ fn quarter(seed: u64) {
         compared += theirs.len();
 
         // With the usual bounds: the same lines from the beginning, all counted.
-        let few = engine.search(&Search { limit: None, max_chars: 40_000, ..asked }, &|| false, &|_| {}).unwrap();
+        let asked = Search { limit: None, max_chars: 40_000, ..asked };
+        let few: Searched = engine.ask(None, Operation::Search(asked)).unwrap();
         let given: Vec<(&str, &Line)> =
             few.hits.iter().flat_map(|hit| hit.lines.iter().map(|line| (&*hit.path, line))).collect();
         assert!(given.len() <= 100 && given[..] == ours[..given.len()], "{query}");
@@ -161,15 +167,15 @@ fn quarter(seed: u64) {
         let mut chosen: Vec<&str> = by_file.keys().copied().take(5).collect();
         chosen.extend((0..3).map(|_| dice.one(&names).as_str()));
         for path in chosen {
-            let asked = FindIn {
+            let asked = SearchFile {
                 path: path.to_owned(),
                 query: query.clone(),
-                kind,
+                matching,
                 max_matches: usize::MAX,
                 max_chars: usize::MAX,
-                ..FindIn::default()
+                ..SearchFile::default()
             };
-            let found = engine.find_in(&asked, &|| false).unwrap();
+            let found = engine.ask::<InFile>(None, Operation::SearchFile(asked)).unwrap();
             let ours: Vec<(&str, &Line)> = found.lines.iter().map(|line| (path, line)).collect();
             same(&ours, by_file.get(path).map_or(&[][..], Vec::as_slice), &query);
             in_files += 1;

@@ -1,10 +1,16 @@
 //! Definitions by name: found where they are now, whatever was indexed before, and whatever becomes of the index.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files")]
 
-use readproof_core::path::Bearings;
+use readproof_core::{path::Bearings, pick::Pick};
 use readproof_disk::Root;
-use readproof_engine::{Engine, Error, Settings, SymbolSearch, qualified};
+use readproof_engine::{
+    Defined, Engine, Error, LoggedSession, Outlined, Reading, Receipt, Settings, SymbolsFound,
+    operation::{AnswerLimit, Audience, Change, Freshness, ListSymbols, Operation, Read, ReadSymbol},
+    qualified,
+};
+use readproof_testkit::ask::{Ask, Hook, WAIT};
 use std::{
+    cell::Cell,
     fs,
     os::unix::fs::PermissionsExt,
     path::Path,
@@ -44,21 +50,43 @@ impl World {
     }
 }
 
-fn body(engine: &mut Engine, target: &str) -> Result<String, Error> {
+fn body(engine: &Engine, target: &str) -> Result<String, Error> {
     body_in(engine, target, None)
 }
 
-fn body_in(engine: &mut Engine, target: &str, path: Option<&str>) -> Result<String, Error> {
-    let read = |engine: &mut Engine, found: &_| {
-        let request = readproof_engine::Resolved::read(found, engine);
-        engine.read(&request, &|| false)
-    };
-    engine.at_symbol((target, path), &|| false, &|_, _| (), read).map(|answer| answer.text)
+fn body_in(engine: &Engine, target: &str, path: Option<&str>) -> Result<String, Error> {
+    match definition(engine, symbol(target, path), WAIT)?.reading {
+        Reading::Answer(answer) => Ok(answer.text),
+        Reading::NotOurs(why) => panic!("{why:?}"),
+    }
 }
 
-fn names(engine: &mut Engine, query: Option<&str>) -> Vec<String> {
-    let asked = SymbolSearch { query: query.map(str::to_owned), glob: None, limit: 100 };
-    let found = engine.symbols(&asked, &|| false, &|_, _| ()).unwrap();
+fn symbol(target: &str, path: Option<&str>) -> ReadSymbol {
+    ReadSymbol {
+        target: target.to_owned(),
+        path: path.map(str::to_owned),
+        include_context: false,
+        most: AnswerLimit::NONE,
+        freshness: Freshness::Known,
+        audience: Audience::Model,
+    }
+}
+
+fn definition(engine: &Engine, asked: ReadSymbol, hook: Hook<'_>) -> Result<Defined<Option<Receipt>>, Error> {
+    engine.call(&mut LoggedSession::default(), Operation::ReadSymbol(asked), hook)?.into_defined()
+}
+
+fn symbols(engine: &Engine, asked: &ListSymbols, hook: Hook<'_>) -> Result<SymbolsFound, Error> {
+    engine.ask_while(None, Operation::ListSymbols(asked.clone()), hook)
+}
+
+fn outline(engine: &Engine, path: &str, hook: Hook<'_>) -> Result<Outlined, Error> {
+    engine.ask_while(None, Operation::Outline { path: path.to_owned() }, hook)
+}
+
+fn names(engine: &Engine, query: Option<&str>) -> Vec<String> {
+    let asked = ListSymbols { query: query.map(str::to_owned), glob: None, limit: 100 };
+    let found = symbols(engine, &asked, WAIT).unwrap();
     found.found.iter().map(|(_, defined)| format!("{} {}", defined.path, qualified(&defined.symbol))).collect()
 }
 
@@ -66,17 +94,17 @@ fn names(engine: &mut Engine, query: Option<&str>) -> Vec<String> {
 fn a_definition_is_shown_with_what_belongs_to_it() {
     let text = "use std::fmt;\n\npub struct A;\n\nimpl A {\n    /// Does it.\n    #[inline]\n    pub fn run(&self) {\n        go();\n    }\n}\n";
     let world = World::new(&[("src/a.rs", text), ("src/b.rs", "fn go() {}\n")]);
-    let mut engine = world.engine();
+    let engine = world.engine();
     let expected = "    /// Does it.\n    #[inline]\n    pub fn run(&self) {\n        go();\n    }\n";
     for target in ["run", "A::run", "A.run", "a::A::run", "run()"] {
-        assert_eq!(body(&mut engine, target).unwrap(), expected, "{target}");
+        assert_eq!(body(&engine, target).unwrap(), expected, "{target}");
     }
-    assert_eq!(body_in(&mut engine, "run", Some("src/a.rs")).unwrap(), expected);
-    assert_eq!(body_in(&mut engine, "run", Some("src")).unwrap(), expected);
-    assert!(matches!(body_in(&mut engine, "run", Some("src/b.rs")), Err(Error::NoSymbol { .. })));
-    assert!(matches!(body_in(&mut engine, "run", Some("src/none.rs")), Err(Error::Missing { .. })));
-    let found = engine.resolve("run", None, &|| false, &|_, _| ()).unwrap();
-    let around = engine.around(&found, None, &|| false).unwrap();
+    assert_eq!(body_in(&engine, "run", Some("src/a.rs")).unwrap(), expected);
+    assert_eq!(body_in(&engine, "run", Some("src")).unwrap(), expected);
+    assert!(matches!(body_in(&engine, "run", Some("src/b.rs")), Err(Error::NoSymbol { .. })));
+    assert!(matches!(body_in(&engine, "run", Some("src/none.rs")), Err(Error::Missing { .. })));
+    let with_context = ReadSymbol { include_context: true, ..symbol("run", None) };
+    let around = definition(&engine, with_context, WAIT).unwrap().surroundings;
     let cut = around.cut;
     let around: Vec<&str> = around.runs.iter().map(|run| run.text.as_str()).collect();
     assert_eq!((&around[..], cut), (&["use std::fmt;\n", "impl A {\n"][..], false));
@@ -88,25 +116,25 @@ fn several_and_none() {
         ("a.rs", "struct A;\nimpl A { fn new() {} }\nstruct B;\nimpl B { fn new() {} }\n"),
         ("b.rs", "fn walk() {}\nstruct P { walk: u8 }\n"),
     ]);
-    let mut engine = world.engine();
-    let Err(Error::Ambiguous { total: 2, candidates, .. }) = body(&mut engine, "new") else { panic!() };
+    let engine = world.engine();
+    let Err(Error::Ambiguous { total: 2, candidates, .. }) = body(&engine, "new") else { panic!() };
     for candidate in candidates {
         let (target, path) = (candidate.target.unwrap(), candidate.path);
-        body_in(&mut engine, &target, Some(&path)).unwrap();
+        body_in(&engine, &target, Some(&path)).unwrap();
     }
     // A function before a field.
-    assert_eq!(body(&mut engine, "walk").unwrap(), "fn walk() {}\n");
-    let Err(Error::NoSymbol { near, .. }) = body(&mut engine, "wlak") else { panic!() };
+    assert_eq!(body(&engine, "walk").unwrap(), "fn walk() {}\n");
+    let Err(Error::NoSymbol { near, .. }) = body(&engine, "wlak") else { panic!() };
     assert_eq!(near, ["walk"]);
-    assert!(matches!(body(&mut engine, "  "), Err(Error::EmptySymbol)));
+    assert!(matches!(body(&engine, "  "), Err(Error::EmptySymbol)));
 }
 
 /// Which way a change comes about must not matter.
 #[test]
 fn an_edit_between_index_and_read_is_never_missed() {
     let world = World::new(&[("a.rs", "fn f() { 0 }\n"), ("b.rs", "fn other() {}\n")]);
-    let (mut engine, mut second) = (world.engine(), world.engine());
-    assert_eq!(names(&mut engine, Some("f"))[0], "a.rs f");
+    let (engine, second) = (world.engine(), world.engine());
+    assert_eq!(names(&engine, Some("f"))[0], "a.rs f");
     let before = fs::metadata(world.at("a.rs")).unwrap().modified().unwrap();
     for round in 1..40_u32 {
         // Of the same length and age as before, so that nothing but the bytes tells.
@@ -118,12 +146,8 @@ fn an_edit_between_index_and_read_is_never_missed() {
                 fs::rename(world.at("new"), world.at("a.rs")).unwrap();
             }
             2 => {
-                let written = engine.write(&readproof_engine::Write {
-                    path: "a.rs".to_owned(),
-                    session: readproof_disk::SessionName::parse("s").unwrap(),
-                    change: readproof_engine::Change::Whole(text.clone()),
-                });
-                written.unwrap();
+                let session = readproof_disk::SessionName::parse("s").unwrap();
+                engine.write(&session, "a.rs", Change::Whole(text.clone())).unwrap();
             }
             _ => fs::OpenOptions::new()
                 .write(true)
@@ -137,7 +161,7 @@ fn an_edit_between_index_and_read_is_never_missed() {
         }
         fs::OpenOptions::new().write(true).open(world.at("a.rs")).unwrap().set_modified(before).unwrap();
         let expected = format!("{}fn f() {{ {} }}\n", "// pad\n".repeat((round % 3) as usize), round % 10);
-        let asked = if round % 2 == 0 { &mut engine } else { &mut second };
+        let asked = if round % 2 == 0 { &engine } else { &second };
         assert_eq!(body(asked, "f").unwrap(), expected, "{round}");
     }
 }
@@ -145,68 +169,90 @@ fn an_edit_between_index_and_read_is_never_missed() {
 #[test]
 fn a_place_found_in_another_text_is_refused() {
     let world = World::new(&[("a.rs", "fn f() { 1 }\nfn g() {}\n")]);
-    let mut engine = world.engine();
-    let found = engine.resolve("f", None, &|| false, &|_, _| ()).unwrap();
-    world.put("a.rs", "fn g() {}\nfn f() { 2 }\n");
-    let request = found.read(&engine);
-    assert!(matches!(engine.read(&request, &|| false), Err(Error::Changed { .. })));
-    assert!(matches!(engine.around(&found, None, &|| false), Err(Error::Changed { .. })));
-    // Whoever changes it at every look is not followed for ever.
-    let mut looks = 0;
-    let done = engine.at_symbol(("f", None), &|| false, &|_, _| (), |engine, found| {
-        looks += 1;
-        world.put("a.rs", &format!("fn f() {{ {looks} }}\n"));
-        let request = found.read(engine);
-        engine.read(&request, &|| false).map(drop)
-    });
-    assert!(matches!(done, Err(Error::Changed { .. })) && looks == 3, "{looks}");
-    assert_eq!(body(&mut engine, "f").unwrap(), "fn f() { 3 }\n");
+    let engine = world.engine();
+    let found = definition(&engine, symbol("f", None), WAIT).unwrap().resolved;
+    world.put(
+        "a.rs",
+        "fn g() {}
+fn f() { 2 }
+",
+    );
+    let pick = Pick::Of { lines: found.symbol.lines, hash: found.hash };
+    let stale = engine.read(None, Read { path: found.path, pick, ..Read::default() });
+    assert!(matches!(stale, Err(Error::Changed { .. })));
+    // A file that changes at every look is not followed for ever: three times, of which each look notices it once, in the
+    // lines around the definition, or else in its own.
+    for (include_context, most) in [(true, 3), (false, 6)] {
+        let looks = Cell::new(0);
+        let changes = || {
+            looks.set(looks.get() + 1);
+            world.put(
+                "a.rs",
+                &format!(
+                    "fn f() {{ {include_context} {} }}
+",
+                    looks.get()
+                ),
+            );
+            false
+        };
+        let asked = ReadSymbol { include_context, ..symbol("f", Some("a.rs")) };
+        assert!(matches!(definition(&engine, asked, &changes), Err(Error::Changed { .. })));
+        assert_eq!(looks.get(), most);
+        assert_eq!(
+            body(&engine, "f").unwrap(),
+            format!(
+                "fn f() {{ {include_context} {most} }}
+"
+            )
+        );
+    }
 }
 
 #[test]
 fn files_come_and_go() {
     let world = World::new(&[("a.rs", "fn f() {}\n"), (".git/HEAD", "")]);
-    let mut engine = world.engine();
-    body(&mut engine, "f").unwrap();
+    let engine = world.engine();
+    body(&engine, "f").unwrap();
     world.put("deep/er/b.rs", "fn f() {}\n");
-    assert!(matches!(body(&mut engine, "f"), Err(Error::Ambiguous { total: 2, .. })));
+    assert!(matches!(body(&engine, "f"), Err(Error::Ambiguous { total: 2, .. })));
     world.put("deep/er/b.rs", "fn h() {}\n");
-    body(&mut engine, "f").unwrap();
-    body(&mut engine, "h").unwrap();
+    body(&engine, "f").unwrap();
+    body(&engine, "h").unwrap();
     fs::rename(world.at("deep"), world.at("moved")).unwrap();
-    assert_eq!(names(&mut engine, Some("h")), ["moved/er/b.rs h"]);
+    assert_eq!(names(&engine, Some("h")), ["moved/er/b.rs h"]);
     world.put(".gitignore", "moved\n");
-    assert!(matches!(body(&mut engine, "h"), Err(Error::NoSymbol { .. })));
+    assert!(matches!(body(&engine, "h"), Err(Error::NoSymbol { .. })));
     fs::remove_file(world.at("a.rs")).unwrap();
-    assert_eq!(names(&mut engine, None), [""; 0]);
+    assert_eq!(names(&engine, None), [""; 0]);
 }
 
 #[test]
 fn the_index_may_be_lost_damaged_or_out_of_reach() {
     let world = World::new(&[("a.rs", "fn f() {}\n")]);
     let index = world.at(".readproof/index.db");
-    let mut engine = world.engine();
-    body(&mut engine, "f").unwrap();
+    let engine = world.engine();
+    body(&engine, "f").unwrap();
     assert!(index.exists());
     for damage in [&b"this is no database, whatever it is called"[..], b""] {
         fs::remove_file(world.at(".readproof/index.db-wal")).ok();
         fs::write(&index, damage).unwrap();
-        body(&mut world.engine(), "f").unwrap();
+        body(&world.engine(), "f").unwrap();
     }
     // Another process has it open while it goes.
     fs::remove_file(&index).unwrap();
-    body(&mut engine, "f").unwrap();
+    body(&engine, "f").unwrap();
     world.put("a.rs", "fn f() { 2 }\n");
-    assert_eq!(body(&mut engine, "f").unwrap(), "fn f() { 2 }\n");
-    assert_eq!(body(&mut world.engine(), "f").unwrap(), "fn f() { 2 }\n");
+    assert_eq!(body(&engine, "f").unwrap(), "fn f() { 2 }\n");
+    assert_eq!(body(&world.engine(), "f").unwrap(), "fn f() { 2 }\n");
     // A store that others could read is not used.
     fs::set_permissions(world.at(".readproof"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut engine = world.engine();
-    let asked = SymbolSearch { query: Some("f".to_owned()), glob: None, limit: 9 };
-    let found = engine.symbols(&asked, &|| false, &|_, _| ()).unwrap();
+    let engine = world.engine();
+    let asked = ListSymbols { query: Some("f".to_owned()), glob: None, limit: 9 };
+    let found = symbols(&engine, &asked, WAIT).unwrap();
     assert_eq!(found.total, 1);
     assert!(found.notices[0].starts_with("the index of symbols is not stored"), "{:?}", found.notices);
-    assert_eq!(body(&mut engine, "f").unwrap(), "fn f() { 2 }\n");
+    assert_eq!(body(&engine, "f").unwrap(), "fn f() { 2 }\n");
 }
 
 #[test]
@@ -218,22 +264,22 @@ fn only_what_changed_is_parsed_again() {
         world.put(&name, &format!("fn f{number}() {{}}\n"));
         fs::OpenOptions::new().write(true).open(world.at(&name)).unwrap().set_modified(old).unwrap();
     }
-    let asked = SymbolSearch { query: Some("f1".to_owned()), glob: None, limit: 9 };
-    let indexed = |engine: &mut Engine| engine.symbols(&asked, &|| false, &|_, _| ()).unwrap().indexed;
-    let first = indexed(&mut world.engine());
+    let asked = ListSymbols { query: Some("f1".to_owned()), glob: None, limit: 9 };
+    let indexed = |engine: &Engine| symbols(engine, &asked, WAIT).unwrap().indexed;
+    let first = indexed(&world.engine());
     assert_eq!((first.files, first.read, first.parsed), (20, 20, 20));
     // They were just made, so they are read again; their texts are known.
-    let second = indexed(&mut world.engine());
+    let second = indexed(&world.engine());
     assert_eq!((second.files, second.parsed), (20, 0));
-    let mut engine = world.engine();
-    indexed(&mut engine);
+    let engine = world.engine();
+    indexed(&engine);
     world.put("m3.rs", "fn changed() {}\n");
-    let third = indexed(&mut engine);
+    let third = indexed(&engine);
     assert_eq!((third.files, third.parsed), (20, 1));
     // Nothing has happened since: nobody looks.
-    assert_eq!(indexed(&mut engine), readproof_engine::Indexed::default());
+    assert_eq!(indexed(&engine), readproof_engine::Indexed::default());
     fs::rename(world.at("m3.rs"), world.at("m33.rs")).unwrap();
-    let fourth = indexed(&mut engine);
+    let fourth = indexed(&engine);
     assert_eq!((fourth.gone, fourth.parsed), (1, 0));
 }
 
@@ -241,15 +287,15 @@ fn only_what_changed_is_parsed_again() {
 fn nothing_is_kept_of_what_is_sensitive() {
     let world = World::new(&[("vault/keys.rs", "const TOP_SECRET_NAME: u8 = 1;\n"), ("a.rs", "fn f() {}\n")]);
     let settings = Settings { sensitive: vec!["vault/**".to_owned()], ..Settings::default() };
-    let mut engine = world.engine_with(settings.clone());
-    assert_eq!(names(&mut engine, None), ["a.rs f"]);
+    let engine = world.engine_with(settings.clone());
+    assert_eq!(names(&engine, None), ["a.rs f"]);
     drop(engine);
     for name in ["index.db", "index.db-wal"] {
         let stored = fs::read(world.at(&format!(".readproof/{name}"))).unwrap_or_default();
         assert!(!stored.windows(10).any(|bytes| bytes == b"TOP_SECRET"), "{name}");
     }
     // Whoever names the file gets it, as with any read.
-    let found = body_in(&mut world.engine_with(settings), "TOP_SECRET_NAME", Some("vault/keys.rs")).unwrap();
+    let found = body_in(&world.engine_with(settings), "TOP_SECRET_NAME", Some("vault/keys.rs")).unwrap();
     assert_eq!(found, "const TOP_SECRET_NAME: u8 = 1;\n");
 }
 
@@ -257,15 +303,15 @@ fn nothing_is_kept_of_what_is_sensitive() {
 fn what_cannot_be_parsed_is_said() {
     let world = World::new(&[("a.xyz", "fn f() {}\n"), ("b.rs", "fn ok() {}\n")]);
     fs::write(world.at("c.rs"), b"fn bad() { \xff }\n").unwrap();
-    let mut engine = world.engine();
-    assert!(matches!(engine.outline("a.xyz", &|| false), Err(Error::NoLanguage { .. })));
-    assert!(matches!(engine.outline("c.rs", &|| false), Err(Error::Snapshot(_))));
-    assert!(matches!(engine.outline("b.rs", &|| true), Err(Error::Aborted)));
-    assert_eq!(engine.outline("b.rs", &|| false).unwrap().symbols.len(), 1);
-    assert_eq!(names(&mut engine, None), ["b.rs ok"]);
-    let asked = SymbolSearch { query: None, glob: Some("a[".to_owned()), limit: 9 };
-    assert!(matches!(engine.symbols(&asked, &|| false, &|_, _| ()), Err(Error::Walk(_))));
-    assert!(matches!(world.engine().symbols(&asked, &|| true, &|_, _| ()), Err(Error::Aborted)));
+    let engine = world.engine();
+    assert!(matches!(outline(&engine, "a.xyz", WAIT), Err(Error::NoLanguage { .. })));
+    assert!(matches!(outline(&engine, "c.rs", WAIT), Err(Error::Snapshot(_))));
+    assert!(matches!(outline(&engine, "b.rs", &|| true), Err(Error::Aborted)));
+    assert_eq!(outline(&engine, "b.rs", WAIT).unwrap().symbols.len(), 1);
+    assert_eq!(names(&engine, None), ["b.rs ok"]);
+    let asked = ListSymbols { query: None, glob: Some("a[".to_owned()), limit: 9 };
+    assert!(matches!(symbols(&engine, &asked, WAIT), Err(Error::Walk(_))));
+    assert!(matches!(symbols(&world.engine(), &asked, &|| true), Err(Error::Aborted)));
 }
 
 #[test]
@@ -279,17 +325,17 @@ fn several_processes_share_one_index() {
         for thread in 0..4_u32 {
             let world = &world;
             scope.spawn(move || {
-                let mut engine = world.engine();
+                let engine = world.engine();
                 for round in 0..15_u32 {
                     let own = format!("own{thread}");
                     fs::write(path.join(format!("{own}.rs")), format!("\n\nfn {own}() {{ {round} }}\n")).unwrap();
-                    assert_eq!(body(&mut engine, &own).unwrap(), format!("fn {own}() {{ {round} }}\n"));
+                    assert_eq!(body(&engine, &own).unwrap(), format!("fn {own}() {{ {round} }}\n"));
                     let other = (thread * 15 + round) % 60;
                     let expected = format!("fn f{other}() {{ {other} }}\n");
-                    assert_eq!(body(&mut engine, &format!("f{other}")).unwrap(), expected);
+                    assert_eq!(body(&engine, &format!("f{other}")).unwrap(), expected);
                 }
             });
         }
     });
-    assert_eq!(names(&mut world.engine(), Some("own")).len(), 4);
+    assert_eq!(names(&world.engine(), Some("own")).len(), 4);
 }

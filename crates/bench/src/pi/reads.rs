@@ -4,7 +4,8 @@ use std::{fs, hint::black_box};
 
 use readproof_core::{decide::Mode, path::Bearings};
 use readproof_disk::Root;
-use readproof_engine::{Engine, PiRead, PiTalk, Read, Settings};
+use readproof_engine::{Engine, PiConversation, Reading as Given, Settings, operation::Read};
+use readproof_testkit::ask::{Ask, WAIT};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -55,7 +56,7 @@ struct Reading {
     /// Removed on drop.
     _folder: TempDir,
     engine: Engine,
-    talk: PiTalk,
+    talk: PiConversation,
     session: Session,
     request: Read,
     leaf: Leaf,
@@ -76,7 +77,7 @@ impl Reading {
 
         let mut session = sessions::typical(entries);
         session.read_of(&path, &text);
-        let mut talk = PiTalk::new(&engine);
+        let mut talk = PiConversation::new(&engine);
         let header = json!({ "type": "session", "version": 3, "id": "0198c0de", "cwd": top });
         talk.push(header.to_string().as_bytes());
         session.bytes.lines().skip(1).for_each(|line| talk.push(line.as_bytes()));
@@ -103,12 +104,12 @@ impl Reading {
         if !self.line.is_empty() {
             self.talk.push(self.line.as_bytes());
         }
-        match self.engine.read_in_pi(&mut self.talk, Some(&self.at), &self.request, &|| false)? {
-            PiRead::Answer(answer) if answer.answer.mode == Mode::Unchanged => {
+        match self.engine.read_in_pi(&mut self.talk, Some(&self.at), self.request.clone(), WAIT)? {
+            Given::Answer(answer) if answer.mode == Mode::Unchanged => {
                 black_box(answer);
                 Ok(())
             }
-            other @ (PiRead::Answer(_) | PiRead::End | PiRead::Own(_)) => {
+            other @ (Given::Answer(_) | Given::NotOurs(_)) => {
                 Err(format!("it was answered otherwise: {other:?}").into())
             }
         }

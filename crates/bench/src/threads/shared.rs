@@ -1,18 +1,17 @@
 //! The engine as several threads use it at once: the only file of these cases that calls it.
-//!
-//! A call needs its engine alone (`&mut Engine`), so every conversation has an engine of its own, and searches have one more;
-//! all of them work on one store. When a call takes `&self`, `engines` and `searcher` become one `Engine`, and `read` and
-//! `search` call it without a lock. Nothing else changes.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use readproof_core::{decide::Mode, path::Bearings};
 use readproof_disk::{Root, SessionName};
-use readproof_engine::{Engine, Read, Search, SearchMode, Settings, SmallTexts};
+use readproof_engine::{
+    Engine, Searched, Settings, SmallTexts,
+    operation::{Operation, Read, Search, SearchMode},
+};
+use readproof_testkit::ask::Ask;
 use tempfile::TempDir;
 
 use crate::{
@@ -23,15 +22,15 @@ use crate::{
 /// A word that no file contains: the search goes through the whole tree.
 const ABSENT: &str = "nothing_is_called_this";
 
-/// A workspace, and conversations that each hold a file of their own.
+/// A workspace, its one engine, and conversations that each hold a file of their own.
 pub(super) struct Shared {
-    engines: Vec<Mutex<Engine>>,
-    searcher: Mutex<Engine>,
+    engine: Engine,
     conversations: Vec<Conversation>,
     folder: TempDir,
 }
 
 struct Conversation {
+    session: SessionName,
     request: Read,
     file: PathBuf,
 }
@@ -41,19 +40,16 @@ impl Shared {
     pub(super) fn new(conversations: usize) -> Result<Self, Broken> {
         let folder = tempfile::tempdir()?;
         let top = folder.path().canonicalize()?;
-        let open = || -> Result<Mutex<Engine>, Broken> {
-            let settings = Settings { small_texts: SmallTexts::Together, ..Settings::default() };
-            let bearings = Bearings { cwd: top.display().to_string(), home: None };
-            Ok(Mutex::new(Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?))
-        };
-        let mut shared = Self { engines: Vec::new(), searcher: open()?, conversations: Vec::new(), folder };
+        let settings = Settings { small_texts: SmallTexts::Together, ..Settings::default() };
+        let bearings = Bearings { cwd: top.display().to_string(), home: None };
+        let engine = Engine::new(Root::open(&top)?, bearings, settings, Box::new(now))?;
+        let mut shared = Self { engine, conversations: Vec::new(), folder };
         for number in 0..conversations {
-            let session = Some(SessionName::parse(&format!("bench-{number}"))?);
-            let request = Read { path: format!("file-{number}.rs"), session, ..Read::default() };
+            let session = SessionName::parse(&format!("bench-{number}"))?;
+            let request = Read { path: format!("file-{number}.rs"), ..Read::default() };
             let file = top.join(&request.path);
             fs::write(&file, text(SMALL, None))?;
-            shared.engines.push(open()?);
-            shared.conversations.push(Conversation { request, file });
+            shared.conversations.push(Conversation { session, request, file });
             shared.answer(number, Mode::Full)?;
         }
         Ok(shared)
@@ -76,8 +72,7 @@ impl Shared {
     /// Searches the whole workspace, unless it is stopped.
     pub(super) fn search(&self, stopped: &dyn Fn() -> bool) -> Result<(), String> {
         let query = Search { query: ABSENT.to_owned(), mode: SearchMode::Text, ..Search::default() };
-        let mut engine = self.searcher.lock().unwrap_or_else(PoisonError::into_inner);
-        match engine.search(&query, stopped, &|_| ()) {
+        match self.engine.ask_while::<Searched>(None, Operation::Search(query), stopped) {
             Ok(found) if found.hits.is_empty() => Ok(()),
             Ok(found) => Err(format!("{} hits for a word that is nowhere", found.hits.len())),
             Err(_) if stopped() => Ok(()),
@@ -86,13 +81,12 @@ impl Shared {
     }
 
     fn answer(&self, conversation: usize, expected: Mode) -> Result<(), String> {
-        let request = &self.conversations[conversation].request;
-        let mut engine = self.engines[conversation].lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = engine.read(request, &|| false).map_err(|error| error.to_string())?;
+        let Conversation { session, request, .. } = &self.conversations[conversation];
+        let answer = self.engine.read(Some(session), request.clone()).map_err(|error| error.to_string())?;
         if answer.mode != expected {
             return Err(format!("{:?} was answered, not {expected:?}: {:?}", answer.mode, answer.reason));
         }
-        let receipt = answer.receipt.ok_or("nothing was recorded")?;
-        engine.delivered(&receipt).map(drop).map_err(|error| error.to_string())
+        let receipt = answer.given.ok_or("nothing was recorded")?;
+        self.engine.delivered(&receipt).map(drop).map_err(|error| error.to_string())
     }
 }

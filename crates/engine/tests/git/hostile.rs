@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
-use readproof_engine::{Engine, Error, Most, Preview};
+use readproof_engine::{Error, operation::AnswerLimit};
+use readproof_testkit::ask::WAIT;
 
-use crate::repo::{Against, Head, Index, Repo, WorkTree, ask, done, engine_at, fed, git_in};
+use crate::repo::{Against, Head, Index, Repo, WorkTree, ask, asked, compare, done, engine_at, fed, git_in};
 
 const TEXT: &str = "one\ntwo\n";
 const MARKER: &str = "MARKER-of-another-place";
@@ -24,7 +25,7 @@ fn answer_of(path: &Path, name: &str, against: Against) -> Result<String, (&'sta
     let (path, name) = (path.to_path_buf(), name.to_owned());
     let (sender, receiver) = channel();
     thread::spawn(move || {
-        let found = ask(&mut engine_at(&path), &name, against, None);
+        let found = ask(&engine_at(&path), &name, against, None);
         let _ = sender.send(found.map(|found| found.text).map_err(|error| (error.code(), error.to_string())));
     });
     receiver.recv_timeout(SOON).expect("an answer in time")
@@ -401,8 +402,8 @@ fn a_commit_of_folders_without_end() {
 fn a_repository_that_turns_hostile_while_it_is_open() {
     let repo = packed();
     thread::sleep(Duration::from_millis(2200));
-    let mut engine: Engine = engine_at(&repo.path);
-    let mut see = |name: &str| ask(&mut engine, name, Head, None).map(|found| found.text);
+    let engine = engine_at(&repo.path);
+    let see = |name: &str| ask(&engine, name, Head, None).map(|found| found.text);
     assert!(see("a.txt").is_ok() && see("a.txt").is_ok());
     let extra = repo.path.join(".git/objects/pack/pack-0123456789012345678901234567890123456789.idx");
     fifo(&extra);
@@ -423,15 +424,13 @@ fn large_texts_are_compared_soon_and_calling_off_is_heard() {
     let (sender, receiver) = channel();
     let path = repo.path.clone();
     thread::spawn(move || {
-        let mut engine = engine_at(&path);
-        let mut compare = |content| {
-            let most = Most { lines: 100, chars: 9_999 };
-            let (path, content) = ("a.txt".to_owned(), Some(content));
-            let asked = Preview { path, against: WorkTree, content, most, session: None };
-            engine.preview(&asked, &|| false).unwrap()
+        let engine = engine_at(&path);
+        let beside = |content: String| {
+            let most = AnswerLimit { lines: 100, chars: 9_999 };
+            compare(&engine, asked("a.txt", WorkTree, Some(&content), most), WAIT).unwrap()
         };
-        let one = compare(lines("a").replace("a 777777\n", "x\n"));
-        let _ = sender.send((one, compare(lines("b"))));
+        let one = beside(lines("a").replace("a 777777\n", "x\n"));
+        let _ = sender.send((one, beside(lines("b"))));
     });
     let (one, all) = receiver.recv_timeout(SOON).expect("an answer in time");
     assert_eq!((one.added, one.removed, one.hunks, one.notices.len()), (1, 1, (1, 1), 0));
@@ -442,24 +441,20 @@ fn large_texts_are_compared_soon_and_calling_off_is_heard() {
     repo.write("b.txt", TEXT);
     repo.commit();
     repo.write("b.txt", "one\n");
-    let preview = Preview {
-        path: "b.txt".to_owned(),
-        against: Head,
-        content: None,
-        most: Most { lines: 9, chars: 999 },
-        session: None,
+    let ask_while = |hook: &dyn Fn() -> bool| {
+        let asked = asked("b.txt", Head, None, AnswerLimit { lines: 9, chars: 999 });
+        compare(&engine_at(&repo.path), asked, hook)
     };
     let steps = std::cell::Cell::new(0);
-    engine_at(&repo.path)
-        .preview(&preview, &|| {
-            steps.set(steps.get() + 1);
-            false
-        })
-        .unwrap();
+    ask_while(&|| {
+        steps.set(steps.get() + 1);
+        false
+    })
+    .unwrap();
     assert!(steps.get() > 5, "{}", steps.get());
     for last in 0..steps.get() {
         let left = std::cell::Cell::new(last);
-        let found = engine_at(&repo.path).preview(&preview, &|| left.replace(left.get() - 1) <= 0);
+        let found = ask_while(&|| left.replace(left.get() - 1) <= 0);
         assert!(matches!(found, Err(Error::Aborted)), "{last}");
     }
 }

@@ -10,7 +10,7 @@ use std::{
 };
 
 use readproof_core::{diff::apply, text::Text};
-use readproof_engine::{Against, Previewed};
+use readproof_engine::{Compared, operation::Against};
 
 use crate::repo::{Head, Index, Repo, WorkTree, ask, done, fed, git_in, without_ids};
 
@@ -276,13 +276,13 @@ fn patched(folder: &Path, base: &Tree, patch: &[u8], names: &BTreeMap<String, Op
     tree(folder, names)
 }
 
-fn ours(repo: &Repo, against: Against, asked: &BTreeMap<String, Option<String>>) -> BTreeMap<String, Previewed> {
-    let mut engine = repo.engine();
+fn ours(repo: &Repo, against: Against, asked: &BTreeMap<String, Option<String>>) -> BTreeMap<String, Compared> {
+    let engine = repo.engine();
     let mut all = BTreeMap::new();
     for (name, content) in asked {
         // A name may begin like a guess, or hold what is trimmed: the whole path is never mistaken.
         let path = repo.path.join(name);
-        match ask(&mut engine, path.to_str().unwrap(), against, content.as_deref()) {
+        match ask(&engine, path.to_str().unwrap(), against, content.as_deref()) {
             Ok(found) => drop(all.insert(name.clone(), found)),
             Err(error) => assert_eq!(error.code(), "NOT_FOUND", "{name:?}: {error}"),
         }
@@ -291,7 +291,7 @@ fn ours(repo: &Repo, against: Against, asked: &BTreeMap<String, Option<String>>)
 }
 
 /// By our own rules, where it is a diff of one text.
-fn check_own_rules(found: &BTreeMap<String, Previewed>, base: &Tree, after: &Tree) {
+fn check_own_rules(found: &BTreeMap<String, Compared>, base: &Tree, after: &Tree) {
     for (name, found) in found.iter().filter(|(_, found)| found.hunks.1 > 0 && found.status.as_str() != "type_changed")
     {
         let before = base.get(name).map_or(String::new(), |(_, bytes)| String::from_utf8(bytes.clone()).unwrap());
@@ -340,7 +340,7 @@ fn one_state(seed: u64, seen: &mut BTreeMap<&'static str, u32>) {
 }
 
 /// Git's own diffs: of texts, and of files that it calls binary. It leaves out what is not in the index.
-fn gits(repo: &Repo, args: &[&str], found: &BTreeMap<String, Previewed>) -> (Vec<u8>, String) {
+fn gits(repo: &Repo, args: &[&str], found: &BTreeMap<String, Compared>) -> (Vec<u8>, String) {
     let diff = |binary: bool| {
         let named = found.iter().filter(|(_, found)| found.binary == binary && is_tracked(found));
         let names: Vec<&str> = named.map(|(name, _)| name.as_str()).collect();
@@ -355,7 +355,7 @@ fn check(
     seed: u64,
     repo: &Repo,
     asked: &BTreeMap<String, Option<String>>,
-    (found, base, after): (&BTreeMap<String, Previewed>, &Tree, &Tree),
+    (found, base, after): (&BTreeMap<String, Compared>, &Tree, &Tree),
     (gits_text, gits_binary): &(Vec<u8>, String),
 ) {
     let texts = |binary: bool, tracked: bool| -> String {
@@ -386,7 +386,7 @@ fn check(
 }
 
 /// As far as its notices tell.
-fn is_tracked(found: &Previewed) -> bool {
+fn is_tracked(found: &Compared) -> bool {
     let told = ["git does not track it", "no longer in the index"];
     let unborn = found.status.as_str() == "untracked";
     !unborn && !found.notices.iter().any(|notice| told.iter().any(|words| notice.contains(words)))

@@ -2,8 +2,12 @@
 
 use readproof_core::path::Bearings;
 use readproof_disk::Root;
-pub(crate) use readproof_engine::Against;
-use readproof_engine::{Engine, Error, GitSettings, Most, Preview, Previewed, Settings};
+pub(crate) use readproof_engine::operation::Against;
+use readproof_engine::{
+    Compared, Engine, Error, GitSettings, Settings,
+    operation::{AnswerLimit, Compare, Operation},
+};
+use readproof_testkit::ask::{Ask, Hook, WAIT};
 use std::{
     fs,
     io::Write,
@@ -126,11 +130,11 @@ impl Repo {
     }
 
     /// Our answer.
-    pub(crate) fn ask(&self, name: &str, against: Against, content: Option<&str>) -> Result<Previewed, Error> {
-        ask(&mut self.engine(), name, against, content)
+    pub(crate) fn ask(&self, name: &str, against: Against, content: Option<&str>) -> Result<Compared, Error> {
+        ask(&self.engine(), name, against, content)
     }
 
-    pub(crate) fn diff(&self, name: &str, against: Against) -> Previewed {
+    pub(crate) fn diff(&self, name: &str, against: Against) -> Compared {
         self.ask(name, against, None).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
@@ -172,17 +176,16 @@ pub(crate) fn engine_at(path: &Path) -> Engine {
     Engine::new(Root::open(path).unwrap(), bearings, settings, Box::new(|| 0)).unwrap()
 }
 
-pub(crate) fn ask(
-    engine: &mut Engine,
-    name: &str,
-    against: Against,
-    content: Option<&str>,
-) -> Result<Previewed, Error> {
-    let most = Most { lines: u32::MAX, chars: u32::MAX };
-    engine.preview(
-        &Preview { path: name.to_owned(), against, content: content.map(str::to_owned), most, session: None },
-        &|| false,
-    )
+pub(crate) fn ask(engine: &Engine, name: &str, against: Against, content: Option<&str>) -> Result<Compared, Error> {
+    compare(engine, asked(name, against, content, AnswerLimit::NONE), WAIT)
+}
+
+pub(crate) fn asked(name: &str, against: Against, content: Option<&str>, most: AnswerLimit) -> Compare {
+    Compare { path: name.to_owned(), against, content: content.map(str::to_owned), most }
+}
+
+pub(crate) fn compare(engine: &Engine, asked: Compare, hook: Hook<'_>) -> Result<Compared, Error> {
+    engine.ask_while(None, Operation::Compare(asked), hook)
 }
 
 /// The lines of object ids stand only in heads, where no line begins like one of a hunk.

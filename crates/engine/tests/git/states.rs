@@ -1,8 +1,9 @@
 //! One file in every state that git knows, each against git's own words.
 
-use readproof_engine::{Error, Most, Preview};
+use readproof_engine::{Error, operation::AnswerLimit};
+use readproof_testkit::ask::WAIT;
 
-use crate::repo::{Head, Index, Repo, WorkTree, ask, engine_at, plain};
+use crate::repo::{Head, Index, Repo, WorkTree, ask, asked, compare, engine_at, plain};
 
 const TEXT: &str = "one\ntwo\nthree\n";
 
@@ -301,7 +302,7 @@ fn a_submodule_is_named_as_one() {
     assert_eq!((found.path.as_str(), found.name.as_str(), found.status.as_str()), ("sub/x", "x", "modified"));
     assert_eq!(found.commit.as_deref(), Some(commit.trim()));
     // Also where the workspace is the submodule alone.
-    let found = ask(&mut engine_at(&repo.path.join("sub")), "x", Head, None).unwrap();
+    let found = ask(&engine_at(&repo.path.join("sub")), "x", Head, None).unwrap();
     assert_eq!(found.removed, 2);
 }
 
@@ -369,9 +370,8 @@ fn a_diff_that_does_not_fit_is_cut_between_hunks_and_says_so() {
     let repo = Repo::with(&[("a.txt", &lines)]);
     repo.write("a.txt", lines.replace("5\n", "five\n"));
     let asked = |chars, lines| {
-        let most = Most { lines, chars };
-        let preview = Preview { path: "a.txt".to_owned(), against: Head, content: None, most, session: None };
-        repo.engine().preview(&preview, &|| false).unwrap()
+        let asked = asked("a.txt", Head, None, AnswerLimit { lines, chars });
+        compare(&repo.engine(), asked, WAIT).unwrap()
     };
     let whole = asked(u32::MAX, u32::MAX);
     assert!(!whole.is_cut());
@@ -394,8 +394,8 @@ fn too_much_is_refused() {
     let bearings = readproof_core::path::Bearings { cwd: repo.path.to_str().unwrap().to_owned(), home: None };
     let settings = readproof_engine::Settings { file_bytes: 50, ..readproof_engine::Settings::default() };
     let root = readproof_disk::Root::open(&repo.path).unwrap();
-    let mut engine = readproof_engine::Engine::new(root, bearings, settings, Box::new(|| 0)).unwrap();
-    let mut code = |name: &str, content: Option<&str>| ask(&mut engine, name, Head, content).unwrap_err().code();
+    let engine = readproof_engine::Engine::new(root, bearings, settings, Box::new(|| 0)).unwrap();
+    let code = |name: &str, content: Option<&str>| ask(&engine, name, Head, content).unwrap_err().code();
     assert_eq!(code("big.txt", None), "TOO_LARGE");
     assert_eq!(code("a.txt", Some(&"x".repeat(51))), "TOO_LARGE");
     repo.write("a.txt", "x".repeat(51));
@@ -405,7 +405,6 @@ fn too_much_is_refused() {
 #[test]
 fn a_call_that_nobody_waits_for_ends() {
     let repo = Repo::with(&[("a.txt", TEXT)]);
-    let most = Most { lines: 9, chars: 9 };
-    let preview = Preview { path: "a.txt".to_owned(), against: Head, content: None, most, session: None };
-    assert_eq!(repo.engine().preview(&preview, &|| true).unwrap_err().code(), "ABORTED");
+    let asked = asked("a.txt", Head, None, AnswerLimit { lines: 9, chars: 9 });
+    assert_eq!(compare(&repo.engine(), asked, &|| true).unwrap_err().code(), "ABORTED");
 }

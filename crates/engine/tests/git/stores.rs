@@ -10,7 +10,7 @@ use crate::repo::{Head, Index, Repo, WorkTree, ask, done, engine_at, git_in, pla
 const TEXT: &str = "one\ntwo\n";
 
 fn code(workspace: &Path, name: &str) -> &'static str {
-    ask(&mut engine_at(workspace), name, Head, None).map(|found| found.text).unwrap_err().code()
+    ask(&engine_at(workspace), name, Head, None).map(|found| found.text).unwrap_err().code()
 }
 
 #[test]
@@ -43,11 +43,11 @@ fn no_repository() {
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("a.txt"), TEXT).unwrap();
     let path = temp.path().canonicalize().unwrap();
-    let error = ask(&mut engine_at(&path), "a.txt", Head, None).unwrap_err();
+    let error = ask(&engine_at(&path), "a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "NO_REPOSITORY");
     assert!(error.to_string().contains("`git init`"), "{error}");
     // Nothing of git's is needed beside other text.
-    assert_eq!(ask(&mut engine_at(&path), "a.txt", WorkTree, Some("one\n")).unwrap().removed, 1);
+    assert_eq!(ask(&engine_at(&path), "a.txt", WorkTree, Some("one\n")).unwrap().removed, 1);
     // A folder of that name is not enough.
     fs::create_dir(path.join(".git")).unwrap();
     assert_eq!(code(&path, "a.txt"), "NO_REPOSITORY");
@@ -68,7 +68,7 @@ fn the_innermost_repository_counts() {
     repo.write("sub/b.txt", TEXT);
     repo.commit();
     repo.write("sub/b.txt", "one\n");
-    let found = ask(&mut engine_at(&repo.path.join("sub")), "b.txt", Head, None).unwrap();
+    let found = ask(&engine_at(&repo.path.join("sub")), "b.txt", Head, None).unwrap();
     assert_eq!((found.path.as_str(), found.name.as_str(), found.removed), ("b.txt", "sub/b.txt", 1));
     assert_eq!(plain(&found.text), plain(&repo.gits(&["HEAD"], "sub/b.txt")));
 }
@@ -320,7 +320,7 @@ fn packed_shallow_borrowed() {
     let shared = clone("shared", &["--reference", repo.path.to_str().unwrap()]);
     shared.write("a.txt", "2\n");
     assert_eq!(shared.code("a.txt", Head), "LEADS_OUT");
-    let found = ask(&mut engine_at(&repo.beside("")), "shared/a.txt", Head, None).unwrap();
+    let found = ask(&engine_at(&repo.beside("")), "shared/a.txt", Head, None).unwrap();
     assert_eq!(plain(&found.text), plain(&shared.gits(&["HEAD"], "a.txt")));
     repo.set("uploadpack.allowFilter", "true");
     let partial = clone("partial", &["--filter=blob:none", "--no-checkout"]);
@@ -351,8 +351,8 @@ fn the_repository_of_another_user_is_refused() {
 #[test]
 fn a_change_of_anything_is_seen_by_the_next_call() {
     let repo = Repo::with(&[("a.txt", TEXT)]);
-    let mut engine = repo.engine();
-    let mut status = || ask(&mut engine, "a.txt", Head, None).unwrap().status.as_str();
+    let engine = repo.engine();
+    let status = || ask(&engine, "a.txt", Head, None).unwrap().status.as_str();
     assert_eq!(status(), "unchanged");
     repo.write("a.txt", "one\r\ntwo\r\n");
     assert_eq!(status(), "modified");
@@ -374,9 +374,8 @@ fn a_repository_that_is_kept_open_is_never_behind() {
     let repo = Repo::with(&[("a.txt", TEXT), ("b.txt", TEXT)]);
     let rest = || std::thread::sleep(std::time::Duration::from_millis(2200));
     rest();
-    let mut engine = engine_at(&repo.path);
-    let mut see =
-        |name: &str| ask(&mut engine, name, Head, None).map(|found| (found.text, found.status.as_str().to_owned()));
+    let engine = engine_at(&repo.path);
+    let see = |name: &str| ask(&engine, name, Head, None).map(|found| (found.text, found.status.as_str().to_owned()));
     for _ in 0..2 {
         assert_eq!(see("a.txt").unwrap().1, "unchanged");
     }
