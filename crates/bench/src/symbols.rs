@@ -14,7 +14,10 @@ use readproof_core::path::Bearings;
 use readproof_disk::{
     HardLinks, LocalStore, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store, database_in_memory,
 };
-use readproof_engine::{Engine, Read, Settings, SmallTexts};
+use readproof_engine::{
+    Engine, HandleConversation, Settings, SmallTexts,
+    operation::{AnswerLimit, Audience, Freshness, Operation, Read, ReadSymbol},
+};
 use readproof_index::{Catalog, Rules, walk};
 use readproof_testkit::ask::{Ask, WAIT};
 use tempfile::TempDir;

@@ -10,7 +10,7 @@ pub mod windows;
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::ContentHash};
-use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
+use readproof_disk::{Loaded, LocalStore, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{
     Engine, Error, Replayed, Settings, SmallTexts, Unverifiable,
     operation::{Change, Operation, Read},
@@ -241,7 +241,7 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
         found.unfinished += unfinished as u64;
         found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }
-    let Some(store) = Store::open_existing(&Root::open(root)?)? else {
+    let Some(store) = LocalStore::open_existing(&Root::open(root)?)? else {
         // Killed before there was one; nothing can have been acknowledged then.
         return if told.values().all(Vec::is_empty) { Ok(found) } else { Err("the store is gone".into()) };
     };

@@ -8,7 +8,7 @@ use readproof_core::{
     limits::Answers,
     path::{Bearings, PathKey},
 };
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LogName, Root, SessionName, Store};
 use readproof_engine::{
     Engine, Replayed, Settings, Unverifiable, Wrong,
     operation::{Change, Operation, Read},
@@ -16,6 +16,7 @@ use readproof_engine::{
 use readproof_hosts::session::{Focus, Session};
 use readproof_testkit::{
     ask::Ask,
+    kept::Keep,
     op::{Random, script},
     run::{left, replayed},
 };
@@ -162,10 +163,9 @@ fn older(record: &mut Value, hunk: [u32; 3]) {
 /// What a replay says about a copy of session `s` with one record altered and the hash chain recomputed.
 fn forged(engine: &Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
     let (from, to) = (s(), SessionName::parse("forged").unwrap());
-    let store = Store::open(&Root::open(root).unwrap()).unwrap();
-    let payloads = SessionLog::open(&store, &from, Create::No).unwrap().unwrap().catch_up().unwrap();
-    let mut log = SessionLog::open(&store, &to, Create::Yes).unwrap().unwrap();
-    let mut locked = log.lock().unwrap();
+    let store = LocalStore::open(&Root::open(root).unwrap()).unwrap();
+    let payloads = store.logs().open(&LogName::from(&from), Create::No).unwrap().unwrap().catch_up().unwrap();
+    let mut log = store.logs().open(&LogName::from(&to), Create::Yes).unwrap().unwrap();
     for payload in payloads {
         let mut record: Value = serde_json::from_str(&payload.text).unwrap();
         if payload.line == line {
@@ -173,7 +173,6 @@ fn forged(engine: &Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec
         }
         log.append(&record.to_string()).unwrap();
     }
-    drop(locked);
     let forged = engine.ask::<Vec<Replayed>>(Some(&to), Operation::Replay).unwrap().remove(0);
     let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
     let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));

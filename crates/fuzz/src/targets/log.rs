@@ -8,7 +8,7 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Version},
 };
-use readproof_disk::{Create, LogError, Payload, SessionLog};
+use readproof_disk::{Create, Log, LogError, LogName, Payload, Store};
 use readproof_hosts::session::{Block, EntryId, Past, Record, SeenFile, Session, SessionError, Sha, Transcript};
 use readproof_testkit::op::Random;
 

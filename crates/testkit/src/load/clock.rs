@@ -3,7 +3,7 @@
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
-use readproof_disk::{Root, SessionName, Store};
+use readproof_disk::{LocalStore, Root, SessionName, Store};
 use readproof_engine::{
     Collection, Engine, EntryId, Refreshed, Replayed, Settings,
     operation::{Change, Collect, Operation, Read, Refresh},
@@ -290,7 +290,8 @@ impl Play {
         if let Some(young) = plan.objects.iter().find(|object| age(object.modified) < OLD) {
             return Err(format!("at {}, {young:?} would be removed", self.now()).into());
         }
-        self.done.future += store.stored().iter().filter(|object| object.modified > self.now()).count() as u64;
+        self.done.future +=
+            store.objects().stored().iter().filter(|object| object.modified > self.now()).count() as u64;
         let rules = Collect { dry_run: false, ..rules };
         let Collection { done, .. } = self.engine.ask(None, Operation::Collect(rules))?;
         self.done.removed += done.ok_or("nothing was done")?.objects;

@@ -7,7 +7,7 @@ use readproof_core::{
     path::Bearings,
     text::ContentHash,
 };
-use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
+use readproof_disk::{Create, HardLinks, LocalStore, LogName, Root, STORE_NAME, SessionName, Store};
 use readproof_engine::{
     Engine, EntryId, Error, Receipt, Refreshed, Settings,
     operation::{Audience, Change, Freshness, Operation, Read, Refresh},
@@ -435,7 +435,7 @@ impl Stage {
             let asked = Asked { of: path.to_owned(), ..Asked::default() };
             let seen = seen(&asked, &answer);
             judge(&mut Reader::default(), &seen, &fs::read_to_string(self.root.join(&answer.path))?)?;
-            self.talk(name).push(Turn::Saw(seen), answer.given.as_ref().map(|receipt| receipt.entry));
+            self.conversation(name).push(Turn::Saw(seen), answer.given.as_ref().map(|receipt| receipt.entry));
             blocks.push(block(&answer));
         }
         blocks.sort();
@@ -504,7 +504,7 @@ impl Stage {
         let to = if label == "root" { None } else { Some(self.turns(step, label)?) };
         let at = to.map(|(entry, _, _)| entry.0);
         self.engine.ask::<Option<EntryId>>(Some(session), Operation::Branch { at })?;
-        self.talk(session).go(to.map(|(_, _, result)| result));
+        self.conversation(session).go(to.map(|(_, _, result)| result));
         Ok(())
     }
 
@@ -512,7 +512,7 @@ impl Stage {
         let session = named(step)?;
         let (entry, call, _) = self.turns(step, label)?;
         self.engine.ask::<Option<EntryId>>(Some(session), Operation::Switch { to: entry.0 })?;
-        let talk = self.talk(session);
+        let talk = self.conversation(session);
         let tip = talk.tip(call);
         talk.go(Some(tip));
         Ok(())
@@ -549,7 +549,7 @@ impl Stage {
     fn compact(&mut self, step: &Step) -> Result<(), Broken> {
         let session = named(step)?;
         let entry = self.engine.ask(Some(session), Operation::Compact { summary: None })?;
-        self.talk(session).push(Turn::Compacted, Some(entry));
+        self.conversation(session).push(Turn::Compacted, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -564,7 +564,7 @@ impl Stage {
             done.paths.iter().map(|path| name(path)).collect::<Vec<_>>().join(", ")
         ));
         let entry = done.entry.ok_or("the refresh was not recorded")?;
-        self.talk(session).push(Turn::Silent, Some(entry));
+        self.conversation(session).push(Turn::Silent, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -578,7 +578,7 @@ impl Stage {
             Shows::Text(text) => (Alteration::Replaced, Some(text.clone())),
         };
         let entry = self.engine.ask(Some(session), Operation::EditContext { target: target.0, text })?;
-        self.talk(session).push(Turn::Edited { target: result, how }, Some(entry));
+        self.conversation(session).push(Turn::Edited { target: result, how }, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -588,7 +588,7 @@ impl Stage {
         let (_, _, result) = self.turns(step, label)?;
         let why = "a result was missing from a request".to_owned();
         self.engine.ask::<EntryId>(Some(session), Operation::Distrust { why })?;
-        self.talk(session).prune(result);
+        self.conversation(session).prune(result);
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use readproof_reader::mcp::{Agent, Asks};
 
 use crate::{
     ask::Ask,
+    kept::Keep,
     op::{Op, Random},
     report::Report,
     run::{Outcome, Stop},
@@ -101,13 +102,13 @@ fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Bro
 /// # Errors
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops)?;
+    let (run, _) = play(seed, ops, Keep::OnDisk)?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
-fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), Broken> {
-    let mut run = Run::new(seed)?;
+fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
+    let mut run = Run::new(seed, keep)?;
     for (at, op) in ops.iter().enumerate() {
         run.report.begin(op.kind);
         match run.step(op) {

@@ -18,6 +18,7 @@ use std::{cell::Cell, fs};
 use self::conversation::{Conversation, Turn, lost};
 use crate::{
     ask::{Ask, Logged},
+    kept::Keep,
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
@@ -135,8 +136,8 @@ fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
 ///
 /// # Errors
 /// When the harness itself cannot work.
-pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops)?;
+pub fn replayed(seed: u64, ops: &[Op], keep: Keep) -> Result<Vec<Replayed>, Broken> {
+    let (run, _) = play(seed, ops, keep)?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
@@ -149,9 +150,9 @@ pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
-fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
+fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
-        world: World::new(seed)?,
+        world: World::new(seed, keep)?,
         conversations: vec![NamedConversation { name: session(0)?, conversation: Conversation::default() }],
         current: 0,
         agent: 0,
@@ -200,7 +201,7 @@ impl Run {
         }
         let name = self.name();
         let status: Status = self.engine().ask(Some(&name), Operation::Status)?;
-        let reader = self.talk().reader().clone();
+        let reader = self.conversation().reader().clone();
         let Some(status) = status.conversation else { return violation(format!("{name} has no status")) };
         for file in status.files {
             let held = |lines: &Lines| reader.holds(&file.path, u64::from(lines.first()), u64::from(lines.last()));
@@ -401,7 +402,7 @@ impl Run {
                 }
                 self.note(format!("{call:?} went to a program"));
                 if let Some(receipt) = &answer.given {
-                    self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+                    self.conversation().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
                     self.engine().delivered(receipt)?;
                 }
                 if random.below(2) == 0 {

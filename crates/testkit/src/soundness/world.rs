@@ -85,7 +85,7 @@ impl World {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn new(seed: u64) -> Result<Self, Broken> {
+    pub fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
         let root = dir.path().canonicalize()?;
         let mut random = Random::new(seed);

@@ -193,11 +193,6 @@ impl World {
         }
     }
 
-    /// Where pi's texts are stored.
-    pub(super) fn objects(&self) -> PathBuf {
-        self.root.join(".pi/readcache/objects")
-    }
-
     /// Stores a text as the older tool does.
     pub(super) fn store(&self, text: &str) -> Result<ContentHash, Broken> {
         let hash = ContentHash::of(text.as_bytes());
@@ -225,11 +220,6 @@ impl World {
     pub(super) fn stored(&self) -> Texts {
         self.kept.texts(&self.root, &OBJECTS)
     }
-}
-
-fn open(given: &Path, cwd: &str, settings: &Settings) -> Result<Engine, Broken> {
-    let bearings = Bearings { cwd: cwd.to_owned(), home: None };
-    Ok(Engine::new(Root::open(given)?, bearings, settings.clone(), Box::new(|| 0))?)
 }
 
 /// A few files, so that operations meet on one; rarely a slow one.

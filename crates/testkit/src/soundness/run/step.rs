@@ -162,7 +162,7 @@ impl Run {
         let truth = self.world.truth(call.name);
         let request = self.request(&call);
         let result = self.engine().read_while(Some(&name), request, &hook);
-        let asked_at = self.talk().leaf;
+        let asked_at = self.conversation().leaf;
         match moved.into_inner().transpose()? {
             Some(Some(entry)) => {
                 self.note("another process compacts meanwhile".to_owned());
@@ -381,7 +381,7 @@ impl Run {
         self.note(format!("on from {entry:?}"));
         let at = entry.map(|entry| entry.0);
         self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Branch { at })?;
-        self.talk().go(to);
+        self.conversation().go(to);
         Ok(())
     }
 
@@ -393,8 +393,8 @@ impl Run {
         let name = self.name();
         self.note(format!("to the tip of {entry}"));
         self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Switch { to: entry.0 })?;
-        let tip = self.talk().tip(call);
-        self.talk().go(Some(tip));
+        let tip = self.conversation().tip(call);
+        self.conversation().go(Some(tip));
         Ok(())
     }
 
@@ -449,7 +449,7 @@ impl Run {
         let name = self.name();
         self.note("compaction".to_owned());
         let entry = self.engine().ask(Some(&name), Operation::Compact { summary: None })?;
-        self.talk().push(Turn::Compacted, Some(entry));
+        self.conversation().push(Turn::Compacted, Some(entry));
         Ok(())
     }
 
@@ -470,7 +470,7 @@ impl Run {
         let name = self.name();
         self.note(format!("the host shows {entry} otherwise: {how:?}"));
         let edit = self.engine().ask(Some(&name), Operation::EditContext { target: entry.0, text })?;
-        self.talk().push(Turn::Edited { target, how }, Some(edit));
+        self.conversation().push(Turn::Edited { target, how }, Some(edit));
         Ok(())
     }
 
@@ -490,7 +490,7 @@ impl Run {
         if done.entry.is_none() {
             return violation(format!("a refresh of {name} was not recorded"));
         }
-        self.talk().push(Turn::Silent, done.entry);
+        self.conversation().push(Turn::Silent, done.entry);
         match random.below(4) {
             0 | 1 => return Ok(()),
             // What was refreshed is still visible after the file, and what is held of it, has changed.
@@ -536,8 +536,8 @@ impl Run {
         };
         let name = self.name();
         self.note(format!("the host is seen to prune {entry} from its requests"));
-        self.talk().prune(at);
-        self.talk().distrusted = true;
+        self.conversation().prune(at);
+        self.conversation().distrusted = true;
         let why = "a result was missing from a request".to_owned();
         self.engine().ask::<EntryId>(Some(&name), Operation::Distrust { why })?;
         Ok(())
