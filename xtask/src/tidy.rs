@@ -48,6 +48,10 @@ const ONE_DOOR: Check = Check {
 };
 const PI: Check =
     Check { holds: "pi is named only in its own places", problems: |repo| seams::pi_in_its_places(&repo.files) };
+const STORE_TRAITS: Check = Check {
+    holds: "a local store is named only where one is constructed",
+    problems: |repo| seams::store_traits(&repo.files),
+};
 const ERROR_TEXTS: Check = Check {
     holds: "errors become words only in the tables of the surfaces",
     problems: |repo| seams::error_texts(&repo.files),
@@ -69,6 +73,7 @@ const ALL: &[Check] = &[
     SCENARIOS,
     ONE_DOOR,
     PI,
+    STORE_TRAITS,
     ERROR_TEXTS,
 ];
 
@@ -174,6 +179,11 @@ mod tests {
     #[test]
     fn pi_is_named_only_in_its_own_places() {
         holds(&PI);
+    }
+
+    #[test]
+    fn a_local_store_is_named_only_where_one_is_constructed() {
+        holds(&STORE_TRAITS);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use readproof_disk::{
     HardLinks, LocateError, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder, is_folder, is_program,
     user_id,
 };
-use readproof_engine::{Error, Handles, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
+use readproof_engine::{Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -439,8 +439,12 @@ pub(crate) fn hosts() -> Vec<(&'static str, PathBuf)> {
     pi_folder().map(|folder| ("pi", folder)).into_iter().collect()
 }
 
-/// Where pi's session files are: its own folder, those of the settings, and those named in this call.
-pub(crate) fn pi_sources(config: &Config, named: &[PathBuf]) -> PiSources {
+/// The hosts that keep texts beneath a workspace.
+pub(crate) const HOSTS_WITH_TEXTS: [&str; 1] = ["pi"];
+
+/// The texts that hosts keep beneath the workspace. pi's session files are in its own folder, in those of the settings, and
+/// those named in this call.
+pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Box<dyn HostTexts>> {
     let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
     let folder = told.map(PathBuf::from).or_else(|| pi_folder().map(|folder| folder.join("sessions")));
     let absolute = |text: &String| match (text.strip_prefix("~/"), home()) {
@@ -448,7 +452,7 @@ pub(crate) fn pi_sources(config: &Config, named: &[PathBuf]) -> PiSources {
         _ => config.root.path().join(text),
     };
     let settings = config.settings.pi_sessions.iter().map(absolute);
-    PiSources { named: settings.chain(named.iter().cloned()).collect(), folder }
+    vec![Box::new(PiSources { named: settings.chain(named.iter().cloned()).collect(), folder })]
 }
 
 /// What the settings of hosts depend on outside the workspace.

@@ -2,6 +2,8 @@
 
 mod cli;
 mod commands;
+#[cfg(test)]
+mod concern;
 mod config;
 mod output;
 mod report;

@@ -1,11 +1,14 @@
 //! Reports for people: status, a session's tree, settings. Builds text; prints nothing.
 
-use readproof_core::decide::Mode;
+pub(crate) mod compared;
+pub(crate) mod found;
 pub(crate) mod json;
 pub(crate) mod pi;
+pub(crate) mod symbols;
 
+use readproof_core::decide::Mode;
 pub(crate) use readproof_core::path::{label, printable};
-use readproof_engine::{FileStatus, SessionStatus, SessionView, Status};
+use readproof_engine::{ConversationStatus, FileStatus, SessionView, Status};
 use std::fmt::Write;
 
 use crate::config::{Config, SETTINGS};
@@ -46,15 +49,15 @@ pub(crate) fn status(status: &Status) -> String {
     };
     let names: Vec<String> = status.sessions.iter().map(ToString::to_string).collect();
     let _ = writeln!(out, "sessions   {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
-    if let Some(session) = &status.session {
-        out.push_str(&session_status(session));
+    if let Some(conversation) = &status.conversation {
+        out.push_str(&conversation_status(conversation));
     }
     out.trim_end().to_owned()
 }
 
-fn session_status(session: &SessionStatus) -> String {
-    let mut out =
-        format!("\nsession {}, on its branch since the last compaction ({} entries)\n", session.name, session.window);
+fn conversation_status(session: &ConversationStatus) -> String {
+    let name = session.name.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut out = format!("\nsession {name}, on its branch since the last compaction ({} entries)\n", session.window);
     if session.distrusted {
         out.push_str("  the host was seen to drop or change results: every answer is plain\n");
     }
@@ -81,7 +84,7 @@ fn spans(file: &FileStatus) -> String {
         return "whole file".to_owned();
     }
     let spans: Vec<String> =
-        file.spans.iter().map(|(lines, _)| format!("{}-{}", lines.first(), lines.last())).collect();
+        file.lines.iter().map(|(lines, _)| format!("{}-{}", lines.first(), lines.last())).collect();
     format!("lines {}", spans.join(", "))
 }
 

@@ -2,13 +2,12 @@
 //! and the documentation are made; what a tool does is in the files below.
 
 pub(crate) mod args;
-pub(crate) mod bounded;
+pub(crate) mod call;
 pub(crate) mod conversation;
+mod diffs;
 mod finding;
-pub(crate) mod preview;
 mod ranges;
-pub(crate) mod surface;
-pub(crate) mod symbols;
+mod symbols;
 mod unified;
 
 use serde_json::{Map, Value, json};
@@ -56,7 +55,7 @@ const fn untold(name: &'static str, kind: Kind) -> Param {
 
 /// Which tools are listed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Surface {
+pub(crate) enum Group {
     Unified,
     Bounded,
     Cache,
@@ -69,7 +68,7 @@ pub(crate) enum Surface {
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
-    pub(crate) surface: Surface,
+    pub(crate) group: Group,
     pub(crate) about: &'static str,
     pub(crate) params: &'static [Param],
     /// Arguments of a call that works, with `FILE` for a file that is there.
@@ -91,7 +90,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "read",
         title: "Read",
-        surface: Surface::Unified,
+        group: Group::Unified,
         about: "Read a file (mode=file: 300 lines or 12,000 characters from offset) or a part of it (mode=snippet: start_line..end_line, \
                 or the place that best fits query), or one definition (mode=symbol: target=Type::method). Search first, then read the lines you need. The last block says which lines these \
                 are and how to go on. If it gives known=HANDLE and you still see that text, pass it: unchanged text is not sent again.",
@@ -128,7 +127,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "search",
         title: "Search",
-        surface: Surface::Unified,
+        group: Group::Unified,
         about: "Find files and lines before reading. mode=text (default): files ranked by how well the words fit, with lines; mode=regex: \
                 every matching line; mode=path: files by name; mode=symbol: where a name is defined. Ignored files are left out.",
         params: &[
@@ -148,7 +147,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "stat_file",
         title: "Stat file",
-        surface: Surface::Bounded,
+        group: Group::Bounded,
         about: "1st: does it exist, what is it, how large. Then search_in_file, read_file_range.",
         params: &[PATH],
         example: r#"{"path":"FILE"}"#,
@@ -156,7 +155,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "search_in_file",
         title: "Search in file",
-        surface: Surface::Bounded,
+        group: Group::Bounded,
         about: "2nd: find the lines of one file that match, with their numbers.",
         params: &[
             PATH,
@@ -171,7 +170,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "read_file_range",
         title: "Read lines",
-        surface: Surface::Bounded,
+        group: Group::Bounded,
         about: "3rd: exactly the lines start_line to end_line, from 1, both included.",
         params: &[
             PATH,
@@ -185,7 +184,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "read_file_head",
         title: "First lines",
-        surface: Surface::Bounded,
+        group: Group::Bounded,
         about: "The first max_lines lines, of a file of any size.",
         params: &[PATH, required("max_lines", Kind::Number(1), "", LINES_NAMES), KNOWN, FRESH],
         example: r#"{"path":"FILE","max_lines":20}"#,
@@ -193,7 +192,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "read_file_tail",
         title: "Last lines",
-        surface: Surface::Bounded,
+        group: Group::Bounded,
         about: "The last max_lines lines, of a file of any size.",
         params: &[PATH, required("max_lines", Kind::Number(1), "", LINES_NAMES), KNOWN, FRESH],
         example: r#"{"path":"FILE","max_lines":20}"#,
@@ -201,7 +200,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "read_file",
         title: "Read file",
-        surface: Surface::Bounded,
+        group: Group::Bounded,
         about: "Last resort: the whole file, as far as one answer holds it. Prefer the tools above.",
         params: &[PATH, KNOWN, FRESH, untold("offset", Kind::Number(1)), untold("limit", Kind::Number(1))],
         example: r#"{"path":"FILE"}"#,
@@ -209,7 +208,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "readcache_refresh",
         title: "Forget what is known",
-        surface: Surface::Cache,
+        group: Group::Cache,
         about: "The next read of this file, or of some of its lines, is sent as text whatever handle is given.",
         params: &[
             PATH,
@@ -221,7 +220,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "readcache_status",
         title: "What was read",
-        surface: Surface::Cache,
+        group: Group::Cache,
         about: "How reads of this conversation were answered, what that saved, and what the store takes.",
         params: &[],
         example: "{}",
@@ -229,7 +228,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "get_snippet",
         title: "Read a part (deprecated)",
-        surface: Surface::Legacy,
+        group: Group::Legacy,
         about: "Deprecated: use read with mode=snippet.",
         params: &[
             PATH,
@@ -245,7 +244,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "read_symbol",
         title: "Read a symbol (deprecated)",
-        surface: Surface::Legacy,
+        group: Group::Legacy,
         about: "Deprecated: use read with mode=symbol.",
         params: &[
             required("symbol", Kind::Text, "", &["name", "target"]),
@@ -259,7 +258,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "dry_run_diff",
         title: "Compare with git (deprecated)",
-        surface: Surface::Legacy,
+        group: Group::Legacy,
         about: "Deprecated: use read with mode=diff_preview.",
         params: &[
             PATH,
@@ -305,11 +304,11 @@ impl Listed {
 
     /// The tools, in the order of the table.
     pub(crate) fn tools(&self) -> Vec<&'static Tool> {
-        let listed = |tool: &&Tool| match (self, tool.surface) {
+        let listed = |tool: &&Tool| match (self, tool.group) {
             (Self::Named(names), _) => names.contains(&tool.name),
-            (_, Surface::Legacy) => false,
-            (Self::All, _) | (Self::Unified, Surface::Unified) | (Self::Bounded, Surface::Bounded) => true,
-            (Self::Unified | Self::Bounded, Surface::Unified | Surface::Bounded | Surface::Cache) => false,
+            (_, Group::Legacy) => false,
+            (Self::All, _) | (Self::Unified, Group::Unified) | (Self::Bounded, Group::Bounded) => true,
+            (Self::Unified | Self::Bounded, Group::Unified | Group::Bounded | Group::Cache) => false,
         };
         TOOLS.iter().filter(listed).collect()
     }

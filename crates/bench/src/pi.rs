@@ -335,6 +335,7 @@ fn resident() -> Result<u64, Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use readproof_core::text::Form;
 
     #[test]
     fn every_session_can_be_opened_whole() {
@@ -366,7 +367,7 @@ mod tests {
             growing.run(step).unwrap();
             let leaf = growing.transcript.last();
             let known = growing.transcript.known_at(leaf, &growing.session);
-            assert!(known.of(&growing.path).holds_whole(&growing.path, Answers::Held).is_some());
+            assert!(known.of(&growing.path).holds_whole(&growing.path, Form::Disk, Answers::Held).is_some());
         }
     }
 }

@@ -11,7 +11,9 @@ use std::{
 };
 
 use readproof_core::path::Bearings;
-use readproof_disk::{HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, database_in_memory};
+use readproof_disk::{
+    HardLinks, LocalStore, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, Store, database_in_memory,
+};
 use readproof_engine::{
     Engine, HandleConversation, Settings, SmallTexts,
     operation::{AnswerLimit, Audience, Freshness, Operation, Read, ReadSymbol},
@@ -213,8 +215,8 @@ impl Subject for Builds {
     }
 
     fn case(&mut self) -> Result<(), Broken> {
-        let store = readproof_disk::Store::open(&self.root)?;
-        let mut catalog = Catalog::new(store.database(&self.root, "index.db")?).map_err(|error| error.to_string())?;
+        let store = LocalStore::open(&self.root)?;
+        let mut catalog = Catalog::new(store.database("index.db")?).map_err(|error| error.to_string())?;
         let done = catalog.refresh(&self.root, rules(&self.sensitive), &|| false, &|_, _| ());
         let done = done.map_err(|error| format!("{error:?}"))?;
         if done.parsed < FILES as u64 - 50 {

@@ -24,21 +24,21 @@ use shared::Shared;
 
 const THREADS: usize = 8;
 
-/// Reads of one thread in one round: enough that starting the threads does not count.
+/// Reads of one thread in one round: enough that starting the threads does not matter.
 const BATCH: u32 = 400;
 
-/// Rounds that are thrown away; each is a batch already.
+/// Rounds that are discarded; each is a batch already.
 const WARM_UP: u32 = 2;
 
-/// Files that the search goes through.
+/// Files that are searched.
 const TREE: u32 = 40_000;
 const FILES_PER_FOLDER: u32 = 200;
 
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "threads-8",
-        about: "unchanged reads of 10 KB by 8 threads, a conversation each: throughput in throughputs of one thread; \
-                floor: the same of floor reads",
+        about: "unchanged reads of 10 KB by 8 threads, a conversation each: throughput in multiples of one thread's; \
+                floor: the same for floor reads",
         bar: Bar::AtLeast(0.85),
         rounds: 40,
         run: |rounds| threads(rounds, THREADS, BATCH),
@@ -48,12 +48,13 @@ pub(crate) const CASES: &[Case] = &[
         about: "a file of 10 KB that the model holds is read again while a search of 40,000 files runs; floor: under the \
                 same search",
         bar: Bar::AtMost(1.5),
-        rounds: 2000,
+        // About a second: several whole searches.
+        rounds: 20_000,
         run: |rounds| measure(rounds, &mut BesideSearch::new(TREE)?),
     },
 ];
 
-/// What threads repeat; each is told its number. The error is text because it crosses threads.
+/// What threads repeat; each gets its number. The error is a string because it crosses threads.
 type Work<'w> = dyn Fn(usize) -> Result<(), String> + Sync + 'w;
 
 fn threads(rounds: u32, threads: usize, batch: u32) -> Result<Samples, Broken> {
@@ -87,7 +88,7 @@ fn multiple(threads: usize, one: Duration, all: Duration) -> Result<u64, TryFrom
     u64::try_from(threads as u128 * 1000 * one.as_nanos() / all.as_nanos().max(1))
 }
 
-/// How long it takes until every thread has done its batch, from the first that begins to the last that ends.
+/// How long it takes until every thread has done its batch, from the first to begin to the last to end.
 fn at_once(threads: usize, batch: u32, work: &Work<'_>) -> Result<Duration, Broken> {
     let ready = Barrier::new(threads);
     let run = |number| -> Result<(Instant, Instant), String> {
@@ -157,7 +158,7 @@ impl Drop for BesideSearch {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(searching) = self.searching.take() {
-            // How it ended was asked before every round.
+            // Its result was checked before every round.
             let _ = searching.join();
         }
     }

@@ -1,5 +1,5 @@
-//! From what is held and what is there now to what is answered. Pure and total: uncertainty ends in plain text, as a
-//! decision with a reason.
+//! Decides how a request is answered, from what the model holds and what the file is now. Pure, and cannot fail: where
+//! something is uncertain the answer is plain text, as a decision with a reason.
 
 use crate::{
     diff::{Unified, apply, unified},
@@ -9,21 +9,21 @@ use crate::{
     path::PathKey,
     render::{Window, diff_prefix, marker},
     scope::{Scope, ScopeError},
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 
-/// How a request is answered.
+/// How a request is answered; the reason is a [`Reason`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// Plain text; there was no base.
+    /// Plain text, because there was no base.
     Full,
     /// The whole file is as the model holds it.
     Unchanged,
     /// These lines are as the model holds them.
     UnchangedRange,
-    /// What changed in the whole file.
+    /// A diff of the whole file.
     Diff,
-    /// Plain text, though there was a base.
+    /// Plain text, although there was a base.
     BaselineFallback,
 }
 
@@ -72,7 +72,7 @@ macro_rules! reasons {
                 match self { $(Self::$name => $word,)* }
             }
 
-            /// The same for a person.
+            /// The reason as a sentence for a person, without a capital letter or full stop.
             #[must_use]
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$name => $says,)* }
@@ -92,41 +92,41 @@ reasons! {
     NoTranscript = "no_transcript", "no session: nothing proves what the model holds";
     /// The caller did not say what the model still sees.
     NoHandle = "no_handle", "no handle was given: nothing says what the model still sees";
-    /// What the caller said cannot be relied on.
-    UnknownHandle = "unknown_handle", "the handle is none of this file in this context window, or something newer was shown since";
+    /// The caller's handle cannot be relied on.
+    UnknownHandle = "unknown_handle", "the handle is not valid for this file in this context window, or something newer was shown since";
     /// Not all of these lines were shown.
     NotHeld = "not_held", "not all of these lines were shown on this branch since the last compaction";
-    /// They were shown, each of some text.
-    SeveralTexts = "several_texts", "these lines were shown of several texts of the file, and together are not those of the present one";
-    /// They were shown, otherwise than the seed's rules count.
-    NotThatRange = "not_that_range", "these lines were shown, but not as this very range, and answers = \"seed\" counts only that";
-    /// They were shown, and fresh text was asked for since.
+    /// All of these lines were shown, but from different versions of the file.
+    SeveralTexts = "several_texts", "these lines were shown from several versions of the file, and together they are not the present text";
+    /// These lines were shown, but not in a way that `answers = "seed"` counts.
+    NotThatRange = "not_that_range", "these lines were shown, but not as exactly this range, and answers = \"seed\" counts only that";
+    /// These lines were shown, and fresh text was asked for since.
     Refreshed = "refreshed", "fresh text of these lines was asked for after they were shown";
-    /// They were shown, and the file was seen to have changed there.
+    /// These lines were shown, and the file was seen to have changed there since.
     ChangedSince = "changed_since", "the file was seen to have changed since these lines were shown";
-    /// They were shown, and an own edit cannot be followed.
-    UntrackedEdit = "untracked_edit", "an own edit touched or moved these lines, and what they are now does not follow from what is in sight";
-    /// They were shown, and something was seen since that cannot be placed.
-    Unplaced = "unplaced", "what was seen of the file after these lines were shown cannot be placed";
+    /// These lines were shown, and an edit by the agent since cannot be followed.
+    UntrackedEdit = "untracked_edit", "the agent's edit touched or moved these lines, and what they are now does not follow from what the model can see";
+    /// These lines were shown, and something was shown since of which it is not known where in the file it belongs.
+    Unplaced = "unplaced", "something was shown of the file after these lines, and it is not known which lines it was";
     /// Plain text was asked for.
     Fresh = "fresh", "plain text was asked for";
     /// The file may hold a secret.
     Sensitive = "sensitive", "the file is on the list of sensitive names: always plain, never stored";
     /// The answer goes to a program, not to the model.
-    ForProgram = "for_program", "the answer goes to a program, which holds nothing";
+    ForProgram = "for_program", "the answer goes to a program, not to the model";
     /// The store cannot be used.
     NoStore = "no_store", "the store cannot be used, so nothing is known";
     /// The session's log cannot be used.
     NoLog = "no_log", "the session's log cannot be used, so nothing is known";
     /// An earlier answer about this file, or a write to it, was not confirmed.
-    NotConfirmed = "not_confirmed", "whether an earlier answer about this file reached the model is not known";
+    NotConfirmed = "not_confirmed", "it is not known whether an earlier answer about this file reached the model";
     /// The host was seen to change what the model sees.
-    HostAlters = "host_alters", "the host was seen to drop or change results, so nothing is taken as held";
-    /// The branch moved again and again while this was answered.
+    HostAlters = "host_alters", "the host was seen to drop or change results, so nothing counts as held";
+    /// Every attempt to answer met a branch that had moved meanwhile.
     BranchMoved = "branch_moved", "the branch kept moving while this was answered";
-    /// A line too long for one answer.
+    /// The first line asked for is too long for one answer.
     LineTooLong = "line_too_long", "the line does not fit into one answer, so only a part was shown";
-    /// The text is the one held.
+    /// The whole text is the one held.
     SameText = "same_text", "the file is the text the model holds";
     /// The lines are the ones held, though the file changed.
     SameLines = "same_lines", "the file changed, but not in these lines";
@@ -136,28 +136,28 @@ reasons! {
     LinesChanged = "lines_changed", "these lines changed since they were shown";
     /// The file changed, and not all of the old text is held.
     BaseNotWhole = "base_not_whole", "the file changed, and not all of the old text was shown";
-    /// The base is not in the store, or damaged there.
-    BaseMissing = "base_missing", "the text the model holds is not in the store any more";
+    /// The base is missing from the store, or damaged there.
+    BaseMissing = "base_missing", "the text the model holds is no longer in the store";
     /// Too many bytes for a diff.
     DiffTooManyBytes = "diff_too_many_bytes", "the file is too large for a diff";
     /// Too many lines for a diff.
     DiffTooManyLines = "diff_too_many_lines", "the file has too many lines for a diff";
     /// The diff is not shorter than the text.
     DiffNotShorter = "diff_not_shorter", "a diff would not be shorter than the text";
-    /// The diff exceeds one answer.
+    /// The diff is too long for one answer, and a diff is never cut.
     DiffDoesNotFit = "diff_does_not_fit", "the diff does not fit into one answer";
-    /// The diff does not lead to the text.
-    DiffNotExact = "diff_not_exact", "the diff did not lead back to the text";
+    /// Applying the diff to the base did not give the present text.
+    DiffNotExact = "diff_not_exact", "applying the diff did not give the present text";
     /// A diff was sent.
     Changed = "changed", "the file changed since it was shown";
 }
 
-/// What is asked: the scope as clamped, and the window of it that a plain answer would show.
+/// What is asked for: the scope, clamped to the file, and the part of it that a plain answer would show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The lines asked for.
     pub scope: Scope,
-    /// The part of them that one plain answer shows.
+    /// What one plain answer shows of them; base and decision are about this window.
     pub window: Window,
 }
 
@@ -165,14 +165,14 @@ impl Ask {
     /// What `offset` and `limit` mean for this text.
     ///
     /// # Errors
-    /// [`ScopeError`] when they mean nothing.
+    /// [`ScopeError`] when they name no line of this text.
     pub fn new(now: &Text, offset: Option<u64>, limit: Option<u64>, limits: &Limits) -> Result<Self, ScopeError> {
         let scope = Scope::of(offset, limit, now.total())?;
         let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
         Ok(Self { scope, window: Window::cut(now, scope, asked_to, limits) })
     }
 
-    /// The same on a surface that counts, cuts and words in the style of a host. `path` is the path as written.
+    /// The same on a surface that counts, cuts and words as a host's own `read` does. `path` is the path as the caller wrote it.
     ///
     /// # Errors
     /// As [`Page::of`].
@@ -193,15 +193,15 @@ impl Ask {
 /// Which stored text an answer could rely on, before that text is loaded; [`Base::of`] makes a [`Base`] of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// None, and why.
+    /// No text, and why.
     None(Reason),
-    /// The very text that is there now.
+    /// The present text itself.
     Same,
-    /// Another text; `whole` when all of it is held.
+    /// Another text.
     Other {
         /// Its hash.
         hash: ContentHash,
-        /// Whether it is held from the first line to the end.
+        /// Whether the model holds it from the first line to the end; without that there is no diff.
         whole: bool,
     },
 }
@@ -217,38 +217,39 @@ impl Choice {
     }
 }
 
-/// The base for `ask`, by what is held and nothing else.
+/// The base for `ask`, by what is held in the form of `now` and nothing else.
 #[must_use]
 pub fn choose_base(held: &Knowledge, path: &PathKey, now: &Text, ask: &Ask, answers: Answers) -> Choice {
     let window = match (ask.window.lines(), ask.window.part()) {
         (None, Some(_)) => return Choice::None(Reason::LineTooLong),
-        (Some(lines), _) if held.holds_lines_of(path, lines, now.hash(), answers) => Some(now.hash()),
-        (Some(lines), _) => held.holds_lines(path, lines, answers),
+        (Some(lines), _) if held.holds_lines_of(path, lines, now.id(), answers) => Some(now.hash()),
+        (Some(lines), _) => held.holds_lines(path, lines, now.form(), answers),
         // An empty file: held when its end is.
-        (None, None) => held.holds_whole(path, answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),
+        (None, None) => held.holds_whole(path, now.form(), answers).map(|v| v.hash).filter(|hash| *hash == now.hash()),
     };
-    let window = window.filter(|hash| !ask.window.vouches_for_end() || held.holds_end(path, *hash));
-    let whole = held.holds_whole(path, answers);
+    let ends = |hash: &ContentHash| held.holds_end(path, hash.in_form(now.form()));
+    let window = window.filter(|hash| !ask.window.vouches_for_end() || ends(hash));
+    let whole = held.holds_whole(path, now.form(), answers);
     match (window, whole) {
         (Some(hash), _) if hash == now.hash() => Choice::Same,
         (Some(hash), Some(version)) if version.hash == hash => Choice::Other { hash, whole: true },
         (Some(hash), _) if ask.window.scope() != Scope::Full => Choice::Other { hash, whole: false },
         (_, Some(version)) if ask.scope == Scope::Full => Choice::Other { hash: version.hash, whole: true },
         (Some(_), _) => Choice::None(Reason::BaseNotWhole),
-        (None, _) => Choice::None(why_not(held, path, ask, answers)),
+        (None, _) => Choice::None(why_not(held, path, now.form(), ask, answers)),
     }
 }
 
 /// Why the lines of a window are not held.
-fn why_not(held: &Knowledge, path: &PathKey, ask: &Ask, answers: Answers) -> Reason {
+fn why_not(held: &Knowledge, path: &PathKey, form: Form, ask: &Ask, answers: Answers) -> Reason {
     let Some(lines) = ask.window.lines() else { return Reason::NotHeld };
     match held.why_gone(path, lines) {
         Some(Gone::Refreshed) => Reason::Refreshed,
         Some(Gone::Changed) => Reason::ChangedSince,
         Some(Gone::Edited) => Reason::UntrackedEdit,
         Some(Gone::Unplaced) => Reason::Unplaced,
-        None if held.is_mixed(path, lines) => Reason::SeveralTexts,
-        None if answers == Answers::Seed && held.holds_lines(path, lines, Answers::Held).is_some() => {
+        None if held.is_mixed(path, lines, form) => Reason::SeveralTexts,
+        None if answers == Answers::Seed && held.holds_lines(path, lines, form, Answers::Held).is_some() => {
             Reason::NotThatRange
         }
         None => Reason::NotHeld,
@@ -258,17 +259,17 @@ fn why_not(held: &Knowledge, path: &PathKey, ask: &Ask, answers: Answers) -> Rea
 /// A [`Choice`] whose text was looked for in the store.
 #[derive(Clone, Copy, Debug)]
 pub enum Base<'a> {
-    /// None, and why.
+    /// No text, and why.
     None(Reason),
-    /// The very text that is there now.
+    /// The present text itself.
     Same,
-    /// It should be in the store and is not.
+    /// A text that was chosen and is not in the store.
     Missing(ContentHash),
-    /// Another text; `whole` when the model holds all of it.
+    /// Another text.
     Other {
-        /// The text, verified.
+        /// The text, verified against its hash.
         text: &'a Text,
-        /// Whether it is held from the first line to the end.
+        /// Whether the model holds it from the first line to the end; without that there is no diff.
         whole: bool,
     },
 }
@@ -287,16 +288,16 @@ impl<'a> Base<'a> {
     }
 }
 
-/// What to answer.
+/// How to answer; `render` makes the text of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// How.
+    /// How the request is answered.
     pub mode: Mode,
-    /// Why.
+    /// Why it is answered so.
     pub reason: Reason,
-    /// The text the answer is relative to.
+    /// The text the answer relies on, or would have relied on in mode `baseline_fallback`.
     pub base: Option<ContentHash>,
-    /// The diff, in mode `diff`.
+    /// Present only in mode `diff`.
     pub diff: Option<Unified>,
 }
 
@@ -306,7 +307,7 @@ impl Decision {
     }
 }
 
-/// Decides one answer. Cannot fail.
+/// Decides one answer.
 #[must_use]
 pub fn decide(now: &Text, path: &PathKey, ask: &Ask, base: Base<'_>, limits: &Limits) -> Decision {
     let window = &ask.window;
@@ -339,7 +340,7 @@ pub fn decide(now: &Text, path: &PathKey, ask: &Ask, base: Base<'_>, limits: &Li
     }
 }
 
-/// A marker, if it is shorter than what it stands for.
+/// A marker if it is shorter than the text it stands for, or if the settings always want one.
 fn marked(
     (mode, reason, base): (Mode, Reason, ContentHash),
     now: &Text,

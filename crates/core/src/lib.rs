@@ -1,6 +1,6 @@
-//! Every rule of Readproof, and no effect: no file, clock, environment or hash order.
+//! Every rule of Readproof, and no effects: no files, no clock, no environment, no dependence on hash order.
 //!
-//! One read, decided here from plain values:
+//! One read, decided from plain values:
 //!
 //! ```
 //! use readproof_core::{
@@ -23,20 +23,19 @@
 
 extern crate alloc;
 
-pub mod alike;
-pub mod budget;
 pub mod decide;
 pub mod diff;
-pub mod edit;
+
 pub mod knowledge;
 pub mod limits;
-pub mod meta;
 pub mod operation;
-pub mod page;
 pub mod path;
 pub mod pick;
-pub mod policy;
 pub mod render;
 pub mod scope;
 pub mod text;
-pub mod trailer;
+
+pub use diff::edit;
+pub use knowledge::alike;
+pub use operation::{budget, policy};
+pub use render::{meta, page, trailer};

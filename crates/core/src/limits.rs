@@ -1,4 +1,4 @@
-//! Every named limit, in one place. Bounds are by size, never by clock: the same input gives the same answer.
+//! Every named limit, in one place. Work is bounded by size, never by time: the same input gives the same answer.
 
 /// How much one answer may carry and when a diff is worth trying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,23 +7,23 @@ pub struct Limits {
     pub answer_lines: u32,
     /// The most bytes one answer shows.
     pub answer_bytes: u32,
-    /// The most characters one answer shows, where they are counted.
+    /// The most characters one answer shows; `None` where only bytes are limited.
     pub answer_chars: Option<u32>,
-    /// No diff when either text is larger.
+    /// No diff is tried when either text has more bytes.
     pub diff_bytes: u32,
-    /// No diff when either text has more lines.
+    /// No diff is tried when either text has more lines.
     pub diff_lines: u32,
-    /// When a marker stands for text.
+    /// When a marker is sent.
     pub markers: Markers,
 }
 
 /// When a marker is sent in place of text that the model holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Markers {
-    /// Where it is shorter than the text.
+    /// Only where it is shorter than the text.
     #[default]
     Shorter,
-    /// Even where the text is as short.
+    /// Also where the text is shorter.
     Always,
 }
 
@@ -58,12 +58,12 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How many bytes of a text fit, from its beginning on.
+    /// How many bytes of `text` fit one answer, counted from its beginning; the end may fall inside a character.
     #[must_use]
     pub fn fitting(&self, text: &str) -> usize {
         let bytes = (self.answer_bytes as usize).min(text.len());
         match self.answer_chars {
-            // No character has less than a byte.
+            // A text of no more bytes than that has no more characters either.
             Some(chars) if bytes > chars as usize => {
                 text.char_indices().nth(chars as usize).map_or(bytes, |(at, _)| at.min(bytes))
             }
@@ -72,31 +72,31 @@ impl Limits {
     }
 }
 
-/// The most characters that one answer carries, whatever is asked: its text and what stands behind it.
+/// The most characters of one MCP answer, whatever is asked for: text and trailer together.
 pub const ANSWER_CHARS: u32 = 40_000;
-/// The most of them that stand behind the text.
+/// The most characters of a trailer.
 pub const TRAILER_CHARS: u32 = 1_500;
-/// The most of them that are text.
+/// What remains for the text.
 pub const TEXT_CHARS: u32 = ANSWER_CHARS - TRAILER_CHARS;
 
-/// An answer of more bytes, what stands behind it included, has no handle: some hosts cut the middle out of longer results and
-/// leave the end, so that the model could return the handle of a text it never saw whole.
+/// An answer with more bytes than this, trailer included, has no handle: some hosts cut the middle out of longer results and
+/// keep the end, so the model could return the handle of a text it never saw whole.
 pub const HANDLE_BYTES: u32 = 10_000;
 
-/// What the unified `read` shows of a file when it is not told how much.
+/// Lines that the unified `read` shows when the call does not say how many.
 pub const WINDOW_LINES: u32 = 300;
-/// The same in characters.
+/// Characters that it shows then.
 pub const WINDOW_CHARS: u32 = 12_000;
 
-/// The largest file that is read at all, unless the settings say otherwise.
+/// The largest file that is read, in bytes, unless the settings say otherwise.
 pub const FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Which answers may be given: the ladder of savings.
+/// What may count as held: each variant saves more than the one before. The names are those of the setting `answers`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answers {
-    /// Only what was read under the same scope, or as a whole file.
+    /// Only lines that were read as exactly the same range, or as part of the whole file.
     Seed,
-    /// Also spans that add up, and the agent's own writes and edits.
+    /// Also ranges that add up, and the agent's own writes and edits.
     #[default]
     Held,
 }

@@ -1,5 +1,5 @@
-//! From what a model wrote as a path to the ordered names worth trying. Touches no disk: `disk::locate` takes the first
-//! name that exists.
+//! From a path as a model wrote it to the file names worth trying, in order; and names as they may be shown. Touches no disk:
+//! `disk` takes the first name that exists.
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -13,12 +13,13 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::scope::ScopeError;
 
-/// The name of a file inside the workspace, `/`-separated, without following links: what knowledge is keyed by.
+/// The name that knowledge keeps a file under: relative to the workspace root, `/`-separated, links not followed. Where a host
+/// keeps the transcript, it is the name used there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathKey(Arc<str>);
 
 impl PathKey {
-    /// Wraps a workspace-relative name.
+    /// Takes the name as it is.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())
@@ -37,30 +38,30 @@ impl fmt::Display for PathKey {
     }
 }
 
-/// Where relative names and `~` lead; both absolute.
+/// What relative names and `~` start from.
 #[derive(Clone, Debug)]
 pub struct Bearings {
-    /// The folder relative names start from.
+    /// The working directory, absolute.
     pub cwd: String,
-    /// The user's home, if there is one.
+    /// The user's home directory, absolute, if there is one.
     pub home: Option<String>,
 }
 
-/// A path as written, taken apart: the name, and the range its suffix may mean.
+/// A path that ends in a line range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suffixed<'a> {
-    /// The part before the suffix.
+    /// The path without the range.
     pub path: &'a str,
     /// The first line.
     pub first: u64,
-    /// The last line, if the suffix gives one.
+    /// The last line, if the range names one.
     pub last: Option<u64>,
 }
 
-/// Takes `:10` or `:10-20` off the end. `None`: there is no such suffix. To be tried only when the whole is no file.
+/// Splits a trailing `:10` or `:10-20` off a path; `None` if there is none. Only to be tried when no file has the whole name.
 ///
 /// # Errors
-/// A suffix of digits that no range can mean.
+/// The path ends in digits that are not a valid range.
 pub fn split_range(raw: &str) -> Result<Option<Suffixed<'_>>, ScopeError> {
     let Some((path, range)) = raw.rsplit_once(':') else {
         return Ok(None);
@@ -87,14 +88,14 @@ pub fn split_range(raw: &str) -> Result<Option<Suffixed<'_>>, ScopeError> {
     }
 }
 
-/// The first of the [`candidates`].
+/// The first of the [`candidates`]: `@` and `~` expanded, made absolute, `.` and `..` resolved.
 #[must_use]
 pub fn meant(raw: &str, bearings: &Bearings) -> String {
     resolve(&expanded(raw, bearings), &bearings.cwd)
 }
 
-/// The same before `..` is worked out, from `/` on; `None` where there is none. By the letters, `link/..` is where the link
-/// stands; to the system it is where the link leads.
+/// The same, absolute but with its `..` left in; `None` if it has none. As text, `link/..` is the folder that contains the link;
+/// to the system it is the parent of the folder the link points to, so the caller must look.
 #[must_use]
 pub fn going_back(raw: &str, bearings: &Bearings) -> Option<String> {
     if !raw.split('/').any(|part| part == "..") {
@@ -110,12 +111,12 @@ fn expanded(raw: &str, bearings: &Bearings) -> String {
     expand(spaced.strip_prefix('@').unwrap_or(&spaced), bearings)
 }
 
-/// The names to try, best first, each absolute and free of `.` and `..`. Never empty, no name twice.
+/// The names to try, best first: absolute, without `.` and `..`, each once. There is always at least one.
 #[must_use]
 pub fn candidates(raw: &str, bearings: &Bearings) -> Vec<String> {
     let meant = meant(raw, bearings);
 
-    // Where the workspace itself has an odd name, that part is right as it is.
+    // The working directory exists under its own name, so only what follows it is varied.
     let (here, asked) = match meant.strip_prefix(&bearings.cwd) {
         Some(asked) if asked.is_empty() || asked.starts_with('/') => (bearings.cwd.as_str(), asked),
         _ => ("", meant.as_str()),
@@ -128,7 +129,7 @@ pub fn candidates(raw: &str, bearings: &Bearings) -> Vec<String> {
         below(&nfd),
         below(&curly(asked)),
         below(&curly(&nfd)),
-        // Last, the name exactly as written: a file may really be called `@x` or hold an odd space.
+        // Last, the name exactly as written: a file may really be called `@x` or contain an unusual space.
         resolve(raw, &bearings.cwd),
     ];
     let mut seen: Vec<String> = Vec::new();
@@ -167,7 +168,7 @@ fn expand(name: &str, bearings: &Bearings) -> String {
     name.to_owned()
 }
 
-/// `None` when an escape is broken or the bytes are no UTF-8.
+/// `None` when an escape is malformed or the result is not UTF-8.
 fn percent_decoded(path: &str) -> Option<String> {
     let mut bytes = path.bytes();
     let mut out = Vec::with_capacity(path.len());
@@ -183,7 +184,7 @@ fn percent_decoded(path: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// As a shell would read it from `cwd`, by the letters alone: `.` and `..` are worked out, no link is followed.
+/// The absolute name, with `.` and `..` resolved as text: no link is followed.
 #[must_use]
 pub fn resolve(name: &str, cwd: &str) -> String {
     let start = if name.starts_with('/') { "" } else { cwd };
@@ -201,7 +202,7 @@ pub fn resolve(name: &str, cwd: &str) -> String {
     if whole.is_empty() { "/".to_owned() } else { whole }
 }
 
-/// macOS puts U+202F before AM and PM in the names of screenshots.
+/// macOS writes U+202F before AM and PM in the names of screenshots.
 fn narrow_space_before_am_pm(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     let mut rest = name;
@@ -220,14 +221,15 @@ fn curly(name: &str) -> String {
     name.replace('\'', "\u{2019}")
 }
 
-/// Whether a character could bend a line, colour it, turn it round or hide in it.
+/// Whether a character could break a line, colour it, reverse its direction or be invisible.
 pub(crate) fn is_odd(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
 }
 
-/// A name or a sentence as it may be shown: what could bend a line, colour it, turn it round or hide in it is spelled out.
+/// Text as it may be shown inside a line: characters that could break the line, colour it, reverse it or be invisible are
+/// escaped.
 #[must_use]
 pub fn printable(text: &str) -> String {
     if !text.contains(is_odd) {
@@ -243,15 +245,15 @@ pub fn printable(text: &str) -> String {
     })
 }
 
-/// Words of ours that a name must not be taken for.
-const OURS: [&str; 5] = ["[readcache", "; ", ": line", ": empty", "known="];
+/// Pieces of our markers and trailers. A file name that contains one could be taken for ours.
+const OUR_WORDS: [&str; 5] = ["[readcache", "; ", ": line", ": empty", "known="];
 
-/// A name as it may stand among words of ours: as [`printable`] has it, and where it reads like them, what makes it so is
-/// spelled out too. Brackets alone do not: many a name has them.
+/// A file name as it may be shown inside a marker or trailer: [`printable`], and where it contains words of ours, with their
+/// punctuation escaped too. Brackets alone are kept, as many names have them.
 #[must_use]
 pub fn label(name: &str) -> String {
     let shown = printable(name);
-    if !OURS.iter().any(|words| shown.contains(words)) {
+    if !OUR_WORDS.iter().any(|words| shown.contains(words)) {
         return shown;
     }
     shown.chars().fold(String::with_capacity(shown.len() + 16), |mut label, c| {

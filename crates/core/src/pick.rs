@@ -1,4 +1,5 @@
-//! Which lines are meant where a request names none by number: the last ones, or those around some words.
+//! Finds the lines for requests that do not give an offset and limit: the last lines, a range with context, or the lines around
+//! some words.
 
 use alloc::vec::Vec;
 
@@ -8,49 +9,49 @@ use crate::{
     text::{ContentHash, Text},
 };
 
-/// Lines that are found by looking at the text.
+/// How the lines of a request are found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Pick {
-    /// None: the request says which.
+    /// By the offset and limit of the request.
     #[default]
     Given,
-    /// The last so many.
+    /// The last lines, this many.
     Last(u64),
-    /// Those from one line to another, with so many on either side.
+    /// From one line to another, with context.
     Span {
-        /// The first.
+        /// The first line.
         first: u64,
-        /// The last.
+        /// The last line.
         last: u64,
-        /// Lines before and behind.
+        /// Lines of context on each side.
         context: u64,
     },
-    /// Those that were found in one text, and mean nothing in another.
+    /// Lines that were found in one text, such as a symbol's; in any other text the numbers mean nothing.
     Of {
-        /// Which.
+        /// The lines.
         lines: Lines,
-        /// The text.
+        /// The text they were found in.
         hash: ContentHash,
     },
-    /// Those where these words stand closest together, with so many on either side.
+    /// The lines that match a query best, with context; see [`around`].
     Around {
-        /// As asked.
+        /// The words to look for.
         query: alloc::string::String,
-        /// Lines before and behind.
+        /// Lines of context on each side.
         context: u64,
     },
 }
 
-/// Lines that were found.
+/// Lines that were found, with their context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picked {
-    /// Which.
+    /// The lines, context included.
     pub lines: Lines,
-    /// Whether there are fewer around them than were asked for, as one answer holds no more.
+    /// Whether there is less context than was asked for, because it does not fit one answer.
     pub reduced: bool,
 }
 
-/// Lines and what stands around them, as much as one answer holds: what stands farthest away is left out first.
+/// `core` with its context, as far as it fits one answer; the lines farthest away are left out first.
 #[must_use]
 pub fn span(text: &Text, core: Lines, context: u64, limits: &Limits) -> Picked {
     let context = u32::try_from(context).unwrap_or(u32::MAX);
@@ -92,7 +93,7 @@ pub fn span(text: &Text, core: Lines, context: u64, limits: &Limits) -> Picked {
     Picked { lines, reduced: (first, last) != (least, most) }
 }
 
-/// The last lines of a text, as many as one answer holds, but at least one; `None` for an empty text.
+/// The last lines of a text, as many as fit one answer, but at least one; `None` for an empty text.
 #[must_use]
 pub fn last(text: &Text, lines: u64, limits: &Limits) -> Option<Lines> {
     let total = text.total();
@@ -112,12 +113,12 @@ pub fn last(text: &Text, lines: u64, limits: &Limits) -> Option<Lines> {
     Lines::new(first, total)
 }
 
-/// How far lines that match may lie apart to be shown together.
+/// How far matching lines may be apart to belong to one run.
 const APART: u32 = 20;
 
-/// The lines that fit a query best: of all runs of lines that hold it and lie close together, the one with the most of them,
-/// the first of several. Letters are taken as they are; where nothing matches so, large and small ones are alike; where
-/// nothing holds all of it, the run counts that holds most of its words. `None`: nothing matches.
+/// The lines that match a query best. Matching lines that are close together form a run, and the run with the most of them wins,
+/// the first of several. The whole query is looked for case-sensitively, then ignoring case; if no line contains it, the run with
+/// the most of its words wins. `None` if nothing matches.
 #[must_use]
 pub fn around(text: &Text, query: &str) -> Option<Lines> {
     let query = query.trim();
@@ -129,17 +130,17 @@ pub fn around(text: &Text, query: &str) -> Option<Lines> {
     let exact = best(text, |line| u64::from(line.contains(query)));
     let (first, last) = exact
         .or_else(|| best(text, |line| u64::from(line.to_lowercase().contains(&folded))))
-        .or_else(|| best(text, |line| held(&line.to_lowercase(), &words)))?;
+        .or_else(|| best(text, |line| contained(&line.to_lowercase(), &words)))?;
     Lines::new(first, last)
 }
 
-/// The most words that are looked for.
+/// The most words of a query that are looked for.
 const MOST_WORDS: usize = 16;
 
-/// How many lines times words are looked at in one text.
+/// The most lines times words that are compared in one text.
 const STEPS: usize = 1 << 24;
 
-/// The words that count: none twice, and of many the first, fewer in a text of very many lines.
+/// The words of a query that are looked for: the first ones, each once; fewer in a text with very many lines.
 fn words(query: &str, lines: u32) -> Vec<&str> {
     let most = (STEPS / (lines as usize).max(1)).clamp(1, MOST_WORDS);
     let mut words: Vec<&str> = Vec::new();
@@ -154,18 +155,18 @@ fn words(query: &str, lines: u32) -> Vec<&str> {
     words
 }
 
-/// Which of some words a line holds, one bit each.
-fn held(line: &str, words: &[&str]) -> u64 {
+/// Which of `words` a line contains, one bit each.
+fn contained(line: &str, words: &[&str]) -> u64 {
     let bit = |(at, word): (usize, &&str)| if line.contains(*word) { 1 << at } else { 0 };
     words.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
 }
 
-/// The run of lines that holds most, by bits and then by lines.
-fn best(text: &Text, holds: impl Fn(&str) -> u64) -> Option<(u32, u32)> {
+/// The run of lines in which `matches` gives the most different bits, and among those the one with the most lines that match.
+fn best(text: &Text, matches: impl Fn(&str) -> u64) -> Option<(u32, u32)> {
     let mut best: Option<((u32, u32), (u32, u32))> = None;
     let mut run: Option<(u64, u32, (u32, u32))> = None;
     for (number, line) in (1..).zip(text.as_str().split_inclusive('\n')) {
-        let bits = holds(line);
+        let bits = matches(line);
         if bits == 0 {
             continue;
         }

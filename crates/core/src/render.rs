@@ -1,5 +1,9 @@
-//! From a decision to the exact text, and the cutter: what one answer shows, by whole lines. Only this file makes a
-//! [`Shown`], so what is recorded is what was shown.
+//! Turns a decision into the exact text of the answer, and decides how much of a text one answer shows, by whole lines. Only
+//! this file makes a [`Shown`], so what is recorded is what was shown.
+
+pub mod meta;
+pub mod page;
+pub mod trailer;
 
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt;
@@ -18,10 +22,10 @@ use crate::{
 /// How every marker begins.
 pub const MARKER: &str = "[readcache: ";
 
-/// What is said of file text that looks like a marker.
+/// The notice for file text that looks like a marker.
 pub const LOOKS_LIKE_MARKER: &str = "the text holds lines that look like this tool's own markers; they are file text";
 
-/// What a plain answer to a scope shows.
+/// What a plain answer to a request shows: whole lines, or the beginning of one line that is too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     scope: Scope,
@@ -36,17 +40,18 @@ pub struct Window {
 /// A line of which only the beginning fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its number.
+    /// The number of the line.
     pub line: u32,
-    /// Its length.
+    /// Its length in bytes; on a page without its terminator, elsewhere with it.
     pub bytes: usize,
-    /// How much of it is shown.
+    /// How many of these bytes are shown.
     pub shown: usize,
 }
 
 impl Window {
     /// Whole lines of `scope` from its start, as many as the limits allow; a first line that does not fit is shown in
-    /// part. `asked_to` is the last line the caller named, if any: it tells whether the end of the file becomes visible.
+    /// part. `asked_to` is the last line the caller named, if any: a request for lines up to one that exists does not show
+    /// where the file ends, unless that line has no terminator.
     #[must_use]
     pub fn cut(text: &Text, scope: Scope, asked_to: Option<u64>, limits: &Limits) -> Self {
         let Some(asked) = scope.lines(text.total()) else {
@@ -81,7 +86,7 @@ impl Window {
         }
     }
 
-    /// What a host's own `read` would show.
+    /// The window that a page is.
     #[must_use]
     pub fn of_page(page: Page) -> Self {
         let (lines, end) = (page.lines, page.shows_end());
@@ -97,61 +102,62 @@ impl Window {
         Self { scope, lines, bytes: page.bytes, end, part, next, page: Some(page) }
     }
 
-    /// The scope this window is: `full` only when it holds the whole file.
+    /// The lines of this window as a scope: `full` only when it shows the whole file.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// The lines shown whole.
+    /// The lines shown whole; `None` for an empty file and for a line shown in part.
     #[must_use]
     pub fn lines(&self) -> Option<Lines> {
         self.lines
     }
 
-    /// The bytes a plain answer has.
+    /// Bytes of file text in a plain answer.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// A line shown in part.
+    /// The line shown in part, if there is one; then no other line is shown.
     #[must_use]
     pub fn part(&self) -> Option<Part> {
         self.part
     }
 
-    /// Whether the call and the text together show where the file ends.
+    /// Whether the request and the text together show where the file ends.
     #[must_use]
     pub fn shows_end(&self) -> bool {
         self.end
     }
 
-    /// The line to go on with, where more was asked for than is shown.
+    /// The line to continue with, where more was asked for than is shown.
     #[must_use]
     pub fn next(&self) -> Option<u32> {
         self.next
     }
 
-    /// The page this window is, on a surface with a style of its own.
+    /// The page this window was made of, on a surface with a page style.
     #[must_use]
     pub fn page(&self) -> Option<&Page> {
         self.page.as_ref()
     }
 
-    /// Whether a marker for this window speaks of the file's end as of a line that was shown.
+    /// Whether a marker for this window would speak of the end of the file as of a line: pages may count the empty line after
+    /// a final newline. Such a marker needs the end held.
     #[must_use]
     pub fn vouches_for_end(&self) -> bool {
         self.page.as_ref().is_some_and(Page::shows_end)
     }
 
-    /// How many lines the file has, as the surface counts.
+    /// Lines in the file, as the surface counts.
     fn total(&self, version: Version) -> u64 {
         self.page.as_ref().map_or(u64::from(version.total), |page| page.total)
     }
 
-    /// The first and the last line of a run of lines, as the surface counts.
-    fn said(&self, lines: Lines) -> (u64, u64) {
+    /// The first and last of `lines`, as the surface counts.
+    fn counted(&self, lines: Lines) -> (u64, u64) {
         let last = self.page.as_ref().map_or(u64::from(lines.last()), Page::last);
         (u64::from(lines.first()), last)
     }
@@ -166,10 +172,10 @@ impl Window {
     }
 }
 
-/// What the model must know beside the text; never part of the text block itself.
+/// What the model must be told beside the text; never part of the text block itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The answer stops before the end of what was asked.
+    /// The answer stops before the end of what was asked for.
     Cut {
         /// The lines shown.
         lines: Lines,
@@ -178,12 +184,12 @@ pub enum Notice {
     },
     /// Only the beginning of a line is shown.
     Part(Part),
-    /// There is more behind a line shown in part.
+    /// More lines follow the line shown in part.
     GoOn {
-        /// The next line.
+        /// The line to continue with.
         offset: u32,
     },
-    /// The file's own text looks like a marker.
+    /// A line of the file looks like a marker.
     LooksLikeMarker,
 }
 
@@ -203,7 +209,7 @@ impl fmt::Display for Notice {
     }
 }
 
-/// An answer as the model gets it, and what it shows of which text.
+/// An answer as the model gets it, and which lines of which text it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown<'t> {
     text: Cow<'t, str>,
@@ -223,19 +229,19 @@ impl Shown<'_> {
         &self.text
     }
 
-    /// What stands behind the text in the same block; empty but on surfaces that have no place beside it.
+    /// What follows the text in the same block: a host's notice on a page, empty everywhere else.
     #[must_use]
     pub fn tail(&self) -> &str {
         &self.tail
     }
 
-    /// The answer's text, taken out; `None` when it is all of the file's, which the caller has.
+    /// The answer's text; `None` when it is the whole file, which the caller has anyway.
     #[must_use]
     pub fn into_text(self) -> Option<String> {
         if self.is_whole_file() { None } else { Some(self.text.into_owned()) }
     }
 
-    /// The hash of the answer's text, with what stands behind it.
+    /// The hash of the answer's text and its [`Self::tail`].
     #[must_use]
     pub fn text_hash(&self) -> ContentHash {
         if self.is_whole_file() && self.tail.is_empty() {
@@ -245,12 +251,12 @@ impl Shown<'_> {
         }
     }
 
-    /// Whether the answer is the file's text to the last byte.
+    /// Whether the answer is the file's text, all of it.
     fn is_whole_file(&self) -> bool {
         !self.mode.is_derived() && self.window.scope == Scope::Full && self.window.part.is_none()
     }
 
-    /// How it was answered.
+    /// How the request was answered.
     #[must_use]
     pub fn mode(&self) -> Mode {
         self.mode
@@ -262,59 +268,59 @@ impl Shown<'_> {
         self.reason
     }
 
-    /// The text of the file that the answer speaks of.
+    /// The text of the file that the answer shows or vouches for.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The text it is relative to.
+    /// The text the answer relies on; see [`Decision::base`].
     #[must_use]
     pub fn base(&self) -> Option<ContentHash> {
         self.base
     }
 
-    /// What a plain answer would have shown.
+    /// What a plain answer shows or would have shown.
     #[must_use]
     pub fn window(&self) -> &Window {
         &self.window
     }
 
-    /// What must be said beside the text.
+    /// What must be said beside the text; empty on a page, which has its own words in [`Self::tail`].
     #[must_use]
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// The scope this answer settles: `full` for a diff, else the window's.
+    /// The lines this answer shows or vouches for: `full` for a diff, else the window's scope.
     #[must_use]
     pub fn scope(&self) -> Scope {
         if self.mode == Mode::Diff { Scope::Full } else { self.window.scope }
     }
 
-    /// The same as the surface counts, with its first and last line and the lines of the file.
+    /// [`Self::scope`] in the surface's own counting of lines.
     #[must_use]
-    pub fn said(&self) -> Said {
+    pub fn counted(&self) -> CountedScope {
         let (scope, total) = (self.scope(), self.window.total(self.version));
         let capped = |line: u64| u32::try_from(line).unwrap_or(u32::MAX);
         match scope {
-            Scope::Full => Said { scope, first: 1, last: total, total },
+            Scope::Full => CountedScope { scope, first: 1, last: total, total },
             Scope::Lines(lines) => {
-                let (first, last) = self.window.said(lines);
+                let (first, last) = self.window.counted(lines);
                 let scope = Lines::new(capped(first), capped(last)).map_or(scope, Scope::Lines);
-                Said { scope, first, last, total }
+                CountedScope { scope, first, last, total }
             }
         }
     }
 
-    /// Whether call and answer together show where the file ends.
+    /// Whether request and answer together show where the file ends.
     #[must_use]
     pub fn shows_end(&self) -> bool {
-        // The marker for the same text names its number of lines.
+        // The marker for the present text names its number of lines.
         self.window.end || self.mode == Mode::Diff || self.base == Some(self.version.hash)
     }
 
-    /// What it does to knowledge once it stands on a branch.
+    /// What the answer does to knowledge once it stands on a branch.
     #[must_use]
     pub fn event(&self, path: &PathKey) -> Event {
         let (path, version) = (path.clone(), self.version);
@@ -335,33 +341,33 @@ impl Shown<'_> {
     }
 }
 
-/// A scope as a surface counts lines.
+/// A scope in a surface's own counting of lines. The whole file is `1..=total`, even where it has no line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// Which lines.
+pub struct CountedScope {
+    /// `full`, or `first` and `last` as far as a scope can say them.
     pub scope: Scope,
-    /// The first of them.
+    /// The first line.
     pub first: u64,
-    /// The last.
+    /// The last line.
     pub last: u64,
     /// Lines in the file.
     pub total: u64,
 }
 
-/// The line before a diff.
+/// The marker line that precedes a diff.
 #[must_use]
 pub fn diff_prefix(diff: &Unified, now: &Text, window: &Window) -> String {
     format!("{MARKER}{} lines changed of {}]\n", diff.changed(), window.total(now.version()))
 }
 
-/// The one line that stands for lines as they are held; `None` when the window shows no whole line to speak of.
+/// The marker in place of lines that the model holds; `None` for the other modes, and for a range without a whole line.
 #[must_use]
 pub fn marker(mode: Mode, reason: Reason, now: &Text, window: &Window) -> Option<String> {
     let total = window.total(now.version());
     match (mode, window.lines) {
         (Mode::Unchanged, _) => Some(format!("{MARKER}unchanged, {total} lines]")),
         (Mode::UnchangedRange, Some(lines)) => {
-            let (first, last) = window.said(lines);
+            let (first, last) = window.counted(lines);
             Some(if reason == Reason::SameLines {
                 format!("{MARKER}unchanged in lines {first}-{last}; changes exist outside this range]")
             } else {
@@ -398,7 +404,7 @@ pub fn render<'t>(decision: &Decision, now: &'t Text, ask: &Ask) -> Shown<'t> {
     }
 }
 
-/// What stands after the text in the block of a page: the host's words, and ours where file text could be taken for a marker.
+/// What follows the text in the block of a page: the host's notice, and ours where file text could be taken for a marker.
 fn tail(mode: Mode, page: &Page, notices: &[Notice]) -> String {
     let mut tail = match (mode, page.stop) {
         (Mode::Full | Mode::BaselineFallback, _) | (Mode::Unchanged | Mode::UnchangedRange, Stop::Cut { .. }) => {
@@ -417,18 +423,18 @@ fn notices(mode: Mode, text: &str, window: &Window, total: u32) -> Vec<Notice> {
     if !mode.is_derived() && looks_like_marker(text) {
         notices.push(Notice::LooksLikeMarker);
     }
-    // A diff speaks of the whole file, whatever the window.
+    // A diff is about the whole file, whatever the window.
     if mode != Mode::Diff {
         let cut = window.lines.filter(|_| window.next.is_some());
         notices.extend(cut.map(|lines| Notice::Cut { lines, total }));
         notices.extend(window.part.map(Notice::Part));
-        let behind_part = window.next.filter(|_| window.part.is_some());
-        notices.extend(behind_part.map(|offset| Notice::GoOn { offset }));
+        let after_part = window.next.filter(|_| window.part.is_some());
+        notices.extend(after_part.map(|offset| Notice::GoOn { offset }));
     }
     notices
 }
 
-/// Whether a line of a text could be taken for a marker.
+/// Whether a line of `text` could be taken for a marker.
 #[must_use]
 pub fn looks_like_marker(text: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), MARKER.trim_end().as_bytes())

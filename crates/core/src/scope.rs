@@ -1,4 +1,4 @@
-//! Which lines are meant: `full`, or `r:START:END` (1-based, inclusive). Parses, prints, clamps; knows no text.
+//! Ranges of lines: `full`, or `r:START:END` (1-based, inclusive). Parses, prints and clamps them; knows no text.
 
 use alloc::string::String;
 use core::fmt;
@@ -29,24 +29,24 @@ impl Lines {
         self.last
     }
 
-    /// How many lines.
+    /// How many lines there are; 1 or more.
     #[must_use]
     pub fn count(self) -> u32 {
         self.last - self.first + 1
     }
 }
 
-/// What is asked for or answered: the whole file or some of its lines.
+/// The whole file or some of its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The whole file, its end included.
+    /// The whole file, including where it ends.
     Full,
-    /// These lines.
+    /// Some lines; may reach beyond the end of a file.
     Lines(Lines),
 }
 
 impl Scope {
-    /// Reads a scope key as [`fmt::Display`] prints it; anything else is `None`.
+    /// Reads a scope key exactly as [`fmt::Display`] prints it; anything else is `None`.
     #[must_use]
     pub fn parse(key: &str) -> Option<Self> {
         if key == "full" {
@@ -59,7 +59,7 @@ impl Scope {
     /// The scope that an offset and a limit mean in a file of `total` lines.
     ///
     /// # Errors
-    /// [`ScopeError`] when a number is zero or the offset lies behind the end.
+    /// [`ScopeError`] when a number is zero or the offset is beyond the end.
     pub fn of(offset: Option<u64>, limit: Option<u64>, total: u32) -> Result<Self, ScopeError> {
         if offset == Some(0) {
             return Err(ScopeError::Zero { what: "offset" });
@@ -93,7 +93,7 @@ impl Scope {
     }
 }
 
-/// Digits only, no sign, no leading zero: one key per scope.
+/// Digits only, without a sign or leading zero, so that every scope has exactly one key.
 fn number(digits: &str) -> Option<u32> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
     plain.then(|| digits.parse().ok()).flatten()
@@ -108,35 +108,35 @@ impl fmt::Display for Scope {
     }
 }
 
-/// A range that cannot be meant.
+/// Why a range names no lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// Lines are counted from 1.
-    #[error("{what} 0 is no line: lines are counted from 1; use {what} 1 or leave it out")]
+    /// A number is zero.
+    #[error("{what} 0 is not valid: lines are counted from 1; use {what} 1 or leave it out")]
     Zero {
-        /// Which number.
+        /// The argument: `offset`, `limit` or `line`.
         what: &'static str,
     },
-    /// The end stands before the start.
-    #[error("range {first}-{last} is reversed: the end stands before the start; try {last}-{first}")]
+    /// The end is before the start.
+    #[error("range {first}-{last} is reversed: the end is before the start; try {last}-{first}")]
     Reversed {
-        /// As given.
+        /// The start as given.
         first: u64,
-        /// As given.
+        /// The end as given.
         last: u64,
     },
-    /// Nothing is there.
+    /// The file has no such line.
     #[error("offset {offset} is beyond the end of the file ({total} lines total); use an offset of at most {}", .total.max(&1))]
     BeyondEnd {
-        /// As given.
+        /// The offset as given.
         offset: u64,
         /// Lines in the file.
         total: u32,
     },
-    /// Not a number this program can count to.
-    #[error("`{text}` is no line number; use digits, as in `10` or `10-20`")]
+    /// It is not a whole number below 2^64.
+    #[error("`{text}` is not a line number; use digits, as in `10` or `10-20`")]
     NotANumber {
-        /// As given.
+        /// The number as given.
         text: String,
     },
 }

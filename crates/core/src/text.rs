@@ -1,5 +1,5 @@
-//! Text and its lines, by rule `lf-1`: a line ends at `\n`, a `\r` before it belongs to the line, a final newline
-//! starts no further line. Owns the content hash. Never changes a byte.
+//! Text and its lines, by the rule `lf-1`: a line ends at `\n`, a `\r` before it belongs to the line, and a final newline
+//! starts no further line. Also content hashes and forms. Never changes a byte.
 
 use alloc::{string::String, vec::Vec};
 use core::fmt;
@@ -15,13 +15,13 @@ pub const LINE_RULE: &str = "lf-1";
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// The hash of `bytes`.
+    /// Hashes `bytes`.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The hash of several pieces, as if they stood in one.
+    /// Hashes several pieces as if they were one.
     #[must_use]
     pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
@@ -31,10 +31,10 @@ impl ContentHash {
         Self(hasher.finalize().into())
     }
 
-    /// The hash of what `read` puts into a buffer of `size` bytes, again and again, until it has nothing more.
+    /// Hashes what `read` puts into a buffer of `size` bytes, until it returns 0.
     ///
     /// # Errors
-    /// The first of `read`.
+    /// The first error of `read`.
     pub fn of_pieces<E>(size: usize, mut read: impl FnMut(&mut [u8]) -> Result<usize, E>) -> Result<Self, E> {
         let (mut hasher, mut buffer) = (Sha256::new(), alloc::vec![0; size]);
         loop {
@@ -46,10 +46,16 @@ impl ContentHash {
         }
     }
 
-    /// A digest that was kept.
+    /// Takes a digest that was computed earlier.
     #[must_use]
     pub fn from_digest(digest: [u8; 32]) -> Self {
         Self(digest)
+    }
+
+    /// The text with this hash in `form`.
+    #[must_use]
+    pub fn in_form(self, form: Form) -> TextId {
+        TextId { hash: self, form }
     }
 
     /// The raw digest.
@@ -105,19 +111,65 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// Which text is meant: its hash and how many lines it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// The hash of all its bytes.
-    pub hash: ContentHash,
-    /// Its number of lines by `lf-1`.
-    pub total: u32,
+/// How a file was read. A model that was shown one form has not seen the other, so what it holds in one form never serves an
+/// answer in the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// The bytes as they are on disk.
+    Disk,
+    /// As a host's own `read` gives them: without a byte order mark and without the CR before a newline.
+    Stripped,
 }
 
-/// Why bytes are not text.
+impl Form {
+    /// The word used in records.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Disk => "disk",
+            Self::Stripped => "stripped",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Disk, Self::Stripped].into_iter().find(|form| form.as_str() == word)
+    }
+}
+
+/// Identifies a text: the same bytes in another form are another text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextId {
+    /// Of the bytes in this form.
+    pub hash: ContentHash,
+    /// How the file was read.
+    pub form: Form,
+}
+
+/// One text that a file has had, as knowledge names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Of the bytes in this form.
+    pub hash: ContentHash,
+    /// Number of lines by `lf-1`.
+    pub total: u32,
+    /// How the file was read.
+    pub form: Form,
+}
+
+impl Version {
+    /// Without the number of lines, which follows from the bytes.
+    #[must_use]
+    pub fn id(self) -> TextId {
+        TextId { hash: self.hash, form: self.form }
+    }
+}
+
+/// Why bytes are not text. The number is the offset of the first byte that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotText {
-    /// A NUL byte: binary data.
+    /// A NUL byte, which means binary data.
     #[error("it holds a NUL byte at offset {0}, so it is binary")]
     Nul(usize),
     /// A sequence that is not UTF-8.
@@ -125,24 +177,32 @@ pub enum NotText {
     Encoding(usize),
 }
 
-/// A text, its hash and what finds its lines. The bytes are exactly those it was made from.
+/// A text with its hash and an index of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     text: String,
     total: u32,
-    /// How many newlines stand before each block. An index of every line would take longer to make than most answers take
-    /// to find; from here a line is found within one block.
+    /// The number of newlines before each block. A line is then found within one block; an index of every line would take
+    /// longer to build than most answers take in all.
     before: Vec<u32>,
     hash: ContentHash,
+    form: Form,
 }
 
-/// Bytes of a block.
+/// Bytes in a block.
 const BLOCK: usize = 1024;
 
 impl Text {
-    /// Hashes `text` and counts its lines. Texts beyond 4 GiB do not get here: the disk's cap is far below.
+    /// Hashes `text`, which is in the form of the disk, and counts its lines. Texts over 4 GiB never get here: the largest file
+    /// that is read is far smaller.
     #[must_use]
     pub fn new(text: String) -> Self {
+        Self::in_form(text, Form::Disk)
+    }
+
+    /// The same for a text that is in `form` already; nothing is converted.
+    #[must_use]
+    pub fn in_form(text: String, form: Form) -> Self {
         let hash = ContentHash::of(text.as_bytes());
         let mut before = Vec::with_capacity(text.len() / BLOCK + 1);
         let mut newlines = 0;
@@ -151,13 +211,13 @@ impl Text {
             newlines += count(block);
         }
         let open = !text.is_empty() && !text.ends_with('\n');
-        Self { total: offset(newlines + usize::from(open)), text, before, hash }
+        Self { total: offset(newlines + usize::from(open)), text, before, hash, form }
     }
 
-    /// Strict: UTF-8 without NUL, or the reason why not.
+    /// Takes the bytes of a file, if they are text.
     ///
     /// # Errors
-    /// [`NotText`] names the first byte that is not text.
+    /// [`NotText`] when they are not UTF-8 or contain a NUL.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, NotText> {
         if let Some(at) = memchr::memchr(0, &bytes) {
             return Err(NotText::Nul(at));
@@ -168,37 +228,49 @@ impl Text {
         }
     }
 
-    /// All of it.
+    /// The whole text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// All of it, taken out.
+    /// The whole text.
     #[must_use]
     pub fn into_string(self) -> String {
         self.text
     }
 
-    /// The number of lines.
+    /// The number of lines by `lf-1`.
     #[must_use]
     pub fn total(&self) -> u32 {
         self.total
     }
 
-    /// The hash of all bytes.
+    /// The hash of all bytes, computed once when the text was made.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
         self.hash
     }
 
-    /// Hash and number of lines.
+    /// How the file was read.
     #[must_use]
-    pub fn version(&self) -> Version {
-        Version { hash: self.hash, total: self.total() }
+    pub fn form(&self) -> Form {
+        self.form
     }
 
-    /// The bytes of these lines, terminators included; lines that do not exist are left out.
+    /// Hash and form.
+    #[must_use]
+    pub fn id(&self) -> TextId {
+        self.version().id()
+    }
+
+    /// Hash, number of lines and form.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        Version { hash: self.hash, total: self.total(), form: self.form }
+    }
+
+    /// These lines with their terminators, as far as they exist.
     #[must_use]
     pub fn slice(&self, lines: Lines) -> &str {
         let last = lines.last().min(self.total());
@@ -208,7 +280,7 @@ impl Text {
         &self.text[self.start(lines.first())..self.end(last)]
     }
 
-    /// One line with its terminator.
+    /// One line with its terminator; empty if there is no such line.
     #[must_use]
     pub fn line(&self, number: u32) -> &str {
         Lines::new(number, number).map_or("", |lines| self.slice(lines))
@@ -219,7 +291,7 @@ impl Text {
         self.text.split_inclusive('\n')
     }
 
-    /// The number of the line that holds the byte at `at`.
+    /// The number of the line that the byte at `at` belongs to; beyond the end, one more than there are lines.
     #[must_use]
     pub fn line_at(&self, at: usize) -> u32 {
         if at >= self.text.len() {
@@ -230,7 +302,7 @@ impl Text {
         self.before.get(block).copied().unwrap_or(0) + offset(newlines) + 1
     }
 
-    /// Where a line begins, as a byte offset. `number` is 1 or more.
+    /// The byte offset at which a line begins. `number` is 1 or more; beyond the last line it is the end of the text.
     pub(crate) fn start(&self, number: u32) -> usize {
         if number <= 1 {
             return 0;
@@ -238,7 +310,7 @@ impl Text {
         if number > self.total {
             return self.text.len();
         }
-        // Behind this newline; there are so many, as the text has a line of that number.
+        // The line begins after this newline, which exists because the text has a line of that number.
         let newline = number - 1;
         let block = self.before.partition_point(|before| *before < newline).saturating_sub(1);
         let skipped = newline - self.before.get(block).copied().unwrap_or(0) - 1;
@@ -247,7 +319,7 @@ impl Text {
         found.map_or(self.text.len(), |at| from + at + 1)
     }
 
-    /// Where a line ends, after its terminator.
+    /// The byte offset after a line's terminator.
     pub(crate) fn end(&self, number: u32) -> usize {
         self.start(number.saturating_add(1))
     }
@@ -257,7 +329,7 @@ fn count(bytes: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', bytes).count()
 }
 
-/// Offsets and line counts fit 32 bits because files are capped well below 4 GiB.
+/// Offsets and line counts fit 32 bits, because the largest file that is read is well below 4 GiB.
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
@@ -291,7 +363,7 @@ mod tests {
             usize::try_from((state >> 33) % n).unwrap()
         };
         for round in 0..300 {
-            // Lines of one byte up to some blocks, and texts that end just at a block.
+            // Lines of one byte up to several blocks, and texts that end at the end of a block.
             let mut text = String::new();
             while text.len() < round * 20 {
                 text.push_str(&"x".repeat(next([2, 80, 3000][round % 3])));

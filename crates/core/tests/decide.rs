@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use readproof_core::{
     decide::{Ask, Base, Choice, Decision, Mode, Reason, choose_base, decide},
-    knowledge::{Event, Hunk, Knowledge, Rests},
+    knowledge::{Event, Hunk, Keeps, Knowledge},
     limits::{Answers, Limits, Markers},
     path::PathKey,
     render::{Shown, render},
@@ -123,7 +123,7 @@ fn check(case: Case<'_>, expected: &str, text: &str) {
 
 const FIVE: &str = "a\nb\nc\nd\ne\n";
 
-/// Lines long enough for a diff to pay, each behind a sign.
+/// Lines long enough for a diff to pay, each after a sign.
 fn signed(sign: &str, numbers: RangeInclusive<u32>) -> String {
     numbers.map(|n| format!("{sign}line {n:02} of a file whose lines are rather long\n")).collect()
 }
@@ -420,7 +420,7 @@ fn talk(steps: &[Step<'_>]) {
             Step::Edit(after, (first, last), new_count) => {
                 let (before, after) = (session.now.version(), Text::new((*after).into()));
                 let hunks =
-                    vec![Hunk { old: Lines::new(*first, *last).unwrap(), new_count: *new_count, rests: Rests::Ends }];
+                    vec![Hunk { old: Lines::new(*first, *last).unwrap(), new_count: *new_count, keeps: Keeps::Ends }];
                 session.happened(&Event::Edited { path: PathKey::new("f"), before, after: after.version(), hunks });
                 session.now = after;
             }

@@ -4,7 +4,7 @@
 //! A branch is written as one string, events divided by `;`, at places 1, 2, 3, …
 //! `show A1-3` lines 1-3 of text A, `show A4-5.` also its end, `show A.` the end alone, `show A!3` line 3 in part;
 //! `same A B 2-3` a marker for B that relies on A; `diff A B`; `write A`; `edit A F 2-2 2` lines 2-2 of A became two
-//! lines of F, the first and last with rests of the old ones (`2h`: only the first; `2a`: any), and `edit A F 1-1 2,4-4 0`
+//! lines of F, the first and last with parts of the old ones kept (`2h`: only the first; `2a`: any), and `edit A F 1-1 2,4-4 0`
 //! so in two places; `alike A B 2-3` lines 2-3 of A are those of B (6 is the end); `see B2-3,5-5` lines of B shown beside reads; `refresh 2-3`; `void`; `compact`. The file is `x` unless a word such as `/y` or `/x/y` names others.
 //! What is held is written the same way: `A1-1@1 B2-3@2 A4-5.@1 /y C1-8.@3`.
 #![allow(clippy::unwrap_used)]
@@ -12,11 +12,11 @@
 use std::collections::BTreeMap;
 
 use readproof_core::{
-    knowledge::{Alike, Event, Gone, Held, Hunk, Knowledge, Rests},
+    knowledge::{Alike, Event, Gone, Held, Hunk, Keeps, Knowledge},
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Version},
+    text::{ContentHash, Form, Version},
 };
 
 /// Every text that occurs in a table: its name and its number of lines.
@@ -24,7 +24,7 @@ const TEXTS: [(char, u32); 7] = [('A', 5), ('B', 5), ('C', 8), ('D', 3), ('E', 0
 
 fn version(name: &str) -> Version {
     let (_, total) = *TEXTS.iter().find(|(text, _)| name == text.to_string()).unwrap();
-    Version { hash: ContentHash::of(name.as_bytes()), total }
+    Version { hash: ContentHash::of(name.as_bytes()), total, form: Form::Disk }
 }
 
 fn name(hash: ContentHash) -> String {
@@ -84,12 +84,12 @@ fn event(text: &str) -> Event {
 
 fn hunk(text: &str) -> Hunk {
     let (old, new) = text.split_once(' ').unwrap();
-    let (new, rests) = match new.split_at(new.len() - 1) {
-        (new, "h") => (new, Rests::Head),
-        (new, "a") => (new, Rests::All),
-        _ => (new, Rests::Ends),
+    let (new, keeps) = match new.split_at(new.len() - 1) {
+        (new, "h") => (new, Keeps::Head),
+        (new, "a") => (new, Keeps::All),
+        _ => (new, Keeps::Ends),
     };
-    Hunk { old: lines(old), new_count: new.parse().unwrap(), rests }
+    Hunk { old: lines(old), new_count: new.parse().unwrap(), keeps }
 }
 
 fn known(branch: &str, answers: Answers) -> Knowledge {
@@ -131,8 +131,8 @@ fn check_serves(table: &[(&str, &str, &str, &str)]) {
             let knowledge = known(branch, answers);
             let path = PathKey::new("x");
             let hash = match scope(ask) {
-                Scope::Full => knowledge.holds_whole(&path, answers).map(|version| version.hash),
-                Scope::Lines(lines) => knowledge.holds_lines(&path, lines, answers),
+                Scope::Full => knowledge.holds_whole(&path, Form::Disk, answers).map(|version| version.hash),
+                Scope::Lines(lines) => knowledge.holds_lines(&path, lines, Form::Disk, answers),
             };
             assert_eq!(hash.map_or("-".to_owned(), name), *expected, "{answers:?}: {ask} after {branch}");
         }
@@ -408,7 +408,7 @@ fn an_own_edit_of_lines_that_were_not_shown() {
     ]);
 }
 
-/// Of another text, lines before the edit stand where they stood; those behind it may stand elsewhere.
+/// Of another text, lines before the edit stay where they were; those after it may have moved.
 #[test]
 fn an_own_edit_beside_lines_of_another_text() {
     check(&[
@@ -619,10 +619,10 @@ impl Slots {
                 let all = (hunk.old.first()..=hunk.old.last()).all(held);
                 for n in 0..hunk.new_count {
                     let (first, last) = (n == 0, n + 1 == hunk.new_count);
-                    let known = match hunk.rests {
-                        Rests::All => all,
-                        Rests::Head => !first || held(hunk.old.first()),
-                        Rests::Ends => (!first || held(hunk.old.first())) && (!last || held(hunk.old.last())),
+                    let known = match hunk.keeps {
+                        Keeps::All => all,
+                        Keeps::Head => !first || held(hunk.old.first()),
+                        Keeps::Ends => (!first || held(hunk.old.first())) && (!last || held(hunk.old.last())),
                     };
                     if known {
                         self.0.insert(now + n, after);
@@ -705,7 +705,7 @@ impl Model {
             Event::Void { path } => self.of(path).clear(),
             Event::Compacted => *self = Self::default(),
             // They only take; each has a test of its own.
-            Event::Told { .. } | Event::Seen { .. } => {}
+            Event::MarkerSent { .. } | Event::Seen { .. } => {}
         }
     }
 }
@@ -728,7 +728,7 @@ fn concerns_the_end(held: &Slots, event: &Event) -> bool {
         | Event::Written { .. }
         | Event::Refreshed { .. }
         | Event::Void { .. }
-        | Event::Told { .. }
+        | Event::MarkerSent { .. }
         | Event::Seen { .. }
         | Event::Compacted => false,
     }
@@ -755,7 +755,7 @@ impl Branch {
 
     fn text(&mut self, total: u32) -> Version {
         self.made += 1;
-        Version { hash: ContentHash::of(&self.made.to_le_bytes()), total }
+        Version { hash: ContentHash::of(&self.made.to_le_bytes()), total, form: Form::Disk }
     }
 
     fn pick(&mut self) -> Version {
@@ -803,9 +803,9 @@ impl Branch {
             let first = from + self.random.below(before.total - from + 1);
             let old = Lines::new(first, first + self.random.below(before.total - first + 1)).unwrap();
             let new_count = self.random.below(MOST - (total - old.count()) + 1).min(3);
-            let rests = [Rests::Ends, Rests::Head, Rests::All][self.random.below(3) as usize];
+            let keeps = [Keeps::Ends, Keeps::Head, Keeps::All][self.random.below(3) as usize];
             total = total - old.count() + new_count;
-            hunks.push(Hunk { old, new_count, rests });
+            hunks.push(Hunk { old, new_count, keeps });
             from = old.last() + 1;
         }
         let after = self.text(total);
@@ -862,7 +862,7 @@ fn agree(knowledge: &Knowledge, model: &mut Model, told: &dyn Fn() -> String) {
     for path in ["x", "y", "z"].map(PathKey::new) {
         let slots = model.of(&path);
         assert_eq!(Slots::of(knowledge.of(&path)).0, slots.0, "{path}: {}", told());
-        assert_eq!(knowledge.holds_whole(&path, Answers::Held), slots.whole(), "whole {path}: {}", told());
+        assert_eq!(knowledge.holds_whole(&path, Form::Disk, Answers::Held), slots.whole(), "whole {path}: {}", told());
         for first in 1..=MOST + 2 {
             for last in first..=MOST + 2 {
                 // The slot of an end is no line.
@@ -871,7 +871,7 @@ fn agree(knowledge: &Knowledge, model: &mut Model, told: &dyn Fn() -> String) {
                 }
                 let lines = Lines::new(first, last).unwrap();
                 let expected = slots.one(first..=last).map(|version| version.hash);
-                let got = knowledge.holds_lines(&path, lines, Answers::Held);
+                let got = knowledge.holds_lines(&path, lines, Form::Disk, Answers::Held);
                 assert_eq!(got, expected, "{path} {first}-{last}: {}", told());
             }
         }
@@ -933,7 +933,7 @@ fn event_path(event: &Event) -> Option<&PathKey> {
         | Event::Edited { path, .. }
         | Event::Alike { path, .. }
         | Event::Void { path } => Some(path),
-        Event::Told { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
+        Event::MarkerSent { .. } | Event::Seen { .. } | Event::Refreshed { .. } | Event::Compacted => None,
     }
 }
 
@@ -947,7 +947,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Alike { .. } => "alike",
         Event::Refreshed { .. } => "refreshed",
         Event::Void { .. } => "void",
-        Event::Told { .. } => "told",
+        Event::MarkerSent { .. } => "told",
         Event::Seen { .. } => "seen",
         Event::Compacted => "compacted",
     }
@@ -992,7 +992,7 @@ fn a_marker_beyond_its_bases_last_line_adds_no_line() {
 #[test]
 fn an_edit_with_an_absurd_count_is_no_panic() {
     let mut knowledge = known("show A1-5.", Answers::Held);
-    let hunks = vec![Hunk { old: lines("2-2"), new_count: u32::MAX, rests: Rests::Ends }];
+    let hunks = vec![Hunk { old: lines("2-2"), new_count: u32::MAX, keeps: Keeps::Ends }];
     let (path, before, after) = (PathKey::new("x"), version("A"), version("F"));
     knowledge.apply(2, &Event::Edited { path, before, after, hunks }, Answers::Held);
     assert_eq!(draw(&knowledge), "");
@@ -1002,9 +1002,9 @@ fn an_edit_with_an_absurd_count_is_no_panic() {
 fn a_marker_on_its_way_takes_what_it_may_contradict_and_adds_nothing() {
     let told = |branch: &str, total: u32, lines: &str| {
         let mut knowledge = known(branch, Answers::Held);
-        let now = Version { hash: ContentHash::of(b"told"), total };
+        let now = Version { hash: ContentHash::of(b"told"), total, form: Form::Disk };
         let (path, base, scope) = (PathKey::new("x"), version("A").hash, scope(lines));
-        knowledge.apply(9, &Event::Told { path, base, version: now, scope, ends: true }, Answers::Held);
+        knowledge.apply(9, &Event::MarkerSent { path, base, version: now, scope, ends: true }, Answers::Held);
         draw(&knowledge)
     };
     let all = draw(&known("show A1-5.", Answers::Held));
@@ -1029,9 +1029,9 @@ fn a_last_line_may_have_had_no_terminator() {
 #[test]
 fn numbers_that_no_text_has_void_the_path() {
     let path = PathKey::new("x");
-    let version = |total| Version { hash: ContentHash::of(b"a"), total };
+    let version = |total| Version { hash: ContentHash::of(b"a"), total, form: Form::Disk };
     let edited = |total, first, last, new_count| {
-        let hunks = vec![Hunk { old: Lines::new(first, last).unwrap(), new_count, rests: Rests::Ends }];
+        let hunks = vec![Hunk { old: Lines::new(first, last).unwrap(), new_count, keeps: Keeps::Ends }];
         Event::Edited { path: path.clone(), before: version(total), after: version(total), hunks }
     };
     for total in [u32::MAX, u32::MAX - 1, u32::MAX - 2, (1 << 30) + 1] {
@@ -1046,7 +1046,7 @@ fn numbers_that_no_text_has_void_the_path() {
             assert_eq!(draw(&knowledge), "", "{event:?}");
         }
     }
-    // An edit behind the last line.
+    // An edit after the last line.
     let mut knowledge = Knowledge::default();
     knowledge.apply(1, &Event::Written { path: path.clone(), version: version(5) }, Answers::Held);
     knowledge.apply(2, &edited(5, u32::MAX, u32::MAX, 1), Answers::Held);
@@ -1056,7 +1056,7 @@ fn numbers_that_no_text_has_void_the_path() {
 #[test]
 fn one_text_with_two_numbers_of_lines_voids_the_path() {
     let path = PathKey::new("x");
-    let version = |total| Version { hash: ContentHash::of(b"a"), total };
+    let version = |total| Version { hash: ContentHash::of(b"a"), total, form: Form::Disk };
     let shown = |total, lines: Option<Lines>| Event::Shown {
         path: path.clone(),
         version: version(total),
@@ -1068,6 +1068,6 @@ fn one_text_with_two_numbers_of_lines_voids_the_path() {
     knowledge.apply(1, &shown(2, None), Answers::Held);
     // Line 3 was never shown, but the end of the shorter one would stand there.
     knowledge.apply(2, &shown(3, Lines::new(1, 2)), Answers::Held);
-    assert_eq!(knowledge.holds_whole(&path, Answers::Held), None);
+    assert_eq!(knowledge.holds_whole(&path, Form::Disk, Answers::Held), None);
     assert_eq!(draw(&knowledge), "");
 }

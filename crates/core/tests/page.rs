@@ -30,7 +30,7 @@ fn page(text: &str, call: (Option<u64>, Option<u64>), counting: LineCounting) ->
     let ask = Ask::paged(&now, call.0, call.1, "{f}", &style).unwrap();
     let plain = decide(&now, &path, &ask, Base::None(Reason::NotHeld), &limits);
     let shown = render(&plain, &now, &ask);
-    let said = shown.said();
+    let said = shown.counted();
     (shown.text().to_owned() + shown.tail(), format!("{} {}-{} of {}", said.scope, said.first, said.last, said.total))
 }
 

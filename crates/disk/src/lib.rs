@@ -1,25 +1,26 @@
 //! The only room that opens files by name. A [`Root`] is a directory one may use, a [`FileRef`] the only name that can be
-//! opened in it, a [`Snapshot`] the one read of a file; [`Store`], [`Objects`] and [`SessionLog`] keep what Readproof
-//! itself remembers. Two kinds of files lie outside a workspace: a [`TranscriptFile`], a host's, named by a person, and a
+//! opened in it, a [`Snapshot`] the one read of a file; a [`Store`] keeps what Readproof itself remembers. Two kinds of files lie outside a workspace: a [`TranscriptFile`], a host's, named by a person, and a
 //! person's own settings of a host ([`Root::around`]). It decides nothing about answers, reads no environment and has no
 //! mutable global.
+#![allow(
+    missing_docs,
+    reason = "a name that says everything needs no comment; the crate is only used in this workspace"
+)]
 
 mod fault;
 mod git;
 mod locate;
-mod log;
 mod replace;
 mod root;
 mod sensitive;
 mod snapshot;
-mod store;
+mod stores;
 mod transcript;
 
 pub use git::{
     Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError, looks_binary,
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
-pub use log::{BadSessionName, Create, Locked, LogError, LogId, Payload, SessionLog, SessionName};
 pub use replace::{Expected, Leftover, Moment, ReplaceError, Scratch, is_in_git, is_ours};
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
@@ -27,8 +28,10 @@ pub use snapshot::{
     EntryKind, FileKind, Folder, Found, HardLinks, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules, Stat,
     Stream, Watch, input_is_closed_at_last,
 };
-pub use store::{
-    Loaded, Objects, Owner, Put, Removed, RetiredLog, STORE_NAME, SmallTexts, Store, StoreError, Stored, StoredTexts,
-    Strange, Usage, database_in_memory, is_folder, user_id,
+pub use stores::{
+    BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,
+    Logs, Objects, OpenedStore, Payload, Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName,
+    SmallTexts, Store, StoreError, Stored, Stores, Strange, TakeLine, Usage, Whose, database_in_memory, is_folder,
+    user_id,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};

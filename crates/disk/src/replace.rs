@@ -31,7 +31,7 @@ use crate::{
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, HardLinks},
-    store::STORE_NAME,
+    stores::STORE_NAME,
 };
 use note::{Content, NOTE, Step};
 use temp::{Placed, Temp, sweep};

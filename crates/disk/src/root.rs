@@ -10,7 +10,7 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 
-use crate::{fault::Fault, git::Opened, replace::Moments, store::STORE_NAME};
+use crate::{fault::Fault, git::Opened, replace::Moments, stores::STORE_NAME};
 
 /// A directory one may use: a handle, and the names it is known by.
 #[derive(Debug)]
@@ -79,6 +79,14 @@ impl Root {
             return Err(RootError::NotUtf8 { path: real });
         };
         Ok((root, name))
+    }
+
+    /// Another handle on the same directory.
+    pub(crate) fn try_clone(&self) -> Result<Self, RootError> {
+        let dir = self.dir.try_clone().map_err(|error| RootError::from_io(&self.path, error))?;
+        let (path, text, given, waits) = (self.path.clone(), Arc::clone(&self.text), self.given.clone(), self.waits);
+        let (temps, repositories, moments) = (AtomicU64::new(0), Opened::default(), Moments::default());
+        Ok(Self { dir, path, text, given, temps, repositories, waits, moments })
     }
 
     /// The name it was given by, if that goes through a link, and its own.

@@ -2,46 +2,23 @@
 #![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
 mod seccomp;
+mod world;
 
 use std::{fs, io::Write};
 
 use readproof_core::text::Text;
 use readproof_disk::{
-    Appended, Create, Expected, HardLinks, Loaded, LocateError, LogError, Put, ReplaceError, Root, SessionLog,
-    SessionName, SnapshotError, SnapshotRules, Store, StoreError, TranscriptError, TranscriptFile,
+    Appended, Create, Expected, HardLinks, Loaded, LocalStore, LocateError, LogError, Put, ReplaceError, SnapshotError,
+    SnapshotRules, Store, StoreError, TranscriptError, TranscriptFile,
 };
 use rustix::io::Errno;
 use seccomp::{careful_renames, creating_opens, every, file_writes, with_failing, with_idle};
-
-struct World {
-    temp: tempfile::TempDir,
-    root: Root,
-}
-
-impl World {
-    fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let root = Root::open(temp.path()).unwrap();
-        Self { temp, root }
-    }
-
-    fn name(&self, name: &str) -> String {
-        format!("{}/{name}", self.root.path().display())
-    }
-
-    fn temps(&self) -> usize {
-        fs::read_dir(self.temp.path().join(".readproof/tmp")).unwrap().count()
-    }
-}
-
-fn session() -> SessionName {
-    SessionName::parse("s").unwrap()
-}
+use world::{World, append, open_log, session, texts};
 
 #[test]
 fn a_full_disk_leaves_the_old_content_and_no_rest() {
     let world = World::new();
-    fs::write(world.temp.path().join("f"), "old").unwrap();
+    fs::write(world.at("f"), "old").unwrap();
     let file = world.root.locate(&[world.name("f")]).unwrap();
     for errno in [Errno::NOSPC, Errno::DQUOT] {
         let failed = with_failing(vec![file_writes()], errno, || {
@@ -53,16 +30,16 @@ fn a_full_disk_leaves_the_old_content_and_no_rest() {
         world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse)
     });
     assert!(matches!(failed, Err(ReplaceError::Io { .. })), "{failed:?}");
-    assert_eq!(fs::read_to_string(world.temp.path().join("f")).unwrap(), "old");
-    assert_eq!(fs::read_dir(world.temp.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "old");
+    assert_eq!(fs::read_dir(world.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn a_full_disk_stores_nothing_and_leaves_no_temp() {
     let world = World::new();
-    let store = Store::open(&world.root).unwrap();
+    let store = world.store();
     let text = Text::new("text\n".into());
-    for put in [|s: &Store, t: &Text| s.objects().put(t), |s: &Store, t: &Text| s.objects().put_synced(t)] {
+    for put in [|s: &LocalStore, t: &Text| s.objects().put(t), |s: &LocalStore, t: &Text| s.objects().put_synced(t)] {
         let failed = with_failing(vec![file_writes()], Errno::NOSPC, || put(&store, &text));
         assert!(matches!(failed, Err(StoreError::Full { .. })), "{failed:?}");
     }
@@ -75,12 +52,12 @@ fn a_full_disk_stores_nothing_and_leaves_no_temp() {
 #[test]
 fn a_full_disk_stops_a_log_until_there_is_space() {
     let world = World::new();
-    let store = Store::open(&world.root).unwrap();
-    let mut log = SessionLog::open(&store, &session(), Create::Yes).unwrap().unwrap();
-    log.lock().unwrap().append("one").unwrap();
-    let failed = with_failing(vec![file_writes()], Errno::NOSPC, || log.lock().unwrap().append("two"));
+    let store = world.store();
+    let mut log = open_log(&store);
+    log.append("one").unwrap();
+    let failed = with_failing(vec![file_writes()], Errno::NOSPC, || log.append("two"));
     assert!(matches!(failed, Err(LogError::Full { .. })), "{failed:?}");
-    assert_eq!(log.lock().unwrap().append("two").unwrap(), 2);
+    assert_eq!(log.append("two").unwrap(), 2);
 }
 
 /// A write that the disk had room for in part: the call reports less than all, and that much is in the file.
@@ -88,13 +65,13 @@ fn a_full_disk_stops_a_log_until_there_is_space() {
 fn a_line_written_in_part_can_be_written_again() {
     // What two failed appends in a row would have written: a line, then the seal of its rest and the line again.
     let world = World::new();
-    let store = Store::open(&world.root).unwrap();
-    let path = world.temp.path().join(".readproof/log/s.log");
-    let open = |create| SessionLog::open(&store, &session(), create).unwrap().unwrap();
+    let store = world.store();
+    let path = world.at(".readproof/log/s.log");
+    let open = |create| store.logs().open(&session(), create).unwrap().unwrap();
     let mut log = open(Create::Yes);
-    log.lock().unwrap().append("one").unwrap();
+    log.append("one").unwrap();
     let one = fs::read(&path).unwrap();
-    log.lock().unwrap().append("two").unwrap();
+    log.append("two").unwrap();
     let line = fs::read(&path).unwrap().split_off(one.len());
     for first in (0..line.len()).step_by(17) {
         let resealed = [format!("\x18{first}\x18\n").as_bytes(), &line].concat();
@@ -103,17 +80,16 @@ fn a_line_written_in_part_can_be_written_again() {
             let mut log = open(Create::No);
             log.catch_up().unwrap();
             for part in [&line[..first], &resealed[..second]] {
-                let failed = with_idle(vec![file_writes()], || log.lock().unwrap().append("two"));
+                let failed = with_idle(vec![file_writes()], || log.append("two"));
                 assert!(matches!(failed, Err(LogError::Full { .. })), "{failed:?}");
                 fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(part).unwrap();
-                let mut locked = log.lock().unwrap();
-                assert!(matches!(locked.append("two"), Err(LogError::Behind { .. })));
-                assert_eq!(locked.catch_up().unwrap(), []);
+                assert!(matches!(log.append("two"), Err(LogError::Behind { .. })));
+                assert_eq!(log.catch_up().unwrap(), []);
                 if first == 0 {
                     break;
                 }
             }
-            let line = log.lock().unwrap().append("two").unwrap();
+            let line = log.append("two").unwrap();
             assert_eq!(line, log.lines());
             let mut fresh = open(Create::No);
             let texts: Vec<String> = fresh.catch_up().unwrap().into_iter().map(|payload| payload.text).collect();
@@ -124,32 +100,45 @@ fn a_line_written_in_part_can_be_written_again() {
 }
 
 #[test]
+fn lines_that_could_not_be_read_are_read_again() {
+    let world = World::new();
+    let (mut writer, mut reader) = (open_log(&world.store()), open_log(&world.store()));
+    for payload in ["one", "two"] {
+        append(&mut *writer, payload);
+    }
+    let failed = with_failing(vec![every(seccomp::PREAD64)], Errno::IO, || reader.catch_up());
+    assert!(matches!(failed, Err(LogError::Io { .. })), "{failed:?}");
+    assert!(matches!(reader.append("blind"), Err(LogError::Behind { .. })));
+    assert_eq!(texts(&reader.catch_up().unwrap()), ["one", "two"]);
+}
+
+#[test]
 fn a_read_only_disk_is_said_to_be_so() {
     let world = World::new();
     let calls = || vec![creating_opens(), every(seccomp::MKDIRAT), every(seccomp::RENAMEAT2)];
-    let failed = with_failing(calls(), Errno::ROFS, || Store::open(&world.root).map(|_| ()));
+    let failed = with_failing(calls(), Errno::ROFS, || LocalStore::open(&world.root).map(|_| ()));
     assert!(matches!(failed, Err(StoreError::ReadOnly { .. })), "{failed:?}");
-    assert!(with_failing(calls(), Errno::ROFS, || Store::open_existing(&world.root)).unwrap().is_none());
+    assert!(with_failing(calls(), Errno::ROFS, || LocalStore::open_existing(&world.root)).unwrap().is_none());
 
-    drop(Store::open(&world.root).unwrap());
-    fs::write(world.temp.path().join("f"), "old").unwrap();
+    drop(LocalStore::open(&world.root).unwrap());
+    fs::write(world.at("f"), "old").unwrap();
     with_failing(calls(), Errno::ROFS, || {
-        let store = Store::open(&world.root).unwrap();
+        let store = world.store();
         let text = Text::new("text\n".into());
         assert!(matches!(store.objects().put(&text), Err(StoreError::ReadOnly { .. })));
         assert_eq!(store.objects().load(text.hash()), Loaded::Missing);
-        assert!(matches!(SessionLog::open(&store, &session(), Create::Yes), Err(LogError::ReadOnly { .. })));
+        assert!(matches!(store.logs().open(&session(), Create::Yes), Err(LogError::ReadOnly { .. })));
         let file = world.root.locate(&[world.name("f")]).unwrap();
         let failed = world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse);
         assert!(matches!(failed, Err(ReplaceError::ReadOnly { .. })));
     });
-    assert_eq!(fs::read_to_string(world.temp.path().join("f")).unwrap(), "old");
+    assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "old");
 }
 
 #[test]
 fn what_may_not_be_touched_is_denied() {
     let world = World::new();
-    fs::write(world.temp.path().join("f"), "old").unwrap();
+    fs::write(world.at("f"), "old").unwrap();
     let file = world.root.locate(&[world.name("f")]).unwrap();
     with_failing(vec![every(seccomp::OPENAT2)], Errno::ACCESS, || {
         assert!(matches!(world.root.locate(&[world.name("f")]), Err(LocateError::Denied { .. })));
@@ -165,8 +154,9 @@ fn what_may_not_be_touched_is_denied() {
     let failed =
         with_failing(asking, Errno::ACCESS, || world.root.replace(&file, "new", Expected::Anything, HardLinks::Refuse));
     assert!(matches!(failed, Err(ReplaceError::Denied { .. })), "{failed:?}");
-    assert_eq!(fs::read_to_string(world.temp.path().join("f")).unwrap(), "old");
-    let failed = with_failing(vec![every(seccomp::MKDIRAT)], Errno::ACCESS, || Store::open(&world.root).map(|_| ()));
+    assert_eq!(fs::read_to_string(world.at("f")).unwrap(), "old");
+    let failed =
+        with_failing(vec![every(seccomp::MKDIRAT)], Errno::ACCESS, || LocalStore::open(&world.root).map(|_| ()));
     assert!(matches!(failed, Err(StoreError::Denied { .. })), "{failed:?}");
 }
 
@@ -175,7 +165,7 @@ fn a_file_system_without_careful_renames_will_do() {
     let world = World::new();
     for errno in [Errno::INVAL, Errno::NOSYS] {
         with_failing(vec![careful_renames()], errno, || {
-            let store = Store::open(&world.root).unwrap();
+            let store = world.store();
             let text = Text::new(format!("text {errno}"));
             assert_eq!(store.objects().put(&text).unwrap(), Put::Stored);
             assert_eq!(store.objects().put(&text).unwrap(), Put::Present);
@@ -183,13 +173,13 @@ fn a_file_system_without_careful_renames_will_do() {
             assert_eq!(world.temps(), 0);
         });
     }
-    assert!(Store::open_existing(&world.root).unwrap().is_some());
+    assert!(LocalStore::open_existing(&world.root).unwrap().is_some());
 }
 
 #[test]
 fn that_a_transcript_was_replaced_is_not_lost_by_a_failed_read() {
     let world = World::new();
-    let [path, new] = ["s.jsonl", "new"].map(|name| world.temp.path().join(name));
+    let [path, new] = ["s.jsonl", "new"].map(|name| world.at(name));
     fs::write(&path, "old\n").unwrap();
     let mut file = TranscriptFile::open(&path, 1000).unwrap();
     assert_eq!(file.appended().unwrap(), Appended::More(b"old\n".to_vec()));

@@ -1,6 +1,8 @@
 //! The store and its objects: made private, refused when forged, safe under races, honest about damage.
 #![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
+mod world;
+
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
@@ -9,36 +11,16 @@ use std::{
 };
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{Create, Loaded, Put, Root, SessionLog, SessionName, Store, StoreError, Usage};
+use readproof_disk::{Create, Loaded, LocalStore, Put, Store, StoreError, Usage};
 use rustix::fs::{CWD, FileType};
+use world::{World, open_log, session, text};
 
-struct World {
-    temp: tempfile::TempDir,
-    root: Root,
-}
-
-impl World {
-    fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let root = Root::open(temp.path()).unwrap();
-        Self { temp, root }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.temp.path().join(name)
-    }
-
-    fn store(&self) -> Store {
-        Store::open(&self.root).unwrap()
-    }
-
-    /// What both ways of opening say.
-    fn refusal(&self) -> StoreError {
-        let made = Store::open(&self.root).unwrap_err();
-        let existing = Store::open_existing(&self.root).unwrap_err();
-        assert_eq!(made.to_string(), existing.to_string());
-        made
-    }
+/// What both ways of opening say.
+fn refusal(world: &World) -> StoreError {
+    let made = LocalStore::open(&world.root).unwrap_err();
+    let existing = LocalStore::open_existing(&world.root).unwrap_err();
+    assert_eq!(made.to_string(), existing.to_string());
+    made
 }
 
 fn mode(path: &Path) -> u32 {
@@ -49,10 +31,6 @@ fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn text(content: &str) -> Text {
-    Text::new(content.into())
-}
-
 fn object(world: &World, text: &Text) -> PathBuf {
     world.at(&format!(".readproof/objects/sha256-{}.txt", text.hash()))
 }
@@ -60,12 +38,12 @@ fn object(world: &World, text: &Text) -> PathBuf {
 #[test]
 fn a_store_is_private_and_ignores_itself() {
     let world = World::new();
-    assert!(Store::open_existing(&world.root).unwrap().is_none());
+    assert!(LocalStore::open_existing(&world.root).unwrap().is_none());
     assert!(!world.at(".readproof").exists());
     let store = world.store();
     let stored = text("a\n");
     assert_eq!(store.objects().put(&stored).unwrap(), Put::Stored);
-    SessionLog::open(&store, &SessionName::parse("s").unwrap(), Create::Yes).unwrap().unwrap();
+    open_log(&store);
     for folder in ["", "/objects", "/tmp", "/log"] {
         assert_eq!(mode(&world.at(&format!(".readproof{folder}"))), 0o700, "{folder}");
     }
@@ -77,7 +55,7 @@ fn a_store_is_private_and_ignores_itself() {
     assert_eq!(fs::read_to_string(world.at(".readproof/format")).unwrap(), "2\n");
     assert_eq!(store.usage(), Usage { objects: 1, object_bytes: 2, logs: 1, log_bytes: 0 });
 
-    let again = Store::open_existing(&world.root).unwrap().unwrap();
+    let again = LocalStore::open_existing(&world.root).unwrap().unwrap();
     assert_eq!(again.objects().load(stored.hash()), Loaded::Text(stored));
 }
 
@@ -87,12 +65,12 @@ fn a_store_is_made_once_by_many() {
     thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                let store = Store::open(&world.root).unwrap();
+                let store = LocalStore::open(&world.root).unwrap();
                 store.objects().put(&text("x")).unwrap();
             });
         }
     });
-    assert_eq!(fs::read_dir(world.at(".readproof/tmp")).unwrap().count(), 0);
+    assert_eq!(world.temps(), 0);
     assert_eq!(world.store().usage().objects, 1);
 }
 
@@ -103,7 +81,7 @@ fn what_is_missing_is_made_again() {
     fs::remove_dir(world.at(".readproof/objects")).unwrap();
     fs::remove_file(world.at(".readproof/.gitignore")).unwrap();
     assert!(matches!(
-        Store::open_existing(&world.root),
+        LocalStore::open_existing(&world.root),
         Err(StoreError::Damaged { name, .. }) if name == ".readproof/objects"
     ));
     assert!(!world.at(".readproof/objects").exists());
@@ -113,9 +91,9 @@ fn what_is_missing_is_made_again() {
 
     // Killed while it was made: the format comes last.
     fs::remove_file(world.at(".readproof/format")).unwrap();
-    assert!(Store::open_existing(&world.root).unwrap().is_none());
+    assert!(LocalStore::open_existing(&world.root).unwrap().is_none());
     drop(world.store());
-    assert!(Store::open_existing(&world.root).unwrap().is_some());
+    assert!(LocalStore::open_existing(&world.root).unwrap().is_some());
 }
 
 #[test]
@@ -133,7 +111,7 @@ fn a_store_that_others_can_use_is_refused() {
         let world = World::new();
         drop(world.store());
         chmod(&world.at(name), open);
-        let error = world.refusal();
+        let error = refusal(&world);
         assert!(matches!(&error, StoreError::NotPrivate { name: n, mode } if n == name && *mode == open), "{error}");
         chmod(&world.at(name), private);
         drop(world.store());
@@ -142,7 +120,7 @@ fn a_store_that_others_can_use_is_refused() {
     fs::create_dir(world.at(".readproof")).unwrap();
     chmod(&world.at(".readproof"), 0o755);
     assert_eq!(
-        Store::open(&world.root).unwrap_err().to_string(),
+        LocalStore::open(&world.root).unwrap_err().to_string(),
         "`.readproof` can be used by others (mode 0755), so nothing in it is trusted; if it is yours, run \
          `chmod -R go= .readproof`, else delete it"
     );
@@ -159,15 +137,14 @@ fn a_store_of_another_user_is_refused() {
         let world = World::new();
         drop(world.store());
         std::os::unix::fs::chown(world.at(name), Some(12345), None).unwrap();
-        let error = world.refusal();
+        let error = refusal(&world);
         assert!(matches!(&error, StoreError::NotOurs { name: n, uid: 12345 } if n == name), "{error}");
     }
     let world = World::new();
     let store = world.store();
-    let session = SessionName::parse("s").unwrap();
-    SessionLog::open(&store, &session, Create::Yes).unwrap().unwrap();
+    open_log(&store);
     std::os::unix::fs::chown(world.at(".readproof/log/s.log"), Some(12345), None).unwrap();
-    assert!(SessionLog::open(&store, &session, Create::No).unwrap_err().to_string().contains("belongs to user 12345"));
+    assert!(store.logs().open(&session(), Create::No).unwrap_err().to_string().contains("belongs to user 12345"));
 }
 
 #[test]
@@ -181,7 +158,7 @@ fn a_link_is_no_store() {
             let name = format!(".readproof{part}");
             fs::rename(world.at(&name), world.at("inside")).unwrap();
             symlink(&target, world.at(&name)).unwrap();
-            let error = world.refusal();
+            let error = refusal(&world);
             assert!(matches!(&error, StoreError::LinkOut { name: n } if *n == name), "{error}");
         }
     }
@@ -189,14 +166,14 @@ fn a_link_is_no_store() {
     drop(world.store());
     fs::rename(world.at(".readproof/format"), world.at("format")).unwrap();
     symlink("../format", world.at(".readproof/format")).unwrap();
-    assert!(matches!(world.refusal(), StoreError::LinkOut { .. }));
+    assert!(matches!(refusal(&world), StoreError::LinkOut { .. }));
 }
 
 #[test]
 fn a_file_is_no_store() {
     let world = World::new();
     fs::write(world.at(".readproof"), "").unwrap();
-    assert!(matches!(world.refusal(), StoreError::NotAFolder { name } if name == ".readproof"));
+    assert!(matches!(refusal(&world), StoreError::NotAFolder { name } if name == ".readproof"));
 }
 
 #[test]
@@ -205,7 +182,7 @@ fn formats_are_read_strictly() {
     drop(world.store());
     let with = |content: &[u8]| {
         fs::write(world.at(".readproof/format"), content).unwrap();
-        world.refusal()
+        refusal(&world)
     };
     assert!(matches!(with(b"3\n"), StoreError::Newer { found: 3, known: 2 }));
     assert!(matches!(with(b"4294967295\n"), StoreError::Newer { found: u32::MAX, known: 2 }));
@@ -216,7 +193,7 @@ fn formats_are_read_strictly() {
     }
     fs::remove_file(world.at(".readproof/format")).unwrap();
     fs::create_dir(world.at(".readproof/format")).unwrap();
-    assert!(matches!(world.refusal(), StoreError::Damaged { why: "it is no file", .. }));
+    assert!(matches!(refusal(&world), StoreError::Damaged { why: "it is no file", .. }));
 }
 
 #[test]
@@ -253,10 +230,10 @@ fn texts_come_back_as_they_were() {
     hashes.push((ContentHash::of(b"synced"), 6));
     hashes.sort_unstable();
     fs::write(world.at(".readproof/objects/notes.txt"), "not an object").unwrap();
-    let stored: Vec<_> = store.stored().iter().map(|stored| (stored.hash, stored.bytes)).collect();
+    let stored: Vec<_> = store.objects().stored().iter().map(|stored| (stored.hash, stored.bytes)).collect();
     assert_eq!(stored, hashes);
     assert_eq!(store.usage().objects, 6);
-    assert_eq!(fs::read_dir(world.at(".readproof/tmp")).unwrap().count(), 0);
+    assert_eq!(world.temps(), 0);
 }
 
 #[test]
@@ -281,7 +258,7 @@ fn many_store_the_same_text_at_once() {
     });
     assert_eq!(stored, 1);
     assert_eq!(world.store().usage().objects, 9);
-    assert_eq!(fs::read_dir(world.at(".readproof/tmp")).unwrap().count(), 0);
+    assert_eq!(world.temps(), 0);
 }
 
 #[test]
@@ -338,7 +315,7 @@ fn nothing_else_passes_for_an_object() {
     fs::create_dir(&place).unwrap();
     assert_eq!(store.objects().load(whole.hash()), Loaded::Damaged);
     assert!(matches!(store.objects().put(&whole), Err(StoreError::Io { .. })));
-    assert_eq!(fs::read_dir(world.at(".readproof/tmp")).unwrap().count(), 0);
+    assert_eq!(world.temps(), 0);
     fs::remove_dir(&place).unwrap();
 
     fs::File::create(&place).unwrap().set_len((1 << 30) + 1).unwrap();

@@ -7,7 +7,7 @@ use readproof_core::{
     path::Bearings,
     policy,
 };
-use readproof_disk::{HardLinks, Root, Sensitive, SnapshotRules};
+use readproof_disk::{HardLinks, LocalStores, Root, Sensitive, SnapshotRules, Stores};
 use std::sync::Arc;
 
 use crate::{Clock, Engine, Error, HostTexts, Outcome, Reading, Settings, conversation::locked};
@@ -28,11 +28,13 @@ pub struct Control<'a> {
     pub cancelled: &'a dyn Fn() -> bool,
     /// Told how far it has come.
     pub progress: &'a dyn Fn(Progress),
+    /// A read of a larger file is refused as [`Error::NotQuick`]: the caller asks again where there is time.
+    pub file_bytes: Option<u64>,
 }
 
 impl Control<'static> {
     /// A caller who waits, and does not ask how far it has come.
-    pub const WAIT: Self = Self { cancelled: &|| false, progress: &|_| () };
+    pub const WAIT: Self = Self { cancelled: &|| false, progress: &|_| (), file_bytes: None };
 }
 
 impl Control<'_> {
@@ -82,8 +84,23 @@ impl Engine {
     /// Opens a workspace. Touches no store: that happens when a session is first used.
     ///
     /// # Errors
-    /// When a pattern for sensitive names is malformed.
+    /// When a pattern for sensitive names is malformed, or there is no further handle on the workspace.
     pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
+        let stores = LocalStores::new(&root, settings.whose.clone(), settings.small_texts)?;
+        Self::with_stores(root, bearings, settings, clock, Arc::new(stores))
+    }
+
+    /// The same with a store that lies elsewhere. [`Settings::whose`] and [`Settings::small_texts`] are then up to it.
+    ///
+    /// # Errors
+    /// When a pattern for sensitive names is malformed.
+    pub fn with_stores(
+        root: Root,
+        bearings: Bearings,
+        settings: Settings,
+        clock: Clock,
+        stores: Arc<dyn Stores>,
+    ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
             told: settings.notices.clone().into(),
@@ -92,6 +109,7 @@ impl Engine {
             settings,
             sensitive,
             clock,
+            stores,
             open: crate::conversation::Open::default(),
             recent: std::sync::Mutex::default(),
             symbols: crate::symbol::Symbols::default(),

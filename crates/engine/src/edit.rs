@@ -12,7 +12,7 @@ use readproof_core::{
     text::{NotText, Text},
 };
 use readproof_disk::{Create, Expected, FileRef, LogId, ReplaceError, SessionName, SnapshotError, is_in_git};
-use readproof_hosts::own::{Block, Changed, EntryId, Found, SessionError, Sha, Stated};
+use readproof_hosts::session::{AlikeLines, Block, Changed, EntryId, SessionError, Sha, Stated};
 
 use crate::{
     Engine, Error, SETTINGS_FILE,
@@ -122,7 +122,7 @@ impl Engine {
             return Ok(());
         }
         let version = (Sha(before.hash()), before.total());
-        let found = Found { path: file.key().to_string(), version, pieces, at };
+        let found = AlikeLines { path: file.key().to_string(), version, pieces, at };
         match self.with_session(name, Create::Yes, |session| session.found_alike(mark, found))? {
             // It can do without.
             Ok(()) | Err(SessionError::Moved) => Ok(()),

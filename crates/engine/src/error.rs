@@ -5,7 +5,7 @@ use readproof_disk::{
     BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError,
     StoreError, TranscriptError,
 };
-use readproof_hosts::own::SessionError;
+use readproof_hosts::session::SessionError;
 use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
 use std::path::PathBuf;
 
@@ -229,6 +229,9 @@ pub enum Error {
         /// What to do instead.
         why: String,
     },
+    /// The file is larger than the caller wants to wait for.
+    #[error("the file is too large to be read quickly")]
+    NotQuick,
     /// An outcome of another operation than was asked for: a fault of this program.
     #[error("the call came to another kind of outcome than it asked for, which is a fault of this program")]
     OtherOutcome,
@@ -325,6 +328,7 @@ impl Error {
             Self::NoConversation => "NO_SESSION",
             Self::Denied { .. } => "DENIED",
             Self::OverBudget { .. } => "OVER_BUDGET",
+            Self::NotQuick => "NOT_QUICK",
             Self::OtherOutcome => "INTERNAL",
             Self::Aborted => "ABORTED",
         }

@@ -22,15 +22,15 @@ pub use find::{FileStat, Hit, InFile, Searched, Skipped};
 pub use outcome::{Answer, Outcome, Receipt, Refreshed, Written};
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
-pub use readproof_disk::{GitSettings, SmallTexts};
+pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{
     codex::Rollouts,
-    own::{EntryId, Step},
+    session::{EntryId, EntryKind},
 };
 pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Line, Refreshed as Indexed, Symbol, SymbolKind,
 };
-pub use settings::{Handles, Settings, Whose};
+pub use settings::{Handles, Settings};
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Outlined, Resolved, Surroundings, SymbolsFound, qualified};
 pub use upkeep::{
     About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, OutsideChange, Replayed,
@@ -40,7 +40,7 @@ pub use upkeep::{
 use conversation::Open;
 use read::Recent;
 use readproof_core::{operation::Operation, path::Bearings};
-use readproof_disk::{Root, Sensitive};
+use readproof_disk::{Root, Sensitive, Stores};
 use std::sync::{Arc, Mutex};
 use symbol::Symbols;
 
@@ -57,6 +57,7 @@ pub struct Engine {
     settings: Settings,
     sensitive: Sensitive,
     clock: Clock,
+    stores: Arc<dyn Stores>,
     open: Open,
     recent: Mutex<Recent>,
     symbols: Symbols,

@@ -7,7 +7,7 @@ use readproof_core::{
     scope::{Lines, Scope},
 };
 use readproof_disk::{LogId, SessionName};
-use readproof_hosts::own::EntryId;
+use readproof_hosts::session::EntryId;
 
 use crate::{
     Collection, Compared, Defined, Error, FileStat, InFile, Outlined, Reading, Searched, SessionView, Status,

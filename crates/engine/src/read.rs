@@ -54,7 +54,7 @@ impl Engine {
         let mut target = self.resolve_target(&read.path, read.first(), read.limit)?;
         control.check_cancelled()?;
         // disk: the only read of the file
-        let snapshot = self.look(&mut target)?;
+        let snapshot = self.look_within(&mut target, control.file_bytes)?;
         control.check_cancelled()?;
         if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
             return Ok(Reading::NotOurs(declined));

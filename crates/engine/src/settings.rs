@@ -4,7 +4,7 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits},
     operation::AnswerLimit,
 };
-use readproof_disk::{GitSettings, HardLinks, STANDARD_PATTERNS, SmallTexts};
+use readproof_disk::{GitSettings, HardLinks, STANDARD_PATTERNS, SmallTexts, Whose};
 use std::path::PathBuf;
 
 /// What can be set.
@@ -40,16 +40,6 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// Where git's settings are beside the repository's own: a repository stays open only while none of them changes.
     pub git_files: Vec<PathBuf>,
-}
-
-/// Whose store counts. A stranger's archive or clone may bring one, which then says what the stranger likes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Whose {
-    /// Whoever made it: for a workspace that no stranger has touched.
-    #[default]
-    Anyones,
-    /// Only this user's of this machine, by an id that is kept in the first of these folders that can be used.
-    Kept(Vec<PathBuf>),
 }
 
 /// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host

@@ -383,7 +383,7 @@ impl Engine {
             Err(error) => return self.in_memory(&error.to_string()),
         };
         let open = || {
-            let database = store.database(&self.root, DATABASE).map_err(|error| error.to_string())?;
+            let database = store.database(DATABASE).map_err(|error| error.to_string())?;
             Catalog::new(database).map_err(|error: Unusable| error.to_string())
         };
         let opened = open().or_else(|_| {

@@ -1,6 +1,6 @@
-//! Codex keeps a record of every thread, its rollout. Of it only one thing is asked here: whether a call is the model's own.
-//! The calls that a script makes (Codex's code mode) carry the same `_meta`, but stand nowhere in the record as calls, and
-//! what such a script prints is all that the model sees.
+//! Codex keeps a record of every thread, its rollout. It is read here for one thing: whether the model itself made a
+//! call. Calls made by a script (Codex's code mode) carry the same `_meta`, but are not in the record as calls, and the
+//! model sees only what the script prints.
 
 use memchr::memmem;
 use readproof_disk::{Appended, TranscriptFile, transcripts_named};
@@ -10,13 +10,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// So many threads are followed at once.
+/// The most threads that are followed at once.
 const THREADS: usize = 16;
 
 /// The largest rollout that is read.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The rollouts of one Codex home.
 pub struct Rollouts {
     sessions: PathBuf,
     threads: BTreeMap<String, Rollout>,
@@ -29,17 +28,18 @@ impl Rollouts {
         Self { sessions: home.join("sessions"), threads: BTreeMap::new() }
     }
 
-    /// Whether the record of a thread has this call as one that the model made. No record, or none that can be read: no.
+    /// Whether the record of a thread has this call as one that the model made. `false` if there is no record or it
+    /// cannot be read.
     pub fn made(&mut self, thread: &str, call: &str) -> bool {
         let is_id = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        // A relative folder would be one that somebody else made.
+        // A relative folder could be one that someone else made.
         if thread.is_empty() || call.is_empty() || !is_id(thread) || !self.sessions.is_absolute() {
             return false;
         }
         if self.threads.get_mut(thread).is_some_and(|rollout| rollout.has(call)) {
             return true;
         }
-        // The thread may go on in another file.
+        // The thread may continue in another file.
         let Some(mut found) = self.newest(thread) else { return false };
         let has = found.has(call);
         if self.threads.len() >= THREADS {
@@ -49,7 +49,8 @@ impl Rollouts {
         has
     }
 
-    /// The newest rollout of a thread: `rollout-<time>-<thread>.jsonl`, or `…-<thread>_<id>.jsonl` after a way back.
+    /// The newest rollout of a thread: `rollout-<time>-<thread>.jsonl`, or `…-<thread>_<id>.jsonl` after going back in
+    /// it.
     fn newest(&self, thread: &str) -> Option<Rollout> {
         let is_it = |name: &str| {
             let stem = name.strip_prefix("rollout-").and_then(|name| name.strip_suffix(".jsonl"));
@@ -65,7 +66,6 @@ impl Rollouts {
     }
 }
 
-/// One rollout and the calls found in it.
 struct Rollout {
     path: PathBuf,
     file: TranscriptFile,
@@ -95,7 +95,7 @@ impl Rollout {
     }
 }
 
-/// The id of the call that a line records.
+/// The id of the call that a line records, if it records one.
 fn call_of(line: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Line {

@@ -1,9 +1,9 @@
-//! pi's session files, version 3, as a transcript: a tree of JSON lines. Taking lines in finds only where each entry stands
-//! and whether it can matter; what the model holds is derived where it is asked for, back to the barrier or to what was
-//! derived before. Nothing of a line is kept but what knowledge needs.
+//! pi's session files, version 3, as a transcript: a tree of JSON lines. Appending lines finds only the place of each
+//! entry and whether it can matter. What the model holds is derived when a leaf is asked about, back to the barrier or
+//! to what was derived before. Of a line only what knowledge needs is kept.
 //!
-//! A read result counts only by its metadata V1 (`details.readcache`) and the block that the model sees. Readproof's own
-//! pi surface adds these optional fields to the metadata; lines there are counted by `lf-1`, not as pi counts them:
+//! A read result counts only by its metadata V1 (`details.readcache`) and the block that the model sees. Readproof adds
+//! these optional fields to the metadata. They count lines by `lf-1`, not as pi does:
 //!
 //! | field | meaning |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `end` | whether call and text, or the marker, show where the file ends |
 //! | `plainBytes` | bytes that a plain answer would have had; only counted, so it may be absent |
 //!
-//! Without them (the older tool) only what can be checked in the block against the stored text counts.
+//! Without them (results of the older tool), only what can be checked in the block against the stored text counts.
 
 mod block;
 mod call;
@@ -29,21 +29,20 @@ mod settle;
 mod state;
 mod style;
 mod transcript;
-mod tree;
 
 pub use meta::hashes;
-pub use outcome::Answered;
+pub use outcome::ReadStats;
 pub use style::{STYLE, is_image, total_lines};
 pub use transcript::{Counts, EntryRef, Known, Pending, Pushed, Transcript, UnknownEntry, Why};
 
 use readproof_core::text::{ContentHash, Text};
 use std::borrow::Cow;
 
-/// What a transcript looks at when it is asked what holds somewhere.
+/// Where a transcript gets texts from when it is asked what holds somewhere.
 pub trait Source {
-    /// A stored text by its hash, verified; `None` when it is not there.
+    /// A stored text by its hash, verified; `None` if it is not there.
     fn text(&self, hash: ContentHash) -> Option<Text>;
 
-    /// Bytes that were appended before, counted from the first one; `None` when they cannot be had any more.
+    /// Bytes that were appended before, from this offset in the session; `None` if they are gone.
     fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>>;
 }

@@ -112,7 +112,7 @@ impl Ask for Engine {
         operation: Operation,
         hook: Hook<'_>,
     ) -> Result<Outcome<C::Given>, Error> {
-        let control = Control { cancelled: hook, progress: &|_| () };
+        let control = Control { cancelled: hook, ..Control::WAIT };
         self.perform(Call { caller: &Caller::of("test"), conversation, operation, control })
     }
 }

@@ -10,12 +10,12 @@ pub mod windows;
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::ContentHash};
-use readproof_disk::{Loaded, ReplaceError, Root, SessionName, Store};
+use readproof_disk::{Loaded, LocalStore, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{
     Engine, Error, Replayed, Settings, SmallTexts, Unverifiable,
     operation::{Change, Operation, Read},
 };
-use readproof_hosts::own::{Past, Record, Sha};
+use readproof_hosts::session::{Past, Record, Sha};
 use std::{
     collections::BTreeMap,
     fmt, fs,
@@ -241,11 +241,11 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
         found.unfinished += unfinished as u64;
         found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }
-    let Some(store) = Store::open_existing(&Root::open(root)?)? else {
+    let Some(store) = LocalStore::open_existing(&Root::open(root)?)? else {
         // Killed before there was one; nothing can have been acknowledged then.
         return if told.values().all(Vec::is_empty) { Ok(found) } else { Err("the store is gone".into()) };
     };
-    for object in store.stored() {
+    for object in store.objects().stored() {
         if !matches!(store.objects().load(object.hash), Loaded::Text(_)) {
             return Err(format!("the object {} was altered", object.hash).into());
         }
@@ -258,9 +258,9 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
 }
 
 /// A log that was put aside still proves what was acknowledged.
-fn acknowledged(store: &Store, session: &SessionName, acks: &[Ack], found: &mut InOrder) -> Result<(), Broken> {
+fn acknowledged(store: &dyn Store, session: &SessionName, acks: &[Ack], found: &mut InOrder) -> Result<(), Broken> {
     let mut pasts: Vec<Past> = Past::read(store, session)?.into_iter().collect();
-    for retired in store.retired().iter().filter(|retired| retired.session == *session) {
+    for retired in store.logs().retired().iter().filter(|retired| retired.log.session() == Some(session)) {
         pasts.push(Past::read_retired(store, retired)?);
         found.retired += 1;
     }

@@ -8,14 +8,15 @@ use readproof_core::{
     limits::Answers,
     path::{Bearings, PathKey},
 };
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LogName, Root, SessionName, Store};
 use readproof_engine::{
     Engine, Replayed, Settings, Unverifiable, Wrong,
     operation::{Change, Operation, Read},
 };
-use readproof_hosts::own::{Focus, Session};
+use readproof_hosts::session::{Focus, Session};
 use readproof_testkit::{
     ask::Ask,
+    kept::Keep,
     op::{Random, script},
     run::{left, replayed},
 };
@@ -29,8 +30,8 @@ fn what_is_held_of_a_file_needs_no_other_files_answers() {
     let (mut compared, mut held) = (0, 0);
     for _ in 0..25 {
         let world = left(seeds.bits(), &script(seeds.bits(), 120)).expect("the harness works");
-        let store = Store::open(&Root::open(world.path()).unwrap()).unwrap();
-        for name in SessionLog::list(&store) {
+        let store = LocalStore::open(&Root::open(world.path()).unwrap()).unwrap();
+        for name in store.logs().sessions() {
             let open = |focus| Session::open_for(&store, &name, Create::No, Answers::Held, focus).unwrap().unwrap();
             let all = open(Focus::All);
             for file in world.names().iter().map(|name| PathKey::new(name)) {
@@ -54,9 +55,10 @@ fn what_is_held_of_a_file_needs_no_other_files_answers() {
 fn what_random_runs_recorded_comes_out_again() {
     let mut seeds = Random::new(11);
     let (mut verified, mut written, mut gone, mut altered) = (0, 0, 0, 0);
-    for _ in 0..25 {
+    for round in 0..30 {
         let (world, ops) = (seeds.bits(), script(seeds.bits(), 80));
-        for session in replayed(world, &ops).expect("the harness works") {
+        let keep = if round < 25 { Keep::OnDisk } else { Keep::InMemory };
+        for session in replayed(world, &ops, keep).expect("the harness works") {
             verified += session.verified;
             written += session.written;
             for finding in &session.wrong {
@@ -161,18 +163,16 @@ fn older(record: &mut Value, hunk: [u32; 3]) {
 /// What a replay says about a copy of session `s` with one record altered and the hash chain recomputed.
 fn forged(engine: &Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec<String> {
     let (from, to) = (s(), SessionName::parse("forged").unwrap());
-    let store = Store::open(&Root::open(root).unwrap()).unwrap();
-    let payloads = SessionLog::open(&store, &from, Create::No).unwrap().unwrap().catch_up().unwrap();
-    let mut log = SessionLog::open(&store, &to, Create::Yes).unwrap().unwrap();
-    let mut locked = log.lock().unwrap();
+    let store = LocalStore::open(&Root::open(root).unwrap()).unwrap();
+    let payloads = store.logs().open(&LogName::from(&from), Create::No).unwrap().unwrap().catch_up().unwrap();
+    let mut log = store.logs().open(&LogName::from(&to), Create::Yes).unwrap().unwrap();
     for payload in payloads {
         let mut record: Value = serde_json::from_str(&payload.text).unwrap();
         if payload.line == line {
             alter(&mut record);
         }
-        locked.append(&record.to_string()).unwrap();
+        log.append(&record.to_string()).unwrap();
     }
-    drop(locked);
     let forged = engine.ask::<Vec<Replayed>>(Some(&to), Operation::Replay).unwrap().remove(0);
     let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
     let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));

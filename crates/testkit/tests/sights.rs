@@ -9,7 +9,7 @@ use readproof_engine::{
     Engine, EntryId, Receipt, Refreshed, SessionView, Settings,
     operation::{Change, Operation, Read, Refresh},
 };
-use readproof_hosts::own::{Changed, Session, Sha};
+use readproof_hosts::session::{Changed, Session, Sha};
 use readproof_testkit::ask::{Ask, Logged};
 use std::{
     cell::Cell,

@@ -1,6 +1,6 @@
-//! The three seams: one door, a host's name only in its own folders, error texts only in the tables of the surfaces. Every
-//! rule has a list of files that do not follow it yet. Such a list may only shrink: a listed file that follows the rule is
-//! a problem too, until it is struck off.
+//! The seams: one door, a host's name only in its own folders, local stores only where one is constructed, error texts only in
+//! the tables of the surfaces. A rule may have a list of files that do not follow it yet. Such a list may only shrink: a listed
+//! file that follows the rule is a problem too, until it is struck off.
 
 use std::collections::BTreeSet;
 
@@ -59,6 +59,9 @@ const PI_LEFT: &[&str] = &[
     "crates/hosts/src/lib.rs",
 ];
 
+/// Where a local store is constructed. Everything else knows only the traits.
+const LOCAL_STORES: &[&str] = &["crates/disk", "crates/engine/src/lib.rs", "crates/engine/src/pi"];
+
 /// The tables that turn errors into words, one per surface.
 const ERROR_TABLES: &[&str] = &["crates/app/src/words"];
 
@@ -70,12 +73,13 @@ const ERROR_TEXTS_LEFT: &[&str] = &[
     "crates/core/src/text.rs",
     "crates/disk/src/git/error.rs",
     "crates/disk/src/locate.rs",
-    "crates/disk/src/log.rs",
     "crates/disk/src/replace.rs",
     "crates/disk/src/root.rs",
     "crates/disk/src/sensitive.rs",
     "crates/disk/src/snapshot.rs",
-    "crates/disk/src/store.rs",
+    "crates/disk/src/stores/log_error.rs",
+    "crates/disk/src/stores/session_name.rs",
+    "crates/disk/src/stores/store_error.rs",
     "crates/disk/src/transcript.rs",
     "crates/engine/src/error.rs",
     "crates/engine/src/upkeep/replay.rs",
@@ -128,6 +132,17 @@ pub(crate) fn pi_in_its_places(files: &[File]) -> Vec<String> {
         found.extend(lines.into_iter().map(|line| (file.path.as_str(), format!("{}:{line}: names pi", file.path))));
     }
     except(PI_LEFT, found)
+}
+
+/// A store may lie elsewhere than in local files, so nobody may depend on those.
+pub(crate) fn store_traits(files: &[File]) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in product(files).filter(|file| !is_at(LOCAL_STORES, &file.path)) {
+        let code = product_code(file);
+        let named = offsets(&code, "LocalStore").into_iter().chain(offsets(&code, "LocalStores"));
+        found.extend(named.map(|at| problem(file, &code, at, "names a local store", "what constructs one")));
+    }
+    except(&[], found)
 }
 
 /// `#[error("…")]` and `Display` of an error stand in the tables only. `#[error(transparent)]` has no text.
@@ -330,6 +345,15 @@ mod tests {
             &[],
         );
         check(pi_in_its_places, &[("crates/testkit/src/pi.rs", "pi")], &[]);
+    }
+
+    #[test]
+    fn a_local_store_named_elsewhere_is_a_problem() {
+        let text = "use readproof_disk::{LocalStores, Store};\nfn f(store: &LocalStore) {}";
+        let lines = ["crates/hosts/src/own.rs:2: ", "crates/hosts/src/own.rs:1: "];
+        check(store_traits, &[("crates/hosts/src/own.rs", text)], &lines);
+        let places = ["crates/disk/src/lib.rs", "crates/engine/src/lib.rs", "crates/testkit/src/load.rs"];
+        check(store_traits, &places.map(|place| (place, text)), &[]);
     }
 
     #[test]

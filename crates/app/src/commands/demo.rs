@@ -1,10 +1,15 @@
 //! `readproof demo`: a scripted agent on a scratch workspace, every answer through the real engine, shown as a table.
 
-use readproof_core::{edit::Places, path::Bearings};
+use readproof_core::{
+    edit::Places,
+    operation::{Change, Operation, Read, Refresh, Write},
+    path::Bearings,
+};
 use readproof_disk::{Root, Scratch, SessionName};
-use readproof_engine::{Answer, Change, Engine, EntryId, Error, Freshness, Read, Settings, Write};
+use readproof_engine::{Answer, Engine, EntryId, Error, LoggedSession, Outcome, Receipt, Refreshed, Settings, Written};
 use serde_json::{Value, json};
 
+use super::Terminal;
 use crate::{
     config,
     output::{self, Failure},
@@ -24,7 +29,7 @@ struct Row {
 }
 
 struct Agent {
-    engine: Engine,
+    terminal: Terminal,
     session: SessionName,
     rows: Vec<Row>,
     excerpts: Vec<(&'static str, String)>,
@@ -39,7 +44,8 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
     let bearings = Bearings { cwd: root.path().display().to_string(), home: None };
     let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0))?;
     let session = SessionName::parse("demo").map_err(Error::from)?;
-    let mut agent = Agent { engine, session, rows: Vec::new(), excerpts: Vec::new(), last: None };
+    let terminal = Terminal::of(engine, json);
+    let mut agent = Agent { terminal, session, rows: Vec::new(), excerpts: Vec::new(), last: None };
     script(&mut agent, &scratch)?;
     let text = if json { agent.as_json().to_string() } else { agent.table() };
     Ok(output::line(&text)?)
@@ -65,34 +71,37 @@ fn script(agent: &mut Agent, scratch: &Scratch) -> Result<(), Failure> {
     )?;
     agent.read("read after its own edit", "inventory.py")?;
 
-    agent.engine.session_branch(&agent.session, first)?;
+    agent.tell::<Option<EntryId>>(Operation::Branch { at: first.map(|EntryId(number)| number) })?;
     agent.note("back to just after the first read");
     agent.read("there the model holds the first text", "inventory.py")?;
 
-    agent.engine.session_compact(&agent.session, None)?;
+    agent.tell::<EntryId>(Operation::Compact { summary: None })?;
     agent.note("the host compacts the conversation");
     agent.read("first read after the compaction", "inventory.py")?;
     agent.read("and again", "inventory.py")?;
 
-    agent.engine.refresh("inventory.py", None, None, &agent.session)?;
+    agent.tell::<Refreshed>(Operation::Refresh(Refresh { path: "inventory.py".to_owned(), ..Refresh::default() }))?;
     agent.note("the model asks for fresh text");
     agent.read("read after the refresh", "inventory.py")
 }
 
 impl Agent {
-    fn ask(&mut self, path: &str) -> Result<Answer, Failure> {
-        let request = Read {
-            path: path.to_owned(),
-            session: Some(self.session.clone()),
-            freshness: Freshness::Known,
-            ..Read::default()
-        };
-        let answer = self.engine.read(&request, &|| false)?;
-        if let Some(receipt) = &answer.receipt {
-            self.engine.delivered(receipt)?;
+    fn ask(&mut self, path: &str) -> Result<Answer<Option<Receipt>>, Failure> {
+        let read = Operation::Read(Read { path: path.to_owned(), ..Read::default() });
+        let mut session = LoggedSession::new(self.session.clone());
+        let answer = self.terminal.ask(&mut session, read)?.into_answer()?;
+        if let Some(receipt) = &answer.given {
+            self.terminal.engine.delivered(receipt)?;
             self.last = Some(receipt.entry);
         }
         Ok(answer)
+    }
+
+    fn tell<T>(&self, operation: Operation) -> Result<T, Failure>
+    where
+        T: TryFrom<Outcome<Option<Receipt>>, Error = Error>,
+    {
+        self.terminal.ask_in(Some(self.session.as_str()), operation)
     }
 
     fn read(&mut self, step: &'static str, path: &str) -> Result<(), Failure> {
@@ -109,7 +118,7 @@ impl Agent {
         Ok(())
     }
 
-    fn row(&mut self, step: &'static str, answer: &Answer) {
+    fn row(&mut self, step: &'static str, answer: &Answer<Option<Receipt>>) {
         let short = if answer.mode.is_derived() && !answer.text.contains('\n') {
             answer.text.clone()
         } else {
@@ -127,9 +136,8 @@ impl Agent {
 
     fn edit(&mut self, step: &'static str, old: &str, new: &str) -> Result<(), Failure> {
         let change = Change::Replace { old: old.to_owned(), new: new.to_owned(), places: Places::One };
-        let written =
-            self.engine.write(&Write { path: "inventory.py".to_owned(), session: self.session.clone(), change })?;
-        self.engine.delivered(&written.receipt)?;
+        let written: Written = self.tell(Operation::Write(Write { path: "inventory.py".to_owned(), change }))?;
+        self.terminal.engine.delivered(&written.receipt)?;
         self.note(step);
         Ok(())
     }

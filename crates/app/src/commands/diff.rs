@@ -1,33 +1,34 @@
 //! `readproof diff`: the whole diff to standard output, what is said of it to standard error.
 
+use readproof_core::operation::{Against, AnswerLimit, Compare, Operation};
 use readproof_disk::{Root, RootError, SnapshotRules};
-use readproof_engine::{Against, Engine, Error, Most, Preview};
+use readproof_engine::{Compared, Engine, Error};
 use std::{io::Read as _, path::Path};
 
-use super::Outcome;
+use super::{Done, Terminal};
 use crate::{
     cli::DiffArgs,
     output::{self, Failure},
-    tools::{bounded, preview},
+    report::compared,
 };
 
-pub(super) fn run(engine: &mut Engine, args: DiffArgs, json: bool) -> Outcome {
+pub(super) fn run(terminal: &Terminal, args: DiffArgs) -> Done {
     let against = Against::parse(&args.against.to_uppercase()).unwrap_or_default();
     if against == Against::WorkTree && args.content.is_none() {
         let message = "--against WORKTREE compares the working file with other text; give it, as in `readproof diff PATH --against \
                        WORKTREE --content FILE`, or with `--content -` on standard input";
         return Err(Failure { code: "NO_CONTENT", ..Failure::usage(message.to_owned()) });
     }
-    let content = args.content.as_deref().map(|file| content(engine, file)).transpose()?;
-    let most = Most { lines: u32::MAX, chars: u32::MAX };
-    let session = bounded::shown_to(&args.shown_to)?;
-    let found = engine.preview(&Preview { path: args.path.clone(), against, content, most, session }, &|| false)?;
-    if json {
-        let mut object = preview::contract(&found, &args.path);
+    let content = args.content.as_deref().map(|file| content(&terminal.engine, file)).transpose()?;
+    let most = AnswerLimit::NONE;
+    let operation = Operation::Compare(Compare { path: args.path.clone(), against, content, most });
+    let found: Compared = terminal.ask_in(args.shown_to.session.as_deref(), operation)?;
+    if terminal.json {
+        let mut object = compared::contract(&found, &args.path);
         object["text"] = found.text.into();
         return Ok(output::line(&object.to_string())?);
     }
-    let trailer = preview::trailer(&found);
+    let trailer = compared::trailer(&found);
     output::text(&found.text)?;
     output::notice(&trailer);
     Ok(())

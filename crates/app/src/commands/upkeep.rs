@@ -1,18 +1,19 @@
 //! Looking after a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
 //! nothing: what is right, removable or wrong is the engine's to say.
 
-use readproof_disk::{SessionName, Stored};
+use readproof_core::operation::{Collect, Needed, Operation};
+use readproof_disk::Stored;
 use readproof_engine::{
-    About, Check, Clock, Collected, Engine, Error, Finding, GcPlan, GcRules, Health, Needed, Needer, PiSources,
-    Replayed,
+    About, Check, Collected, Collection, Control, Engine, Finding, GcPlan, Health, LoggedSession, Progress, Replayed,
+    RetainedBy,
 };
 use serde_json::{Value, json};
 use std::{
     fmt::{Display, Write},
     path::PathBuf,
-    time::{Duration, Instant},
 };
 
+use super::{Done, Terminal, clock};
 use crate::{
     cli::{GcArgs, ReplayArgs},
     config::{self, Config},
@@ -24,11 +25,10 @@ use crate::{
 const LISTED: usize = 20;
 
 /// Re-runs what was recorded and says what does not come out.
-pub(crate) fn replay(engine: &mut Engine, args: &ReplayArgs, json: bool) -> Result<(), Failure> {
-    let name = args.session.as_deref().map(SessionName::parse).transpose().map_err(Error::from)?;
-    let replayed = engine.replay(name.as_ref())?;
+pub(super) fn replay(terminal: &Terminal, args: &ReplayArgs) -> Done {
+    let replayed: Vec<Replayed> = terminal.ask_in(args.session.as_deref(), Operation::Replay)?;
     let wrong = replayed.iter().any(|session| !session.wrong.is_empty());
-    output::line(&if json { replay_json(&replayed, !wrong).to_string() } else { replay_text(&replayed) })?;
+    output::line(&if terminal.json { replay_json(&replayed, !wrong).to_string() } else { replay_text(&replayed) })?;
     if wrong { Err(Failure::reported()) } else { Ok(()) }
 }
 
@@ -112,30 +112,36 @@ fn findings<W: Display>(out: &mut String, word: &str, session: &Replayed, findin
 /// Days after which a text goes, where nothing else is said.
 const DAYS: u32 = 30;
 
-/// Removes stored texts, or says which would go.
-pub(crate) fn gc(engine: &mut Engine, args: &GcArgs, pi: PiSources, json: bool) -> Result<(), Failure> {
+/// Removes stored texts by age and total size.
+pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json: bool) -> Done {
+    let config = Config::load(workspace, set)?;
+    config.notices.iter().for_each(|notice| output::notice(notice));
+    let hosts = config::host_texts(&config, &args.pi_session);
+    let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+    let terminal = Terminal::of(hosts.into_iter().fold(engine, Engine::with_host_texts), json);
+
     let days = args.older_than.or(args.max_bytes.is_none().then_some(DAYS));
-    let rules = GcRules {
-        older_than: days.map(|days| Duration::from_secs(u64::from(days) * 24 * 60 * 60)),
+    let needed = if args.force { Needed::Remove } else { Needed::Keep };
+    let rules = Collect {
+        older_than_ms: days.map(|days| u64::from(days) * 24 * 60 * 60 * 1000),
         max_bytes: args.max_bytes,
-        needed: if args.force { Needed::Remove } else { Needed::Keep },
-        pi,
+        needed,
+        dry_run: args.dry_run,
     };
-    let plan = engine.gc_plan(&rules)?;
-    if args.dry_run {
-        let text = format!("would remove {}{}", what_goes(&plan), what_stays(&plan, args.force));
-        return Ok(output::line(&if json { gc_json(&plan, None).to_string() } else { text })?);
-    }
-    if args.force && !(plan.objects.is_empty() && plan.pi_objects.is_empty()) {
+    let Collection { plan, done } = terminal.ask_in(None, Operation::Collect(rules))?;
+    let Some(done) = done else {
+        let text = || format!("would remove {}{}", what_goes(&plan), what_stays(&plan, args.force));
+        return terminal.show(|| gc_json(&plan, None), text);
+    };
+    if args.force && plan.count() > 0 {
         output::notice(&format!("removing {}", what_goes(&plan)));
     }
-    let done = engine.gc(&plan)?;
     for failure in &done.failed {
         output::notice(&format!("not removed: {failure}"));
     }
     let text =
-        format!("removed {}{}", counted(done.objects, done.bytes, done.leftovers), what_stays(&plan, args.force));
-    output::line(&if json { gc_json(&plan, Some(&done)).to_string() } else { text })?;
+        || format!("removed {}{}", counted(done.objects, done.bytes, done.leftovers), what_stays(&plan, args.force));
+    terminal.show(|| gc_json(&plan, Some(&done)), text)?;
     if done.failed.is_empty() { Ok(()) } else { Err(Failure::reported()) }
 }
 
@@ -145,8 +151,7 @@ fn counted(objects: u64, bytes: u64, leftovers: u64) -> String {
 }
 
 fn what_goes(plan: &GcPlan) -> String {
-    let objects = plan.objects.len() + plan.pi_objects.len();
-    let mut text = counted(objects as u64, plan.bytes(), plan.leftovers.len() as u64);
+    let mut text = counted(plan.count() as u64, plan.bytes(), plan.leftovers.len() as u64);
     for (session, count) in &plan.costs {
         let _ = write!(text, "\n{} could still need {count} of these", printable(&session.to_string()));
     }
@@ -170,43 +175,50 @@ fn what_stays(plan: &GcPlan, force: bool) -> String {
 }
 
 fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
-    let unread: Vec<Value> = plan.unread.iter().map(|(needer, why)| unread_json(needer, why)).collect();
-    let (mut sessions, mut pi) = (serde_json::Map::new(), serde_json::Map::new());
-    for (needer, count) in &plan.costs {
-        match needer {
-            Needer::Session(name) => sessions.insert(name.to_string(), json!(count)),
-            Needer::Pi(file) => pi.insert(file.display().to_string(), json!(count)),
-        };
-    }
+    let unread: Vec<Value> = plan.unread.iter().map(|(session, why)| unread_json(session, why)).collect();
     let hashes = |objects: &[Stored]| objects.iter().map(|object| object.hash.to_string()).collect::<Vec<_>>();
-    json!({
+    let mut planned = json!({
+        "objects": hashes(&plan.objects),
+        "bytes": plan.bytes(),
+        "temporary_files": plan.leftovers.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
+    });
+    let mut object = json!({
         "ok": done.is_none_or(|done| done.failed.is_empty()),
         "dry_run": done.is_none(),
-        "planned": {
-            "objects": hashes(&plan.objects),
-            "pi_objects": hashes(&plan.pi_objects),
-            "bytes": plan.bytes(),
-            "temporary_files": plan.leftovers.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
-        },
         "removed": done.map(|done| json!({
             "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed,
         })),
         "kept": {"objects": plan.kept, "bytes": plan.kept_bytes, "needed": plan.spared},
-        "still_needed_by": sessions,
-        "still_needed_by_pi": pi,
+        "still_needed_by": {},
         "unread": unread,
-    })
+    });
+    for host in config::HOSTS_WITH_TEXTS {
+        planned[format!("{host}_objects")] = json!(hashes(plan.host_objects.get(host).map_or(&[], Vec::as_slice)));
+        object[format!("still_needed_by_{host}")] = json!({});
+    }
+    object["planned"] = planned;
+    for (session, count) in &plan.costs {
+        match session {
+            RetainedBy::Session(name) => object["still_needed_by"][name.to_string()] = json!(count),
+            RetainedBy::HostSession { host, file } => {
+                object[format!("still_needed_by_{host}")][file.display().to_string()] = json!(count);
+            }
+        }
+    }
+    object
 }
 
-fn unread_json(needer: &Needer, why: &str) -> Value {
-    match needer {
-        Needer::Session(name) => json!({"session": name.to_string(), "why": why}),
-        Needer::Pi(file) => json!({"pi_session": file.display().to_string(), "why": why}),
+fn unread_json(session: &RetainedBy, why: &str) -> Value {
+    match session {
+        RetainedBy::Session(name) => json!({"session": name.to_string(), "why": why}),
+        RetainedBy::HostSession { host, file } => {
+            json!({format!("{host}_session"): file.display().to_string(), "why": why})
+        }
     }
 }
 
 /// Checks everything and says what to do. A workspace with bad settings is checked with the default ones.
-pub(crate) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool, clock: Clock) -> Result<(), Failure> {
+pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> Done {
     let mut config = Config::bare(workspace)?;
     let standard = config.settings.clone();
     let settings = match config.fill(set) {
@@ -219,18 +231,21 @@ pub(crate) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool, clo
             Check::problem("settings", failure.message, "correct it; until then every command refuses")
         }
     };
-    let (hosts, pi) = (config::hosts(), config::pi_sources(&config, &[]).found(&config.root));
-    let mut engine = Engine::new(config.root, config.bearings, config.settings, clock)?;
-    let begin = Instant::now();
-    let mut checks = engine.doctor(&|done, of| {
-        if begin.elapsed() > Duration::from_secs(1) {
-            output::progress(&format!("{done} of {of} objects checked"));
-        }
-    });
+    let (hosts, texts) = (config::hosts(), config::host_texts(&config, &[]));
+    let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+    let terminal = Terminal::of(texts.into_iter().fold(engine, Engine::with_host_texts), json);
+    let pace = output::Pace::default();
+    let progress = |Progress { done, total }: Progress| {
+        pace.tell(|| format!("{done} of {} objects checked", total.unwrap_or(done)));
+    };
+    let control = Control { progress: &progress, ..Control::WAIT };
+    let outcome = terminal.ask_with(&mut LoggedSession::default(), Operation::Doctor, control);
     output::progress("");
-    checks.push(settings);
-    checks.extend(hosts.iter().map(|(name, folder)| Check::host(name, folder)));
-    checks.push(Check::pi_sessions(&pi));
+    let mut checks: Vec<Check> = outcome?.try_into()?;
+    // Hosts and their sessions stand last.
+    let at = checks.len().saturating_sub(config::HOSTS_WITH_TEXTS.len());
+    let found = hosts.iter().map(|(name, folder)| Check::host(name, folder));
+    checks.splice(at..at, [settings].into_iter().chain(found));
     let sick = checks.iter().any(|check| check.health == Health::Problem);
     output::line(&if json { doctor_json(&checks, !sick).to_string() } else { doctor_text(&checks) })?;
     if sick { Err(Failure::reported()) } else { Ok(()) }

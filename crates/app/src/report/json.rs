@@ -1,7 +1,7 @@
 //! The JSON of every result. Field names are part of the contract.
 
 use readproof_core::{meta::MetaV1, scope::Lines};
-use readproof_engine::{Answer, Refreshed, SessionView, Status, Written};
+use readproof_engine::{Answer, Receipt, Refreshed, SessionView, Status, Written};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A read.
-pub(crate) fn answer(answer: &Answer) -> Value {
+pub(crate) fn answer(answer: &Answer<Option<Receipt>>) -> Value {
     let sent = answer.text.len() as u64;
     json!({
         "ok": true,
@@ -30,8 +30,8 @@ pub(crate) fn answer(answer: &Answer) -> Value {
             "plain": tokens(answer.plain_bytes),
             "saved": saved(answer.plain_bytes, sent),
         },
-        "session": answer.receipt.as_ref().map(|receipt| receipt.session.to_string()),
-        "entry": answer.receipt.as_ref().map(|receipt| receipt.entry.to_string()),
+        "session": answer.given.as_ref().map(|receipt| receipt.session.to_string()),
+        "entry": answer.given.as_ref().map(|receipt| receipt.entry.to_string()),
         "readcache": answer.meta.as_ref().map(meta),
     })
 }
@@ -80,7 +80,7 @@ pub(crate) fn refreshed(refreshed: &Refreshed) -> Value {
         "ok": true,
         "paths": refreshed.paths,
         "scope": refreshed.scope.to_string(),
-        "entry": refreshed.entry.to_string(),
+        "entry": refreshed.entry.map(|entry| entry.to_string()),
     })
 }
 
@@ -115,20 +115,20 @@ pub(crate) fn status(status: &Status) -> Value {
             "log_bytes": usage.log_bytes,
         })
     });
-    let session = status.session.as_ref().map(|session| {
+    let session = status.conversation.as_ref().map(|session| {
         let files: Vec<Value> = session
             .files
             .iter()
             .map(|file| {
                 let span = |(lines, at): &(Lines, u64)| json!({"lines": range(*lines), "entry": format!("e{at}")});
-                let spans: Vec<Value> = file.spans.iter().map(span).collect();
+                let spans: Vec<Value> = file.lines.iter().map(span).collect();
                 json!({"path": file.path, "whole": file.whole, "spans": spans})
             })
             .collect();
         let counts: serde_json::Map<String, Value> =
             session.counts.iter().map(|(mode, count)| (mode.as_str().to_owned(), json!(count))).collect();
         json!({
-            "session": session.name.to_string(),
+            "session": session.name.as_ref().map(ToString::to_string),
             "files": files,
             "window_entries": session.window,
             "counts": counts,

@@ -6,10 +6,15 @@ mod status;
 mod wire;
 
 use readproof_core::{
+    decide::Reason,
+    operation::{Caller, Freshness, Operation, Read, Refresh},
     path::split_range,
     scope::{Scope, ScopeError},
 };
-use readproof_engine::{Cancelled, Engine, Error, Freshness, PiRead, PiTalk, Read};
+use readproof_engine::{
+    Call, Control, Engine, Error, NotOurs, Outcome, PiConversation, PiGiven, PiInstead, Reading, Refreshed, Status,
+    instead,
+};
 use std::{
     collections::BTreeSet,
     io::{self, BufRead, BufReader},
@@ -44,7 +49,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let server = Config::load(workspace, set).and_then(|mut config| {
         config.settings.notices = config.notices;
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
-        Ok(Server { talk: talk(&engine), engine })
+        Ok(Server::new(engine))
     });
     let mut server = match server {
         Ok(server) => server,
@@ -61,20 +66,10 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     leave_with_the_client(Arc::clone(&done));
     for line in lines {
         done.fetch_add(1, Ordering::Relaxed);
-        let answer = match serde_json::from_slice::<Request<'_>>(&line?) {
-            // Noted when it came.
-            Ok(Request { op: Op::Cancel, .. }) => continue,
-            Ok(request) => {
-                let id = request.id;
-                let gone = || aborted.lock().unwrap_or_else(PoisonError::into_inner).contains(&id);
-                let answer = server.answer(&request, &gone);
-                aborted.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| *other > id);
-                answer
-            }
-            Err(error) => failed(None, "BAD_REQUEST", format!("this is no request: {error}")),
-        };
-        output::message(&answer)?;
-        server.engine.store_in_pi(&mut server.talk);
+        if let Some(answer) = server.answer_line(&line?, &aborted) {
+            output::message(&answer)?;
+            server.talk.store_shown(&server.engine);
+        }
     }
     Ok(())
 }
@@ -84,7 +79,7 @@ fn failed(id: Option<u64>, code: &'static str, error: String) -> Reply {
 }
 
 /// Requests nobody waits for any more.
-type Aborted = Arc<Mutex<BTreeSet<u64>>>;
+pub(crate) type Aborted = Arc<Mutex<BTreeSet<u64>>>;
 
 /// The lines of standard input as they come. What is cancelled is noted at once.
 fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
@@ -113,21 +108,40 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
     (lines, aborted)
 }
 
-/// A session; its texts are stored behind the answers.
-fn talk(engine: &Engine) -> PiTalk {
-    let mut talk = PiTalk::new(engine);
+/// A session; its texts are stored after the answers.
+fn talk(engine: &Engine) -> PiConversation {
+    let mut talk = PiConversation::new(engine);
     talk.store_later();
     talk
 }
 
 /// A workspace and the session that is open in it.
-struct Server {
+pub(crate) struct Server {
     engine: Engine,
-    talk: PiTalk,
+    caller: Caller,
+    talk: PiConversation,
 }
 
 impl Server {
-    fn answer(&mut self, request: &Request<'_>, cancelled: Cancelled<'_>) -> Reply {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { talk: talk(&engine), caller: Caller::of("pi"), engine }
+    }
+
+    /// The answer to one line; none to one that cancels another, which was noted when it came.
+    pub(crate) fn answer_line(&mut self, line: &[u8], aborted: &Aborted) -> Option<Reply> {
+        let aborted = || aborted.lock().unwrap_or_else(PoisonError::into_inner);
+        match serde_json::from_slice::<Request<'_>>(line) {
+            Ok(Request { op: Op::Cancel, .. }) => None,
+            Ok(request) => {
+                let answer = self.answer(&request, &|| aborted().contains(&request.id));
+                aborted().retain(|other| *other > request.id);
+                Some(answer)
+            }
+            Err(error) => Some(failed(None, "BAD_REQUEST", format!("this is no request: {error}"))),
+        }
+    }
+
+    fn answer(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Reply {
         self.take_in(request);
         let said = match request.op {
             // What is cancelled was noted when it came.
@@ -138,15 +152,24 @@ impl Server {
             }),
             Op::Read => self.read(request, cancelled),
             Op::Refresh => self.refresh(request),
-            Op::Status => {
-                let status = self.engine.status_in_pi(&mut self.talk, request.leaf.as_deref());
-                Ok(Said::Status { text: status::text(&status) })
-            }
+            Op::Status => self.status(request),
         };
         match said {
             Ok(said) => Reply { id: Some(request.id), ok: true, said },
             Err(error) => failed(Some(request.id), error.code(), words(&error)),
         }
+    }
+
+    /// Asks at the leaf of a request.
+    fn ask(
+        &mut self,
+        request: &Request<'_>,
+        operation: Operation,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Outcome<PiGiven>, Error> {
+        let control = Control { cancelled, ..Control::WAIT };
+        let conversation = &mut self.talk.call(request.leaf.as_deref());
+        self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
     }
 
     /// Takes in the session, as far as it is new.
@@ -163,7 +186,7 @@ impl Server {
         }
     }
 
-    fn read(&mut self, request: &Request<'_>, cancelled: Cancelled<'_>) -> Result<Said, Error> {
+    fn read(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Result<Said, Error> {
         let read = Read {
             path: request.path.clone().into_owned(),
             offset: request.offset,
@@ -171,17 +194,28 @@ impl Server {
             freshness: if request.fresh { Freshness::Fresh } else { Freshness::Known },
             ..Read::default()
         };
-        let leaf = request.leaf.as_deref();
-        Ok(match self.engine.read_in_pi(&mut self.talk, leaf, &read, cancelled)? {
-            PiRead::Own(own) => Said::Own { own },
-            PiRead::End => Said::Read(Box::default()),
-            PiRead::Answer(answer) => Said::Read(Box::new((*answer).into())),
+        let outcome = self.ask(request, Operation::Read(read.clone()), cancelled);
+        Ok(match outcome.and_then(Outcome::into_reading) {
+            Ok(Reading::Answer(answer)) => Said::Read(Box::new((*answer).into())),
+            Ok(Reading::NotOurs(why)) => Said::Own { own: left_to_pi(why).to_owned() },
+            Err(error) => match instead(&error, &read) {
+                PiInstead::PiRead => Said::Own { own: error.to_string() },
+                PiInstead::Nothing => Said::Read(Box::default()),
+                PiInstead::Error => return Err(error),
+            },
         })
+    }
+
+    fn status(&mut self, request: &Request<'_>) -> Result<Said, Error> {
+        let status: Status = self.ask(request, Operation::Status, &|| false)?.try_into()?;
+        Ok(Said::Status { text: status::text(&status.conversation.unwrap_or_default()) })
     }
 
     fn refresh(&mut self, request: &Request<'_>) -> Result<Said, Error> {
         let asked = (request.offset, request.limit);
-        let done = self.engine.refresh_in_pi(&mut self.talk, request.leaf.as_deref(), &request.path, asked)?;
+        let path = request.path.clone().into_owned();
+        let operation = Operation::Refresh(Refresh { path, offset: asked.0, limit: asked.1 });
+        let done: Refreshed = self.ask(request, operation, &|| false)?.try_into()?;
         let named = split_range(&request.path).ok().flatten().filter(|_| asked == (None, None));
         let path = match (done.scope, named) {
             (Scope::Lines(_), Some(range)) => range.path,
@@ -198,6 +232,16 @@ impl Server {
             }
         };
         Ok(Said::Refreshed { path_keys: done.paths, scope_key: done.scope.to_string(), text })
+    }
+}
+
+/// Why pi's own `read` answers.
+fn left_to_pi(why: NotOurs) -> &'static str {
+    match why {
+        NotOurs::Image => "an image",
+        NotOurs::Sensitive => Reason::Sensitive.sentence(),
+        NotOurs::OtherName => "pi does not look for a file of that very name",
+        NotOurs::EncodedUrl => "a URL that needs decoding",
     }
 }
 

@@ -1,30 +1,33 @@
-//! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. What takes
-//! no time is answered where it arrives; everything else runs beside, each call by itself. Nothing is ever asked of the
-//! client.
+//! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. One engine,
+//! shared by the threads that calls run on; the runtime's own thread only passes messages. Nothing is ever asked of the client.
 
-mod desks;
+mod lanes;
 mod lines;
 mod scan;
 
+use readproof_core::operation::{Audience, Caller};
 use readproof_disk::SessionName;
-use readproof_engine::{Audience, Engine, Error, Handles, Rollouts, Settings, SmallTexts};
+use readproof_engine::{Engine, Error, Handles, Rollouts, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
         MetaObject, PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
     },
-    service::RequestContext,
+    service::{RequestContext, ServerInitializeError},
 };
 use serde_json::{Map, Value, json};
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
-use tokio::sync::Notify;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::Notify,
+};
 
 use self::{
-    desks::{Desks, Make, failed},
+    lanes::{Lane, Lanes},
     lines::Lines,
 };
 use super::parting::{PARTING, leave_with_the_client};
@@ -34,8 +37,8 @@ use crate::{
     tools::{
         Listed, Tool,
         args::Refusal,
+        call::{ToolOutput, Tools},
         conversation::{Conversation, Told},
-        surface::{Said, Surface},
     },
 };
 
@@ -57,41 +60,23 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
         output::notice("this speaks MCP on standard input and is started by an MCP client; Ctrl-D ends it");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let server = Server::new(workspace, set, listed, clock)?;
-    let ended = runtime.block_on(async move {
-        let gone = Arc::new(Notify::new());
-        let lines = Lines::new(rmcp::transport::io::stdio_pipes(), Arc::clone(&gone));
-        let serving = async {
-            match server.serve(lines).await {
-                Ok(running) => {
-                    // What is done meanwhile does not count: a second is all there is. Not before the client has its first
-                    // answer, which it waits for.
-                    leave_with_the_client(Arc::default());
-                    running.waiting().await.map(drop).map_err(|error| error.to_string())
-                }
-                // The client went before it said anything.
-                Err(error) => Err(error.to_string()),
-            }
-        };
-        let parting = async {
-            gone.notified().await;
-            tokio::time::sleep(PARTING).await;
-            Ok(())
-        };
-        tokio::select! { ended = serving => ended, ended = parting => ended }
-    });
+    let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
+    let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+    let engine = Engine::new(root, bearings, settings, Box::new(clock))?;
+    let server = Server::new(engine, listed, clock)?;
+    // What is done meanwhile does not count: a second is all there is. Not before the client has its first answer, which it
+    // waits for.
+    let begun = || leave_with_the_client(Arc::default());
+    let ended = runtime.block_on(async { server.serve_on(rmcp::transport::io::stdio_pipes(), begun).await });
     // A thread that hangs is not waited for.
     runtime.shutdown_background();
-    ended.or_else(|error| if error.contains("closed") { Ok(()) } else { Err(Failure::refused("MCP", error)) })
+    ended
 }
 
 /// What all calls share.
 #[derive(Clone)]
-struct Server {
-    /// Answers what takes no time; only the runtime's own thread uses it.
-    quick: Arc<Mutex<Surface>>,
-    /// Answer the rest.
-    desks: Arc<Desks>,
+pub(crate) struct Server {
+    lanes: Arc<Lanes>,
     /// What is to be said of the settings, with the first answer.
     untold: Arc<Mutex<Vec<String>>>,
     rollouts: Arc<Mutex<Rollouts>>,
@@ -102,65 +87,88 @@ struct Server {
 }
 
 impl Server {
-    fn new(workspace: Option<PathBuf>, set: &[String], listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
-        let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
-        let settings = Settings { small_texts: SmallTexts::Together, ..settings };
-        let untold = Arc::new(Mutex::new(settings.notices.clone()));
-        let (handles, rollouts) = (settings.handles, Rollouts::new(&settings.codex_home));
-        let workspace = root.path().to_owned();
-        let desks = Make { workspace, bearings: bearings.clone(), settings: settings.clone(), clock };
-        let mut quick = Engine::new(root, bearings, settings, Box::new(clock))?.only_quick();
-        quick.untold();
+    pub(crate) fn new(engine: Engine, listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
+        let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
+        // Said once, by the server: a call that is cancelled must not take it along.
+        let untold = Arc::new(Mutex::new(engine.take_told()));
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             handles,
             untold,
-            quick: Arc::new(Mutex::new(Surface::new(quick))),
-            desks: Desks::new(desks),
+            lanes: Lanes::new(engine),
             rollouts: Arc::new(Mutex::new(rollouts)),
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
         })
     }
 
-    /// Runs one call. A read of a small file is done at once, as to hand it over would take longer than the read; whatever
-    /// is refused so is asked again where there is time.
+    /// Serves one client until it goes; `begun` is called once it has its first answer.
+    pub(crate) async fn serve_on<R, W>(self, pipes: (R, W), begun: impl FnOnce()) -> Result<(), Failure>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let gone = Arc::new(Notify::new());
+        let lines = Lines::new(pipes, Arc::clone(&gone));
+        let serving = async {
+            match self.serve(lines).await {
+                Ok(running) => {
+                    begun();
+                    let failed = |error: tokio::task::JoinError| Failure::refused("MCP", error.to_string());
+                    running.waiting().await.map(drop).map_err(failed)
+                }
+                // The client went before it said anything.
+                Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                Err(error) => Err(Failure::refused("MCP", error.to_string())),
+            }
+        };
+        let parting = async {
+            gone.notified().await;
+            tokio::time::sleep(PARTING).await;
+            Ok(())
+        };
+        tokio::select! { ended = serving => ended, ended = parting => ended }
+    }
+
+    /// Runs one call. A read of a small file is quick; one that turns out not to be is asked again in the other lane.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
         let talk = self.conversation(&context).await;
-        let given = request.arguments.unwrap_or_default();
-        if is_quick(&request.name, &given)
-            && let Some(said) = self.at_once(&request.name, &given, &talk).await
-        {
-            // What runs beside may have shown another text before, and is given after this.
-            let said = if self.desks.is_busy(talk.session.as_ref()) { said.without_handle() } else { said };
-            return self.told(Ok(said));
+        let name = request.name.into_owned();
+        let given = Arc::new(request.arguments.unwrap_or_default());
+        let caller = Arc::new(self.caller(&context, &talk));
+        let run = |lane| {
+            let (name, given, talk, caller) = (name.clone(), Arc::clone(&given), talk.clone(), Arc::clone(&caller));
+            self.lanes.run(lane, &context, move |engine, control| {
+                Tools::new(engine, &caller).call(&name, &given, &talk, control)
+            })
+        };
+        if is_quick(&name, &given) {
+            let _turn = self.lanes.in_order(talk.session.as_ref()).await;
+            match run(Lane::Quick).await {
+                Err(Refusal { code: NOT_QUICK, .. }) => {}
+                // What runs beside may have shown another text before, and is given after this.
+                Ok(said) if self.lanes.is_busy(talk.session.as_ref()) => return self.told(Ok(said.without_handle())),
+                said => return self.told(said),
+            }
         }
-        let (name, session) = (request.name, talk.session.clone());
-        let under_way = self.desks.begin(session);
-        let work = self
-            .desks
-            .run(&context, move |surface, cancelled, progress| surface.call(&name, &given, &talk, cancelled, progress));
-        let said = work.await;
+        let under_way = self.lanes.begin(talk.session.clone());
+        let said = run(Lane::Long).await;
         self.told(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 
+    /// Who calls, as far as the client says.
+    fn caller(&self, context: &RequestContext<RoleServer>, talk: &Conversation) -> Caller {
+        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
+        let conversation = talk.session.as_ref().map(ToString::to_string);
+        Caller { client, conversation, ..Caller::of("mcp") }
+    }
+
     /// The answer, and what is to be said with the first one.
-    fn told(&self, said: Result<Said, Refusal>) -> CallToolResult {
+    fn told(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
         result(said.map(|said| {
             let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
             said.beside(&untold)
         }))
-    }
-
-    /// `None`: not here.
-    async fn at_once(&self, name: &str, given: &Map<String, Value>, talk: &Conversation) -> Option<Said> {
-        let (quick, name, given, talk) = (Arc::clone(&self.quick), name.to_owned(), given.clone(), talk.clone());
-        // A task of its own, so that whatever happens there is an answer.
-        let work = tokio::spawn(async move {
-            let mut surface = quick.lock().unwrap_or_else(PoisonError::into_inner);
-            surface.call(&name, &given, &talk, &|| false, &|_| ())
-        });
-        work.await.unwrap_or_else(|error| Err(failed(&error))).ok()
     }
 
     /// Whose call it is.
@@ -181,7 +189,10 @@ impl Server {
     }
 }
 
-/// Whether a call may be answered at once. What looks through files, at git or at all of the store may not.
+/// The code of a read that is not quick after all.
+const NOT_QUICK: &str = "NOT_QUICK";
+
+/// Whether a call may be quick. What looks through files, at git or at all of the store may not.
 fn is_quick(name: &str, given: &Map<String, Value>) -> bool {
     let mode = || given.get("mode").and_then(Value::as_str).unwrap_or("file").trim().to_ascii_lowercase();
     match name {
@@ -241,9 +252,9 @@ fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
 }
 
 /// Text first, our words in a block of their own, the contract where no model looks.
-fn result(said: Result<Said, Refusal>) -> CallToolResult {
+fn result(said: Result<ToolOutput, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
-        Ok(Said { text, context, trailer, contract, .. }) => {
+        Ok(ToolOutput { text, context, trailer, contract, .. }) => {
             // Some hosts refuse a message with an empty or blank block, and their session is stuck. The trailer says that the
             // text was one.
             let visible = |block: &String| !block.trim().is_empty();

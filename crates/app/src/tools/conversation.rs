@@ -3,9 +3,9 @@
 //! anything there. A call is the model's own only by the host's record or word: else a program may have made it, and what the
 //! program prints is all that the model sees.
 
-use readproof_core::text::ContentHash;
+use readproof_core::{operation::Audience, text::ContentHash};
 use readproof_disk::SessionName;
-use readproof_engine::{Audience, Handles, Rollouts};
+use readproof_engine::{Handles, Rollouts};
 use serde_json::{Map, Value};
 
 /// The conversation of one call.

@@ -1,21 +1,24 @@
 //! Finding: files by words, lines by pattern, what a name leads to. Text for the model as `grep` prints it; names are
 //! escaped, as a name may hold anything.
 
-use readproof_core::limits::TEXT_CHARS;
-use readproof_engine::{FindIn, Query, Search, SearchMode};
+use readproof_core::{
+    limits::TEXT_CHARS,
+    operation::{Matching, Operation, Search, SearchFile, SearchMode},
+};
+use readproof_engine::{FileStat, InFile, Searched};
 use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, short},
-    surface::{Call, Said, Surface},
+    call::{ToolCall, ToolOutput, Tools},
+    symbols,
 };
-use super::{bounded, symbols};
-use crate::report::{label, printable};
+use crate::report::{found, label, printable};
 
 /// The whole workspace.
-pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     if call.args.text("mode") == Some("symbol") {
-        return symbols::search(surface, call);
+        return symbols::search(tools, call);
     }
     let context = size(call, "context_lines").unwrap_or(0);
     let asked = Search {
@@ -25,12 +28,11 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
         limit: size(call, "limit"),
         context_lines: context,
         max_chars: TEXT_CHARS as usize,
-        session: call.talk.session.clone(),
     };
-    let found = surface.engine.search(&asked, call.cancelled, call.progress)?;
-    let text = bounded::search_text(&found, context > 0);
+    let found: Searched = tools.ask(call, Operation::Search(asked))?.try_into()?;
+    let text = found::search_text(&found, context > 0);
     let mut trailer = format!("{} matches in {} files", found.matches, found.files);
-    if let Some(notice) = bounded::search_notice(&found) {
+    if let Some(notice) = found::search_notice(&found) {
         trailer = format!("{trailer}; {notice}");
     }
     if found.matches == 0 {
@@ -39,27 +41,32 @@ pub(super) fn search(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Ref
     for notice in &found.notices {
         trailer = format!("{trailer}; {}", short(&printable(notice)));
     }
-    let contract = numbers(bounded::search_json(&found));
-    Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "text" })
+    let contract = numbers(found::search_json(&found));
+    Ok(ToolOutput {
+        text: Some(text),
+        context: None,
+        trailer: Some(format!("[{trailer}]")),
+        contract,
+        text_key: "text",
+    })
 }
 
 /// One file.
-pub(super) fn in_file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
-    let standard = FindIn::default();
+pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+    let standard = SearchFile::default();
     let (before, after) = (size(call, "before_lines").unwrap_or(0), size(call, "after_lines").unwrap_or(0));
-    let asked = FindIn {
+    let asked = SearchFile {
         path: call.args.text("path").unwrap_or_default().to_owned(),
         query: call.args.text("query").unwrap_or_default().to_owned(),
-        kind: if call.args.flag("is_regex") { Query::Regex } else { Query::Literal },
+        matching: if call.args.flag("is_regex") { Matching::Regex } else { Matching::Literal },
         max_matches: size(call, "max_matches").unwrap_or(standard.max_matches),
         before,
         after,
         max_chars: TEXT_CHARS as usize,
         with_path: false,
-        session: call.talk.session.clone(),
     };
-    let found = surface.engine.find_in(&asked, call.cancelled)?;
-    let text = bounded::numbered_text(&found.lines, before > 0 || after > 0);
+    let found: InFile = tools.ask(call, Operation::SearchFile(asked))?.try_into()?;
+    let text = found::numbered_text(&found.lines, before > 0 || after > 0);
     let mut trailer = format!("{}: {} of {} matching lines", short(&label(&found.path)), found.given, found.matches);
     if found.lossy {
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
@@ -67,18 +74,26 @@ pub(super) fn in_file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Re
     for notice in &found.notices {
         trailer = format!("{trailer}; {}", short(&printable(notice)));
     }
-    let contract = numbers(bounded::in_file_json(&found));
-    Ok(Said { text: Some(text), context: None, trailer: Some(format!("[{trailer}]")), contract, text_key: "content" })
+    let contract = numbers(found::in_file_json(&found));
+    Ok(ToolOutput {
+        text: Some(text),
+        context: None,
+        trailer: Some(format!("[{trailer}]")),
+        contract,
+        text_key: "content",
+    })
 }
 
 /// What a name leads to.
-pub(super) fn stat(surface: &Surface, call: &Call<'_>) -> Result<Said, Refusal> {
-    let contract = bounded::stat_json(&surface.engine.stat(call.args.text("path").unwrap_or_default())?);
+pub(super) fn stat(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+    let path = call.args.text("path").unwrap_or_default().to_owned();
+    let stat: FileStat = tools.ask(call, Operation::Stat { path })?.try_into()?;
+    let contract = found::stat_json(&stat);
     let text = plain(&contract);
-    Ok(Said { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
+    Ok(ToolOutput { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
 }
 
-fn size(call: &Call<'_>, name: &str) -> Option<usize> {
+fn size(call: &ToolCall<'_>, name: &str) -> Option<usize> {
     call.args.number(name).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 

@@ -1,28 +1,31 @@
 //! The bounded reads: exactly the lines that are named, from the start, or from the end.
 
-use readproof_core::{limits::TEXT_CHARS, pick::Pick};
-use readproof_engine::{Echoed, End, Error, PieceOf, Read};
+use readproof_core::{
+    limits::TEXT_CHARS,
+    operation::{End, Operation, Read, ReadEnd},
+    pick::Pick,
+};
+use readproof_engine::{Answer, EndOfFile, Error, Handle};
 use serde_json::{Value, json};
 
-use super::bounded;
 use super::{
     args::{Refusal, invalid, short},
-    surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
+    call::{ToolCall, ToolOutput, Tools, covered, facts, is_cut, whole_answer},
 };
-use crate::report::{label, printable};
+use crate::report::{found, label, printable};
 
 /// The whole file, as far as one answer holds it.
-pub(super) fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
     let request = Read { path: path(call), offset, limit, most: Some(whole_answer()), ..Read::default() };
-    let echoed = call.lines(&mut surface.engine, request)?;
-    let cut = is_cut(&echoed.answer);
+    let answer = tools.read(call, request)?;
+    let cut = is_cut(&answer);
     let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
-    Ok(said(call, echoed, asked_to, cut))
+    Ok(said(call, answer, asked_to, cut))
 }
 
 /// The lines from one to another.
-pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let start = call.args.number("start_line").unwrap_or(1);
     let end = call.args.number("end_line").unwrap_or(start);
     if end < start {
@@ -36,47 +39,47 @@ pub(super) fn range(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refu
         ));
     }
     let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
-    let echoed = call.lines(&mut surface.engine, Read { most: Some(whole_answer()), ..lines })?;
-    let cut = is_cut(&echoed.answer);
-    Ok(said(call, echoed, Some(end), cut))
+    let answer = tools.read(call, Read { most: Some(whole_answer()), ..lines })?;
+    let cut = is_cut(&answer);
+    Ok(said(call, answer, Some(end), cut))
 }
 
 /// The first lines.
-pub(super) fn head(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), limit: Some(lines), most: Some(whole_answer()), ..Read::default() };
-    match call.lines(&mut surface.engine, request) {
-        Ok(echoed) => {
-            let last = echoed.answer.lines.map_or(0, |lines| lines.last());
-            let more = last < echoed.answer.total_lines;
-            Ok(said(call, echoed, None, more))
+    match tools.read(call, request) {
+        Ok(answer) => {
+            let last = answer.lines.map_or(0, |lines| lines.last());
+            let more = last < answer.total_lines;
+            Ok(said(call, answer, None, more))
         }
-        Err(error) => piece(surface, call, End::Head, lines, error),
+        Err(error) => end(tools, call, End::Head, lines, error),
     }
 }
 
 /// The last lines: where they do not all fit, the last of them.
-pub(super) fn tail(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn tail(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), pick: Pick::Last(lines), most: Some(whole_answer()), ..Read::default() };
-    match call.lines(&mut surface.engine, request) {
-        Ok(echoed) => {
-            let first = echoed.answer.lines.map_or(1, |lines| lines.first());
-            let more = first > 1 || is_cut(&echoed.answer);
-            Ok(said(call, echoed, None, more))
+    match tools.read(call, request) {
+        Ok(answer) => {
+            let first = answer.lines.map_or(1, |lines| lines.first());
+            let more = first > 1 || is_cut(&answer);
+            Ok(said(call, answer, None, more))
         }
-        Err(error) => piece(surface, call, End::Tail, lines, error),
+        Err(error) => end(tools, call, End::Tail, lines, error),
     }
 }
 
 /// A file that is too large to be read at once is read from its end only; nothing is known of it.
-fn piece(surface: &mut Surface, call: &Call<'_>, end: End, lines: u64, error: Error) -> Result<Said, Refusal> {
+fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Error) -> Result<ToolOutput, Refusal> {
     if error.code() != "TOO_LARGE" {
         return Err(error.into());
     }
-    let session = call.talk.session.clone();
-    let piece = surface.engine.piece(&PieceOf { path: path(call), end, lines, chars: TEXT_CHARS, session })?;
-    let mut contract = bounded::piece_json(&piece);
+    let operation = Operation::ReadEnd(ReadEnd { path: path(call), end, lines, chars: TEXT_CHARS });
+    let found: EndOfFile = tools.ask(call, operation)?.try_into()?;
+    let mut contract = found::end_json(&found);
     if let Some(fields) = contract.as_object_mut() {
         fields.remove("content");
         fields.extend(
@@ -84,25 +87,24 @@ fn piece(surface: &mut Surface, call: &Call<'_>, end: End, lines: u64, error: Er
         );
     }
     let which = match end {
-        End::Head => format!("the first {} lines", piece.count),
-        End::Tail => format!("the last {} lines", piece.count),
+        End::Head => format!("the first {} lines", found.count),
+        End::Tail => format!("the last {} lines", found.count),
     };
-    let mut said = vec![format!("{}: {which} of {} bytes", short(&label(&piece.path)), piece.bytes)];
-    said.extend(bounded::cut_notice(&piece).map(|notice| short(&printable(&notice))));
-    said.extend(piece.notices.iter().map(|notice| short(&printable(notice))));
+    let mut said = vec![format!("{}: {which} of {} bytes", short(&label(&found.path)), found.bytes)];
+    said.extend(found::cut_notice(&found).map(|notice| short(&printable(&notice))));
+    said.extend(found.notices.iter().map(|notice| short(&printable(notice))));
     said.push("too large for anything to be known of it".to_owned());
     let trailer = Some(format!("[{}]", said.join("; ")));
-    Ok(Said { text: Some(piece.text), context: None, trailer, contract, text_key: "content" })
+    Ok(ToolOutput { text: Some(found.text), context: None, trailer, contract, text_key: "content" })
 }
 
-fn path(call: &Call<'_>) -> String {
+fn path(call: &ToolCall<'_>) -> String {
     call.args.text("path").unwrap_or_default().to_owned()
 }
 
-fn said(call: &Call<'_>, echoed: Echoed, asked_to: Option<u64>, truncated: bool) -> Said {
-    let answer = &echoed.answer;
-    let lines = covered(answer);
-    let mut contract = facts(&echoed, call.talk);
+fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, truncated: bool) -> ToolOutput {
+    let lines = covered(&answer);
+    let mut contract = facts(&answer, call.talk);
     let fields: [(&str, Value); 8] = [
         ("success", json!(true)),
         ("operation", json!(call.tool.name)),
@@ -116,9 +118,9 @@ fn said(call: &Call<'_>, echoed: Echoed, asked_to: Option<u64>, truncated: bool)
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
     let go_on = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
     let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
-    let trailer = echoed.trailer(asked_to, go_on, &said, call.talk.handles);
-    Said {
-        text: Some(echoed.answer.text),
+    let trailer = answer.trailer(asked_to, go_on, &said, call.talk.handles);
+    ToolOutput {
+        text: Some(answer.text),
         context: None,
         trailer: Some(trailer),
         contract: Value::Object(contract),

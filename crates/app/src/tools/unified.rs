@@ -1,14 +1,17 @@
 //! The unified `read`: one tool, four modes.
 
-use readproof_core::{limits::TEXT_CHARS, pick::Pick};
-use readproof_engine::{Audience, Echoed, Engine, Error, Most, Read};
+use readproof_core::{
+    limits::TEXT_CHARS,
+    operation::{AnswerLimit, Audience, Read},
+    pick::Pick,
+};
+use readproof_engine::{Answer, Handle};
 use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid, short},
-    preview,
-    surface::{Call, Said, Surface, covered, facts, is_cut, whole_answer},
-    symbols,
+    call::{ToolCall, ToolOutput, Tools, covered, facts, is_cut, whole_answer},
+    diffs, symbols,
 };
 
 /// Parameters that mean something in one mode only.
@@ -32,7 +35,7 @@ pub(super) fn is_for(param: &str, mode: &str) -> bool {
 const AROUND: u64 = 10;
 
 /// Whether every argument means something in this mode.
-pub(super) fn check(call: &Call<'_>) -> Result<(), Refusal> {
+pub(super) fn check(call: &ToolCall<'_>) -> Result<(), Refusal> {
     let mode = call.args.text("mode").unwrap_or_default();
     if let Some((param, only)) = ONLY.iter().find(|(param, only)| call.args.has(param) && *only != mode) {
         let message = format!("{param} is only valid for mode='{only}'. Remove it or switch mode.");
@@ -45,37 +48,37 @@ pub(super) fn check(call: &Call<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) fn read(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     check(call)?;
     let mode = call.args.text("mode").unwrap_or_default();
     match mode {
-        "file" => file(surface, call),
-        "snippet" => snippet(surface, call),
-        "symbol" => symbols::read(surface, call),
+        "file" => file(tools, call),
+        "snippet" => snippet(tools, call),
+        "symbol" => symbols::read(tools, call),
         // The table has no other.
-        _ => preview::read(surface, call),
+        _ => diffs::read(tools, call),
     }
 }
 
-fn refuse(call: &Call<'_>, message: &str, wrong: &[&str]) -> Refusal {
+fn refuse(call: &ToolCall<'_>, message: &str, wrong: &[&str]) -> Refusal {
     let file = call.args.text("target").unwrap_or_default();
     invalid(call.tool, call.args.all(), file, message, &call.args.but_for(wrong))
 }
 
-fn file(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
-    let window = surface.window;
+    let window = tools.window();
     let most = match limit {
         // As far as one answer holds it.
-        Some(limit) => Most { lines: u32::try_from(limit).unwrap_or(u32::MAX), chars: TEXT_CHARS },
+        Some(limit) => AnswerLimit { lines: u32::try_from(limit).unwrap_or(u32::MAX), chars: TEXT_CHARS },
         None => window,
     };
     let request = Read { path: target(call), offset, limit, most: Some(bounded(call, most)), ..Read::default() };
     let asked_to = limit.map(|limit| offset.unwrap_or(1).saturating_add(limit - 1));
-    answer(surface, call, request, asked_to)
+    answer(tools, call, request, asked_to)
 }
 
-fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
+fn snippet(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let (start, end) = (call.args.number("start_line"), call.args.number("end_line"));
     let (query, context) = (call.args.text("query"), call.args.number("context_lines"));
     if let Some(offset) = call.args.number("offset") {
@@ -86,13 +89,13 @@ fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
     }
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
     // Lines that are named are given as far as one answer holds them.
-    let window = if query.is_some() { surface.window } else { whole_answer() };
-    let most = Some(bounded(call, Most { lines: limit.unwrap_or(window.lines), ..window }));
+    let window = if query.is_some() { tools.window() } else { whole_answer() };
+    let most = Some(bounded(call, AnswerLimit { lines: limit.unwrap_or(window.lines), ..window }));
     let path = target(call);
     match (start, end, query) {
         (None, None, Some(query)) => {
             let pick = Pick::Around { query: query.to_owned(), context: context.unwrap_or(AROUND) };
-            answer(surface, call, Read { path, pick, most, ..Read::default() }, None)
+            answer(tools, call, Read { path, pick, most, ..Read::default() }, None)
         }
         (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
             Err(refuse(call, "query and start_line/end_line exclude each other. Give one of them.", &["query"]))
@@ -108,52 +111,59 @@ fn snippet(surface: &mut Surface, call: &Call<'_>) -> Result<Said, Refusal> {
                 return Err(refuse(call, &format!("end_line {end} stands before start_line {start}."), &["end_line"]));
             }
             let pick = Pick::Span { first: start, last: end, context: context.unwrap_or(0) };
-            answer(surface, call, Read { path, pick, most, ..Read::default() }, Some(end))
+            answer(tools, call, Read { path, pick, most, ..Read::default() }, Some(end))
         }
     }
 }
 
-fn target(call: &Call<'_>) -> String {
+fn target(call: &ToolCall<'_>) -> String {
     call.args.text("target").unwrap_or_default().to_owned()
 }
 
-pub(super) fn bounded(call: &Call<'_>, most: Most) -> Most {
+pub(super) fn bounded(call: &ToolCall<'_>, most: AnswerLimit) -> AnswerLimit {
     let asked = call.args.number("max_preview_chars").and_then(|chars| u32::try_from(chars).ok());
-    Most { chars: asked.unwrap_or(most.chars).min(TEXT_CHARS), ..most }
+    AnswerLimit { chars: asked.unwrap_or(most.chars).min(TEXT_CHARS), ..most }
 }
 
-fn answer(surface: &mut Surface, call: &Call<'_>, request: Read, asked_to: Option<u64>) -> Result<Said, Refusal> {
-    Ok(shown(&mut surface.engine, call, request, asked_to, &[])?)
+fn answer(tools: &Tools<'_>, call: &ToolCall<'_>, request: Read, asked_to: Option<u64>) -> Result<ToolOutput, Refusal> {
+    let (limit, most, audience) = (request.limit, request.most, audience(call));
+    let answer = tools.read(call, Read { audience, ..request })?;
+    Ok(shown(call, answer, asked_to, (limit, most), &[]))
 }
 
-/// Reads lines for the model, or only looks where they are; `said` is what there is to say beside.
+/// Whether the text itself is asked for; else only where it is, and the model sees none of it.
+pub(super) fn audience(call: &ToolCall<'_>) -> Audience {
+    if shows(call) { Audience::Model } else { Audience::Program }
+}
+
+fn shows(call: &ToolCall<'_>) -> bool {
+    call.args.text("preview_mode") != Some("none")
+}
+
+/// An answer as the unified `read` gives it; `said` is what there is to say beside it.
 pub(super) fn shown(
-    engine: &mut Engine,
-    call: &Call<'_>,
-    request: Read,
+    call: &ToolCall<'_>,
+    answer: Answer<Handle>,
     asked_to: Option<u64>,
+    (limit, most): (Option<u64>, Option<AnswerLimit>),
     said: &[String],
-) -> Result<Said, Error> {
-    let shows = call.args.text("preview_mode") != Some("none");
-    let audience = if shows { Audience::Model } else { Audience::Program };
-    let (limit, most) = (request.limit, request.most);
-    let echoed = call.lines(engine, Read { audience, ..request })?;
-    let contract = contract(call, &echoed, limit, most);
+) -> ToolOutput {
+    let shows = shows(call);
+    let contract = contract(call, &answer, limit, most);
     let go_on = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
-    let reduced = echoed.answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
+    let reduced = answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
     let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
-    let trailer = echoed.trailer(asked_to, go_on, &said, call.talk.handles && shows);
-    let text = shows.then_some(echoed.answer.text);
-    Ok(Said { text, context: None, trailer: Some(trailer), contract, text_key: "text" })
+    let trailer = answer.trailer(asked_to, go_on, &said, call.talk.handles && shows);
+    let text = shows.then_some(answer.text);
+    ToolOutput { text, context: None, trailer: Some(trailer), contract, text_key: "text" }
 }
 
-fn contract(call: &Call<'_>, echoed: &Echoed, limit: Option<u64>, most: Option<Most>) -> Value {
-    let answer = &echoed.answer;
+fn contract(call: &ToolCall<'_>, answer: &Answer<Handle>, limit: Option<u64>, most: Option<AnswerLimit>) -> Value {
     let truncated = is_cut(answer);
     let shown = answer.lines.map_or(0, |lines| u64::from(lines.count()));
     // Fewer lines than asked for, or than a window has.
     let wanted = limit.or(most.map(|most| most.lines.into())).unwrap_or(u64::MAX);
-    let mut meta = facts(echoed, call.talk);
+    let mut meta = facts(answer, call.talk);
     meta.insert("truncated".to_owned(), json!(truncated));
     meta.insert("preview_degraded".to_owned(), json!(answer.reduced || (truncated && shown < wanted)));
     if let Some(next) = answer.next {

@@ -86,9 +86,9 @@ fn ranges_that_mean_nothing() {
     refused(&ws, &["good.txt:0-5"], 1, "BAD_RANGE", &["good.txt: line 0", "counted from 1"]);
     refused(&ws, &["good.txt:41"], 1, "BAD_RANGE", &["offset 41 is beyond the end", "(40 lines total)", "at most 40"]);
     refused(&ws, &["good.txt:41-50"], 1, "BAD_RANGE", &["offset 41 is beyond the end"]);
-    refused(&ws, &["good.txt:99999999999999999999"], 1, "BAD_RANGE", &["`99999999999999999999` is no line number"]);
+    refused(&ws, &["good.txt:99999999999999999999"], 1, "BAD_RANGE", &["`99999999999999999999` is not a line number"]);
     for range in ["ten", "-5", "5-", "1-2-3", "1-x", ""] {
-        let words = ["good.txt: ", &format!("`{range}` is no line number"), "as in `10` or `10-20`"];
+        let words = ["good.txt: ", &format!("`{range}` is not a line number"), "as in `10` or `10-20`"];
         refused(&ws, &[&format!("good.txt:{range}")], 1, "BAD_RANGE", &words);
     }
     let huge = u64::MAX.to_string();
@@ -205,13 +205,13 @@ fn session_names_that_are_none() {
     let ws = hostile();
     let long = "s".repeat(65);
     for name in ["", ".", "..", "../s", "a/b", "a b", ".hidden", "ü", "a\nb", "*", &long] {
-        let words = ["is no session name", "1 to 64 letters"];
+        let words = ["is not a valid session name", "1 to 64 letters"];
         ws.run_args(&["read", "good.txt", "--session", name]).refused(2, &words);
         let done = ws.run_args(&["read", "good.txt", "--json", "--session", name]);
         assert_eq!(done.code, Some(2));
         assert!(done.out.contains("\"BAD_SESSION_NAME\""), "{done:?}");
     }
-    ws.run("read good.txt --session=-x").refused(2, &["`-x` is no session name"]);
+    ws.run("read good.txt --session=-x").refused(2, &["`-x` is not a valid session name"]);
     ws.run("read good.txt --session -x").refused(2, &["-x"]);
     ws.run("session list").gives("s\n");
     ws.run(&format!("read good.txt --session {}", "s".repeat(64))).gives(&numbered(40));
@@ -232,7 +232,7 @@ fn a_refused_read_makes_no_store_and_no_session() {
     let ws = Workspace::with(&[("a.txt", "a\n")]);
     ws.run("read b.txt --session s").refused(1, &["did you mean a.txt?"]);
     ws.run("read a.txt:9 --session s").refused(1, &["beyond the end"]);
-    ws.run("read a.txt --session .").refused(2, &["no session name"]);
+    ws.run("read a.txt --session .").refused(2, &["not a valid session name"]);
     assert_eq!(ws.names(), ["a.txt"]);
     ws.run("status --session s").refused(1, &["there is no session s", "session list"]);
 }

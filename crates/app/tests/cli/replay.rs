@@ -192,7 +192,7 @@ fn without_sessions_and_with_unknown_ones() {
     ws.run("replay").refused(2, &["--verify"]);
     ws.read("a.txt");
     ws.run("replay --verify t").refused(1, &["there is no session t"]);
-    ws.run("replay --verify ../t").refused(2, &["no session name"]);
+    ws.run("replay --verify ../t").refused(2, &["not a valid session name"]);
     ws.chmod(".readproof/log/s.log", 0o644);
     let done = ws.run("replay --verify");
     assert!(done.code == Some(1) && done.out.contains("WRONG: s log"), "{done:?}");

@@ -105,7 +105,7 @@ fn a_fork_goes_its_own_way() {
 fn a_name_that_is_taken_is_refused() {
     let ws = compacted();
     ws.run("session fork --as s --session s").refused(1, &["session s exists already", "choose another name"]);
-    ws.run("session fork --as ../x --session s").refused(2, &["`../x` is no session name"]);
+    ws.run("session fork --as ../x --session s").refused(2, &["`../x` is not a valid session name"]);
     ws.run("session list").gives("s\n");
 }
 

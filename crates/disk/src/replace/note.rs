@@ -19,7 +19,7 @@ use rustix::{
 use super::temp::{is_ours, is_temporary};
 use crate::{
     snapshot::{FileKind, MOST_BYTES, bytes::read_at},
-    store::{READ_FLAGS, STORE_NAME},
+    stores::{READ_FLAGS, STORE_NAME},
 };
 
 /// The one name of a note.

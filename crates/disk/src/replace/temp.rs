@@ -21,11 +21,9 @@ use super::{
     turn::{NoTurn, Turn, is_taken},
 };
 use crate::{
-    log::SessionName,
     root::Root,
     snapshot::FileKind,
-    store::Removed,
-    store::{STORE_NAME, StoreError, names, open_folder},
+    stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder},
 };
 
 /// How the temporary files of writes to a workspace begin.
@@ -316,7 +314,7 @@ fn made_by(path: &str, name: &str) -> Option<Pid> {
         (STORE_NAME, "tmp") => name.strip_suffix(".tmp")?,
         (STORE_NAME, "log") => {
             let (log, numbers) = name.rsplit_once(".draft-")?;
-            SessionName::of_file(log)?;
+            LogName::of_file(log)?;
             numbers
         }
         (STORE_NAME, _) => return None,

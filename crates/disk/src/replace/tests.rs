@@ -504,7 +504,7 @@ fn leftovers_hold_what_must_go_back() {
         let (left, all) = world.root.leftovers();
         assert!(all && left.len() == 2 && left.iter().any(|left| left.name == NOTE && !left.running), "{left:?}");
         let one = left.iter().find(|left| left.name.ends_with(first)).unwrap();
-        assert_eq!(world.root.remove_leftover(one).unwrap(), crate::store::Removed::Done, "{first}");
+        assert_eq!(world.root.remove_leftover(one).unwrap(), crate::stores::Removed::Done, "{first}");
         assert_eq!((world.text(), world.names()), ("mine".to_owned(), vec!["f".to_owned()]), "{first}");
     }
     // Each counts as removed, though they lie together.
@@ -513,7 +513,7 @@ fn leftovers_hold_what_must_go_back() {
         fs::write(world.at(&format!(".readproof-999999999-{number}.tmp")), "").unwrap();
     }
     for one in world.root.leftovers().0 {
-        assert_eq!(world.root.remove_leftover(&one).unwrap(), crate::store::Removed::Done, "{one:?}");
+        assert_eq!(world.root.remove_leftover(&one).unwrap(), crate::stores::Removed::Done, "{one:?}");
     }
     // Who writes has a note too, and that is no leftover.
     let world = World::new();

@@ -12,7 +12,7 @@ use readproof_core::{
     trailer::Trailer,
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::own::{Call, EntryId, Stands};
+use readproof_hosts::session::{Call, EntryId, Stands};
 
 use super::{Conversation, ConversationStatus, LoggedSession, NotOurs, session};
 use crate::{
@@ -96,7 +96,7 @@ impl HandleConversation {
             // What another call asks meanwhile moves the session, and this call is no longer in sight of it.
             let held = session.knowledge_at(call);
             let adds_up = held.is_some_and(|held| held.of(path).iter().any(|held| held.version().hash == now));
-            if adds_up && session.has_room_behind(answer) {
+            if adds_up && session.has_room_after(answer) {
                 return Ok(None);
             }
             session.stand_at(None, at).map(|()| Some(session.call()))
@@ -154,7 +154,7 @@ impl Conversation for HandleConversation {
         match self.stand(engine, &name, file.key()) {
             Ok((call, reason)) => {
                 context.plain = context.plain.or(reason);
-                (context.call, context.stands) = (call, Stands::BehindCall);
+                (context.call, context.stands) = (call, Stands::AfterCall);
             }
             Err(error) => engine.forget(&mut context, &name, &error),
         }

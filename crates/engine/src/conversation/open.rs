@@ -3,23 +3,21 @@
 //! out when the answer is recorded.
 
 use readproof_core::{path::PathKey, text::ContentHash, text::Text};
-use readproof_disk::{Create, Loaded, Owner, SessionLog, SessionName, Store, StoreError};
-use readproof_hosts::own::{Focus, Session};
+use readproof_disk::{Create, Loaded, LogName, PutAside, SessionName, Store};
+use readproof_hosts::session::{Focus, Session};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{Engine, Error, settings::Whose};
+use crate::{Engine, Error};
 
 /// The store and the sessions.
 #[derive(Default)]
 pub(crate) struct Open {
     /// The store once it is open, and whether its missing parts were made.
-    store: Mutex<Option<(Arc<Store>, Create)>>,
+    store: Mutex<Option<(Arc<dyn Store>, Create)>>,
     sessions: Mutex<BTreeMap<SessionName, Arc<Mutex<Slot>>>>,
-    /// Whose stores count, once one was looked at.
-    owner: Mutex<Option<Arc<Owner>>>,
 }
 
 /// One conversation's place.
@@ -66,7 +64,7 @@ impl Engine {
             // Its log may have become writable again, and it still does not know what the model saw meanwhile. Where the
             // store itself cannot be used, that is the error.
             self.store(create)?;
-            SessionLog::retire(&self.root, name)?;
+            self.stores.retire(&LogName::from(name))?;
             slot.behind = false;
         }
         // A log that went bad under us is opened anew, so that the error is the log's own.
@@ -76,7 +74,7 @@ impl Engine {
         if slot.session.is_none() {
             let no_session = || Error::NoSession(name.clone());
             let store = self.store(create)?.ok_or_else(no_session)?;
-            let opened = Session::open_for(&store, name, create, self.settings.answers, focus)?;
+            let opened = Session::open_for(&*store, name, create, self.settings.answers, focus)?;
             slot.session = Some(opened.ok_or_else(no_session)?);
         }
         let session = slot.session.as_mut().ok_or_else(|| Error::NoSession(name.clone()))?;
@@ -113,7 +111,7 @@ impl Engine {
         slot.session = None;
         // The store may have been removed or made anew: look again next time.
         *locked(&self.open.store) = None;
-        let then = match SessionLog::retire(&self.root, name) {
+        let then = match self.stores.retire(&LogName::from(name)) {
             Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
             Ok(None) => String::new(),
             Err(error) => {
@@ -125,7 +123,7 @@ impl Engine {
     }
 
     /// The store, opened on first use; made only if `create` says so.
-    pub(crate) fn store(&self, create: Create) -> Result<Option<Arc<Store>>, Error> {
+    pub(crate) fn store(&self, create: Create) -> Result<Option<Arc<dyn Store>>, Error> {
         let mut open = locked(&self.open.store);
         let is_open = match (&*open, create) {
             (None, _) => false,
@@ -134,14 +132,17 @@ impl Engine {
             (Some((_, opened)), Create::Yes) => *opened == Create::Yes,
         };
         if !is_open {
-            let store = self.open_store(create)?;
-            *open = store.map(|store| (Arc::new(store.with_small_texts(self.settings.small_texts)), create));
+            let opened = self.stores.open(create)?;
+            if let Some(aside) = opened.as_ref().and_then(|opened| opened.put_aside.as_ref()) {
+                self.tell(put_aside(aside));
+            }
+            *open = opened.map(|opened| (opened.store, create));
         }
         Ok(open.as_ref().map(|(store, _)| Arc::clone(store)))
     }
 
     /// The store if it is open already.
-    pub(crate) fn open_store_now(&self) -> Option<Arc<Store>> {
+    pub(crate) fn open_store_now(&self) -> Option<Arc<dyn Store>> {
         locked(&self.open.store).as_ref().map(|(store, _)| Arc::clone(store))
     }
 
@@ -157,32 +158,10 @@ impl Engine {
             Loaded::Missing | Loaded::Damaged => None,
         }
     }
+}
 
-    /// Opens the store if it may be relied on. One that a stranger may have made is put aside where one is to be made.
-    fn open_store(&self, create: Create) -> Result<Option<Store>, Error> {
-        if create == Create::No && !self.root.has_store() {
-            return Ok(None);
-        }
-        let owner = self.owner()?;
-        let (root, owner) = (&self.root, owner.as_deref());
-        let opened = match create {
-            Create::No => return Ok(Store::open_existing_of(root, owner)?),
-            Create::Yes => Store::open_of(root, owner),
-        };
-        let (Err(StoreError::Foreign { why }), Some(owner)) = (&opened, owner) else { return Ok(Some(opened?)) };
-        if let Some(aside) = Store::put_aside(root, owner)? {
-            let what = "so nothing in it counts: it was put aside as";
-            self.tell(format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str()));
-        }
-        Ok(Some(Store::open_of(root, Some(owner))?))
-    }
-
-    fn owner(&self) -> Result<Option<Arc<Owner>>, Error> {
-        let Whose::Kept(folders) = &self.settings.whose else { return Ok(None) };
-        let mut owner = locked(&self.open.owner);
-        if owner.is_none() {
-            *owner = Some(Arc::new(Owner::of(&self.root, folders)?));
-        }
-        Ok(owner.clone())
-    }
+/// What is said when a store was put aside.
+fn put_aside(PutAside { why, aside }: &PutAside) -> String {
+    let what = "so nothing in it counts: it was put aside as";
+    format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str())
 }

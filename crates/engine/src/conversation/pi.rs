@@ -14,12 +14,13 @@ use readproof_core::{
     path::PathKey,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoreError, StoredTexts, TranscriptFile};
+use readproof_disk::{Appended, Create, Loaded, Objects, Root, StoreError, Stores, TranscriptFile};
 use readproof_hosts::pi::{EntryRef, Known, Pushed, Source, Transcript};
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    sync::Arc,
 };
 
 use crate::{Engine, Error, read::not_stored};
@@ -72,22 +73,19 @@ struct Behind {
     /// Where they come from, unless they are sent.
     file: Option<TranscriptFile>,
     /// Opened or made on first use.
-    texts: Option<StoredTexts>,
+    texts: Option<Arc<dyn Objects>>,
 }
 
 impl Behind {
-    fn put(&mut self, root: &Root, text: &Text) -> Result<(), StoreError> {
-        let made = match self.texts.take() {
-            Some(texts) => Ok(texts),
-            None => StoredTexts::make(root, &OBJECTS),
-        };
-        let put = made.and_then(|texts| self.texts.insert(texts).put(text));
-        let put = match put {
-            // Removed under our hands, as by `git clean`.
-            Err(StoreError::Gone { .. }) => {
-                StoredTexts::make(root, &OBJECTS).and_then(|texts| self.texts.insert(texts).put(text))
+    fn put(&mut self, stores: &dyn Stores, text: &Text) -> Result<(), StoreError> {
+        let put = match self.texts.as_ref().map(|texts| texts.put(text)) {
+            // Not opened yet, or removed under our hands, as by `git clean`.
+            None | Some(Err(StoreError::Gone { .. })) => {
+                self.texts = stores.host_objects(&OBJECTS, Create::Yes)?;
+                let gone = || StoreError::Gone { name: OBJECTS.join("/") };
+                self.texts.as_ref().ok_or_else(gone).and_then(|texts| texts.put(text))
             }
-            put => put,
+            Some(put) => put,
         };
         if put.is_err() {
             // Look again next time.
@@ -114,7 +112,7 @@ impl PiConversation {
     /// A session whose header and entries are sent, with [`Self::push`].
     #[must_use]
     pub fn new(engine: &Engine) -> Self {
-        let texts = StoredTexts::open(&engine.root, &OBJECTS);
+        let texts = engine.stores.host_objects(&OBJECTS, Create::No).unwrap_or_default();
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
         let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
         let behind = Behind { file: None, texts };
@@ -187,14 +185,14 @@ impl PiConversation {
             }
             return Ok(());
         }
-        self.behind.put(&engine.root, text)
+        self.behind.put(&*engine.stores, text)
     }
 
     /// Stores what answers have shown. What cannot be stored is said with the next answer.
     pub fn store_shown(&mut self, engine: &Engine) {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = self.behind.put(&engine.root, &text) {
+            if let Err(error) = self.behind.put(&*engine.stores, &text) {
                 let notice = not_stored("an earlier text", &error);
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);

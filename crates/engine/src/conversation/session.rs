@@ -7,10 +7,10 @@ use readproof_core::{
     operation::Read,
     path::PathKey,
     scope::Scope,
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::own::{Call, Focus};
+use readproof_hosts::session::{Call, Focus};
 use std::collections::BTreeMap;
 
 use super::{Conversation, ConversationStatus, FileStatus, NotOurs};
@@ -62,7 +62,7 @@ impl Conversation for LoggedSession {
     fn begin(&mut self, engine: &Engine, read: &Read) -> Option<NotOurs> {
         let name = self.name.as_ref()?;
         let focus = if engine.one_read { focus_of(&read.path) } else { Focus::All };
-        let call = |session: &mut readproof_hosts::own::Session| {
+        let call = |session: &mut readproof_hosts::session::Session| {
             // One that is yet to be made, or mended, has no place to ask at.
             (!session.transcript().is_empty()).then(|| session.call())
         };
@@ -160,7 +160,7 @@ fn status(engine: &Engine, name: &SessionName) -> Result<ConversationStatus, Err
             .filter(|(path, _)| !transcript.is_distrusted() && !transcript.is_pending(path))
             .map(|(path, held)| FileStatus {
                 path: path.to_string(),
-                whole: knowledge.holds_whole(path, answers).is_some(),
+                whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
                 spans: held.len(),
                 lines: held.iter().filter_map(span).collect(),
             })

@@ -2,8 +2,8 @@
 //! conversation with a log of ours has one.
 
 use readproof_core::decide::Mode;
-use readproof_disk::{Create, SessionLog, SessionName};
-use readproof_hosts::own::{Block, Entry, EntryId, Session, Step};
+use readproof_disk::{Create, SessionName};
+use readproof_hosts::session::{Block, EntryId, EntryKind, ListedEntry, Session};
 use std::collections::BTreeSet;
 
 use crate::{Engine, Error};
@@ -41,7 +41,7 @@ pub struct SessionView {
 impl Engine {
     /// The sessions of this workspace.
     pub(crate) fn list_sessions(&self) -> Result<Vec<SessionName>, Error> {
-        Ok(self.store(Create::No)?.map(|store| SessionLog::list(&store)).unwrap_or_default())
+        Ok(self.store(Create::No)?.map(|store| store.logs().sessions()).unwrap_or_default())
     }
 
     /// A session's tree.
@@ -51,8 +51,8 @@ impl Engine {
             let transcript = session.transcript();
             let leaf = transcript.leaf().map(EntryId);
             let branch: BTreeSet<EntryId> = transcript.branch(leaf).into_iter().collect();
-            let listed = |entry: Entry<'_>| {
-                let (kind, path, mode, note) = described(&entry.step);
+            let listed = |entry: ListedEntry<'_>| {
+                let (kind, path, mode, note) = described(&entry.kind);
                 let on_branch = branch.contains(&entry.id);
                 Listed { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
             };
@@ -96,7 +96,7 @@ impl Engine {
         let store = self.store(Create::No)?.ok_or_else(|| Error::NoSession(name.clone()))?;
         let fork = self.with_session(name, Create::No, |session| {
             let leaf = session.transcript().leaf().map(EntryId);
-            session.fork(&store, &into, from.map(EntryId).or(leaf), now)
+            session.fork(&*store, &into, from.map(EntryId).or(leaf), now)
         })??;
         self.keep_session(&into, fork);
         Ok(into)
@@ -141,24 +141,24 @@ fn free_name(name: &SessionName, taken: &[SessionName]) -> Result<SessionName, E
     Ok(SessionName::parse(&free.unwrap_or_default())?)
 }
 
-fn described(step: &Step<'_>) -> (&'static str, Option<String>, Option<Mode>, String) {
+fn described(step: &EntryKind<'_>) -> (&'static str, Option<String>, Option<Mode>, String) {
     let unconfirmed = |delivered: bool| if delivered { String::new() } else { "not confirmed".to_owned() };
     match step {
-        Step::Read { answer, delivered } => {
+        EntryKind::Read { answer, delivered } => {
             let note = if *delivered { answer.scope.clone() } else { format!("{}, not confirmed", answer.scope) };
             ("read", Some(answer.path.clone()), Mode::parse(&answer.mode), note)
         }
-        Step::Write { path, delivered } => ("write", Some((*path).to_owned()), None, unconfirmed(*delivered)),
-        Step::Seen { files } => {
+        EntryKind::Write { path, delivered } => ("write", Some((*path).to_owned()), None, unconfirmed(*delivered)),
+        EntryKind::Seen { files } => {
             let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
             ("seen", Some(names.join(", ")), None, "lines shown beside reads".to_owned())
         }
-        Step::Refresh { paths, scope } => ("refresh", Some(paths.join(", ")), None, (*scope).to_owned()),
-        Step::Compact { summary } => ("compact", None, None, summary.unwrap_or_default().to_owned()),
-        Step::ContextEdit { target, dropped } => {
+        EntryKind::Refresh { paths, scope } => ("refresh", Some(paths.join(", ")), None, (*scope).to_owned()),
+        EntryKind::Compact { summary } => ("compact", None, None, summary.unwrap_or_default().to_owned()),
+        EntryKind::ContextEdit { target, dropped } => {
             let what = if *dropped { "dropped" } else { "replaced" };
             ("context_edit", None, None, format!("{what} the block of {target}"))
         }
-        Step::Unknown => ("unknown", None, None, String::new()),
+        EntryKind::Unknown => ("unknown", None, None, String::new()),
     }
 }

@@ -10,7 +10,7 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, SessionName, Snapshot, StoreError};
-use readproof_hosts::own::{Call, Found, Mark, Session, Sha, Stands};
+use readproof_hosts::session::{AlikeLines, Call, Mark, Session, Sha, Stands};
 
 use crate::Engine;
 
@@ -88,14 +88,14 @@ impl KnowledgeAtCall {
     /// The lines held of other texts that are the same in the present one, where only together they are what is asked for.
     fn alike(&self, path: &PathKey, now: &Text, ask: &Ask, load: impl Fn(ContentHash) -> Option<Text>) -> Vec<Alike> {
         let (Ok((leaf, _)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
-        if self.answers == Answers::Seed || !leaf.is_mixed(path, lines) {
+        if self.answers == Answers::Seed || !leaf.is_mixed(path, lines, now.form()) {
             return Vec::new();
         }
         let pieces = alike(leaf.of(path), now, load);
         let mut added = leaf.clone();
         let event = Event::Alike { path: path.clone(), version: now.version(), pieces: pieces.clone() };
         added.apply(0, &event, self.answers);
-        if added.holds_lines_of(path, lines, now.hash(), self.answers) { pieces } else { Vec::new() }
+        if added.holds_lines_of(path, lines, now.id(), self.answers) { pieces } else { Vec::new() }
     }
 }
 
@@ -135,7 +135,7 @@ impl Engine {
         let (Some(name), Some(mark), false) = (&context.session, held.mark, pieces.is_empty()) else { return held };
         let said = pieces.iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
         let version = (Sha(now.hash()), now.total());
-        let found = Found { path: path.to_string(), version, pieces: said, at: self.now() };
+        let found = AlikeLines { path: path.to_string(), version, pieces: said, at: self.now() };
         let event = found.event();
         let recorded = self.with_open_session(name, |session| session.found_alike(mark, found));
         if !matches!(recorded, Some(Ok(()))) {

@@ -7,7 +7,7 @@ use readproof_core::{
     render::{Notice, Shown},
 };
 use readproof_disk::{Create, SessionName, Snapshot};
-use readproof_hosts::own::{Answered, EntryId, Mark, SessionError};
+use readproof_hosts::session::{Answered, EntryId, Mark, SessionError};
 
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{

@@ -3,7 +3,7 @@
 //! vouched for afterwards. They are placed by comparing them with the file as it is now; what cannot be placed so voids it.
 
 use readproof_disk::{Create, SessionName, Snapshot, StoreError};
-use readproof_hosts::own::{Call, SeenFile, Sha};
+use readproof_hosts::session::{Call, SeenFile, Sha};
 use readproof_index::Line;
 
 use crate::{Engine, Error};

@@ -7,7 +7,7 @@ use readproof_core::{
     scope::{Scope, ScopeError},
     text::Text,
 };
-use readproof_disk::{FileRef, LocateError, Opened, Snapshot};
+use readproof_disk::{FileRef, LocateError, Opened, Snapshot, SnapshotError};
 use readproof_index::nearest;
 
 use crate::{Engine, Error, conversation::locked};
@@ -117,8 +117,18 @@ impl Engine {
 
     /// The one read of the file.
     pub(crate) fn look(&self, target: &mut ResolvedTarget) -> Result<Snapshot, Error> {
+        self.look_within(target, None)
+    }
+
+    /// The same of a file that has at most so many bytes.
+    pub(crate) fn look_within(&self, target: &mut ResolvedTarget, most: Option<u64>) -> Result<Snapshot, Error> {
         let (opened, known) = (target.opened.take(), locked(&self.recent).take(target.file.key()));
-        Ok(self.root.snapshot_opened(&target.file, opened, known, &self.snapshot_rules())?)
+        let (mut rules, max_bytes) = (self.snapshot_rules(), self.settings.file_bytes);
+        rules.max_bytes = most.map_or(max_bytes, |most| most.min(max_bytes));
+        match self.root.snapshot_opened(&target.file, opened, known, &rules) {
+            Err(SnapshotError::TooLarge { .. }) if rules.max_bytes < max_bytes => Err(Error::NotQuick),
+            read => Ok(read?),
+        }
     }
 
     /// The text of an answer; `None` is all of the file's. A text that is not given away is kept to compare with.

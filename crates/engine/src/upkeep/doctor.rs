@@ -2,8 +2,8 @@
 //! nothing.
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{Create, Loaded, Root, SessionLog, Store, is_folder};
-use readproof_hosts::own::Past;
+use readproof_disk::{Create, Loaded, Root, Store, is_folder};
+use readproof_hosts::session::Past;
 use std::path::Path;
 
 use super::gc::{self, HostSession, HostTexts};
@@ -136,15 +136,15 @@ impl Engine {
                 Check::problem("store", error.to_string(), advice)
             }
         });
-        checks.push(ignored(&store));
-        checks.push(objects(&store, control));
-        checks.extend(logs(&store));
-        checks.push(left_behind(&self.root, Some(&store), now));
+        checks.push(ignored(&*store));
+        checks.push(objects(&*store, control));
+        checks.extend(logs(&*store));
+        checks.push(left_behind(&self.root, Some(&*store), now));
         checks
     }
 }
 
-fn ignored(store: &Store) -> Check {
+fn ignored(store: &dyn Store) -> Check {
     if store.ignores_itself() {
         return Check::ok("git", "the store ignores itself".to_owned());
     }
@@ -166,8 +166,8 @@ fn room(root: &Root) -> Check {
     }
 }
 
-fn objects(store: &Store, control: &Control<'_>) -> Check {
-    let stored = store.stored();
+fn objects(store: &dyn Store, control: &Control<'_>) -> Check {
+    let stored = store.objects().stored();
     let (mut damaged, mut unreadable) = (Vec::new(), Vec::new());
     for (done, object) in stored.iter().enumerate() {
         control.tell(done as u64, Some(stored.len() as u64));
@@ -186,7 +186,7 @@ fn objects(store: &Store, control: &Control<'_>) -> Check {
              names the answers they cost";
         return Check::problem("objects", says, advice);
     }
-    let packs = store.damaged_packs();
+    let packs = store.objects().damaged();
     if !packs.is_empty() {
         let says = format!("{says}; what follows in {} is no stored text", packs.join(", "));
         return Check::warning("objects", says, "run `readproof gc`: it keeps what is good in them");
@@ -205,9 +205,9 @@ fn listed(hashes: &[ContentHash]) -> String {
 }
 
 /// One check for all logs that are well, and one for each that is not.
-fn logs(store: &Store) -> Vec<Check> {
+fn logs(store: &dyn Store) -> Vec<Check> {
     let (mut checks, mut well, mut lines, mut torn) = (Vec::new(), 0, 0, 0);
-    for name in SessionLog::list(store) {
+    for name in store.logs().sessions() {
         match Past::read(store, &name) {
             Ok(None) => {}
             Ok(Some(past)) if past.is_newer() => {
@@ -237,9 +237,9 @@ fn logs(store: &Store) -> Vec<Check> {
 }
 
 /// What killed processes and logs put aside left in the workspace and its store.
-fn left_behind(root: &Root, store: Option<&Store>, now: u64) -> Check {
+fn left_behind(root: &Root, store: Option<&dyn Store>, now: u64) -> Check {
     let (temporary, all) = gc::left_behind(root, now);
-    let retired = store.map(Store::retired).unwrap_or_default();
+    let retired = store.map(|store| store.logs().retired()).unwrap_or_default();
     let mut says = Vec::new();
     let mut advice = Vec::new();
     let listed = |names: Vec<String>| {
@@ -263,7 +263,7 @@ fn left_behind(root: &Root, store: Option<&Store>, now: u64) -> Check {
             "logs put aside are evidence only: delete them in .readproof/log when you are done with them".to_owned(),
         );
     }
-    let aside = store.map(Store::aside).unwrap_or_default();
+    let aside = store.map(|store| store.aside()).unwrap_or_default();
     if !aside.is_empty() {
         let (count, names) = (aside.len(), listed(aside));
         says.push(format!("{count} stores put aside because they were not made here: {names}"));

@@ -6,14 +6,13 @@ use readproof_core::{
     operation::{Collect, Needed},
     text::{ContentHash, Text},
 };
-use readproof_disk::{
-    Create, Leftover, Loaded, Removed, Root, SessionLog, SessionName, Store, StoreError, Stored, StoredTexts,
-};
-use readproof_hosts::own::{Past, Record};
+use readproof_disk::{Create, Leftover, Loaded, Objects, Removal, Removed, Root, SessionName, Store, Stored};
+use readproof_hosts::session::{Past, Record};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{Engine, Error};
@@ -153,14 +152,16 @@ impl Engine {
     fn gc_plan(&self, rules: &Collect) -> Result<GcPlan, Error> {
         let now = self.now();
         let store = self.store(Create::No)?;
-        let folders: Vec<(&dyn HostTexts, Option<StoredTexts>)> =
-            self.hosts.iter().map(|host| (&**host, StoredTexts::open(&self.root, host.folder()))).collect();
+        let mut folders: Vec<(&dyn HostTexts, Option<Arc<dyn Objects>>)> = Vec::new();
+        for host in &self.hosts {
+            folders.push((&**host, self.stores.host_objects(host.folder(), Create::No)?));
+        }
         // Before the logs and session files are read: what is stored after this moment stays.
         let mut stored: Vec<(Stored, Place)> = Vec::new();
-        stored.extend(store.iter().flat_map(|store| store.stored()).map(|object| (object, None)));
+        stored.extend(store.iter().flat_map(|store| store.objects().stored()).map(|object| (object, None)));
         for (host, texts) in &folders {
             let place = Some(host.host());
-            stored.extend(texts.iter().flat_map(StoredTexts::stored).map(|object| (object, place)));
+            stored.extend(texts.iter().flat_map(|texts| texts.stored()).map(|object| (object, place)));
         }
         stored.sort_unstable_by_key(|(object, place)| (object.modified, object.hash, *place));
         let lookup = |hash| {
@@ -182,19 +183,9 @@ impl Engine {
     /// Does what a plan says. What cannot be removed is reported and left.
     fn gc(&self, plan: &GcPlan) -> Result<Collected, Error> {
         let mut done = Collected::default();
-        let note = |done: &mut Collected, object: &Stored, outcome: Result<Removed, StoreError>| match outcome {
-            Ok(Removed::Done) => {
-                done.objects += 1;
-                done.bytes += object.bytes;
-            }
-            // Another was faster.
-            Ok(Removed::Before) => {}
-            Err(error) => done.failed.push(error.to_string()),
-        };
         for host in &self.hosts {
-            let Some(texts) = StoredTexts::open(&self.root, host.folder()) else { continue };
-            for object in plan.host_objects.get(host.host()).into_iter().flatten() {
-                note(&mut done, object, texts.remove(object.hash));
+            if let Some(texts) = self.stores.host_objects(host.folder(), Create::No)? {
+                done.remove(&*texts, plan.host_objects.get(host.host()).map_or(&[], Vec::as_slice));
             }
         }
         for leftover in &plan.leftovers {
@@ -205,13 +196,20 @@ impl Engine {
             }
         }
         if let Some(store) = self.store(Create::No)? {
-            let (gone, failed) = store.remove_objects(&plan.objects.iter().map(|object| object.hash).collect());
-            for object in plan.objects.iter().filter(|object| gone.contains(&object.hash)) {
-                note(&mut done, object, Ok(Removed::Done));
-            }
-            done.failed.extend(failed.iter().map(ToString::to_string));
+            done.remove(store.objects(), &plan.objects);
         }
         Ok(done)
+    }
+}
+
+impl Collected {
+    fn remove(&mut self, from: &dyn Objects, objects: &[Stored]) {
+        let Removal { removed, failed } = from.remove(&objects.iter().map(|object| object.hash).collect());
+        for object in objects.iter().filter(|object| removed.contains(&object.hash)) {
+            self.objects += 1;
+            self.bytes += object.bytes;
+        }
+        self.failed.extend(failed.iter().map(ToString::to_string));
     }
 }
 
@@ -252,9 +250,9 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(store: &Store) -> Self {
+    fn of(store: &dyn Store) -> Self {
         let mut needs = Self::default();
-        for name in SessionLog::list(store) {
+        for name in store.logs().sessions() {
             match Past::read(store, &name) {
                 Ok(Some(past)) => needs.add(&name, past),
                 // Put aside since it was listed.

@@ -13,7 +13,7 @@ use readproof_core::{
     text::{ContentHash, LINE_RULE, Text},
 };
 use readproof_disk::{Create, Loaded, LogError, RetiredLog, SessionName, Store};
-use readproof_hosts::own::{Answered, Changed, EntryId, Found, Past, Record, Sha, Transcript};
+use readproof_hosts::session::{AlikeLines, Answered, Changed, EntryId, Past, Record, Sha, Transcript};
 use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{Engine, Error};
@@ -261,8 +261,11 @@ impl Engine {
                 }
             }
         }
-        let retired = store.retired().into_iter().filter(|log| session.is_none_or(|name| log.session == *name));
-        replayed.extend(retired.map(|log| replay_retired(store, log)));
+        let retired = store.logs().retired().into_iter().filter_map(|retired| {
+            let of = retired.log.session()?;
+            session.is_none_or(|name| of == name).then(|| replay_retired(store, of.clone(), &retired))
+        });
+        replayed.extend(retired);
         replayed.sort_by(|one, other| (&one.session, one.retired).cmp(&(&other.session, other.retired)));
         match session {
             Some(name) if replayed.is_empty() => Err(Error::NoSession(name.clone())),
@@ -271,9 +274,9 @@ impl Engine {
     }
 }
 
-fn replay_retired(store: &Store, log: RetiredLog) -> Replayed {
-    let past = Past::read_retired(store, &log);
-    let mut report = Report::new(log.session, Some(log.number));
+fn replay_retired(store: &dyn Store, session: SessionName, log: &RetiredLog) -> Replayed {
+    let past = Past::read_retired(store, log);
+    let mut report = Report::new(session, Some(log.number));
     match past {
         Ok(past) => replay_log(store, report, past),
         Err(error) => {
@@ -332,7 +335,7 @@ impl Report {
     }
 }
 
-fn replay_log(store: &Store, mut report: Report, past: Past) -> Replayed {
+fn replay_log(store: &dyn Store, mut report: Report, past: Past) -> Replayed {
     report.0.torn = past.torn;
     if past.is_newer() {
         report.unverifiable(None, Unverifiable::Newer);
@@ -457,7 +460,7 @@ fn same_line(one: &Text, line: u32, other: &Text, now: u32) -> bool {
 }
 
 /// Whether lines that were found to be the same in two texts are.
-fn replay_alike(texts: &mut Texts<'_>, found: &Found) -> Result<(), Miss> {
+fn replay_alike(texts: &mut Texts<'_>, found: &AlikeLines) -> Result<(), Miss> {
     let (Sha(hash), total) = found.version;
     let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
     same("the number of lines", &total.to_string(), &now.total().to_string())?;
@@ -574,7 +577,7 @@ fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong
 /// Every field that replaying settles. The text first: it is what the model saw.
 fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
     type Field = fn(&Answered) -> String;
-    let fields: [(&'static str, Field); 11] = [
+    let fields: [(&'static str, Field); 12] = [
         ("the decision", |answer| answer.mode.to_string()),
         ("the reason", |answer| answer.reason.to_string()),
         ("the text shown", |answer| {
@@ -589,6 +592,7 @@ fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
         ("the end shown", |answer| answer.end.to_string()),
         ("the line shown in part", |answer| format!("{:?}", answer.part)),
         ("the number of lines", |answer| answer.total.to_string()),
+        ("the form", |answer| format!("{:?}", answer.form)),
         ("the audience", |answer| answer.for_program.to_string()),
         ("the sizes", |answer| format!("{} of {} bytes", answer.sent_bytes, answer.plain_bytes)),
     ];
@@ -600,7 +604,7 @@ fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
 
 /// Stored texts, kept at hand up to a bound.
 struct Texts<'s> {
-    store: &'s Store,
+    store: &'s dyn Store,
     kept: BTreeMap<ContentHash, Rc<Text>>,
     bytes: usize,
 }

@@ -4,6 +4,7 @@ use readproof_core::{
     knowledge::{Knowledge, Place},
     limits::Answers,
     scope::Lines,
+    text::Form,
 };
 
 /// Spans are in order, none occurs twice, each is of an existing entry, and together they are what is said to be held.
@@ -18,23 +19,23 @@ pub(super) fn sound(knowledge: &Knowledge, newest: Place) -> u64 {
             if let Some(lines) = held.lines() {
                 assert!(lines.first() > before && lines.last() <= held.version().total, "{path}: {spans:?}");
                 before = lines.last();
-                let hash = held.version().hash;
-                assert!(knowledge.holds_lines_of(path, lines, hash, Answers::Held), "{path}: {lines:?} of {spans:?}");
-                assert!(knowledge.holds_lines(path, lines, Answers::Held).is_some());
+                let text = held.version().id();
+                assert!(knowledge.holds_lines_of(path, lines, text, Answers::Held), "{path}: {lines:?} of {spans:?}");
+                assert!(knowledge.holds_lines(path, lines, text.form, Answers::Held).is_some());
             }
             kind |= 1 << u64::from(held.end()) | u64::from(held.lines().is_some()) << 2;
         }
         kind |= u64::from(spans.len() > 1) << 3;
-        let whole = knowledge.holds_whole(path, Answers::Held);
+        let whole = knowledge.holds_whole(path, Form::Disk, Answers::Held);
         assert!(
-            whole.is_some() || knowledge.holds_whole(path, Answers::Seed).is_none(),
+            whole.is_some() || knowledge.holds_whole(path, Form::Disk, Answers::Seed).is_none(),
             "{path}: fewer answers hold more"
         );
         if let Some(version) = whole {
             kind |= 1 << 4;
             let lines = Lines::new(1, version.total);
             assert!(
-                lines.is_none_or(|lines| knowledge.holds_lines_of(path, lines, version.hash, Answers::Held)),
+                lines.is_none_or(|lines| knowledge.holds_lines_of(path, lines, version.id(), Answers::Held)),
                 "{path}"
             );
         }

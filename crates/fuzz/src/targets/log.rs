@@ -8,8 +8,8 @@ use readproof_core::{
     scope::Lines,
     text::{ContentHash, Version},
 };
-use readproof_disk::{Create, LogError, Payload, SessionLog};
-use readproof_hosts::own::{Block, EntryId, Past, Record, SeenFile, Session, SessionError, Sha, Transcript};
+use readproof_disk::{Create, Log, LogError, LogName, Payload, Store};
+use readproof_hosts::session::{Block, EntryId, Past, Record, SeenFile, Session, SessionError, Sha, Transcript};
 use readproof_testkit::op::Random;
 
 use super::{
@@ -120,8 +120,8 @@ fn chained(payloads: &[String]) -> Vec<u8> {
     file
 }
 
-fn open(scratch: &Scratch) -> SessionLog {
-    let opened = SessionLog::open(&scratch.store, &scratch.session, Create::No);
+fn open(scratch: &Scratch) -> Box<dyn Log> {
+    let opened = scratch.store.logs().open(&LogName::from(&scratch.session), Create::No);
     opened.ok().flatten().unwrap_or_else(|| panic!("the log is there"))
 }
 
@@ -187,11 +187,8 @@ fn appended_after_a_torn_write(scratch: &Scratch, payloads: &[String], file: &[u
     let fragment = &file[place..line_end];
     scratch.log.set(&[file, fragment].concat());
     let mut log = open(scratch);
-    let number = {
-        let mut locked = log.lock().unwrap_or_else(|error| panic!("{error}"));
-        locked.catch_up().unwrap_or_else(|error| panic!("a torn tail is no damage: {error}"));
-        locked.append("{}").unwrap_or_else(|error| panic!("{error}"))
-    };
+    log.catch_up().unwrap_or_else(|error| panic!("a torn tail is no damage: {error}"));
+    let number = log.append("{}").unwrap_or_else(|error| panic!("{error}"));
     let torn = u64::from(!fragment.is_empty());
     assert_eq!(number, payloads.len() as u64 + torn + 1);
     let mut after = expected(payloads);

@@ -2,14 +2,14 @@
 
 use readproof_core::{
     decide::{Ask, Base, Reason, decide},
-    knowledge::{Hunk, Rests},
+    knowledge::{Hunk, Keeps},
     limits::{Answers, Limits},
     path::PathKey,
     render::render,
     scope::Lines,
     text::Text,
 };
-use readproof_hosts::own::{Answered, Block, Changed, Found, Record, Sha, Stated};
+use readproof_hosts::session::{AlikeLines, Answered, Block, Changed, Record, Sha, Stated};
 use readproof_testkit::op::Random;
 
 const TEXTS: [&str; 6] = ["", "a\n", "a\nb", "a\nb\nc\n", "a\nX\nc\n", "1\n2\n3\n4\n5\n6\n7\n8\n"];
@@ -42,7 +42,7 @@ fn step(records: &mut Vec<Record>, leaf: &mut Option<u64>, huge: Option<u32>, ra
             let total = huge.unwrap_or(now.total());
             let piece =
                 (Sha(base.hash()), u32::from(random.below(4) > 0), total.saturating_add(1).min(base.total() + 1));
-            let found = Found { path, version: (Sha(now.hash()), total), pieces: vec![piece], at: 1 };
+            let found = AlikeLines { path, version: (Sha(now.hash()), total), pieces: vec![piece], at: 1 };
             push(records, leaf, Record::Alike { parent, found: Box::new(found) });
         }
         0..=5 => {
@@ -117,8 +117,8 @@ fn change(begun: u64, path: String, huge: Option<u32>, random: &mut Random) -> C
         (line, line, u32::try_from(new).unwrap_or(0))
     });
     let stated = hunk.into_iter().filter_map(|(first, last, new_count)| {
-        let rests = [Rests::Ends, Rests::Head, Rests::All][random.below(3)];
-        Lines::new(first, last).map(|old| Stated::from(Hunk { old, new_count, rests }))
+        let keeps = [Keeps::Ends, Keeps::Head, Keeps::All][random.below(3)];
+        Lines::new(first, last).map(|old| Stated::from(Hunk { old, new_count, keeps }))
     });
     let stated = stated.collect();
     Changed { begun, path, before: of(&before), after: of(&after), hunk, stated, block: None, at: 1 }

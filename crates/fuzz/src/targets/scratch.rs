@@ -8,12 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LogName, Root, SessionName, Store};
 use tempfile::TempDir;
 
 /// A store with the log of one session, and a transcript beside it.
 pub(super) struct Scratch {
-    pub(super) store: Store,
+    pub(super) store: LocalStore,
     pub(super) session: SessionName,
     pub(super) fork: SessionName,
     pub(super) log: Rewritten,
@@ -49,9 +49,9 @@ impl Scratch {
     fn new() -> Result<Self, Box<dyn std::error::Error>> {
         let memory = Path::new("/dev/shm");
         let folder = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir())?;
-        let store = Store::open(&Root::open(folder.path())?)?;
+        let store = LocalStore::open(&Root::open(folder.path())?)?;
         let (session, fork) = (SessionName::parse("s")?, SessionName::parse("fork")?);
-        SessionLog::open(&store, &session, Create::Yes)?;
+        store.logs().open(&LogName::from(&session), Create::Yes)?;
         let logs = folder.path().join(readproof_disk::STORE_NAME).join("log");
         Ok(Self {
             log: Rewritten::new(logs.join("s.log"))?,

@@ -1,37 +1,15 @@
-//! The text block that the model sees, taken from a message's content, and pi's own notices at its end.
+//! The text block that the model sees, taken from a message's content, and the notices that pi puts at its end.
 
-use readproof_core::{render::LOOKS_LIKE_MARKER, text::ContentHash};
+use readproof_core::render::LOOKS_LIKE_MARKER;
 use std::borrow::Cow;
 
 use super::json::{fields, fields_of_each, scan::quote_or_backslash, text};
+use crate::block::Block;
 
-/// A block by hash and length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
-    /// The hash of its bytes.
-    pub(super) sha: ContentHash,
-    /// Their number.
-    pub(super) bytes: u64,
-}
-
-impl Block {
-    /// The block of this text.
-    pub(super) fn of(text: &str) -> Self {
-        Self { sha: ContentHash::of(text.as_bytes()), bytes: text.len() as u64 }
-    }
-
-    /// Whether this text is that block; hashed only if its length fits.
-    pub(super) fn is(&self, text: &str) -> bool {
-        self.bytes == text.len() as u64 && *self == Self::of(text)
-    }
-}
-
-/// What the model sees of an entry after a context edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visible {
-    /// One block of text.
     Text(Block),
-    /// Nothing, or something else.
+    /// Nothing, or anything but one text.
     Other,
 }
 
@@ -49,7 +27,7 @@ impl Visible {
     }
 }
 
-/// The text of a content that is one text block, or a plain string.
+/// The text of a content that is one text block or a plain string.
 pub(super) fn text_of(content: &[u8]) -> Option<String> {
     if let Some(text) = plain_text_of(content) {
         return Some(text);
@@ -62,8 +40,8 @@ pub(super) fn text_of(content: &[u8]) -> Option<String> {
     (kind == "text").then(|| block.into_owned())
 }
 
-/// The same for one block as pi prints it, with short escapes only: most of what is ever hashed, copied once. `None` says
-/// nothing.
+/// The same for one block as pi prints it, with short escapes only, copied once: this is most of what is ever hashed.
+/// `None` decides nothing.
 fn plain_text_of(content: &[u8]) -> Option<String> {
     let mut rest = content.strip_prefix(br#"[{"type":"text","text":""#)?.strip_suffix(br#""}]"#)?;
     let mut out = Vec::with_capacity(rest.len());
@@ -83,7 +61,7 @@ fn plain_text_of(content: &[u8]) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A block without pi's notice at its end, and the number of the line to go on with that the notice names.
+/// A block without pi's notice at its end, and the line number that the notice gives to continue with.
 pub(super) fn without_notice(block: &str) -> Option<(&str, u64)> {
     let at = block.rfind("\n\n[")?;
     let (body, notice) = (&block[..at], block[at + 3..].strip_suffix(" to continue.]")?);
@@ -101,8 +79,8 @@ pub(super) fn without_notice(block: &str) -> Option<(&str, u64)> {
     (shown || more).then(|| next.parse().ok()).flatten().map(|next| (body, next))
 }
 
-/// Whether file text, shown to its end, could be taken for less than it is: it ends in pi's words about more lines, or is
-/// pi's word about a line that is too long.
+/// Whether file text that is shown to its end could be taken for a part: it ends like pi's notice of more lines, or
+/// looks like pi's notice of a line that is too long.
 pub(super) fn ends_like_pi(block: &str) -> bool {
     let said = || block.strip_suffix(']')?.strip_suffix(LOOKS_LIKE_MARKER)?.strip_suffix("\n\n[readproof: ");
     let text = said().unwrap_or(block);

@@ -1,5 +1,5 @@
-//! The tool calls of an assistant message that matter: `read`, `write` and `edit`. Which texts a change writes is looked at
-//! only if someone wants to know.
+//! The tool calls of an assistant message that matter: `read`, `write` and `edit`. The text that a change writes is
+//! looked at only when it is needed.
 
 use readproof_core::{
     edit::{Places, replace},
@@ -16,7 +16,6 @@ use super::{
     json::{bytes, fields, fields_of_each, number, text},
 };
 
-/// A tool we know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tool {
     Read,
@@ -25,7 +24,7 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    /// By its name; `None` for any other tool.
+    /// `None` for any other tool.
     pub(super) fn parse(name: &[u8]) -> Option<Self> {
         match name {
             b"read" => Some(Self::Read),
@@ -35,7 +34,6 @@ impl Tool {
         }
     }
 
-    /// Its name.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -45,28 +43,23 @@ impl Tool {
     }
 }
 
-/// One call.
 pub(super) struct Call {
-    /// Its id, as the result names it.
+    /// As the result names it.
     pub(super) id: Box<[u8]>,
-    /// Which file; `None` when that cannot be told.
+    /// The file; `None` if the call does not tell.
     pub(super) key: Option<PathKey>,
-    /// What it asks.
     pub(super) what: What,
 }
 
-/// What a call asks.
 pub(super) enum What {
-    /// Lines of a file.
     Read(Asked),
-    /// A whole file written; with which text its arguments say.
+    /// Arguments of a write, which hold the text.
     Write(Piece),
-    /// A file edited; the same.
+    /// Arguments of an edit.
     Edit(Piece),
 }
 
 impl Call {
-    /// Which tool.
     pub(super) fn tool(&self) -> Tool {
         match self.what {
             What::Read(_) => Tool::Read,
@@ -80,7 +73,8 @@ impl Call {
         self.tool() != Tool::Read
     }
 
-    /// The text after it, if it is a change and this whole text is held before; a write needs none.
+    /// The text after a change; `None` if that cannot be told. An edit needs the whole text before it, a write does
+    /// not.
     pub(super) fn after(&self, before: Option<&Text>, source: &dyn Source) -> Option<Text> {
         match &self.what {
             What::Read(_) => None,
@@ -93,16 +87,17 @@ impl Call {
 /// Which lines a read asks for, as pi counts them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    /// The first line; `None` when it is no line number.
+    /// The first line; `None` when it is not a line number.
     pub(super) first: Option<u64>,
-    /// How many; no limit is the greatest number.
+    /// The number of lines; `u64::MAX` without a limit.
     pub(super) limit: Option<u64>,
-    /// The same for a range at the end of the path, and the name without it.
+    /// For a path that ends in a range: the path without it, and the first line and number of lines of the range.
     pub(super) suffix: Option<(PathKey, u64, u64)>,
 }
 
 impl Asked {
-    /// First line and number of lines asked for under the name that counts; `None` when the call does not fix the place.
+    /// First line and number of lines that were asked for of the file with this name; `None` if the call does not fix
+    /// the place.
     pub(super) fn of(&self, path: &PathKey) -> Option<(u64, u64)> {
         match &self.suffix {
             Some((named, first, limit)) if named == path => Some((*first, *limit)),
@@ -111,8 +106,8 @@ impl Asked {
     }
 }
 
-/// The calls in the content of an assistant message, in order. Calls that a program makes inside a call stand in no message.
-/// `piece` tells how a value of the content can be had later.
+/// The calls in the content of an assistant message, in order. Calls that a program makes are not in messages. `piece`
+/// tells how a value of the content can be had later.
 pub(super) fn calls(content: &[u8], names: &mut Names, piece: &dyn Fn(&[u8]) -> Piece) -> Vec<Arc<Call>> {
     let parts = fields_of_each(content, &["type", "id", "name", "arguments"]);
     let mut calls = Vec::new();
@@ -138,8 +133,8 @@ fn call(id: Box<[u8]>, tool: Tool, arguments: &[u8], names: &mut Names, piece: &
     Call { id, key, what }
 }
 
-/// The files that a program may show because of the calls it made, under every name it may have meant; `None` when pi did
-/// not keep all of the calls, or one of them cannot be told.
+/// The files that a program may show because of its calls, under every name it may have meant; `None` if pi did not
+/// keep all of the calls, or one of them cannot be told.
 pub(super) fn programmed(nested: &[u8], names: &mut Names) -> Option<Vec<PathKey>> {
     let [calls, complete] = fields(nested, &["calls", "complete"])?;
     let calls = fields_of_each(calls?, &["name", "arguments", "status"]).filter(|_| complete == Some(b"true"))?;
@@ -159,7 +154,7 @@ pub(super) fn programmed(nested: &[u8], names: &mut Names) -> Option<Vec<PathKey
     Some(files)
 }
 
-/// A number of any kind, or nothing; `Err` is something else.
+/// A number of any kind, or none; `Err` for anything else.
 fn numeric(raw: Option<&[u8]>) -> Result<Option<&[u8]>, ()> {
     match raw {
         None | Some(b"null") => Ok(None),
@@ -176,21 +171,21 @@ fn asked(path: Option<&str>, offset: Option<&[u8]>, limit: Option<&[u8]>, names:
         Some((names.key(named.path)?, named.first, last.saturating_sub(named.first).saturating_add(1)))
     });
     Asked {
-        // pi takes 0 and less for the first line.
+        // pi takes 0 and negative numbers for the first line.
         first: offset.map_or(Some(1), |offset| number::<i64>(offset).map(|n| n.max(1).unsigned_abs())),
         limit: limit.map_or(Some(u64::MAX), |limit| number(limit).filter(|n| *n > 0)),
         suffix,
     }
 }
 
-/// The text that a write leads to, if it is one.
+/// The text that a write leads to, if it is text.
 fn written(arguments: &[u8]) -> Option<Text> {
     let [content] = fields(arguments, &["content"])?;
     let content = text(content?)?;
     (!content.contains('\0')).then(|| Text::new(content.into_owned()))
 }
 
-/// Both forms: a list, and the one pair of older versions.
+/// Both forms: a list, and the single pair of older versions.
 fn edits_of(arguments: &[u8]) -> Vec<(String, String)> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -213,8 +208,8 @@ fn once(before: &Text, old: &str, new: &str) -> Option<Text> {
     replace(before, old, new, Places::One).ok().map(|edit| edit.after)
 }
 
-/// The text after pi's `edit`, if it can be told: pi also matches texts that are only alike, and keeps line ends and a
-/// byte order mark in ways of its own.
+/// The text after pi's `edit`, if it can be told. pi also matches texts that are only similar, and treats line ends and
+/// byte order marks in ways of its own.
 fn edited(before: &Text, edits: &[(String, String)]) -> Option<Text> {
     let text = before.as_str();
     if edits.is_empty() || text.contains('\r') || text.starts_with('\u{feff}') {

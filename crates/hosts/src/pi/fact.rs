@@ -1,4 +1,4 @@
-//! What an entry says, without its texts: read from its line once, the same wherever in the tree it is asked about.
+//! What an entry says, without its texts. Read from its line once, and the same wherever in the tree it is asked about.
 
 use readproof_core::{path::PathKey, scope::Scope};
 use std::{borrow::Cow, sync::Arc};
@@ -14,19 +14,18 @@ use super::{
     outcome::ReadResult,
 };
 
-/// What an entry says.
 pub(super) enum Fact {
     /// Its line was not looked at yet.
     Unread(Unread),
-    /// Nothing after all.
+    /// Its line says nothing that matters.
     Nothing,
     /// Its line cannot be had any more, so it may have said anything.
     Lost,
     /// An assistant message made these calls.
     Calls(Box<[Arc<Call>]>),
-    /// A call has its result.
+    /// The result of a call.
     Result(Box<Outcome>),
-    /// A program that read or changed these files printed what it likes.
+    /// A program that read or changed these files may have printed any of them.
     Program(Box<[PathKey]>),
     /// Fresh text was asked for.
     Refreshed(Box<(PathKey, Scope)>),
@@ -34,7 +33,7 @@ pub(super) enum Fact {
     ContextEdit(Box<ContextEdit>),
 }
 
-/// Where a line stands, and in it what will be needed.
+/// Where a line is in the file, and where in it the parts are that will be needed.
 pub(super) struct Unread {
     at: u64,
     len: u32,
@@ -50,16 +49,21 @@ struct Span {
 
 #[derive(Clone, Copy)]
 enum Parts {
-    /// The content of an assistant message.
     Calls(Span),
     /// A tool result. Its content is most of the line, and seldom needed.
-    Result { tool: Tool, failed: bool, call: Span, content: Span, details: Option<Span> },
-    /// All of it.
+    Result {
+        tool: Tool,
+        failed: bool,
+        call: Span,
+        content: Span,
+        details: Option<Span>,
+    },
+    /// The whole line.
     Line,
 }
 
 impl Unread {
-    /// A line that stands at some place in the file; its id, if it stands there without escapes.
+    /// A line at this offset in the file. `id` is its id as it stands in the line, if it has no escapes.
     pub(super) fn new(id: Option<&[u8]>, payload: &Payload<'_>, line: &[u8], at: u64) -> Self {
         let span = |part: &[u8]| Span { from: short(offset(line, part)), len: short(part.len()) };
         let Some(id) = id else {
@@ -82,7 +86,7 @@ impl Unread {
         Self { at, len: short(line.len()), id: span(id), parts }
     }
 
-    /// Looks at the line, of which `is_it` knows the id; `None` when it stands there no more.
+    /// Looks at the line. `is_it` checks its id; `None` if the line is no longer there.
     pub(super) fn read(&self, source: &dyn Source, names: &mut Names, is_it: impl Fn(&[u8]) -> bool) -> Option<Fact> {
         let part = |span: Span| source.appended(self.at + u64::from(span.from), span.len as usize);
         let again = |bytes, span: Span| Again { bytes, at: self.at + u64::from(span.from), content: None };
@@ -120,16 +124,16 @@ impl Unread {
     }
 }
 
-/// Lines are far shorter than 4 GiB: the disk's cap on a file is below.
+/// Lines are far shorter than 4 GiB, because the disk's limit on a file is below that.
 fn short<N: TryInto<u32>>(n: N) -> u32 {
     n.try_into().unwrap_or(u32::MAX)
 }
 
-/// Where the bytes that are looked at stand in the file.
+/// Where the bytes that are looked at are in the file.
 struct Again<'a> {
     bytes: &'a [u8],
     at: u64,
-    /// The content of a result, if it is none of these bytes.
+    /// The content of a result, if it is not among these bytes.
     content: Option<Piece>,
 }
 
@@ -139,49 +143,42 @@ impl Again<'_> {
     }
 }
 
-/// With what lines are looked at.
+/// What is needed to look at lines.
 pub(super) struct Look<'a> {
     pub(super) source: &'a dyn Source,
     pub(super) names: &'a mut Names,
 }
 
-/// The result of a call.
 pub(super) struct Outcome {
-    /// Which call.
     pub(super) call: Box<[u8]>,
-    /// Which tool gave it.
     pub(super) tool: Tool,
-    /// Whether the tool failed.
     pub(super) failed: bool,
-    /// What a read shows.
+    /// For a read.
     pub(super) shows: Shows,
 }
 
-/// What the result of a read shows.
 pub(super) enum Shows {
-    /// It is no read, or failed.
+    /// It is not a read, or failed.
     Nothing,
-    /// Text of its call's file that cannot be placed.
+    /// Text of the file of its call that cannot be placed.
     Unplaced,
-    /// What its metadata says.
+    /// What its metadata tells.
     Recorded(Arc<ReadResult>),
 }
 
-/// A context edit.
 pub(super) struct ContextEdit {
-    /// Which entry.
     pub(super) target: Box<[u8]>,
-    /// What is seen of it.
+    /// What the model sees of it.
     pub(super) visible: Visible,
 }
 
 impl Look<'_> {
-    /// What a line says that is seen now and never again.
+    /// For a line that can be seen only now.
     pub(super) fn now(self, payload: Payload<'_>) -> Fact {
         self.fact(payload, None)
     }
 
-    /// What a payload says. `again` is where it stands in a file; without one, what can matter later is kept. A compaction
+    /// What a payload says. `again` is where it is in a file; without one, what can matter later is kept. A compaction
     /// says nothing here: it is known before its line is looked at.
     fn fact(self, payload: Payload<'_>, again: Option<Again<'_>>) -> Fact {
         match payload {
@@ -213,7 +210,7 @@ impl Look<'_> {
     fn shows(self, result: &ToolResult<'_>, again: Option<Again<'_>>) -> Shows {
         match result.tool {
             Tool::Read if !result.failed => {}
-            // It is called a failure, and shows text all the same.
+            // The result is marked as a failure and shows text all the same.
             Tool::Read if result.details.and_then(meta).is_some() => return Shows::Unplaced,
             Tool::Read | Tool::Write | Tool::Edit => return Shows::Nothing,
         }
@@ -230,7 +227,7 @@ impl Look<'_> {
 }
 
 impl Fact {
-    /// Whether it counts no longer once the model sees `visible` instead.
+    /// Whether it no longer counts once the model sees `visible` instead.
     pub(super) fn is_altered_by(&self, visible: Visible, source: &dyn Source) -> bool {
         match self {
             Self::Calls(_) | Self::Lost => true,
@@ -241,14 +238,13 @@ impl Fact {
 }
 
 impl ContextEdit {
-    /// The edit that a fact is.
     pub(super) fn from_fact(fact: &Fact) -> Option<&Self> {
         if let Fact::ContextEdit(edit) = fact { Some(edit) } else { None }
     }
 }
 
 impl Outcome {
-    /// The read whose metadata this is.
+    /// The read, if its metadata is there.
     pub(super) fn read(&self) -> Option<&Arc<ReadResult>> {
         match &self.shows {
             Shows::Recorded(read) => Some(read),

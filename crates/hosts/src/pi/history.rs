@@ -1,13 +1,13 @@
-//! What happened to one file on a branch, step by step, and what the model holds of it then. A step is worked out only when
-//! its file is asked about, so the texts of files that nobody asks about are never looked at; nor is anything before a step
-//! that shows or writes the whole file.
+//! What happened to one file on a branch, step by step, and what the model holds of it then. Steps are worked out only
+//! when their file is asked about, so texts of other files are never looked at; nor is anything before a step that
+//! shows or writes the whole file.
 
 use readproof_core::{
     knowledge::{Event, Knowledge},
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Text, Version},
+    text::{ContentHash, Form, Text, Version},
 };
 use std::sync::{Arc, OnceLock};
 
@@ -16,66 +16,64 @@ use super::{
     call::{Call, Tool},
     outcome::ReadResult,
 };
+use crate::tree::At;
 
-/// One step, with those before it that can matter.
-pub(super) struct Step {
+/// One step, with the earlier ones that can matter.
+pub(super) struct FileStep {
     /// The entry that made it.
-    at: u32,
+    at: At,
     done: Done,
-    before: Option<Arc<Step>>,
-    /// What was held when the call was made that led to this step.
-    base: Option<Arc<Step>>,
+    before: Option<Arc<FileStep>>,
+    /// The step before the call, for a change.
+    base: Option<Arc<FileStep>>,
     known: OnceLock<Knowledge>,
 }
 
-/// What was done to the file.
+/// What happened to the file.
 enum Done {
     /// Something that cannot be placed.
     Void,
     /// Fresh text was asked for.
     Refreshed(Scope),
-    /// Text was shown, as asked for from a line on, so many lines.
+    /// Text was shown. `asked` is the first line and the number of lines that were asked for.
     Read { result: Arc<ReadResult>, asked: Option<(u64, u64)> },
     /// The model changed it.
     Changed(Arc<Call>),
 }
 
-/// With what steps are worked out.
+/// What is needed to work steps out.
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
     pub(super) answers: Answers,
     pub(super) source: &'a dyn Source,
 }
 
-impl Step {
-    fn new(at: u32, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
+impl FileStep {
+    fn new(at: At, done: Done, before: Option<Arc<Self>>, base: Option<Arc<Self>>) -> Self {
         Self { at, done, before, base, known: OnceLock::new() }
     }
 
-    /// Something that cannot be placed.
-    pub(super) fn void(at: u32) -> Self {
+    pub(super) fn void(at: At) -> Self {
         Self::new(at, Done::Void, None, None)
     }
 
-    /// Fresh text was asked for.
-    pub(super) fn refreshed(at: u32, scope: Scope, before: Option<Arc<Self>>) -> Self {
+    pub(super) fn refreshed(at: At, scope: Scope, before: Option<Arc<Self>>) -> Self {
         Self::new(at, Done::Refreshed(scope), before, None)
     }
 
-    /// A read.
-    pub(super) fn read(at: u32, result: Arc<ReadResult>, asked: Option<(u64, u64)>, before: Option<Arc<Self>>) -> Self {
+    pub(super) fn read(at: At, result: Arc<ReadResult>, asked: Option<(u64, u64)>, before: Option<Arc<Self>>) -> Self {
         let before = before.filter(|_| !result.is_whole());
         Self::new(at, Done::Read { result, asked }, before, None)
     }
 
     /// A change; `base` is the step before its call.
-    pub(super) fn changed(at: u32, call: Arc<Call>, base: Option<Arc<Self>>) -> Self {
+    pub(super) fn changed(at: At, call: Arc<Call>, base: Option<Arc<Self>>) -> Self {
         Self::new(at, Done::Changed(call), None, base)
     }
 
     /// What is held of the file after this step.
     pub(super) fn known(self: &Arc<Self>, path: &PathKey, judge: Judge<'_>) -> &Knowledge {
-        // A list of its own, not the stack: a file may have been read very often.
+        // A list rather than recursion: a file may have been read very often.
         let mut waiting = vec![self];
         while let Some(step) = waiting.last() {
             let needed = [&step.before, &step.base].into_iter().flatten().find(|step| step.known.get().is_none());
@@ -90,7 +88,7 @@ impl Step {
         self.known.get_or_init(Knowledge::default)
     }
 
-    /// The same when all it needs is known.
+    /// The same, once everything it needs is known.
     fn derived(&self, path: &PathKey, judge: Judge<'_>) -> Knowledge {
         let held =
             |step: &Option<Arc<Self>>| step.as_ref().and_then(|step| step.known.get()).cloned().unwrap_or_default();
@@ -111,22 +109,22 @@ impl Step {
                 (asked && ends).then(|| told.event.clone())
             }),
             Done::Changed(call) => {
-                let before = held(&self.base).holds_whole(&path, Answers::Held);
+                let before = held(&self.base).holds_whole(&path, Form::Disk, Answers::Held);
                 let before = before.and_then(|version| self.text_before(version, judge.source));
                 let after = call.after(before.as_ref(), judge.source);
                 after.map(|text| Event::Written { path: path.clone(), version: text.version() })
             }
         };
-        knowledge.apply(u64::from(self.at), &event.unwrap_or(Event::Void { path }), judge.answers);
+        knowledge.apply(self.at.place(), &event.unwrap_or(Event::Void { path }), judge.answers);
         knowledge
     }
 }
 
-/// So many own changes in a row are followed back to a text that is stored.
+/// The most changes in a row that are followed back to a stored text.
 const FOLLOWED: usize = 64;
 
-impl Step {
-    /// The text before this change, held as `version`: stored, or worked out from the changes that led to it.
+impl FileStep {
+    /// The text before this change, held as `version`: the stored one, or worked out from the changes that led to it.
     fn text_before(&self, version: Version, source: &dyn Source) -> Option<Text> {
         if let Some(text) = source.text(version.hash) {
             return Some(text);
@@ -139,8 +137,11 @@ impl Step {
             text = if call.tool() == Tool::Write {
                 break;
             } else {
-                let held =
-                    base.as_ref().and_then(|base| base.known.get())?.holds_whole(call.key.as_ref()?, Answers::Held);
+                let held = base.as_ref().and_then(|base| base.known.get())?.holds_whole(
+                    call.key.as_ref()?,
+                    Form::Disk,
+                    Answers::Held,
+                );
                 source.text(held?.hash)
             };
             if text.is_some() {
@@ -155,18 +156,18 @@ impl Step {
     }
 }
 
-/// The model is told how many lines a text has: where another one ends is not where the file ends.
-fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: u32, answers: Answers) {
+/// The model is told how many lines a text has, so another end of the file no longer holds.
+fn forget_other_end(knowledge: &mut Knowledge, path: &PathKey, hash: ContentHash, at: At, answers: Answers) {
     let end = knowledge.of(path).iter().find(|held| held.end()).map(|held| held.version().total.saturating_add(1));
-    let end = end.filter(|_| !knowledge.holds_end(path, hash)).and_then(|end| Lines::new(end, end));
+    let end = end.filter(|_| !knowledge.holds_end(path, hash.in_form(Form::Disk))).and_then(|end| Lines::new(end, end));
     if let Some(end) = end {
         let event = Event::Refreshed { paths: vec![path.clone()], scope: Scope::Lines(end) };
-        knowledge.apply(u64::from(at), &event, answers);
+        knowledge.apply(at.place(), &event, answers);
     }
 }
 
-impl Drop for Step {
-    /// One after the other: as many steps as a file can have do not fit the stack.
+impl Drop for FileStep {
+    /// One by one: dropped recursively, a long history would overflow the stack.
     fn drop(&mut self) {
         let mut left: Vec<Arc<Self>> = self.before.take().into_iter().chain(self.base.take()).collect();
         while let Some(step) = left.pop() {

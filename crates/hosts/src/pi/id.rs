@@ -1,29 +1,24 @@
-//! Names as numbers: entry ids (eight hex digits, or anything else once per name), where the entry of an id stands, and the
-//! paths of tool calls as keys.
+//! Names as numbers: entry ids, and the paths of tool calls as keys.
 
 use readproof_core::path::{Bearings, PathKey, candidates, meant, resolve};
-use std::{
-    collections::BTreeMap,
-    hash::{BuildHasher, RandomState},
-};
+use std::collections::BTreeMap;
 
-/// Entry ids as numbers. pi's own fit 32 bits; others are kept, each once.
+/// Entry ids as numbers. Those of pi are eight hex digits and fit 32 bits; any others are kept, each once.
 #[derive(Default)]
 pub(super) struct Ids {
     others: BTreeMap<Box<[u8]>, u64>,
     names: Vec<Box<[u8]>>,
 }
 
-/// Beyond every id of eight hex digits.
+/// Larger than every id of eight hex digits.
 const OTHERS: u64 = 1 << 32;
 
 impl Ids {
-    /// The number of an id seen before.
+    /// The number of an id that was seen before.
     pub(super) fn find(&self, id: &[u8]) -> Option<u64> {
         hex(id).or_else(|| self.others.get(id).copied())
     }
 
-    /// The number of an id.
     pub(super) fn intern(&mut self, id: &[u8]) -> u64 {
         if let Some(number) = self.find(id) {
             return number;
@@ -34,7 +29,7 @@ impl Ids {
         number
     }
 
-    /// The id of a number.
+    /// The id with this number.
     pub(super) fn name(&self, number: u64) -> String {
         let other = number.checked_sub(OTHERS).and_then(|at| usize::try_from(at).ok());
         match other.and_then(|at| self.names.get(at)) {
@@ -52,7 +47,7 @@ fn hex(id: &[u8]) -> Option<u64> {
     plain.then(|| values.iter().fold(0, |number, value| number << 4 | u64::from(*value)))
 }
 
-/// What a hex digit is worth; any other byte is worth too much.
+/// The value of a hex digit; 255 for any other byte.
 const DIGITS: [u8; 256] = {
     let mut worth = [255; 256];
     let mut digit: u8 = 0;
@@ -63,85 +58,10 @@ const DIGITS: [u8; 256] = {
     worth
 };
 
-/// Which entry has an id: ten to twenty bytes an entry.
-pub(super) struct Index {
-    /// Each at the first free slot from where its mark leads; a power of two of them, at most three quarters in use.
-    slots: Vec<Slot>,
-    used: usize,
-    /// Whoever chooses ids does not know where they lead.
-    seed: u64,
-}
-
-/// An entry and the mark of its id. All zero is free, which is what fresh memory is.
-#[derive(Clone, Copy, Default)]
-struct Slot {
-    mark: u32,
-    /// The entry's number and one.
-    next: u32,
-}
-
-impl Slot {
-    fn entry(self) -> Option<u32> {
-        self.next.checked_sub(1)
-    }
-}
-
-impl Index {
-    pub(super) fn new() -> Self {
-        Self { slots: vec![Slot::default(); 16], used: 0, seed: RandomState::new().hash_one(0) }
-    }
-
-    /// The entry of an id. `id_of` tells the id of an entry.
-    pub(super) fn find(&self, id: u64, id_of: impl Fn(u32) -> u64) -> Option<u32> {
-        self.slots[self.slot(self.mark(id), |entry| id_of(entry) == id)].entry()
-    }
-
-    /// Notes the entry of an id, unless there is one: then that is given.
-    pub(super) fn insert(&mut self, id: u64, entry: u32, id_of: impl Fn(u32) -> u64) -> Option<u32> {
-        if (self.used + 1) * 4 > self.slots.len() * 3 {
-            self.grow();
-        }
-        let mark = self.mark(id);
-        let slot = self.slot(mark, |entry| id_of(entry) == id);
-        let taken = self.slots[slot].entry();
-        if taken.is_none() {
-            self.slots[slot] = Slot { mark, next: entry.saturating_add(1) };
-            self.used += 1;
-        }
-        taken
-    }
-
-    fn grow(&mut self) {
-        let grown = vec![Slot::default(); self.slots.len() * 2];
-        for old in std::mem::replace(&mut self.slots, grown).into_iter().filter(|old| old.entry().is_some()) {
-            let slot = self.slot(old.mark, |_| false);
-            self.slots[slot] = old;
-        }
-    }
-
-    fn mark(&self, id: u64) -> u32 {
-        u32::try_from((id ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).unwrap_or(0)
-    }
-
-    /// Where an id of this mark stands, or would.
-    fn slot(&self, mark: u32, is_it: impl Fn(u32) -> bool) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut at = mark as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            match slot.entry() {
-                None => return at,
-                Some(entry) if slot.mark == mark && is_it(entry) => return at,
-                Some(_) => at = (at + 1) & mask,
-            }
-        }
-    }
-}
-
-/// The names of files, each worked out and kept once.
+/// The names of files, each worked out once.
 pub(super) struct Names {
     bearings: Bearings,
-    /// A folder by a name that goes through a link, and by the one that counts.
+    /// A folder by a name that goes through a link, and by the name to use for it.
     renamed: Option<(String, String)>,
     called: BTreeMap<Box<str>, Option<PathKey>>,
     recorded: BTreeMap<Box<str>, PathKey>,
@@ -152,7 +72,7 @@ impl Names {
         Self { bearings, renamed: None, called: BTreeMap::new(), recorded: BTreeMap::new() }
     }
 
-    /// From here on names that begin with the folder `from` begin with `to` instead.
+    /// From now on, names that begin with the folder `from` begin with `to` instead.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         let renamed = Some((from.to_owned(), to.to_owned()));
         if self.renamed != renamed {
@@ -162,12 +82,12 @@ impl Names {
         }
     }
 
-    /// Where relative names start.
+    /// The folder that relative names start from.
     pub(super) fn cwd(&self) -> &str {
         &self.bearings.cwd
     }
 
-    /// The absolute name pi means by a path in a call; `None` when it cannot be told from the letters.
+    /// The absolute name that pi means by a path in a call; `None` if the path alone does not tell.
     pub(super) fn key(&mut self, raw: &str) -> Option<PathKey> {
         if let Some(known) = self.called.get(raw) {
             return known.clone();
@@ -180,14 +100,14 @@ impl Names {
         key
     }
 
-    /// Every name under which pi looks for a path; `None` when that cannot be told from the letters.
+    /// Every name under which pi looks for a path; `None` if the path alone does not tell.
     pub(super) fn possible(&mut self, raw: &str) -> Option<Vec<PathKey>> {
         self.key(raw)?;
         let found = candidates(raw, &self.bearings);
         Some(found.iter().map(|name| self.recorded(name)).collect())
     }
 
-    /// The key of a path as a record holds it: the name itself, not what a model may have meant.
+    /// The key of a path in a record: the name itself, not what a model may have meant by it.
     pub(super) fn recorded(&mut self, path: &str) -> PathKey {
         if let Some(known) = self.recorded.get(path) {
             return known.clone();
@@ -217,20 +137,6 @@ mod tests {
         }
         assert_eq!(ids.find(b"never seen"), None);
         assert_eq!(ids.find(b"0badf00d"), Some(0x0bad_f00d), "a hex id needs no table");
-    }
-
-    #[test]
-    fn an_id_leads_to_its_first_entry() {
-        let ids: Vec<u64> = (0..1000).map(|n: u64| n.wrapping_mul(0x9e37_79b1) & 0xffff).collect();
-        let (mut index, mut first) = (Index::new(), BTreeMap::new());
-        for (entry, id) in (0..).zip(&ids) {
-            let taken = index.insert(*id, entry, |entry| ids[entry as usize]);
-            assert_eq!(taken, first.get(id).copied());
-            first.entry(*id).or_insert(entry);
-        }
-        for id in 0..0x1_0000 {
-            assert_eq!(index.find(id, |entry| ids[entry as usize]), first.get(&id).copied());
-        }
     }
 
     #[test]

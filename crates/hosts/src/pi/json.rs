@@ -1,5 +1,5 @@
-//! Some fields of a JSON object, each as it stands. Names that are not asked for mean nothing; one that is and stands there
-//! twice makes the object none. The quick look at each is in `scan`; here is the one that takes any JSON.
+//! Chosen fields of a JSON object, as raw values. Other fields are ignored; a chosen field that occurs twice makes the
+//! object invalid. `scan` is the fast way for JSON as pi prints it; the way here takes any JSON.
 
 pub(super) mod piece;
 pub(super) mod scan;
@@ -11,12 +11,12 @@ use serde::{
 use serde_json::value::RawValue;
 use std::{borrow::Cow, fmt, str::FromStr};
 
-/// The fields of these names; `None` when this is no such object.
+/// The fields with these names; `None` if this is not a valid object.
 pub(super) fn fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
     scan::fields(object, names).or_else(|| slow_fields(object, names))
 }
 
-/// The same of the object under a name.
+/// The same for the object under a name.
 pub(super) fn fields_in<'a, const N: usize>(
     object: &'a [u8],
     under: &str,
@@ -28,7 +28,7 @@ pub(super) fn fields_in<'a, const N: usize>(
     })
 }
 
-/// The same of every object in an array; `None` when something else stands there.
+/// The same for every object in an array; `None` if anything else is in it.
 pub(super) fn fields_of_each<'a, const N: usize>(
     array: &'a [u8],
     names: &[&str; N],
@@ -39,7 +39,7 @@ pub(super) fn fields_of_each<'a, const N: usize>(
     })
 }
 
-/// A string, unescaped only if it must be.
+/// A string, copied only if it has escapes.
 pub(super) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     match plain(raw)? {
         Some(inner) => str::from_utf8(inner).ok().map(Cow::Borrowed),
@@ -55,15 +55,15 @@ pub(super) fn bytes(raw: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// What stands between the quotes of a string; `Some(None)` when it has escapes.
+/// What is between the quotes of a string; `Some(None)` if it has escapes.
 fn plain(raw: &[u8]) -> Option<Option<&[u8]>> {
     let inner = raw.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    // A sum, not a search: most are short.
+    // A fold, not a search: most are short.
     let escaped = inner.iter().fold(false, |escaped, byte| escaped | (*byte == b'\\'));
     Some(Some(inner).filter(|_| !escaped))
 }
 
-/// A whole number as JSON has them, which is how Rust has them.
+/// An integer. JSON and Rust write them alike.
 pub(super) fn number<T: FromStr>(raw: &[u8]) -> Option<T> {
     str::from_utf8(raw).ok()?.parse().ok()
 }
@@ -100,6 +100,6 @@ impl<'a, const N: usize> Visitor<'a> for Fields<'_, N> {
     }
 }
 
-/// A name, copied only if it has escapes.
+/// Copied only if it has escapes.
 #[derive(Deserialize)]
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);

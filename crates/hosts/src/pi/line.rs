@@ -1,5 +1,5 @@
-//! One line of a session file: what kind of entry it is and where it stands. Fields are looked at only where their kind
-//! needs them, and a field of the wrong type means nothing rather than failing the line.
+//! One line of a session file: the kind and the place of its entry. Only the fields that the kind needs are looked at,
+//! and one of the wrong type is ignored rather than failing the line.
 
 use std::borrow::Cow;
 
@@ -14,65 +14,51 @@ const VERSION: u64 = 3;
 /// The `customType` of an invalidation.
 const READCACHE: &[u8] = b"pi-readcache";
 
-/// One line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// The header of a file.
     Header {
-        /// Where relative names start; `None` when the file is of another version.
+        /// The folder that relative names start from; `None` if the file has another version.
         cwd: Option<String>,
     },
-    /// An entry of the tree.
     Entry {
-        /// Its id.
         id: Cow<'a, [u8]>,
-        /// The entry before it.
         parent: Option<Cow<'a, [u8]>>,
-        /// What it says.
         payload: Payload<'a>,
     },
 }
 
-/// What an entry says, as far as it can matter, not yet looked into.
+/// What an entry says, as far as it can matter, as raw JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Payload<'a> {
-    /// The content of an assistant message that may hold tool calls we know.
+    /// The content of an assistant message that may have tool calls we know.
     Assistant(&'a [u8]),
-    /// The result of a tool call.
     Result(ToolResult<'a>),
-    /// What a program called before it printed a result, which may show any of it.
+    /// The calls that a program made. Its result may show anything they returned.
     Program(&'a [u8]),
-    /// The barrier.
     Compaction,
-    /// Fresh text was asked for: the data that says of what.
+    /// Fresh text was asked for; the data says of what.
     Invalidation(&'a [u8]),
     /// What the model sees of an entry was changed.
     ContextEdit {
-        /// Which entry.
         target: Cow<'a, [u8]>,
-        /// What is seen instead.
+        /// What it sees instead.
         replacement: Option<&'a [u8]>,
     },
-    /// Anything else keeps its place in the tree.
+    /// Anything else: the entry only keeps its place in the tree.
     Nothing,
 }
 
-/// The result of one of the tools we know.
+/// The result of a tool we know.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ToolResult<'a> {
-    /// Which call.
     pub(super) call: Cow<'a, [u8]>,
-    /// Which tool.
     pub(super) tool: Tool,
-    /// Whether the tool failed.
     pub(super) failed: bool,
-    /// Its content.
     pub(super) content: &'a [u8],
-    /// Its details.
     pub(super) details: Option<&'a [u8]>,
 }
 
-/// A value as it stands in the line.
+/// A raw value of the line.
 type Raw<'a> = Option<&'a [u8]>;
 
 /// The fields of a line that can matter.
@@ -100,11 +86,11 @@ struct Message<'a> {
     is_error: Raw<'a>,
     details: Raw<'a>,
     nested_calls: Raw<'a>,
-    /// Whether the content can hold a tool call we know.
+    /// Whether the content can have a tool call we know.
     may_call: bool,
 }
 
-/// Reads a line; `None` when it is neither a header nor an entry.
+/// Parses a line; `None` if it is neither a header nor an entry.
 pub(super) fn parse(line: &[u8]) -> Option<Line<'_>> {
     let mut fields = Fields::default();
     if scanned(line, &mut fields).is_none() {
@@ -140,7 +126,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `None`: something that is no id. No parent at all is the root.
+/// `Some(None)` without a parent: the root. `None` if it is not an id.
 fn parent(raw: Raw<'_>) -> Option<Option<Cow<'_, [u8]>>> {
     match raw {
         None | Some(b"null") => Some(None),
@@ -158,10 +144,10 @@ impl<'a> Message<'a> {
                 match (self.nested_calls.filter(|nested| *nested != b"null"), known) {
                     (None, _) => {}
                     (Some(nested), None) => return Some(Payload::Program(nested)),
-                    // Both a file of its own and whatever its program read: that cannot be placed.
+                    // It shows both its own file and whatever its program read, which cannot be told apart.
                     (Some(nested), Some(_)) => return Some(Payload::Program(&nested[..0])),
                 }
-                // Whatever it showed, a result came in: that counts also where its content was not kept.
+                // Whatever it showed, a result came in. That counts even if its content was not kept.
                 let content = content.or(self.role.map(|role| &role[..0]))?;
                 let (call, tool) = (string(self.tool_call_id)?, Tool::parse(&string(self.tool_name)?)?);
                 let failed = self.is_error != Some(b"false");
@@ -172,10 +158,10 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The longest that a word we look for can be, when every letter is escaped.
+/// The length of the longest word we look for with every letter escaped.
 const ESCAPED_WORD: usize = 8 * 6;
 
-/// The fields of a line as pi prints it; `None` says nothing about it.
+/// The fields of a line as pi prints it; `None` decides nothing.
 fn scanned<'a>(line: &'a [u8], fields: &mut Fields<'a>) -> Option<()> {
     let mut scan = Scan::new(line)?;
     if beginning(&mut scan, fields).is_none() {
@@ -206,7 +192,7 @@ fn scanned<'a>(line: &'a [u8], fields: &mut Fields<'a>) -> Option<()> {
     scan.is_done().then_some(())
 }
 
-/// How pi begins the line of an entry, up to the next name; any other order only costs a second look.
+/// How pi begins the line of an entry, up to the next name. Any other order only costs a second pass.
 fn beginning<'a>(scan: &mut Scan<'a>, fields: &mut Fields<'a>) -> Option<()> {
     scan.word("{\"type\":")?;
     scan.field(&mut fields.kind)?;
@@ -229,7 +215,7 @@ fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
                 scan.noted(&mut message.content, |text, escaped| match text {
                     b"toolCall" => call = true,
                     b"read" | b"edit" | b"write" => tool = true,
-                    // Spelt with escapes it may be any word.
+                    // With escapes it may be any word.
                     _ if escaped && text.len() <= ESCAPED_WORD && memchr::memmem::find(text, b"\\u").is_some() => {
                         (call, tool) = (true, true);
                     }
@@ -263,7 +249,7 @@ fn loose(line: &[u8]) -> Option<Fields<'_>> {
 fn loose_message(message: &[u8]) -> Option<Message<'_>> {
     const NAMES: [&str; 7] = ["role", "content", "toolCallId", "toolName", "isError", "details", "nestedCalls"];
     let [role, content, tool_call_id, tool_name, is_error, details, nested_calls] = slow_fields(message, &NAMES)?;
-    // A word may be spelt with escapes, though pi itself does not.
+    // A word may have escapes, though pi writes none.
     let holds = |content: &[u8], word: &[u8]| memchr::memmem::find(content, word).is_some();
     let may_call = content.is_some_and(|content| holds(content, b"\"toolCall\"") || holds(content, b"\\u"));
     Some(Message { role, content, tool_call_id, tool_name, is_error, details, nested_calls, may_call })
@@ -277,7 +263,7 @@ mod tests {
     use serde::Deserialize;
     use serde_json::value::RawValue;
 
-    /// Lines as pi prints them, of every kind.
+    /// Lines of every kind, as pi prints them.
     const USUAL: &[&str] = &[
         r#"{"type":"session","version":3,"id":"0198","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/w"}"#,
         r#"{"type":"message","id":"9a000001","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"read é \"a\"\n"}],"timestamp":1793491200000}}"#,
@@ -293,7 +279,7 @@ mod tests {
         r#"{"type":"label","id":"9a00000a","parentId":"9a000009","timestamp":"t","label":[[],{},[{"a":[true,false,null,-0,1E9]}]]}"#,
     ];
 
-    /// The same fields by nothing but serde.
+    /// The same fields by serde alone.
     fn reference(line: &[u8]) -> Option<Line<'_>> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -370,8 +356,8 @@ mod tests {
         fields.line()
     }
 
-    /// What a line comes to: a message without calls that we know says nothing, null data is none, and null and no details
-    /// are alike.
+    /// What a line amounts to: a message without calls we know says nothing, null data is no data, and null details are
+    /// no details.
     fn settled(line: Option<Line<'_>>) -> Option<Line<'_>> {
         let mut names = Names::new(Bearings { cwd: "/w".into(), home: None });
         let mut none = |content: &[u8]| calls(content, &mut names, &|raw| Piece::Kept(raw.into())).is_empty();
@@ -410,7 +396,7 @@ mod tests {
             usize::try_from(self.0 >> 33).unwrap() % n.max(1)
         }
 
-        /// A line with something wrong, most often.
+        /// A line, mostly with something wrong in it.
         fn harmed(&mut self) -> Vec<u8> {
             const BYTES: &[u8] = b"{}[]\",:\\u0dn \t\r\n-+.eE1tfx/\x00\x1f\x7f\x80\xc3\xa9\xff";
             let mut line = USUAL[self.below(USUAL.len())].as_bytes().to_vec();
@@ -426,7 +412,7 @@ mod tests {
                     4 => drop(line.drain(from..end)),
                     5 => line.truncate(at),
                     6 => line.extend_from_slice(USUAL[self.below(USUAL.len())].as_bytes()),
-                    // A field once more, or another one.
+                    // A field twice, or another field.
                     _ => {
                         let more = USUAL[self.below(USUAL.len())].as_bytes();
                         let cut = memchr::memchr_iter(b',', more).nth(self.below(6)).unwrap_or(1);

@@ -1,5 +1,5 @@
-//! What a read result and an invalidation say of themselves: metadata V1, and what our own surface adds to it. A field of
-//! the wrong type makes all of it invalid.
+//! The metadata of read results and invalidations: V1, and what Readproof adds to it. A field of the wrong type makes
+//! all of it invalid.
 
 use readproof_core::{
     meta::{InvalidationV1, MetaV1, RawInvalidation, RawMeta},
@@ -8,21 +8,17 @@ use readproof_core::{
 };
 use std::{borrow::Cow, collections::BTreeSet, str::FromStr};
 
-use super::{
-    block::Block,
-    json::{self, fields, fields_in, text},
-};
+use super::json::{self, fields, fields_in, text};
+use crate::block::{Block, Sha};
 
-/// Metadata of a read result.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Meta {
-    /// V1.
     pub(super) v1: MetaV1,
-    /// Our own fields: `None` for the older tool.
+    /// What Readproof adds; `None` for results of the older tool.
     pub(super) extras: Option<Extras>,
 }
 
-/// What our own surface records beside V1.
+/// The fields that Readproof adds to V1.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Extras {
     pub(super) block: Block,
@@ -32,7 +28,7 @@ pub(super) struct Extras {
     pub(super) plain: Option<u64>,
 }
 
-/// A field that is absent, or null, is `Some(None)`; one of another type is `None`.
+/// `Some(None)` if the field is absent or null, `None` if it has another type.
 type Field<T> = Option<Option<T>>;
 
 fn field<'a, T>(raw: Option<&'a [u8]>, read: impl Fn(&'a [u8]) -> Option<T>) -> Field<T> {
@@ -50,7 +46,7 @@ fn string(raw: Option<&[u8]>) -> Field<Cow<'_, str>> {
     field(raw, text)
 }
 
-/// Metadata V1 with what our own surface adds; `None` when it is absent or not valid.
+/// The metadata in `details`; `None` if it is absent or invalid.
 pub(super) fn meta(details: &[u8]) -> Option<Meta> {
     const NAMES: [&str; 16] = [
         "v",
@@ -91,7 +87,7 @@ pub(super) fn meta(details: &[u8]) -> Option<Meta> {
     let (ends, plain) = (field(ends, json::number::<bool>)?, number(plain)?);
     let extras = match sha {
         Some(sha) => Some(Extras {
-            block: Block { sha: ContentHash::parse(&sha)?, bytes: text_bytes? },
+            block: Block { sha: Sha(ContentHash::parse(&sha)?), bytes: text_bytes? },
             total: total?,
             lines: match lines {
                 Some((first, last)) => Some(Lines::new(first, last)?),
@@ -112,7 +108,7 @@ fn pair(raw: &[u8]) -> Option<(u32, u32)> {
     Some((number(first)?, number(second)?))
 }
 
-/// What an invalidation asks for; `None` when it is not valid.
+/// What an invalidation asks for; `None` if it is invalid.
 pub(super) fn invalidation(data: &[u8]) -> Option<InvalidationV1> {
     let [v, kind, path, scope, at] = fields(data, &["v", "kind", "pathKey", "scopeKey", "at"])?;
     let (kind, path, scope) = (string(kind)?, string(path)?, string(scope)?);
@@ -125,10 +121,11 @@ pub(super) fn invalidation(data: &[u8]) -> Option<InvalidationV1> {
     })
 }
 
-/// The digits of a SHA-256.
+/// Hex digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Adds every SHA-256 that is spelled out in these bytes, understood or not: which texts a session may need as a base.
+/// Adds every SHA-256 that is written out in these bytes, in whatever field: the texts that a session may need as a
+/// base.
 pub fn hashes(bytes: &[u8], into: &mut BTreeSet<ContentHash>) {
     for run in bytes.split(|byte| !byte.is_ascii_hexdigit()) {
         if run.len() == DIGITS {
@@ -155,7 +152,7 @@ mod tests {
         assert_eq!(found.len(), 3);
     }
 
-    /// The same by nothing but serde.
+    /// The same by serde alone.
     fn reference(details: &str) -> Option<Meta> {
         #[derive(Deserialize)]
         struct Details {
@@ -195,7 +192,7 @@ mod tests {
             range_end: fields.range_end,
             bytes: fields.bytes,
         })?;
-        let block = |sha: &String| Some(Block { sha: ContentHash::parse(sha)?, bytes: fields.text_bytes? });
+        let block = |sha: &String| Some(Block { sha: Sha(ContentHash::parse(sha)?), bytes: fields.text_bytes? });
         let extras = |sha: &String| {
             let lines = fields.lines.map(|(first, last)| Lines::new(first, last).ok_or(())).transpose().ok()?;
             let plain = fields.plain_bytes;

@@ -1,5 +1,5 @@
-//! What a read result shows: its metadata and the block that the model sees, judged together, and what its call must have
-//! asked for. Whatever does not agree voids the path.
+//! What a read result shows: its metadata and the block that the model sees, judged together, and what its call must
+//! have asked for. Any disagreement voids the path.
 
 use readproof_core::{
     decide::Mode,
@@ -8,50 +8,48 @@ use readproof_core::{
     path::PathKey,
     render::{MARKER, looks_like_marker},
     scope::{Lines, Scope},
-    text::{ContentHash, Text, Version},
+    text::{ContentHash, Form, Text, Version},
 };
 
 use std::sync::OnceLock;
 
 use super::{
     Source,
-    block::{Block, Visible, ends_like_pi, text_of, without_notice},
+    block::{Visible, ends_like_pi, text_of, without_notice},
     json::piece::Piece,
     meta::{Extras, Meta},
     style,
 };
+use crate::block::Block;
 
-/// The result of a read, and what it tells once someone wants to know.
+/// The result of a read. What it tells is worked out when it is needed.
 pub(super) struct ReadResult {
-    /// The file, under the name that counts.
+    /// The file, under the name to use for it.
     pub(super) path: PathKey,
     meta: Meta,
     content: Piece,
-    /// The block, where it is not recorded and the content not kept.
+    /// The block, if it is not recorded and the content not kept.
     block: Option<Block>,
     told: OnceLock<Option<Told>>,
 }
 
-/// How a read was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// How.
+pub struct ReadStats {
     pub mode: Mode,
-    /// How many bytes the answer is shorter than plain text; unknown where that was not recorded.
+    /// How many bytes the answer is shorter than plain text; `None` if that was not recorded.
     pub saved: Option<i64>,
 }
 
-/// What a result tells.
+/// What a result tells, and on which conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
-    /// Its effect.
     pub(super) event: Event,
-    /// The end of the file must be held under this text, or nothing is told.
+    /// The end of the file must be held under this text.
     pub(super) ends_under: Option<ContentHash>,
-    /// The call must have asked for this, or nothing is told.
+    /// The call must have asked for this.
     pub(super) needs: Option<Needs>,
-    /// A marker tells how many lines this text has, as pi counts: by the final newline of another text that may be one
-    /// line more or less.
+    /// A marker tells how many lines this text has by pi's count, and so contradicts the end of any other text, whose
+    /// final newline may make one line of difference.
     pub(super) counted: Option<ContentHash>,
 }
 
@@ -60,7 +58,7 @@ pub(super) struct Told {
 pub(super) struct Needs {
     /// Lines from this one on.
     pub(super) first: u64,
-    /// At least so many.
+    /// At least this many.
     pub(super) least: u64,
 }
 
@@ -69,7 +67,7 @@ impl ReadResult {
         Self { path, meta, content, block: None, told: OnceLock::new() }
     }
 
-    /// The same, judged by what is seen now; nothing else is kept.
+    /// The same, judged by what can be seen only now.
     pub(super) fn judged(path: PathKey, meta: Meta, content: &[u8], source: &dyn Source) -> Self {
         let text = text_of(content);
         let told = text.as_ref().and_then(|text| Seen { path: &path, meta: &meta, text }.told(source));
@@ -77,19 +75,17 @@ impl ReadResult {
         Self { path, meta, content: Piece::Kept(Box::default()), block, told: told.into() }
     }
 
-    /// How it was answered, and with how much.
-    pub(super) fn answered(&self) -> Answered {
+    pub(super) fn stats(&self) -> ReadStats {
         let extras = self.meta.extras.as_ref();
         let saved = extras.and_then(|extras| Some((extras.plain?, extras.block.bytes)));
-        Answered { mode: self.mode(), saved: saved.map(|(plain, shown)| plain.cast_signed() - shown.cast_signed()) }
+        ReadStats { mode: self.mode(), saved: saved.map(|(plain, shown)| plain.cast_signed() - shown.cast_signed()) }
     }
 
-    /// How it was answered.
     pub(super) fn mode(&self) -> Mode {
         self.meta.v1.mode
     }
 
-    /// What it tells; `None` when that cannot be placed.
+    /// What it tells; `None` if that cannot be placed.
     pub(super) fn told(&self, source: &dyn Source) -> Option<&Told> {
         let told = || {
             let text = text_of(&self.content.get(source)?)?;
@@ -117,7 +113,7 @@ impl ReadResult {
     }
 }
 
-/// What is seen and what could vouch for it.
+/// What the model sees, and what could vouch for it.
 struct Seen<'a> {
     path: &'a PathKey,
     meta: &'a Meta,
@@ -127,7 +123,7 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     fn told(&self, source: &dyn Source) -> Option<Told> {
-        // Some transports say "(no tool output)" instead, so whether the model saw the blanks is not known.
+        // Some transports send "(no tool output)" instead, so it is not known whether the model saw the blanks.
         if is_blank(self.text) {
             return None;
         }
@@ -142,7 +138,7 @@ impl Seen<'_> {
         Told { event, ends_under: None, needs: Some(needs), counted: None }
     }
 
-    /// Our own record: the block must be the one recorded.
+    /// A result of Readproof: the block must be the one recorded.
     fn by_extras(&self, extras: &Extras) -> Option<Told> {
         let v1 = &self.meta.v1;
         let sound = style::agrees(v1.total_lines, extras.total)
@@ -151,14 +147,14 @@ impl Seen<'_> {
         if !sound {
             return None;
         }
-        let version = Version { hash: v1.served, total: extras.total };
+        let version = Version { hash: v1.served, total: extras.total, form: Form::Disk };
         if v1.mode.is_derived() {
             return self.derived(version, extras.end);
         }
         let (lines, _) = style::range(v1.range_start, v1.range_end, extras.total);
         let (inside, first) = match (extras.lines, lines) {
             (Some(shown), Some(said)) => (shown.first() == said.first() && shown.last() <= said.last(), shown.first()),
-            // The end alone of a file says too little to be worth placing.
+            // The end of a file alone says too little to be placed.
             (None, _) | (Some(_), None) => return None,
         };
         let reaches = extras.lines.map_or(extras.total, Lines::last) == extras.total;
@@ -167,12 +163,12 @@ impl Seen<'_> {
         (inside && (ends || !extras.end)).then(|| self.shown(version, extras.lines, extras.end, needs))
     }
 
-    /// A record of the older tool: what the block shows must stand in the stored text.
+    /// A result of the older tool: what the block shows must be in the stored text.
     fn by_object(&self, source: &dyn Source) -> Option<Told> {
         let v1 = &self.meta.v1;
         let served = source.text(v1.served).filter(|text| style::total_lines(text) == v1.total_lines)?;
         match v1.mode {
-            // Nothing there says that file text which looks like a marker is none.
+            // Nothing there tells file text that looks like a marker from a marker.
             Mode::Full | Mode::BaselineFallback if looks_like_marker(self.text) => None,
             Mode::Full | Mode::BaselineFallback => {
                 let (lines, end, needs) = self.plain(&served)?;
@@ -188,9 +184,9 @@ impl Seen<'_> {
                         format!("{MARKER}unchanged in lines {start}-{end}; changes exist outside this range]")
                     }
                 };
-                // Lines that are alike without their ends are not the same: one text may stop there.
+                // Lines that differ only in their ends are not the same: one text may stop there.
                 let alike = same || source.text(v1.base?).is_some_and(|base| self.is_alike(&base, &served));
-                // A marker that names the number of lines tells where the file ends.
+                // A marker that gives the number of lines tells where the file ends.
                 if alike && self.text == marker { self.derived(served.version(), same) } else { None }
             }
             Mode::Diff => {
@@ -204,21 +200,23 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether the lines of its range are the same in both texts, and the end if it goes that far.
+    /// Whether the lines of its range are the same in both texts, and the end if the range includes it.
     fn is_alike(&self, base: &Text, served: &Text) -> bool {
         let (lines, to_end) = style::range(self.meta.v1.range_start, self.meta.v1.range_end, served.total());
         let ends = !to_end || base.total() == served.total();
         ends && lines.is_some_and(|lines| lines.last() <= base.total() && base.slice(lines) == served.slice(lines))
     }
 
-    /// The lines of a stored text that a plain block shows, whether it shows the end, and what that needs.
+    /// The lines of a stored text that a plain block shows, whether it shows the end, and what its call must have asked
+    /// for.
     fn plain(&self, served: &Text) -> Option<(Option<Lines>, bool, Needs)> {
         let v1 = &self.meta.v1;
         let first = v1.range_start;
         let start = u32::try_from(first).ok()?;
         let rest = Lines::new(start, served.total().max(start)).map_or("", |lines| served.slice(lines));
         if self.text == rest {
-            // pi says so where it stops early, so this is all there is. The end alone says too little to be worth placing.
+            // pi says so if it stops early, so this is the rest of the file. The end alone says too little to be
+            // placed.
             let lines = Lines::new(start, served.total());
             let needs = Needs { first, least: v1.total_lines.saturating_sub(first).saturating_add(1) };
             return (lines.is_some() && !ends_like_pi(self.text)).then_some((lines, true, needs));
@@ -234,7 +232,7 @@ impl Seen<'_> {
         ))
     }
 
-    /// A marker or a diff. The guards are core's; a marker that speaks of pi's last, empty line relies on the end as well.
+    /// A marker or a diff. The guards are core's. A marker that includes pi's last, empty line also relies on the end.
     fn derived(&self, version: Version, ends: bool) -> Option<Told> {
         let (path, base) = (self.path.clone(), self.meta.v1.base?);
         let (lines, to_end) = style::range(self.meta.v1.range_start, self.meta.v1.range_end, version.total);
@@ -253,12 +251,12 @@ impl Seen<'_> {
     }
 }
 
-/// Whether a text is nothing but white space, by every host's measure of that.
+/// Whether a text is nothing but white space, by any host's definition of it.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c == '\u{feff}')
 }
 
-/// Whether a diff of the older tool carries every byte: it cuts white space off its end, which may be all or nothing.
+/// Whether a diff of the older tool has every byte: it trims white space off its end, which may matter or not.
 fn leads_to(body: &str, base: &Text, served: &Text) -> bool {
     let Some(at) = body.find("--- ").filter(|at| *at == 0 || body[..*at].ends_with('\n')) else { return false };
     let mut diff = body[at..].to_owned();

@@ -1,65 +1,56 @@
-//! What stands at one entry, and what a fact does to it. A state is cheap to clone.
+//! What is known at one entry, and what a fact does to it. Cheap to clone.
 
 use readproof_core::path::PathKey;
-use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
+use rpds::RedBlackTreeMapSync;
 use std::sync::Arc;
 
 use super::{
     call::{Asked, Call, Tool, What},
     fact::{Fact, Outcome, Shows},
-    history::Step,
+    history::FileStep,
     outcome::ReadResult,
 };
+use crate::tree::At;
 
-/// What stands at one entry.
+/// What is known at one entry.
 #[derive(Clone, Default)]
-pub(super) struct State {
+pub(super) struct Holdings {
     /// The last step of every file since the barrier.
-    pub(super) files: RedBlackTreeMapSync<PathKey, Arc<Step>>,
-    /// Calls of the latest assistant message that made any, whose results are not there. An older call without a result
+    pub(super) files: RedBlackTreeMapSync<PathKey, Arc<FileStep>>,
+    /// Calls of the latest assistant message with calls whose results are not there yet. An older call without a result
     /// never gets one: hosts give every result before the next message.
     pub(super) open: Arc<[Open]>,
     /// That message.
-    pub(super) calling: Option<u32>,
-    /// Entries that the model sees otherwise than they were given.
-    pub(super) altered: RedBlackTreeSetSync<u32>,
-    /// The latest compaction.
-    pub(super) barrier: Option<u32>,
+    pub(super) calling: Option<At>,
 }
 
 /// A call without its result.
 #[derive(Clone)]
 pub(super) struct Open {
     pub(super) call: Arc<Call>,
-    /// Whether it is the only change of its file in its message: of two the order is not known.
+    /// Whether it is the only change of its file in its message. The order of two is not known.
     alone: bool,
     /// For an edit, the last step of its file before it.
-    base: Option<Arc<Step>>,
+    base: Option<Arc<FileStep>>,
 }
 
-/// A state and the entry that is taken in.
+/// What is known, and the entry that is taken in.
 struct Taking<'a> {
-    state: &'a mut State,
-    at: u32,
+    held: &'a mut Holdings,
+    at: At,
+    /// Whether the model sees the entry in another way than it was given.
     altered: bool,
 }
 
-impl State {
-    /// What stands right at a compaction.
-    pub(super) fn compacted(at: u32) -> Self {
-        Self { barrier: Some(at), ..Self::default() }
-    }
-
-    /// Takes in the fact of the entry `at`.
-    pub(super) fn take(&mut self, at: u32, fact: &Fact) {
-        let altered = !self.altered.is_empty() && self.altered.contains(&at);
-        let mut taking = Taking { state: self, at, altered };
+impl Holdings {
+    pub(super) fn take(&mut self, at: At, fact: &Fact, altered: bool) {
+        let mut taking = Taking { held: self, at, altered };
         match fact {
             Fact::Calls(calls) => taking.calls(calls),
             Fact::Result(outcome) => taking.result(outcome),
             Fact::Refreshed(asked) => {
                 let (path, scope) = &**asked;
-                taking.step(path, Step::refreshed(at, *scope, taking.before(path)));
+                taking.step(path, FileStep::refreshed(at, *scope, taking.before(path)));
             }
             Fact::Program(files) => files.iter().for_each(|path| taking.void(Some(path))),
             Fact::Lost | Fact::Unread(_) => taking.lose(),
@@ -69,21 +60,21 @@ impl State {
 }
 
 impl Taking<'_> {
-    fn before(&self, path: &PathKey) -> Option<Arc<Step>> {
-        self.state.files.get(path).cloned()
+    fn before(&self, path: &PathKey) -> Option<Arc<FileStep>> {
+        self.held.files.get(path).cloned()
     }
 
-    fn step(&mut self, path: &PathKey, step: Step) {
-        self.state.files.insert_mut(path.clone(), Arc::new(step));
+    fn step(&mut self, path: &PathKey, step: FileStep) {
+        self.held.files.insert_mut(path.clone(), Arc::new(step));
     }
 
     fn void(&mut self, path: Option<&PathKey>) {
         if let Some(path) = path {
-            self.step(path, Step::void(self.at));
+            self.step(path, FileStep::void(self.at));
         }
     }
 
-    /// Something of the call's file cannot be placed. A path that ends in a range may mean two.
+    /// Something of the call's file cannot be placed. A path that ends in a range may mean two files.
     fn void_file_of(&mut self, call: &Call) {
         self.void(call.key.as_ref());
         if let What::Read(Asked { suffix: Some((named, ..)), .. }) = &call.what {
@@ -93,12 +84,12 @@ impl Taking<'_> {
 
     /// It may have been any file.
     fn lose(&mut self) {
-        self.state.files = RedBlackTreeMapSync::default();
+        self.held.files = RedBlackTreeMapSync::default();
     }
 
-    /// A write or edit may have happened from here on, whatever becomes of its result.
+    /// A write or edit may have happened from here on, whatever its result.
     fn calls(&mut self, calls: &[Arc<Call>]) {
-        self.state.calling = Some(self.at);
+        self.held.calling = Some(self.at);
         let mut open = Vec::with_capacity(calls.len());
         for call in calls {
             let base = call.key.as_ref().filter(|_| call.tool() == Tool::Edit).and_then(|key| self.before(key));
@@ -110,14 +101,14 @@ impl Taking<'_> {
             }
             open.push(Open { call: Arc::clone(call), alone, base });
         }
-        // What a dropped message asked for is not known to whoever sees the results.
-        self.state.open = if self.altered { Arc::default() } else { open.into() };
+        // Whoever sees the results does not know what a dropped message asked for.
+        self.held.open = if self.altered { Arc::default() } else { open.into() };
     }
 
     fn result(&mut self, outcome: &Outcome) {
         let path = outcome.read().map(|read| &read.path);
         let Some(Open { call, alone, base }) = self.close(&outcome.call) else {
-            // Its call was compacted or edited away: what it shows cannot be placed.
+            // Its call was compacted or edited away, so what it shows cannot be placed.
             self.void(path);
             return;
         };
@@ -125,7 +116,7 @@ impl Taking<'_> {
         match (&call.what, outcome.tool, &call.key) {
             (What::Read(_), Tool::Read, _) => self.read(&call, &outcome.shows),
             (What::Write(_), Tool::Write, Some(key)) | (What::Edit(_), Tool::Edit, Some(key)) if counts => {
-                self.step(key, Step::changed(self.at, Arc::clone(&call), base));
+                self.step(key, FileStep::changed(self.at, Arc::clone(&call), base));
             }
             (What::Read(_) | What::Write(_) | What::Edit(_), Tool::Read | Tool::Write | Tool::Edit, _) => {
                 self.void_file_of(&call);
@@ -142,17 +133,17 @@ impl Taking<'_> {
             Shows::Recorded(result) => {
                 self.shown(call, result);
                 if call.key.as_ref().is_some_and(|key| *key != result.path) {
-                    // The model asked under another name, and what it saw is newer than what it holds under that.
+                    // The model asked under another name, and what it saw is newer than what it holds under that name.
                     self.void(call.key.as_ref());
                 }
             }
         }
     }
 
-    /// A read beside a change of the same file whose result is not there may have seen either text.
+    /// A read next to a change of the same file without a result yet may have seen either text.
     fn shown(&mut self, call: &Call, result: &Arc<ReadResult>) {
         let path = &result.path;
-        let beside = self.state.open.iter().any(|other| other.call.changes() && other.call.key.as_ref() == Some(path));
+        let beside = self.held.open.iter().any(|other| other.call.changes() && other.call.key.as_ref() == Some(path));
         let asked = match &call.what {
             What::Read(asked) => asked.of(path),
             What::Write(_) | What::Edit(_) => None,
@@ -160,16 +151,16 @@ impl Taking<'_> {
         if self.altered || beside {
             self.void(Some(path));
         } else {
-            self.step(path, Step::read(self.at, Arc::clone(result), asked, self.before(path)));
+            self.step(path, FileStep::read(self.at, Arc::clone(result), asked, self.before(path)));
         }
     }
 
-    /// The call of this id, which is no longer open. Two calls of one id are none.
+    /// Takes the call with this id off the open ones. If two have the id, neither counts.
     fn close(&mut self, id: &[u8]) -> Option<Open> {
         let (mut closed, open): (Vec<Open>, Vec<Open>) =
-            self.state.open.iter().cloned().partition(|open| *open.call.id == *id);
+            self.held.open.iter().cloned().partition(|open| *open.call.id == *id);
         if !closed.is_empty() {
-            self.state.open = if open.is_empty() { Arc::default() } else { open.into() };
+            self.held.open = if open.is_empty() { Arc::default() } else { open.into() };
         }
         if closed.len() > 1 {
             closed.drain(..).for_each(|open| self.void_file_of(&open.call));

@@ -182,7 +182,7 @@ fn answer(before: Option<(u32, u32, bool)>, now: &Text, call: (Option<u64>, Opti
     assert_eq!(choice.needs(), None, "there is no other text");
     let base = Base::of(choice, None);
     let shown: Shown<'_> = render(&decide(now, &path, &ask, base, &limits(&STYLE)), now, &ask);
-    let said = shown.said();
+    let said = shown.counted();
     assert_eq!(
         said.scope == Scope::Full,
         shown.mode() == Mode::Unchanged || (said.first, said.last) == (1, said.total)

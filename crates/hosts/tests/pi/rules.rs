@@ -251,7 +251,7 @@ fn own_writes() {
     assert_eq!(s.held("/w/a.txt"), "1-3$", "a read asked for later is newer");
 }
 
-/// A write that is overlooked would leave the old text held.
+/// If a write were overlooked, the old text would still be held.
 #[test]
 fn a_call_counts_however_its_words_are_spelt() {
     for (kind, tool) in [("toolCall", "writ\\u0065"), ("tool\\u0043all", "write"), ("\\u0074oolCall", "\\u0077rite")] {
@@ -614,7 +614,7 @@ fn an_id_that_comes_twice_counts_once() {
         let counts = s.transcript.counts();
         assert_eq!((counts.entries, counts.skipped, counts.compactions), (7, 3, 1));
         assert_eq!(s.transcript.cwd(), Some("/w"));
-        assert_eq!(s.held_at("/w/a.txt", Some("00000003")), "1-3$", "behind the first of its parents");
+        assert_eq!(s.held_at("/w/a.txt", Some("00000003")), "1-3$", "after the first entry with the id of its parent");
         assert_eq!(s.held_at("/w/a.txt", Some("00000004")), "1-3$");
         assert_eq!(s.held_at("/w/a.txt", Some("00000005")), "");
     }

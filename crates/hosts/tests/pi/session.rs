@@ -3,7 +3,7 @@
 use readproof_core::{
     limits::Answers,
     path::PathKey,
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript, total_lines};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl Source for Stored {
 pub(crate) struct Session {
     pub(crate) transcript: Transcript,
     pub(crate) stored: Stored,
-    /// The entry the next one stands behind.
+    /// The parent of the next entry.
     pub(crate) leaf: Option<String>,
     next: u32,
 }
@@ -72,13 +72,13 @@ impl Session {
         self.transcript.append(bytes);
     }
 
-    /// The same with nothing read so far.
+    /// Starts again with an empty file.
     pub(crate) fn begin_anew(&mut self) {
         self.transcript = Transcript::new(Answers::Held, None);
         self.stored.bytes.clear();
     }
 
-    /// An entry of a kind with more fields, behind the leaf; gives its id.
+    /// An entry of a kind with more fields, after the leaf; gives its id.
     pub(crate) fn entry(&mut self, kind: &str, more: Value) -> String {
         let id = format!("{:08x}", self.next);
         self.next += 1;
@@ -124,7 +124,7 @@ impl Session {
         self.result(&call, "read", text.as_str(), Some(meta(path, &text, "full", None)))
     }
 
-    /// A read answered in another way.
+    /// A read that is answered in any other way.
     pub(crate) fn answer(&mut self, arguments: Value, shown: &str, meta: Value) -> String {
         let call = format!("call_{}", self.next);
         self.calls(&[(&call, "read", arguments)]);
@@ -152,7 +152,7 @@ impl Session {
         self.entry("compaction", json!({"summary": "short", "firstKeptEntryId": "x", "tokensBefore": 9}))
     }
 
-    /// What is held of a path at the leaf, as `1-3$ 5` (`$` is the end), with the first letters of each text's hash left out.
+    /// What is held of a path at the leaf, as `1-3$ 5` (`$` is the end), without the texts' hashes.
     pub(crate) fn held(&mut self, path: &str) -> String {
         let leaf = self.leaf.clone();
         self.held_at(path, leaf.as_deref())
@@ -172,7 +172,7 @@ impl Session {
     pub(crate) fn whole(&mut self, path: &str) -> Option<ContentHash> {
         let leaf = self.leaf.as_deref().map(|leaf| self.transcript.find(leaf).unwrap());
         let path = PathKey::new(path);
-        let whole = self.known_at(leaf).of(&path).holds_whole(&path, Answers::Held);
+        let whole = self.known_at(leaf).of(&path).holds_whole(&path, Form::Disk, Answers::Held);
         whole.map(|version| version.hash)
     }
 
@@ -207,7 +207,7 @@ pub(crate) fn ranged(mut meta: Value, first: u64, last: u64) -> Value {
     meta
 }
 
-/// The same with what our own surface adds.
+/// The same with what Readproof adds.
 pub(crate) fn extras(mut meta: Value, shown: &str, total: u32, lines: Option<(u32, u32)>, end: bool) -> Value {
     meta["textSha"] = json!(ContentHash::of(shown.as_bytes()).to_string());
     meta["textBytes"] = json!(shown.len());

@@ -1,13 +1,13 @@
 //! Knowledge at random leaves against a slow, plain derivation: for every leaf the branch is walked from its root, the
 //! barrier found, the context edits collected, and the rest applied to empty knowledge. It shares nothing with the product
-//! but core's own events; what each line means is known to whoever generated it.
+//! but core's events; the generator knows what each of its lines means.
 
 use readproof_core::{
     knowledge::{Event, Held, Knowledge},
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_hosts::pi::{Known, Source, Transcript};
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ use std::{
 use crate::session::{HEADER, Stored, extras, meta, ranged};
 
 /// A generated entry and what it means.
-struct Entry {
+struct Generated {
     parent: Option<usize>,
-    said: Said,
+    meaning: Meaning,
 }
 
-enum Said {
+enum Meaning {
     Nothing,
     Calls(Vec<Call>),
     /// The result of a call: what a read shows (`None`: it failed), or whether a change succeeded.
@@ -59,17 +59,17 @@ enum What {
 }
 
 /// Knowledge at a leaf, the slow way.
-fn derived(entries: &[Entry], leaf: usize, objects: &BTreeMap<ContentHash, Text>) -> Knowledge {
+fn derived(entries: &[Generated], leaf: usize, objects: &BTreeMap<ContentHash, Text>) -> Knowledge {
     let mut branch = vec![leaf];
     while let Some(parent) = entries[branch[branch.len() - 1]].parent {
         branch.push(parent);
     }
     branch.reverse();
-    let barrier = branch.iter().rposition(|at| matches!(entries[*at].said, Said::Compacted));
+    let barrier = branch.iter().rposition(|at| matches!(entries[*at].meaning, Meaning::Compacted));
     let branch = &branch[barrier.map_or(0, |at| at + 1)..];
     let mut altered = BTreeSet::new();
     for at in branch {
-        if let Said::ContextEdit { target, same: false } = entries[*at].said
+        if let Meaning::ContextEdit { target, same: false } = entries[*at].meaning
             && branch.contains(&target)
         {
             altered.insert(target);
@@ -79,11 +79,11 @@ fn derived(entries: &[Entry], leaf: usize, objects: &BTreeMap<ContentHash, Text>
     let mut open: Vec<(Call, Option<Text>)> = Vec::new();
     for at in branch {
         let mut apply = |event: &Event| knowledge.apply(*at as u64, event, Answers::Held);
-        match &entries[*at].said {
-            Said::Nothing | Said::Compacted | Said::ContextEdit { .. } => {}
-            Said::Refreshed(event) => apply(event),
-            Said::Calls(calls) => open = called(&mut knowledge, *at, calls, altered.contains(at), objects),
-            Said::Read { call, shown } => {
+        match &entries[*at].meaning {
+            Meaning::Nothing | Meaning::Compacted | Meaning::ContextEdit { .. } => {}
+            Meaning::Refreshed(event) => apply(event),
+            Meaning::Calls(calls) => open = called(&mut knowledge, *at, calls, altered.contains(at), objects),
+            Meaning::Read { call, shown } => {
                 let known = open.iter().position(|(open, _)| open.number == *call).map(|at| open.remove(at));
                 let Some((event, ends)) = shown else { continue };
                 let path = path_of(event);
@@ -94,7 +94,7 @@ fn derived(entries: &[Entry], leaf: usize, objects: &BTreeMap<ContentHash, Text>
                 let void = Event::Void { path: path.clone() };
                 knowledge.apply(*at as u64, if counts { event } else { &void }, Answers::Held);
             }
-            Said::Changed { call, done } => {
+            Meaning::Changed { call, done } => {
                 let Some(known) = open.iter().position(|(open, _)| open.number == *call) else { continue };
                 let (call, after) = open.remove(known);
                 let path = call.path.clone();
@@ -124,7 +124,7 @@ fn called(
             What::Read => None,
             What::Write(content) => Some(Text::new(content.clone())),
             What::Edit(old, new) => {
-                let held = knowledge.holds_whole(&call.path, Answers::Held);
+                let held = knowledge.holds_whole(&call.path, Form::Disk, Answers::Held);
                 let before = held.and_then(|held| objects.get(&held.hash)).map(Text::as_str);
                 let once = before.filter(|before| before.matches(old.as_str()).count() == 1);
                 once.map(|before| Text::new(before.replacen(old.as_str(), new, 1)))
@@ -143,7 +143,7 @@ fn called(
 fn path_of(event: &Event) -> &PathKey {
     match event {
         Event::Shown { path, .. } | Event::Same { path, .. } | Event::Diff { path, .. } | Event::Void { path } => path,
-        Event::Told { .. }
+        Event::MarkerSent { .. }
         | Event::Written { .. }
         | Event::Edited { .. }
         | Event::Seen { .. }
@@ -155,17 +155,17 @@ fn path_of(event: &Event) -> &PathKey {
     }
 }
 
-/// A conversation that goes on for long. The same seed, the same conversation.
+/// Generates a long conversation, the same for the same seed.
 struct Generator {
     random: u64,
-    entries: Vec<Entry>,
+    entries: Vec<Generated>,
     lines: Vec<String>,
     leaf: Option<usize>,
     files: Vec<Vec<Text>>,
     stored: Stored,
     words: usize,
     calls: usize,
-    /// Few entries, so that odd things must happen more often.
+    /// There are few entries, so odd things must happen more often.
     short: bool,
 }
 
@@ -212,7 +212,7 @@ impl Generator {
         text
     }
 
-    /// Someone else changes a file: a line anew, one more or one less.
+    /// Someone else changes a file: a line changes, is added or goes.
     fn touch(&mut self, file: usize) {
         let now = self.files[file].last().unwrap().clone();
         let mut lines: Vec<String> = (1..=now.total()).map(|n| now.line(n).to_owned()).collect();
@@ -235,31 +235,31 @@ impl Generator {
         format!("{:08x}", at.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
     }
 
-    fn push(&mut self, kind: &str, more: &Value, said: Said) -> usize {
+    fn push(&mut self, kind: &str, more: &Value, meaning: Meaning) -> usize {
         let at = self.entries.len();
         let parent = self.leaf.map(Self::id);
         let mut entry = json!({"type": kind, "id": Self::id(at), "parentId": parent, "timestamp": "t"});
         entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.lines.push(entry.to_string());
-        self.entries.push(Entry { parent: self.leaf, said });
+        self.entries.push(Generated { parent: self.leaf, meaning });
         self.leaf = Some(at);
         at
     }
 
-    fn message(&mut self, message: &Value, said: Said) -> usize {
-        self.push("message", &json!({ "message": message }), said)
+    fn message(&mut self, message: &Value, meaning: Meaning) -> usize {
+        self.push("message", &json!({ "message": message }), meaning)
     }
 
     fn noise(&mut self) {
         let text = json!([{"type": "text", "text": "some words about \"read\" and\nlines"}]);
         let at = match self.below(5) {
-            0 => self.push("label", &json!({"targetId": "x", "label": "y"}), Said::Nothing),
-            1 => self.push("branch_summary", &json!({"fromId": "x", "summary": "z"}), Said::Nothing),
-            2 => self.message(&json!({"role": "user", "content": text}), Said::Nothing),
-            3 => self.message(&json!({"role": "assistant", "content": text}), Said::Nothing),
+            0 => self.push("label", &json!({"targetId": "x", "label": "y"}), Meaning::Nothing),
+            1 => self.push("branch_summary", &json!({"fromId": "x", "summary": "z"}), Meaning::Nothing),
+            2 => self.message(&json!({"role": "user", "content": text}), Meaning::Nothing),
+            3 => self.message(&json!({"role": "assistant", "content": text}), Meaning::Nothing),
             _ => self.message(
                 &json!({"role": "toolResult", "toolCallId": "b", "toolName": "bash", "content": text, "isError": false}),
-                Said::Nothing,
+                Meaning::Nothing,
             ),
         };
         self.leaf = Some(at);
@@ -271,11 +271,11 @@ impl Generator {
         let crowd = if self.chance(8) { 2 } else { FILES };
         let calls: Vec<(usize, Call)> = (0..count).map(|_| self.call(crowd)).collect();
         let content: Vec<Value> = calls.iter().map(|(_, call)| written(call)).collect();
-        let said = Said::Calls(calls.iter().map(|(_, call)| call.clone()).collect());
-        self.message(&json!({"role": "assistant", "content": content}), said);
+        let meaning = Meaning::Calls(calls.iter().map(|(_, call)| call.clone()).collect());
+        self.message(&json!({"role": "assistant", "content": content}), meaning);
         if self.short && self.chance(40) {
             // Between a call and its result.
-            self.push("compaction", &json!({"summary": "s"}), Said::Compacted);
+            self.push("compaction", &json!({"summary": "s"}), Meaning::Compacted);
         }
         for (file, call) in calls {
             if !self.chance(20) {
@@ -302,20 +302,22 @@ impl Generator {
 
     fn result(&mut self, file: usize, call: &Call) {
         let failed = self.chance(15);
-        let (tool, text, meta, said) = match &call.what {
-            What::Read if failed => ("read", "ENOENT".to_owned(), None, Said::Read { call: call.number, shown: None }),
+        let (tool, text, meta, meaning) = match &call.what {
+            What::Read if failed => {
+                ("read", "ENOENT".to_owned(), None, Meaning::Read { call: call.number, shown: None })
+            }
             What::Read => {
                 let (text, meta, event, ends) = self.answer(file, &call.path);
-                ("read", text, meta, Said::Read { call: call.number, shown: Some((event, ends)) })
+                ("read", text, meta, Meaning::Read { call: call.number, shown: Some((event, ends)) })
             }
             What::Write(content) => {
                 self.change(file, content.clone());
-                ("write", "ok".to_owned(), None, Said::Changed { call: call.number, done: !failed })
+                ("write", "ok".to_owned(), None, Meaning::Changed { call: call.number, done: !failed })
             }
             What::Edit(old, new) => {
                 let after = self.now(file).as_str().replacen(old.as_str(), new, 1);
                 self.change(file, after);
-                ("edit", "ok".to_owned(), None, Said::Changed { call: call.number, done: !failed })
+                ("edit", "ok".to_owned(), None, Meaning::Changed { call: call.number, done: !failed })
             }
         };
         let details = meta.map(|meta| json!({ "readcache": meta }));
@@ -323,7 +325,7 @@ impl Generator {
             "role": "toolResult", "toolCallId": format!("c{}", call.number), "toolName": tool,
             "content": [{"type": "text", "text": text}], "details": details, "isError": failed,
         });
-        self.message(&message, said);
+        self.message(&message, meaning);
     }
 
     /// How a read is answered: block, metadata, what it does, and the text whose end it needs.
@@ -369,7 +371,7 @@ impl Generator {
                 let meta = extras(range, &text, total, Some((1, lines.last())), false);
                 (text, Some(meta), Event::Same { path, base: base.hash(), version, scope, ends: false }, None)
             }
-            // What a transport makes of a blank text is not known.
+            // It is not known what a transport makes of a blank text.
             _ if now.as_str().trim().is_empty() => (now.as_str().to_owned(), Some(plain), void, None),
             _ => (now.as_str().to_owned(), Some(plain), shown(Lines::new(1, total), true), None),
         }
@@ -385,7 +387,7 @@ impl Generator {
     fn context_edit(&mut self) {
         let target = self.entries.len() - 1 - self.below(self.entries.len().min(400));
         let same = self.chance(4);
-        let block = if let (true, Said::Read { .. }) = (same, &self.entries[target].said) {
+        let block = if let (true, Meaning::Read { .. }) = (same, &self.entries[target].meaning) {
             let line: Value = serde_json::from_str(&self.lines[target + 1]).unwrap();
             line["message"]["content"].clone()
         } else {
@@ -394,7 +396,7 @@ impl Generator {
         let same = same && !block.is_null();
         let replacement = if same { json!({ "content": block }) } else { Value::Null };
         let more = json!({"targetId": Self::id(target), "replacement": replacement});
-        self.push("context_edit", &more, Said::ContextEdit { target, same });
+        self.push("context_edit", &more, Meaning::ContextEdit { target, same });
     }
 
     fn refresh(&mut self) {
@@ -403,7 +405,7 @@ impl Generator {
         let scope = if self.chance(3) { Scope::Full } else { Scope::Lines(Lines::new(first, first + 1).unwrap()) };
         let data = json!({"v": 1, "kind": "invalidate", "pathKey": path, "scopeKey": scope.to_string(), "at": 0});
         let event = Event::Refreshed { paths: vec![PathKey::new(&path)], scope };
-        self.push("custom", &json!({"customType": "pi-readcache", "data": data}), Said::Refreshed(event));
+        self.push("custom", &json!({"customType": "pi-readcache", "data": data}), Meaning::Refreshed(event));
     }
 }
 
@@ -417,7 +419,7 @@ fn written(call: &Call) -> Value {
     json!({"type": "toolCall", "id": format!("c{}", call.number), "name": name, "arguments": arguments})
 }
 
-/// A conversation of so many entries.
+/// A conversation with this many entries.
 fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> Generator {
     let mut g = Generator::new(seed);
     g.short = entries < 1000;
@@ -436,7 +438,7 @@ fn generated(seed: u64, entries: usize, branches: usize, compactions: usize) -> 
         }
         if due(compacted, g.entries.len(), compactions) {
             compacted += 1;
-            g.push("compaction", &json!({"summary": "s"}), Said::Compacted);
+            g.push("compaction", &json!({"summary": "s"}), Meaning::Compacted);
         }
         if due(moved, g.entries.len(), branches) {
             moved += 1;
@@ -470,7 +472,8 @@ impl Source for Objects<'_> {
     }
 }
 
-/// Takes a conversation in by pieces, and once more entry by entry, and compares at random leaves; gives how many spans were held there.
+/// Takes a conversation in piece by piece, and again entry by entry, and compares at random leaves. Gives the number of
+/// spans held there.
 fn compare(mut g: Generator, leaves: usize) -> usize {
     let mut transcript = Transcript::new(Answers::Held, None);
     let mut pushed = Transcript::new(Answers::Held, None);

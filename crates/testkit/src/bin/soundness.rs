@@ -1,8 +1,10 @@
-//! `soundness [--pi|--mcp] --steps N --seed S`: random runs of our own sessions, of pi's, or of agents that return handles, the
-//! table of short answers, and on a broken promise the shortest run that breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
+//! `soundness [--pi|--mcp] [--memory] --steps N --seed S`: random runs of our own sessions, of pi's, or of agents that return
+//! handles, with the store on disk or in memory; the table of short answers, and on a broken promise the shortest run that
+//! breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
+    kept::Keep,
     mcp,
     op::{self, Op, Random},
     pi,
@@ -31,6 +33,7 @@ enum Whose {
 
 struct Args {
     whose: Whose,
+    keep: Keep,
     steps: u64,
     seed: u64,
 }
@@ -45,14 +48,17 @@ fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: soundness [--pi|--mcp] [--steps N] [--seed S]");
+            eprintln!("{message}\nusage: soundness [--pi|--mcp] [--memory] [--steps N] [--seed S]");
             return ExitCode::from(2);
         }
     };
-    let done = match args.whose {
-        Whose::Own => soundness(&args, &Runs { script: op::script, run: run::run }),
-        Whose::Pi => soundness(&args, &Runs { script: pi::script, run: pi::run }),
-        Whose::Mcp => soundness(&args, &Runs { script: mcp::script, run: mcp::run }),
+    let done = match (args.whose, args.keep) {
+        (Whose::Own, Keep::OnDisk) => soundness(&args, &Runs { script: op::script, run: run::run }),
+        (Whose::Own, Keep::InMemory) => soundness(&args, &Runs { script: op::script, run: run::run_in_memory }),
+        (Whose::Pi, Keep::OnDisk) => soundness(&args, &Runs { script: pi::script, run: pi::run }),
+        (Whose::Pi, Keep::InMemory) => soundness(&args, &Runs { script: pi::script, run: pi::run_in_memory }),
+        (Whose::Mcp, Keep::OnDisk) => soundness(&args, &Runs { script: mcp::script, run: mcp::run }),
+        (Whose::Mcp, Keep::InMemory) => soundness(&args, &Runs { script: mcp::script, run: mcp::run_in_memory }),
     };
     match done {
         Ok(code) => code,
@@ -64,26 +70,28 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args = Args { whose: Whose::Own, steps: 20_000, seed: 1 };
+    let mut args = Args { whose: Whose::Own, keep: Keep::OnDisk, steps: 20_000, seed: 1 };
     while let Some(word) = words.next() {
-        let whose = match word.as_str() {
-            "--pi" => Some(Whose::Pi),
-            "--mcp" => Some(Whose::Mcp),
-            _ => None,
-        };
-        if let Some(whose) = whose {
-            args.whose = whose;
-            continue;
-        }
-        let value = words.next().ok_or(format!("{word} needs a number"))?;
-        let number = value.replace('_', "").parse().map_err(|_| format!("{value} is no number"))?;
         match word.as_str() {
-            "--steps" => args.steps = number,
-            "--seed" => args.seed = number,
-            _ => return Err(format!("{word} is not known")),
+            "--pi" => args.whose = Whose::Pi,
+            "--mcp" => args.whose = Whose::Mcp,
+            "--memory" => args.keep = Keep::InMemory,
+            _ => {
+                let value = number(&word, words.next())?;
+                match word.as_str() {
+                    "--steps" => args.steps = value,
+                    "--seed" => args.seed = value,
+                    _ => return Err(format!("{word} is not known")),
+                }
+            }
         }
     }
     Ok(args)
+}
+
+fn number(word: &str, value: Option<String>) -> Result<u64, String> {
+    let value = value.ok_or(format!("{word} needs a number"))?;
+    value.replace('_', "").parse().map_err(|_| format!("{value} is not a number"))
 }
 
 fn soundness<K: Event>(args: &Args, runs: &Runs<K>) -> Result<ExitCode, Broken> {

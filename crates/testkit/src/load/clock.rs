@@ -3,12 +3,12 @@
 
 use readproof_core::edit::Places;
 use readproof_core::{path::Bearings, text::Text};
-use readproof_disk::{Root, SessionName, Store};
+use readproof_disk::{LocalStore, Root, SessionName, Store};
 use readproof_engine::{
     Collection, Engine, EntryId, Refreshed, Replayed, Settings,
     operation::{Change, Collect, Operation, Read, Refresh},
 };
-use readproof_hosts::own::{Past, Record};
+use readproof_hosts::session::{Past, Record};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -131,7 +131,7 @@ fn records(root: &Path) -> Result<Vec<String>, Broken> {
             fields.values_mut().for_each(timeless);
         }
     }
-    let store = Store::open_existing(&Root::open(root)?)?.ok_or("there is no store")?;
+    let store = LocalStore::open_existing(&Root::open(root)?)?.ok_or("there is no store")?;
     let past = Past::read(&store, &session()?)?.ok_or("there is no log")?;
     let mut records = Vec::new();
     for (at, line) in past.lines.iter().enumerate() {
@@ -270,7 +270,7 @@ impl Play {
 
     /// Removes texts by age. What a session could need stays, so this never changes an answer.
     fn collect(&mut self) -> Result<(), Broken> {
-        let store = Store::open(&Root::open(&self.root)?)?;
+        let store = LocalStore::open(&Root::open(&self.root)?)?;
         for _ in 0..4 {
             // A text that no session needs, of any age.
             let text = Text::new(some_line(&mut self.script));
@@ -290,7 +290,8 @@ impl Play {
         if let Some(young) = plan.objects.iter().find(|object| age(object.modified) < OLD) {
             return Err(format!("at {}, {young:?} would be removed", self.now()).into());
         }
-        self.done.future += store.stored().iter().filter(|object| object.modified > self.now()).count() as u64;
+        self.done.future +=
+            store.objects().stored().iter().filter(|object| object.modified > self.now()).count() as u64;
         let rules = Collect { dry_run: false, ..rules };
         let Collection { done, .. } = self.engine.ask(None, Operation::Collect(rules))?;
         self.done.removed += done.ok_or("nothing was done")?.objects;

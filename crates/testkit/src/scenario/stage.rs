@@ -7,7 +7,7 @@ use readproof_core::{
     path::Bearings,
     text::ContentHash,
 };
-use readproof_disk::{Create, HardLinks, Root, STORE_NAME, SessionLog, SessionName, Store};
+use readproof_disk::{Create, HardLinks, LocalStore, LogName, Root, STORE_NAME, SessionName, Store};
 use readproof_engine::{
     Engine, EntryId, Error, Receipt, Refreshed, Settings,
     operation::{Audience, Change, Freshness, Operation, Read, Refresh},
@@ -60,7 +60,7 @@ pub(super) struct Stage {
     pub(super) root: PathBuf,
     settings: Settings,
     pub(super) engine: Engine,
-    talks: BTreeMap<SessionName, Conversation>,
+    conversations: BTreeMap<SessionName, Conversation>,
     pub(super) labels: BTreeMap<String, Labelled>,
     out: String,
 }
@@ -84,7 +84,7 @@ impl Stage {
             root,
             settings,
             engine,
-            talks: BTreeMap::new(),
+            conversations: BTreeMap::new(),
             labels: BTreeMap::new(),
             out: String::new(),
         })
@@ -198,8 +198,8 @@ impl Stage {
         Ok(())
     }
 
-    fn talk(&mut self, session: &SessionName) -> &mut Conversation {
-        self.talks.entry(session.clone()).or_default()
+    fn conversation(&mut self, session: &SessionName) -> &mut Conversation {
+        self.conversations.entry(session.clone()).or_default()
     }
 }
 
@@ -285,7 +285,7 @@ impl Stage {
         };
         let result = self.ask(step, request, asked)?;
         if let Some(Meanwhile { step: Elsewhere::Compact, .. }) = &asked.meanwhile {
-            self.talk(named(step)?).push(Turn::Compacted, None);
+            self.conversation(named(step)?).push(Turn::Compacted, None);
         }
         let Some(answer) = self.granted(result) else { return Ok(()) };
         self.out.push_str(&block(&answer));
@@ -295,7 +295,7 @@ impl Stage {
             None => fs::read_to_string(self.root.join(&answer.path))?,
         };
         let mut reader = match (&step.session, asked.audience) {
-            (Some(session), For::Model) => self.talk(session).reader().clone(),
+            (Some(session), For::Model) => self.conversation(session).reader().clone(),
             (None, _) | (_, For::Program) => Reader::default(),
         };
         judge(&mut reader, &seen, &truth)?;
@@ -337,12 +337,12 @@ impl Stage {
         let Some(receipt) = answer.given else {
             // Not recorded, so never relied on, but the model sees it.
             if let (Some(session), For::Model) = (&step.session, asked.audience) {
-                self.talk(session).push(Turn::Saw(seen), None);
+                self.conversation(session).push(Turn::Saw(seen), None);
             }
             return Ok(());
         };
         if asked.audience == For::Program {
-            self.talk(&receipt.session).push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+            self.conversation(&receipt.session).push(Turn::Called { glimpsed: None }, Some(receipt.entry));
             self.engine.delivered(&receipt)?;
             return self.keep(step, receipt.entry, None, &answer.text);
         }
@@ -353,7 +353,7 @@ impl Stage {
     fn called(&mut self, step: &Step, fate: Fate, receipt: Receipt, seen: Seen, text: &str) -> Result<(), Broken> {
         let entry = receipt.entry;
         let glimpsed = (fate == Fate::Unconfirmed).then(|| seen.clone());
-        let node = self.talk(&receipt.session).push(Turn::Called { glimpsed }, Some(entry));
+        let node = self.conversation(&receipt.session).push(Turn::Called { glimpsed }, Some(entry));
         let way = Way { node, receipt, seen };
         match fate {
             Fate::AtOnce => {
@@ -369,16 +369,16 @@ impl Stage {
     fn arrive(&mut self, way: Way) -> Result<(), Broken> {
         let Way { node, receipt, seen } = way;
         self.engine.delivered(&receipt)?;
-        let talk = self.talk(&receipt.session);
-        let parent = if talk.is_on_branch(node) { talk.leaf } else { Some(node) };
-        let result = talk.insert(parent, Turn::Saw(seen), Some(receipt.entry));
+        let conversation = self.conversation(&receipt.session);
+        let parent = if conversation.is_on_branch(node) { conversation.leaf } else { Some(node) };
+        let result = conversation.insert(parent, Turn::Saw(seen), Some(receipt.entry));
         // The host announced the alteration before the result arrived.
-        let alteration = talk.nodes.iter().rev().find_map(|other| match other.turn {
+        let alteration = conversation.nodes.iter().rev().find_map(|other| match other.turn {
             Turn::Edited { target, how } if target == node => Some(how),
             Turn::Edited { .. } | Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent => None,
         });
         if let Some(how) = alteration {
-            talk.insert(Some(result), Turn::Edited { target: result, how }, None);
+            conversation.insert(Some(result), Turn::Edited { target: result, how }, None);
         }
         Ok(())
     }
@@ -435,7 +435,7 @@ impl Stage {
             let asked = Asked { of: path.to_owned(), ..Asked::default() };
             let seen = seen(&asked, &answer);
             judge(&mut Reader::default(), &seen, &fs::read_to_string(self.root.join(&answer.path))?)?;
-            self.talk(name).push(Turn::Saw(seen), answer.given.as_ref().map(|receipt| receipt.entry));
+            self.conversation(name).push(Turn::Saw(seen), answer.given.as_ref().map(|receipt| receipt.entry));
             blocks.push(block(&answer));
         }
         blocks.sort();
@@ -492,7 +492,7 @@ impl Stage {
             return Err(format!("`{label}` belongs to session {}", labelled.session).into());
         }
         let entry = labelled.entry;
-        let nodes = &self.talk(session).nodes;
+        let nodes = &self.conversation(session).nodes;
         let call = nodes.iter().position(|node| node.entry == Some(entry));
         let result = nodes.iter().rposition(|node| node.entry == Some(entry));
         let (call, result) = call.zip(result).ok_or_else(|| format!("`{label}` is in no conversation"))?;
@@ -504,7 +504,7 @@ impl Stage {
         let to = if label == "root" { None } else { Some(self.turns(step, label)?) };
         let at = to.map(|(entry, _, _)| entry.0);
         self.engine.ask::<Option<EntryId>>(Some(session), Operation::Branch { at })?;
-        self.talk(session).go(to.map(|(_, _, result)| result));
+        self.conversation(session).go(to.map(|(_, _, result)| result));
         Ok(())
     }
 
@@ -512,7 +512,7 @@ impl Stage {
         let session = named(step)?;
         let (entry, call, _) = self.turns(step, label)?;
         self.engine.ask::<Option<EntryId>>(Some(session), Operation::Switch { to: entry.0 })?;
-        let talk = self.talk(session);
+        let talk = self.conversation(session);
         let tip = talk.tip(call);
         talk.go(Some(tip));
         Ok(())
@@ -526,30 +526,30 @@ impl Stage {
         if self.granted::<SessionName>(result).is_none() {
             return Ok(());
         }
-        let talk = self.talk(session);
-        let path = talk.path(talk.leaf);
+        let conversation = self.conversation(session);
+        let path = conversation.path(conversation.leaf);
         let place = |old: usize| path.iter().position(|other| *other == old);
         let mut copy = Conversation::default();
         for at in &path {
-            let turn = match talk.nodes[*at].turn.clone() {
+            let turn = match conversation.nodes[*at].turn.clone() {
                 Turn::Edited { target, how } => {
                     place(target).map_or(Turn::Silent, |target| Turn::Edited { target, how })
                 }
                 turn @ (Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent) => turn,
             };
             let new = copy.push(turn, None);
-            if talk.pruned.contains(at) {
+            if conversation.pruned.contains(at) {
                 copy.prune(new);
             }
         }
-        self.talks.insert(into, copy);
+        self.conversations.insert(into, copy);
         Ok(())
     }
 
     fn compact(&mut self, step: &Step) -> Result<(), Broken> {
         let session = named(step)?;
         let entry = self.engine.ask(Some(session), Operation::Compact { summary: None })?;
-        self.talk(session).push(Turn::Compacted, Some(entry));
+        self.conversation(session).push(Turn::Compacted, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -564,7 +564,7 @@ impl Stage {
             done.paths.iter().map(|path| name(path)).collect::<Vec<_>>().join(", ")
         ));
         let entry = done.entry.ok_or("the refresh was not recorded")?;
-        self.talk(session).push(Turn::Silent, Some(entry));
+        self.conversation(session).push(Turn::Silent, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -578,7 +578,7 @@ impl Stage {
             Shows::Text(text) => (Alteration::Replaced, Some(text.clone())),
         };
         let entry = self.engine.ask(Some(session), Operation::EditContext { target: target.0, text })?;
-        self.talk(session).push(Turn::Edited { target: result, how }, Some(entry));
+        self.conversation(session).push(Turn::Edited { target: result, how }, Some(entry));
         self.keep(step, entry, None, "")
     }
 
@@ -588,14 +588,14 @@ impl Stage {
         let (_, _, result) = self.turns(step, label)?;
         let why = "a result was missing from a request".to_owned();
         self.engine.ask::<EntryId>(Some(session), Operation::Distrust { why })?;
-        self.talk(session).prune(result);
+        self.conversation(session).prune(result);
         Ok(())
     }
 
     /// Appends a record as another or a later program would.
     fn log_append(&mut self, step: &Step, record: &Value) -> Result<(), Broken> {
-        let store = Store::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
-        let log = SessionLog::open(&store, named(step)?, Create::No)?;
+        let store = LocalStore::open_existing(&Root::open(&self.root)?)?.ok_or("there is no store yet")?;
+        let log = store.logs().open(&LogName::from(named(step)?), Create::No)?;
         let mut log = log.ok_or("there is no such session yet")?;
         log.catch_up()?;
         let last = log.lines();
@@ -603,7 +603,7 @@ impl Stage {
             Some(text) => text.to_owned(),
             None => self.filled(record, last)?.to_string(),
         };
-        log.lock()?.append(&payload)?;
+        log.append(&payload)?;
         Ok(())
     }
 

@@ -16,6 +16,7 @@ use readproof_reader::mcp::{Agent, Asks};
 
 use crate::{
     ask::Ask,
+    kept::Keep,
     op::{Op, Random},
     report::Report,
     run::{Outcome, Stop},
@@ -43,7 +44,7 @@ const CUT_BYTES: usize = 1200;
 
 /// One agent and what it sees.
 #[derive(Clone)]
-struct Talker {
+struct Participant {
     thread: usize,
     window: usize,
     sight: Agent,
@@ -60,7 +61,7 @@ struct Run {
     host: Host,
     /// The host cuts the middle out of longer results: the agent still sees their end, with the handle.
     cuts: Option<usize>,
-    agents: Vec<Talker>,
+    agents: Vec<Participant>,
     current: usize,
     /// A process that only looks at what is recorded.
     observer: Engine,
@@ -78,7 +79,19 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    let (run, broke) = play(seed, ops)?;
+    outcome(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    outcome(seed, ops, Keep::InMemory)
+}
+
+fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+    let (run, broke) = play(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
@@ -89,13 +102,13 @@ pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops)?;
+    let (run, _) = play(seed, ops, Keep::OnDisk)?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
-fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), Broken> {
-    let mut run = Run::new(seed)?;
+fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
+    let mut run = Run::new(seed, keep)?;
     for (at, op) in ops.iter().enumerate() {
         run.report.begin(op.kind);
         match run.step(op) {
@@ -108,9 +121,9 @@ fn play(seed: u64, ops: &[Op<Kind>]) -> Result<(Run, Option<(usize, String)>), B
 }
 
 impl Run {
-    fn new(seed: u64) -> Result<Self, Broken> {
+    fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let mut random = Random::new(seed ^ 0x006d_6370);
-        let mut world = World::new(seed)?;
+        let mut world = World::new(seed, keep)?;
         let mut names = world.names().to_vec();
         for (name, text) in MORE {
             world.put(name, text)?;
@@ -149,18 +162,18 @@ impl Run {
     /// Adds an agent, which becomes the current one.
     fn join(&mut self, sight: Agent) {
         let (quoted, heard) = (Vec::new(), Vec::new());
-        self.agents.push(Talker { thread: self.threads, window: 0, sight, quoted, heard });
+        self.agents.push(Participant { thread: self.threads, window: 0, sight, quoted, heard });
         self.threads += 1;
         self.current = self.agents.len() - 1;
     }
 
-    fn agent(&mut self) -> &mut Talker {
+    fn agent(&mut self) -> &mut Participant {
         &mut self.agents[self.current]
     }
 
     /// The session to which the server assigns the agent's calls: one for each window, if the host tells the window.
     fn session(&self) -> Result<SessionName, Broken> {
-        let Talker { thread, window, .. } = &self.agents[self.current];
+        let Participant { thread, window, .. } = &self.agents[self.current];
         let name = match self.host {
             Host::TellsWindows => format!("t{thread}w{window}"),
             Host::TellsNothing => "connection".to_owned(),

@@ -15,7 +15,7 @@ use readproof_reader::pi::Asks;
 use std::sync::Arc;
 
 use self::{session::Session, world::World};
-use crate::{op::Op, report::Report, run::Outcome, world::Broken};
+use crate::{kept::Keep, op::Op, report::Report, run::Outcome, world::Broken};
 
 /// Why an operation ended.
 enum Stop {
@@ -60,7 +60,19 @@ struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
-    let world = World::new(seed)?;
+    play(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op<Kind>]) -> Result<Outcome<Kind>, Broken> {
+    play(seed, ops, Keep::InMemory)
+}
+
+fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken> {
+    let world = World::new(seed, keep)?;
     let first = Session::new(0, &world.engine, world.place());
     let mut run = Run {
         world,

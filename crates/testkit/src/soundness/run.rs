@@ -18,6 +18,7 @@ use std::{cell::Cell, fs};
 use self::conversation::{Conversation, Turn, lost};
 use crate::{
     ask::{Ask, Logged},
+    kept::Keep,
     op::{Kind, Op, Random},
     report::Report,
     world::{Broken, MIDDLING, NAMES, World, session},
@@ -92,15 +93,15 @@ pub(crate) struct OnItsWay {
 }
 
 /// One conversation and its name.
-pub(crate) struct Talk {
+pub(crate) struct NamedConversation {
     pub(crate) name: SessionName,
-    pub(crate) talk: Conversation,
+    pub(crate) conversation: Conversation,
 }
 
 /// The state of a run.
 pub(crate) struct Run {
     pub(crate) world: World,
-    pub(crate) talks: Vec<Talk>,
+    pub(crate) conversations: Vec<NamedConversation>,
     pub(crate) current: usize,
     pub(crate) agent: usize,
     pub(crate) last: Option<Call>,
@@ -113,7 +114,19 @@ pub(crate) struct Run {
 /// # Errors
 /// When the harness itself cannot work, for example on a full disk.
 pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
-    let (run, broke) = play(seed, ops)?;
+    outcome(seed, ops, Keep::OnDisk)
+}
+
+/// The same with a store in memory.
+///
+/// # Errors
+/// When the harness itself cannot work.
+pub fn run_in_memory(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
+    outcome(seed, ops, Keep::InMemory)
+}
+
+fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
+    let (run, broke) = play(seed, ops, keep)?;
     let last = ops.len().saturating_sub(1);
     let violation = broke.or_else(|| run.world.stored_secret().map(|what| (last, what)));
     Ok(Outcome { report: run.report, violation, trace: run.trace })
@@ -123,8 +136,8 @@ pub fn run(seed: u64, ops: &[Op]) -> Result<Outcome, Broken> {
 ///
 /// # Errors
 /// When the harness itself cannot work.
-pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
-    let (run, _) = play(seed, ops)?;
+pub fn replayed(seed: u64, ops: &[Op], keep: Keep) -> Result<Vec<Replayed>, Broken> {
+    let (run, _) = play(seed, ops, keep)?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
@@ -133,14 +146,14 @@ pub fn replayed(seed: u64, ops: &[Op]) -> Result<Vec<Replayed>, Broken> {
 /// # Errors
 /// When the harness itself cannot work.
 pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
-    Ok(play(seed, ops)?.0.world)
+    Ok(play(seed, ops, Keep::OnDisk)?.0.world)
 }
 
 /// Runs to the end, or to the first operation that breaks a promise.
-fn play(seed: u64, ops: &[Op]) -> Result<(Run, Option<(usize, String)>), Broken> {
+fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
-        world: World::new(seed)?,
-        talks: vec![Talk { name: session(0)?, talk: Conversation::default() }],
+        world: World::new(seed, keep)?,
+        conversations: vec![NamedConversation { name: session(0)?, conversation: Conversation::default() }],
         current: 0,
         agent: 0,
         last: None,
@@ -174,21 +187,21 @@ impl Run {
     }
 
     pub(crate) fn name(&self) -> SessionName {
-        self.talks[self.current].name.clone()
+        self.conversations[self.current].name.clone()
     }
 
-    pub(crate) fn talk(&mut self) -> &mut Conversation {
-        &mut self.talks[self.current].talk
+    pub(crate) fn conversation(&mut self) -> &mut Conversation {
+        &mut self.conversations[self.current].conversation
     }
 
     /// What the product says is held must be visible to the model, line by line, whether or not it is asked for.
     fn claims(&mut self) -> Step {
-        if self.talk().nodes.is_empty() {
+        if self.conversation().nodes.is_empty() {
             return Ok(());
         }
         let name = self.name();
         let status: Status = self.engine().ask(Some(&name), Operation::Status)?;
-        let reader = self.talk().reader().clone();
+        let reader = self.conversation().reader().clone();
         let Some(status) = status.conversation else { return violation(format!("{name} has no status")) };
         for file in status.files {
             let held = |lines: &Lines| reader.holds(&file.path, u64::from(lines.first()), u64::from(lines.last()));
@@ -271,7 +284,7 @@ impl Run {
         truths: &[Option<String>],
         result: Result<Logged, Error>,
     ) -> Step<Option<OnItsWay>> {
-        let leaf = self.talk().leaf;
+        let leaf = self.conversation().leaf;
         self.judge_at(leaf, call, truths, result)
     }
 
@@ -291,7 +304,7 @@ impl Run {
         let seen = call.seen(&answer);
         let what = format!("{call:?} was answered {} ({})", answer.mode.as_str(), answer.reason.as_str());
         self.note(what.clone());
-        let mut reader = self.talk().reader().clone();
+        let mut reader = self.conversation().reader().clone();
         let rebuilt = match reader.see(&seen) {
             Ok(Some(rebuilt)) => rebuilt,
             Ok(None) => return violation(format!("{what}: nothing to rebuild")),
@@ -301,14 +314,14 @@ impl Run {
         if !fits {
             return violation(format!("{what}: rebuilt {rebuilt:?}, but the file says {truths:?}"));
         }
-        if answer.mode.is_derived() && (self.talk().distrusted || call.name == ".env") {
+        if answer.mode.is_derived() && (self.conversation().distrusted || call.name == ".env") {
             return violation(format!("{what}, where only plain text may be sent"));
         }
         self.report.answer(answer.mode, answer.reason.as_str());
         let Some(receipt) = answer.given else {
             return violation(format!("{what}: it was not recorded; notices {:?}", answer.notices));
         };
-        let node = self.talk().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
+        let node = self.conversation().insert(asked_at, Turn::Called { glimpsed: None }, Some(receipt.entry));
         self.last = Some(call.clone());
         Ok(Some(OnItsWay { node, receipt, seen }))
     }
@@ -356,13 +369,13 @@ impl Run {
             self.engine().delivered(&way.receipt)?;
         }
         let entry = Some(way.receipt.entry);
-        let talk = self.talk();
-        if talk.is_on_branch(way.node) {
+        let conversation = self.conversation();
+        if conversation.is_on_branch(way.node) {
             // Without its call, a result shows neither its file nor its line numbers.
-            let seen = if talk.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
-            talk.push(Turn::Saw(seen), entry);
+            let seen = if conversation.window().contains(&way.node) { way.seen } else { lost(&way.seen) };
+            conversation.push(Turn::Saw(seen), entry);
         } else {
-            talk.insert(Some(way.node), Turn::Saw(way.seen), entry);
+            conversation.insert(Some(way.node), Turn::Saw(way.seen), entry);
         }
         Ok(())
     }
@@ -389,7 +402,7 @@ impl Run {
                 }
                 self.note(format!("{call:?} went to a program"));
                 if let Some(receipt) = &answer.given {
-                    self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+                    self.conversation().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
                     self.engine().delivered(receipt)?;
                 }
                 if random.below(2) == 0 {
@@ -435,10 +448,11 @@ impl Run {
 
     /// A turn of the current branch that satisfies something.
     pub(crate) fn some_turn(&mut self, random: &mut Random, is: fn(&Turn) -> bool) -> Option<(usize, EntryId)> {
-        let talk = self.talk();
-        let fit: Vec<usize> = talk.window().into_iter().filter(|at| is(&talk.nodes[*at].turn)).collect();
+        let conversation = self.conversation();
+        let fit: Vec<usize> =
+            conversation.window().into_iter().filter(|at| is(&conversation.nodes[*at].turn)).collect();
         let at = *random.pick(&fit)?;
-        Some((at, talk.nodes[at].entry?))
+        Some((at, conversation.nodes[at].entry?))
     }
 }
 

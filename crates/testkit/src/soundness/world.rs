@@ -1,10 +1,7 @@
 //! A scratch workspace with files of every awkward shape, two engines on one store, and changes from outside.
 
-use readproof_core::{
-    limits::{Answers, Limits, Markers},
-    path::Bearings,
-};
-use readproof_disk::{Root, SessionName};
+use readproof_core::limits::{Answers, Limits, Markers};
+use readproof_disk::SessionName;
 use readproof_engine::{Engine, Settings, SmallTexts};
 use std::{
     collections::BTreeMap,
@@ -14,6 +11,7 @@ use std::{
 };
 use tempfile::TempDir;
 
+use super::kept::{Keep, Kept, OWN_TEXTS, Texts};
 use crate::op::Random;
 
 /// The names a run reads, and the file that each leads to.
@@ -63,6 +61,7 @@ pub struct World {
     /// Removed when the world is dropped.
     _dir: TempDir,
     root: PathBuf,
+    kept: Kept,
     settings: Settings,
     engines: Vec<Engine>,
     shape: Shape,
@@ -86,7 +85,7 @@ impl World {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn new(seed: u64) -> Result<Self, Broken> {
+    pub fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
         let root = dir.path().canonicalize()?;
         let mut random = Random::new(seed);
@@ -107,6 +106,7 @@ impl World {
         let mut world = Self {
             _dir: dir,
             root,
+            kept: Kept::new(keep),
             settings,
             engines: Vec::new(),
             shape,
@@ -130,9 +130,7 @@ impl World {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(&self) -> Result<Engine, Broken> {
-        let bearings = Bearings { cwd: self.root.display().to_string(), home: None };
-        let root = Root::open(&self.root)?;
-        Ok(Engine::new(root, bearings, self.settings.clone(), Box::new(|| 0))?)
+        self.kept.engine(&self.root, self.root.display().to_string(), &self.settings)
     }
 
     /// One of the two agents' engines.
@@ -274,9 +272,10 @@ impl World {
     /// What was stored of a secret, if anything was.
     #[must_use]
     pub fn stored_secret(&self) -> Option<String> {
-        let holds = |path: &PathBuf| fs::read(path).is_ok_and(|bytes| bytes.windows(7).any(|part| part == b"SECRET="));
-        let found = self.objects().into_iter().find(holds)?;
-        Some(format!("a sensitive text was stored as {}", found.display()))
+        let texts = self.texts();
+        let holds = |name: &String| texts.read(name).is_ok_and(|bytes| bytes.windows(7).any(|part| part == b"SECRET="));
+        let found = texts.names().into_iter().find(holds)?;
+        Some(format!("a sensitive text was stored as {found}"))
     }
 
     /// Some stored object is removed or altered; false when there is none.
@@ -284,29 +283,24 @@ impl World {
     /// # Errors
     /// When it cannot be.
     pub fn harm_object(&self, harm: Harm, random: &mut Random) -> Result<bool, Broken> {
-        let objects = self.objects();
-        let Some(path) = random.pick(&objects) else { return Ok(false) };
+        let (texts, names) = (self.texts(), self.texts().names());
+        let Some(name) = random.pick(&names) else { return Ok(false) };
         if harm == Harm::Remove {
-            fs::remove_file(path)?;
+            texts.remove(name)?;
             return Ok(true);
         }
-        let mut bytes = fs::read(path)?;
+        let mut bytes = texts.read(name)?;
         if bytes.is_empty() {
             return Ok(false);
         }
         let at = random.below(bytes.len());
         bytes[at] = if bytes[at] == b'#' { b'+' } else { b'#' };
-        fs::write(path, bytes)?;
+        texts.write(name, bytes)?;
         Ok(true)
     }
 
-    /// Some stored objects.
-    #[must_use]
-    pub fn objects(&self) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(self.root.join(".readproof/objects")) else { return Vec::new() };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
-        paths
+    fn texts(&self) -> Texts {
+        self.kept.texts(&self.root, &OWN_TEXTS)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Requests as they come in and answers as they go out. Field names are part of the contract.
 
 use readproof_core::meta::VERSION;
-use readproof_engine::{PiAnswer, PiCut, PiMeta};
+use readproof_engine::{Answer, PiCut, PiGiven, PiMeta};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -56,7 +56,7 @@ pub(super) fn cancelled(line: &[u8]) -> Option<u64> {
 
 /// What goes out for a request.
 #[derive(Serialize)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     pub(super) id: Option<u64>,
     pub(super) ok: bool,
     #[serde(flatten)]
@@ -66,7 +66,7 @@ pub(super) struct Reply {
 /// What it says.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Said {
+pub(crate) enum Said {
     Hello {
         protocol: u64,
         version: &'static str,
@@ -93,7 +93,7 @@ pub(super) enum Said {
 
 /// The answer to a read.
 #[derive(Default, Serialize)]
-pub(super) struct Block {
+pub(crate) struct Block {
     text: String,
     tail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,11 +103,11 @@ pub(super) struct Block {
     notices: Vec<String>,
 }
 
-impl From<PiAnswer> for Block {
-    fn from(answer: PiAnswer) -> Self {
-        let PiAnswer { answer, tail, meta, cut } = answer;
-        let (readcache, truncation) = (meta.map(Readcache::from), cut.map(Truncation::from));
-        Self { text: answer.text, tail, readcache, truncation, notices: answer.notices }
+impl From<Answer<PiGiven>> for Block {
+    fn from(answer: Answer<PiGiven>) -> Self {
+        let readcache = answer.record().map(Readcache::from);
+        let Answer { text, notices, given: PiGiven { tail, cut, .. }, .. } = answer;
+        Self { text, tail, readcache, truncation: cut.map(Truncation::from), notices }
     }
 }
 

@@ -9,7 +9,7 @@ use readproof_core::{
     page::{Page, Stop},
     path::{Bearings, PathKey, candidates, meant, resolve, split_range},
     scope::{Lines, Scope, ScopeError},
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_disk::{FileRef, Loaded, Snapshot};
 use readproof_hosts::pi::{EntryRef, STYLE, is_image, total_lines};
@@ -279,7 +279,7 @@ impl Conversation for PiCall<'_> {
                 let lines = held.iter().filter_map(|held| held.lines().map(|lines| (lines, held.at())));
                 FileStatus {
                     path: path.to_string(),
-                    whole: knowledge.holds_whole(path, answers).is_some(),
+                    whole: knowledge.holds_whole(path, Form::Disk, answers).is_some(),
                     spans: held.len(),
                     lines: lines.collect(),
                 }

@@ -7,13 +7,14 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::Lines,
-    text::{ContentHash, Text},
+    text::{ContentHash, Form, Text},
 };
-use readproof_disk::{Appended, Loaded, Root, StoredTexts, TranscriptFile};
+use readproof_disk::{Appended, Create, Loaded, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose};
 use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::texts::OBJECTS;
@@ -124,13 +125,16 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
 /// What stands behind a session: its file, and the texts stored beneath its workspace.
 struct Behind {
     file: TranscriptFile,
-    folder: Option<StoredTexts>,
+    folder: Option<Arc<dyn Objects>>,
     found: Option<String>,
 }
 
 impl Behind {
     fn new(file: TranscriptFile, root: Option<&Root>) -> Self {
-        let folder = root.and_then(|root| StoredTexts::open(root, &OBJECTS));
+        let folder = root.and_then(|root| {
+            let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
+            stores.host_objects(&OBJECTS, Create::No).ok().flatten()
+        });
         let found = root.filter(|_| folder.is_some());
         let found = found.map(|root| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
         Self { file, folder, found }
@@ -162,7 +166,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
     let id = |entry: EntryRef| known.transcript().id(entry);
     let file = |(path, knowledge): (&PathKey, &Knowledge)| PiFile {
         path: path.to_string(),
-        whole: knowledge.holds_whole(path, asked.answers).is_some(),
+        whole: knowledge.holds_whole(path, Form::Disk, asked.answers).is_some(),
         spans: knowledge.of(path).iter().map(|held| span(known, held)).collect(),
     };
     let pending = known.pending().into_iter();

@@ -1,17 +1,17 @@
-//! JSON as pi prints it, gone through once: every byte is checked, nothing is copied. Whatever is unusual (white space,
-//! escapes in a name, a field twice, deep nesting) is left to the slower look of the room above, which would find the same.
+//! JSON as pi prints it, in one pass: every byte is checked, nothing is copied. Anything unusual (white space, escapes
+//! in a name, a field twice, deep nesting) is left to the slower way in the parent module, which gives the same result.
 
-/// How deep values may nest here.
+/// The deepest nesting that is handled here.
 const DEEPEST: u32 = 60;
 
-/// The fields of these names in any object; `None` says nothing about it.
+/// The fields with these names in an object; `None` decides nothing.
 pub(super) fn fields<'a, const N: usize>(object: &'a [u8], names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
     let mut scan = Scan::new(object)?;
     let fields = scan.named(names)?;
     scan.is_done().then_some(fields)
 }
 
-/// The same of the object under a name; `None` says nothing about it.
+/// The same for the object under a name; `None` decides nothing.
 pub(super) fn fields_in<'a, const N: usize>(
     object: &'a [u8],
     under: &str,
@@ -28,7 +28,7 @@ pub(super) fn fields_in<'a, const N: usize>(
     inside.filter(|_| scan.is_done())
 }
 
-/// The same of every object in an array; `None` says nothing about it.
+/// The same for every object in an array; `None` decides nothing.
 pub(super) fn fields_of_each<'a, const N: usize>(
     array: &'a [u8],
     names: &[&str; N],
@@ -48,28 +48,28 @@ pub(super) fn fields_of_each<'a, const N: usize>(
     }
 }
 
-/// How far a piece of JSON was gone through.
+/// A position in some JSON.
 pub(in crate::pi) struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Scan<'a> {
-    /// `None` when this is no text, or has a control character: in a string that is no JSON, and elsewhere unusual.
+    /// `None` if this is not UTF-8 or has a control character: that is invalid in a string and unusual elsewhere.
     pub(in crate::pi) fn new(bytes: &'a [u8]) -> Option<Self> {
-        // Sums, not searches: these are checked many bytes at a time.
+        // Folds, not searches: the compiler checks many bytes at a time.
         let ascii = bytes.iter().fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x60));
         let plain =
             ascii || (bytes.iter().fold(true, |plain, byte| plain & (*byte >= b' ')) && str::from_utf8(bytes).is_ok());
         plain.then_some(Self { bytes, at: 0 })
     }
 
-    /// Whether nothing is left.
+    /// Whether the whole input was consumed.
     pub(in crate::pi) fn is_done(&self) -> bool {
         self.at == self.bytes.len()
     }
 
-    /// From the start once more.
+    /// Goes back to the start.
     pub(in crate::pi) fn again(&mut self) {
         self.at = 0;
     }
@@ -78,16 +78,16 @@ impl<'a> Scan<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// A byte that must stand here.
+    /// Consumes this byte; `None` if another one is next.
     pub(in crate::pi) fn eat(&mut self, byte: u8) -> Option<()> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    /// The fields of these names in an object.
+    /// The fields with these names in an object.
     fn named<const N: usize>(&mut self, names: &[&str; N]) -> Option<[Option<&'a [u8]>; N]> {
         let (mut fields, mut next) = ([None; N], 0);
         self.object(|scan, name| {
-            // Fields most often stand in the order they are asked for.
+            // Fields are mostly in the order in which they are asked for.
             let found = (next..N).chain(0..next).find(|at| names[*at].as_bytes() == name);
             match found {
                 Some(at) => {
@@ -100,14 +100,14 @@ impl<'a> Scan<'a> {
         Some(fields)
     }
 
-    /// Keeps a value as it stands; `None` when there was one.
+    /// Consumes a value and stores it raw; `None` if there was one already.
     pub(in crate::pi) fn field(&mut self, slot: &mut Option<&'a [u8]>) -> Option<()> {
         let start = self.at;
         self.value()?;
         slot.replace(&self.bytes[start..self.at]).is_none().then_some(())
     }
 
-    /// An object whose names have no escapes; `field` goes over each value.
+    /// Consumes an object whose names have no escapes; `field` consumes each value.
     pub(in crate::pi) fn object(&mut self, field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
         self.eat(b'{')?;
         if self.peek()? == b'}' {
@@ -137,12 +137,12 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Goes over one value.
+    /// Consumes one value.
     pub(in crate::pi) fn value(&mut self) -> Option<()> {
         self.over(0, &mut |_, _| ())
     }
 
-    /// Keeps a value as [`Scan::field`] does; `note` gets every string in it that is no name, and whether it has escapes.
+    /// As [`Scan::field`]; `note` gets every string in the value that is not a name, and whether it has escapes.
     pub(in crate::pi) fn noted(
         &mut self,
         slot: &mut Option<&'a [u8]>,
@@ -153,7 +153,7 @@ impl<'a> Scan<'a> {
         slot.replace(&self.bytes[start..self.at]).is_none().then_some(())
     }
 
-    /// Goes over one value inside `depth` others.
+    /// Consumes one value that is nested in `depth` others.
     fn over<F: FnMut(&'a [u8], bool)>(&mut self, depth: u32, note: &mut F) -> Option<()> {
         match self.peek()? {
             b'"' => {
@@ -170,7 +170,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Goes over an object, or else an array.
+    /// Consumes an object or an array.
     fn over_all<const OBJECT: bool, F: FnMut(&'a [u8], bool)>(&mut self, depth: u32, note: &mut F) -> Option<()> {
         let end = if OBJECT { b'}' } else { b']' };
         self.at += 1;
@@ -198,7 +198,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Bytes that must stand here.
+    /// Consumes these bytes; `None` if others are next.
     pub(in crate::pi) fn word(&mut self, word: &str) -> Option<()> {
         self.bytes.get(self.at..)?.starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
@@ -226,7 +226,7 @@ impl<'a> Scan<'a> {
         Some(())
     }
 
-    /// At least one. A number never ends a line, so something stands behind.
+    /// At least one digit. A number is never the end of a line, so a byte follows.
     fn digits(&mut self) -> Option<()> {
         let start = self.at;
         while self.peek()?.is_ascii_digit() {
@@ -235,7 +235,7 @@ impl<'a> Scan<'a> {
         (self.at > start).then_some(())
     }
 
-    /// What stands between two quotes, and whether it has escapes.
+    /// Consumes a string: what is between the quotes, and whether it has escapes.
     #[inline]
     fn string(&mut self) -> Option<(&'a [u8], bool)> {
         self.eat(b'"')?;
@@ -252,7 +252,7 @@ impl<'a> Scan<'a> {
         self.long_string()
     }
 
-    /// The same for any string, from behind its first quote on.
+    /// The same for any string, from after its first quote on.
     #[inline(never)]
     fn long_string(&mut self) -> Option<(&'a [u8], bool)> {
         let (start, mut escaped) = (self.at, false);
@@ -268,7 +268,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// How long an escape is.
+/// The length of an escape.
 fn escape(bytes: &[u8]) -> Option<usize> {
     match bytes.get(1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
@@ -277,14 +277,14 @@ fn escape(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A bit at the first byte of a word that is `byte`; more may follow.
+/// Has a bit set at the first byte of a word that is `byte`, and perhaps at later ones.
 fn found(word: u64, byte: u8) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let zero = word ^ (ONES * u64::from(byte));
     zero.wrapping_sub(ONES) & !zero & (ONES << 7)
 }
 
-/// Where the first of the two stands: a few bytes are looked at in place, as escapes stand close.
+/// The first quote or backslash. A few words are looked at in place, as escapes are often close.
 pub(in crate::pi) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     const NEAR: usize = 4;
     let (words, _) = bytes.as_chunks();

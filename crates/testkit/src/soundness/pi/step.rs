@@ -11,7 +11,7 @@ use readproof_engine::{
 };
 use readproof_reader::pi::{Asks, Judge};
 use serde_json::json;
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Kind, Run, Step,
@@ -422,19 +422,21 @@ impl Run {
 
     fn object(&mut self, kind: Kind, random: &mut Random) -> Step {
         let stored = self.world.stored();
-        let Some(path) = random.pick(&stored) else { return self.idle() };
+        let names = stored.names();
+        let Some(name) = random.pick(&names) else { return self.idle() };
+        let text_of = |name: &String| stored.read(name).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         if kind == Kind::DropObject {
-            fs::remove_file(path)?;
+            stored.remove(name)?;
         } else {
-            let text = fs::read_to_string(path).unwrap_or_default();
+            let text = text_of(name).unwrap_or_default();
             let changed = match random.below(3) {
                 0 => format!("{text}altered\n"),
                 1 => text.replacen('\n', "\n\n", 1) + " ",
-                _ => random.pick(&stored).and_then(|other| fs::read_to_string(other).ok()).unwrap_or_default(),
+                _ => random.pick(&names).and_then(text_of).unwrap_or_default(),
             };
-            fs::write(path, changed)?;
+            stored.write(name, changed.into_bytes())?;
         }
-        self.say(format!("{kind:?} {}", path.display()));
+        self.say(format!("{kind:?} {name}"));
         Ok(())
     }
 

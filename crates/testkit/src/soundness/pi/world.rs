@@ -1,23 +1,30 @@
 //! A workspace for pi sessions: files of every awkward shape by pi's limits, perhaps opened through a link, and changes
 //! from outside.
 
-use readproof_core::{limits::Answers, path::Bearings, text::ContentHash};
-use readproof_disk::Root;
+use readproof_core::{
+    limits::Answers,
+    text::{ContentHash, Text},
+};
+use readproof_disk::{Create, Stores};
 use readproof_engine::{Engine, Settings};
 use readproof_reader::pi::{BYTES, LINES, Place};
 use std::{
     collections::BTreeMap,
     fs,
     os::unix::fs::{PermissionsExt, symlink},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 use tempfile::TempDir;
 
 use crate::{
+    kept::{Keep, Kept, Texts},
     op::Random,
     world::{Broken, Shape, changed, line, lines},
 };
+
+/// Where pi's texts lie.
+const OBJECTS: [&str; 3] = [".pi", "readcache", "objects"];
 
 /// Names of files that fit one answer and are long enough for a diff.
 const MIDDLING: [&str; 7] =
@@ -46,6 +53,7 @@ pub(super) struct World {
     pub(super) given: PathBuf,
     /// The working directory.
     pub(super) cwd: String,
+    kept: Kept,
     pub(super) settings: Settings,
     pub(super) engine: Engine,
     pub(super) shape: Shape,
@@ -56,7 +64,7 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn new(seed: u64) -> Result<Self, Broken> {
+    pub(super) fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
         let top = dir.path().canonicalize()?;
         let mut random = Random::new(seed);
@@ -71,10 +79,11 @@ impl World {
         let given = if random.below(3) == 0 { top.join("alias") } else { root.clone() };
         let below = if random.below(6) == 0 { "/sub" } else { "" };
         let cwd = format!("{}{below}", given.display());
-        let engine = open(&given, &cwd, &settings)?;
+        let kept = Kept::new(keep);
+        let engine = kept.engine(&given, cwd.clone(), &settings)?;
         let names = some_names(shape, &mut random);
         let (history, texts) = (BTreeMap::new(), BTreeMap::new());
-        let mut world = Self { _dir: dir, root, given, cwd, settings, engine, shape, names, history, texts };
+        let mut world = Self { _dir: dir, root, given, cwd, kept, settings, engine, shape, names, history, texts };
         for name in world.names.clone() {
             if world.truth(name).is_none() {
                 let mut text = first_text(name, shape, &mut random);
@@ -90,7 +99,7 @@ impl World {
 
     /// Ends the process and begins another.
     pub(super) fn restart(&mut self) -> Result<(), Broken> {
-        self.engine = open(&self.given, &self.cwd, &self.settings)?;
+        self.engine = self.kept.engine(&self.given, self.cwd.clone(), &self.settings)?;
         Ok(())
     }
 
@@ -184,21 +193,21 @@ impl World {
         }
     }
 
-    /// Where pi's texts are stored.
-    pub(super) fn objects(&self) -> PathBuf {
-        self.root.join(".pi/readcache/objects")
-    }
-
     /// Stores a text as the older tool does.
     pub(super) fn store(&self, text: &str) -> Result<ContentHash, Broken> {
-        let folder = self.objects();
+        let hash = ContentHash::of(text.as_bytes());
+        if let Kept::InMemory(stores) = &self.kept {
+            let objects = stores.host_objects(&OBJECTS, Create::Yes)?.ok_or("there is no place for texts")?;
+            objects.put(&Text::new(text.to_owned()))?;
+            return Ok(hash);
+        }
+        let folder = self.root.join(OBJECTS.join("/"));
         if !folder.is_dir() {
             fs::create_dir_all(&folder)?;
             for folder in [self.root.join(".pi/readcache"), folder.clone()] {
                 fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
             }
         }
-        let hash = ContentHash::of(text.as_bytes());
         let file = folder.join(format!("sha256-{hash}.txt"));
         if !file.exists() {
             fs::write(&file, text)?;
@@ -207,18 +216,10 @@ impl World {
         Ok(hash)
     }
 
-    /// The stored objects.
-    pub(super) fn stored(&self) -> Vec<PathBuf> {
-        let Ok(entries) = fs::read_dir(self.objects()) else { return Vec::new() };
-        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
-        paths
+    /// The stored texts.
+    pub(super) fn stored(&self) -> Texts {
+        self.kept.texts(&self.root, &OBJECTS)
     }
-}
-
-fn open(given: &Path, cwd: &str, settings: &Settings) -> Result<Engine, Broken> {
-    let bearings = Bearings { cwd: cwd.to_owned(), home: None };
-    Ok(Engine::new(Root::open(given)?, bearings, settings.clone(), Box::new(|| 0))?)
 }
 
 /// A few files, so that operations meet on one; rarely a slow one.

@@ -53,7 +53,7 @@ impl Run {
         let last = call.offset.unwrap_or(1) + whole as u64;
         let lines = lines.into_iter().filter(|line| line.number < last).collect();
         self.note(format!("and it prints some of {}", call.name));
-        self.talk().push(Turn::Saw(Seen::Lines { path: call.name.to_owned(), lines }), None);
+        self.conversation().push(Turn::Saw(Seen::Lines { path: call.name.to_owned(), lines }), None);
     }
 
     /// Nothing is shown if there is no such file, it is not text, or it is a link, which cannot be previewed.
@@ -82,7 +82,7 @@ impl Run {
         for (path, lines) in found.into_iter().filter(|(_, lines)| !lines.is_empty()) {
             let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
             self.note(format!("lines {numbers:?} of {path} are shown beside reads"));
-            self.talk().push(Turn::Saw(Seen::Lines { path, lines }), None);
+            self.conversation().push(Turn::Saw(Seen::Lines { path, lines }), None);
         }
     }
 }

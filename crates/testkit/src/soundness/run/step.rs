@@ -10,7 +10,7 @@ use readproof_reader::{Replaces, Seen};
 use std::cell::{Cell, RefCell};
 
 use super::{
-    Call, Run, Step, Talk,
+    Call, NamedConversation, Run, Step,
     conversation::{Alteration, Conversation, Turn},
     violation,
 };
@@ -115,9 +115,9 @@ impl Run {
         let seen = random.below(2) == 0;
         self.note(format!("that answer was never confirmed; seen: {seen}"));
         if seen {
-            self.talk().nodes[way.node].turn = Turn::Called { glimpsed: Some(way.seen) };
-            let leaf = self.talk().leaf;
-            self.talk().go(leaf);
+            self.conversation().nodes[way.node].turn = Turn::Called { glimpsed: Some(way.seen) };
+            let leaf = self.conversation().leaf;
+            self.conversation().go(leaf);
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Run {
 
     /// Another process compacts or moves to the root while an answer is decided: it must be sound where it is given.
     fn moved_under(&mut self, random: &mut Random) -> Step {
-        if self.talk().leaf.is_none() {
+        if self.conversation().leaf.is_none() {
             return self.idle();
         }
         let call = match self.last.clone() {
@@ -162,15 +162,15 @@ impl Run {
         let truth = self.world.truth(call.name);
         let request = self.request(&call);
         let result = self.engine().read_while(Some(&name), request, &hook);
-        let asked_at = self.talk().leaf;
+        let asked_at = self.conversation().leaf;
         match moved.into_inner().transpose()? {
             Some(Some(entry)) => {
                 self.note("another process compacts meanwhile".to_owned());
-                self.talk().push(Turn::Compacted, Some(entry));
+                self.conversation().push(Turn::Compacted, Some(entry));
             }
             Some(None) => {
                 self.note("another process goes to the root meanwhile".to_owned());
-                self.talk().go(None);
+                self.conversation().go(None);
             }
             None => {}
         }
@@ -210,7 +210,7 @@ impl Run {
         let seen = Seen::Write { path: name.to_owned(), content: content.clone() };
         self.note(format!("the agent writes {name}"));
         let Written { receipt, .. } = self.change(name, Change::Whole(content))?;
-        let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        let node = self.conversation().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
         if kind == Kind::Write {
             return self.wrote(receipt, seen);
         }
@@ -221,9 +221,9 @@ impl Run {
     /// The result of a call is never confirmed; the model may still have seen it.
     fn never_comes(&mut self, node: usize, seen: Seen, random: &mut Random) {
         if random.below(2) == 0 {
-            self.talk().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
-            let leaf = self.talk().leaf;
-            self.talk().go(leaf);
+            self.conversation().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
+            let leaf = self.conversation().leaf;
+            self.conversation().go(leaf);
         }
         self.note("and its result never comes".to_owned());
     }
@@ -328,10 +328,10 @@ impl Run {
         let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
         let seen = Seen::Edit { path: name.to_owned(), old, new, replaces, answer: text.clone() };
         self.note(text);
-        if let Err(complaint) = self.talk().reader().clone().see(&seen) {
+        if let Err(complaint) = self.conversation().reader().clone().see(&seen) {
             return violation(format!("the answer to an edit cannot be right: {complaint}"));
         }
-        let node = self.talk().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
+        let node = self.conversation().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
         if kind == Kind::LostEdit {
             self.never_comes(node, seen, random);
             return Ok(());
@@ -347,60 +347,63 @@ impl Run {
 
     fn wrote(&mut self, receipt: Receipt, seen: Seen) -> Step {
         self.engine().delivered(&receipt)?;
-        self.talk().push(Turn::Saw(seen), Some(receipt.entry));
+        self.conversation().push(Turn::Saw(seen), Some(receipt.entry));
         Ok(())
     }
 
     /// Turns that the leaf can move to: what the product lists.
     fn places(&mut self) -> Vec<usize> {
-        let talk = self.talk();
-        let answered: Vec<_> =
-            talk.nodes.iter().filter_map(|node| node.entry.filter(|_| matches!(node.turn, Turn::Saw(_)))).collect();
+        let conversation = self.conversation();
+        let answered: Vec<_> = conversation
+            .nodes
+            .iter()
+            .filter_map(|node| node.entry.filter(|_| matches!(node.turn, Turn::Saw(_))))
+            .collect();
         let is_place = |at: &usize| {
-            let node = &talk.nodes[*at];
+            let node = &conversation.nodes[*at];
             match (&node.turn, node.entry) {
                 (_, None) => false,
                 (Turn::Called { .. }, Some(entry)) => !answered.contains(&entry),
                 (Turn::Saw(_) | Turn::Compacted | Turn::Edited { .. } | Turn::Silent, Some(_)) => true,
             }
         };
-        (0..talk.nodes.len()).filter(is_place).collect()
+        (0..conversation.nodes.len()).filter(is_place).collect()
     }
 
     fn branch(&mut self, random: &mut Random) -> Step {
         let places = self.places();
         let name = self.name();
         let to = if random.below(12) == 0 { None } else { random.pick(&places).copied() };
-        let entry = to.and_then(|at| self.talk().nodes[at].entry);
-        if to.is_none() && self.talk().nodes.is_empty() {
+        let entry = to.and_then(|at| self.conversation().nodes[at].entry);
+        if to.is_none() && self.conversation().nodes.is_empty() {
             return self.idle();
         }
         self.note(format!("on from {entry:?}"));
         let at = entry.map(|entry| entry.0);
         self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Branch { at })?;
-        self.talk().go(to);
+        self.conversation().go(to);
         Ok(())
     }
 
     fn switch(&mut self, random: &mut Random) -> Step {
         let places = self.places();
         let Some(at) = random.pick(&places).copied() else { return self.idle() };
-        let Some(entry) = self.talk().nodes[at].entry else { return self.idle() };
-        let call = self.talk().nodes.iter().position(|node| node.entry == Some(entry)).unwrap_or(at);
+        let Some(entry) = self.conversation().nodes[at].entry else { return self.idle() };
+        let call = self.conversation().nodes.iter().position(|node| node.entry == Some(entry)).unwrap_or(at);
         let name = self.name();
         self.note(format!("to the tip of {entry}"));
         self.engine().ask::<Option<EntryId>>(Some(&name), Operation::Switch { to: entry.0 })?;
-        let tip = self.talk().tip(call);
-        self.talk().go(Some(tip));
+        let tip = self.conversation().tip(call);
+        self.conversation().go(Some(tip));
         Ok(())
     }
 
     /// Forks this branch into a new session: the same turns under other numbers.
     fn fork(&mut self) -> Step {
-        if self.talks.len() >= SESSIONS || self.talk().leaf.is_none() {
+        if self.conversations.len() >= SESSIONS || self.conversation().leaf.is_none() {
             return self.idle();
         }
-        let (name, into) = (self.name(), session(self.talks.len())?);
+        let (name, into) = (self.name(), session(self.conversations.len())?);
         self.note(format!("{name} is forked as {into}"));
         let fork = Operation::Fork { from: None, into: Some(into.to_string()) };
         let made: SessionName = self.engine().ask(Some(&name), fork)?;
@@ -414,12 +417,12 @@ impl Run {
             return violation(format!("the fork lists {} entries, the branch {}", new.len(), old.len()));
         }
         let renamed = |entry| old.iter().position(|e| Some(e.id) == entry).map(|at| new[at].id);
-        let talk = self.talk();
+        let conversation = self.conversation();
         let mut copy = Conversation::default();
-        copy.distrusted = talk.distrusted;
-        let path = talk.path(talk.leaf);
+        copy.distrusted = conversation.distrusted;
+        let path = conversation.path(conversation.leaf);
         for at in &path {
-            let node = talk.nodes[*at].clone();
+            let node = conversation.nodes[*at].clone();
             let place = |old: usize| path.iter().position(|other| *other == old);
             let turn = match node.turn {
                 // An edit of something not on this branch means nothing here.
@@ -428,25 +431,25 @@ impl Run {
                 }
                 other @ (Turn::Called { .. } | Turn::Saw(_) | Turn::Compacted | Turn::Silent) => other,
             };
-            let pruned = talk.pruned.contains(at);
+            let pruned = conversation.pruned.contains(at);
             let new_at = copy.push(turn, renamed(node.entry));
             if pruned {
                 copy.prune(new_at);
             }
         }
-        self.talks.push(Talk { name: into, talk: copy });
-        self.current = self.talks.len() - 1;
+        self.conversations.push(NamedConversation { name: into, conversation: copy });
+        self.current = self.conversations.len() - 1;
         Ok(())
     }
 
     fn compact(&mut self) -> Step {
-        if self.talk().nodes.is_empty() {
+        if self.conversation().nodes.is_empty() {
             return self.idle();
         }
         let name = self.name();
         self.note("compaction".to_owned());
         let entry = self.engine().ask(Some(&name), Operation::Compact { summary: None })?;
-        self.talk().push(Turn::Compacted, Some(entry));
+        self.conversation().push(Turn::Compacted, Some(entry));
         Ok(())
     }
 
@@ -454,7 +457,7 @@ impl Run {
         let Some((target, entry)) = self.some_turn(random, |turn| matches!(turn, Turn::Saw(_))) else {
             return self.idle();
         };
-        let original = match &self.talk().nodes[target].turn {
+        let original = match &self.conversation().nodes[target].turn {
             Turn::Saw(Seen::Read { answer, .. }) => Some(answer.text.clone()),
             Turn::Saw(Seen::Edit { answer, .. }) => Some(answer.clone()),
             Turn::Saw(_) | Turn::Called { .. } | Turn::Compacted | Turn::Edited { .. } | Turn::Silent => None,
@@ -467,7 +470,7 @@ impl Run {
         let name = self.name();
         self.note(format!("the host shows {entry} otherwise: {how:?}"));
         let edit = self.engine().ask(Some(&name), Operation::EditContext { target: entry.0, text })?;
-        self.talk().push(Turn::Edited { target, how }, Some(edit));
+        self.conversation().push(Turn::Edited { target, how }, Some(edit));
         Ok(())
     }
 
@@ -475,7 +478,7 @@ impl Run {
     fn refresh(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let call = self.call_of(name, random);
-        if self.world.truth(name).is_none() || self.talk().nodes.is_empty() {
+        if self.world.truth(name).is_none() || self.conversation().nodes.is_empty() {
             return self.idle();
         }
         self.note(format!("fresh text is asked for: {call:?}"));
@@ -487,7 +490,7 @@ impl Run {
         if done.entry.is_none() {
             return violation(format!("a refresh of {name} was not recorded"));
         }
-        self.talk().push(Turn::Silent, done.entry);
+        self.conversation().push(Turn::Silent, done.entry);
         match random.below(4) {
             0 | 1 => return Ok(()),
             // What was refreshed is still visible after the file, and what is held of it, has changed.
@@ -518,11 +521,11 @@ impl Run {
     }
 
     fn other_session(&mut self, random: &mut Random) -> Step {
-        if self.talks.len() < 2 {
-            let name = session(self.talks.len())?;
-            self.talks.push(Talk { name, talk: Conversation::default() });
+        if self.conversations.len() < 2 {
+            let name = session(self.conversations.len())?;
+            self.conversations.push(NamedConversation { name, conversation: Conversation::default() });
         }
-        self.current = random.below(self.talks.len());
+        self.current = random.below(self.conversations.len());
         self.note(format!("now session {}", self.name()));
         Ok(())
     }
@@ -533,8 +536,8 @@ impl Run {
         };
         let name = self.name();
         self.note(format!("the host is seen to prune {entry} from its requests"));
-        self.talk().prune(at);
-        self.talk().distrusted = true;
+        self.conversation().prune(at);
+        self.conversation().distrusted = true;
         let why = "a result was missing from a request".to_owned();
         self.engine().ask::<EntryId>(Some(&name), Operation::Distrust { why })?;
         Ok(())

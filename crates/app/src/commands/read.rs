@@ -1,0 +1,107 @@
+//! `read`, `refresh`, `write` and `edit`.
+
+use readproof_core::{
+    edit::Places,
+    operation::{Audience, Change, Freshness, Operation, Read, Refresh, Write},
+};
+use readproof_engine::{LoggedSession, Refreshed, Written};
+use std::io::Read as _;
+
+use super::{Done, Terminal, line_number, session_name};
+use crate::{
+    cli::{EditArgs, ReadArgs, RefreshArgs, WriteArgs},
+    output::{self, Failure},
+    report::json,
+    tools::{call::Tools, conversation::Conversation},
+};
+
+pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
+    let read = Read {
+        offset: line_number("offset", args.offset)?,
+        limit: line_number("limit", args.limit)?,
+        freshness: if args.fresh { Freshness::Fresh } else { Freshness::Known },
+        path: args.path,
+        ..Read::default()
+    };
+    let session = args.session.as_deref().map(session_name).transpose()?;
+    let answer = terminal.ask(&mut LoggedSession::named(session), Operation::Read(read))?.into_answer()?;
+    if terminal.json {
+        output::line(&json::answer(&answer).to_string())?;
+    } else {
+        output::text(&answer.text)?;
+        super::notices(None, &answer.notices);
+    }
+    terminal.confirm(answer.given.as_ref());
+    Ok(())
+}
+
+/// A read as MCP clients get it: the same checks, windows, handles and objects.
+pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
+    let typed = [("target", Some(&args.path)), ("offset", args.offset.as_ref()), ("limit", args.limit.as_ref())];
+    let typed = typed.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
+    let mut given: serde_json::Map<String, serde_json::Value> =
+        typed.chain(args.unified.given()).map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
+    given.insert("fresh".to_owned(), args.fresh.into());
+    if args.unified.include_context {
+        given.insert("include_context".to_owned(), true.into());
+    }
+    let session = args.session.as_deref().map(session_name).transpose()?;
+    let talk = Conversation { handles: session.is_some(), session, audience: Audience::Model };
+    let tools = Tools::new(&terminal.engine, &terminal.caller);
+    let said = tools.call("read", &given, &talk, readproof_engine::Control::WAIT).map_err(|refusal| Failure {
+        usage: refusal.code == "INVALID_ARGS",
+        ..Failure::refused(refusal.code, refusal.message)
+    })?;
+    if terminal.json {
+        return Ok(output::line(&said.object().to_string())?);
+    }
+    for text in said.context.iter().chain(&said.text) {
+        output::text(text)?;
+    }
+    super::notices(said.trailer, &[]);
+    Ok(())
+}
+
+pub(super) fn refresh(terminal: &Terminal, args: RefreshArgs) -> Done {
+    let (offset, limit) = (line_number("offset", args.offset)?, line_number("limit", args.limit)?);
+    let operation = Operation::Refresh(Refresh { path: args.path, offset, limit });
+    let done: Refreshed = terminal.ask_in(Some(&args.session), operation)?;
+    terminal.show(
+        || json::refreshed(&done),
+        || format!("the next read of {} ({}) is plain text", done.paths.join(", "), done.scope),
+    )
+}
+
+pub(super) fn write(terminal: &Terminal, args: WriteArgs) -> Done {
+    session_name(&args.session)?;
+    if output::input_is_terminal() {
+        output::notice("type the content, then end it with Ctrl-D");
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::refused("INPUT", format!("standard input cannot be read: {error}")))?;
+    let content = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::refused(
+            "NOT_TEXT",
+            format!("{}: the content is not valid UTF-8 from byte {at} on; nothing was written", args.path),
+        )
+    })?;
+    wrote(terminal, &args.session, Write { path: args.path, change: Change::Whole(content) })
+}
+
+pub(super) fn edit(terminal: &Terminal, args: EditArgs) -> Done {
+    let places = if args.all { Places::All } else { Places::One };
+    let change = Change::Replace { old: args.old, new: args.new, places };
+    wrote(terminal, &args.session, Write { path: args.path, change })
+}
+
+fn wrote(terminal: &Terminal, session: &str, write: Write) -> Done {
+    let written: Written = terminal.ask_in(Some(session), Operation::Write(write))?;
+    terminal.show(|| json::written(&written), || written.text.clone())?;
+    super::notices(None, &written.notices);
+    terminal.confirm(Some(&written.receipt));
+    Ok(())
+}

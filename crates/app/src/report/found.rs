@@ -1,0 +1,206 @@
+//! What was found, as JSON by the seeds' field names and as text: the ends of a file, lines that match, what a path leads to. For
+//! the command line and the tools. Lines of a file go out as they are; names are escaped, as a name may hold anything.
+
+use readproof_core::{
+    operation::{End, Matching, SearchMode},
+    path::label,
+};
+use readproof_engine::{EndOfFile, FileStat, Hit, InFile, Line, Searched};
+use serde_json::{Value, json};
+
+/// The seed's object for the first or last lines.
+pub(crate) fn end_json(end: &EndOfFile) -> Value {
+    let operation = match end.end {
+        End::Head => "read_file_head",
+        End::Tail => "read_file_tail",
+    };
+    json!({
+        "success": true,
+        "operation": operation,
+        "path": end.path,
+        "start_line": end.first,
+        "end_line": end.first.map(|first| first + end.count.saturating_sub(1)),
+        "line_count": end.count,
+        "total_lines": end.total,
+        "truncated": end.truncated,
+        "cut": end.cut,
+        "partial_line": end.partial,
+        "size_bytes": end.bytes,
+        "content": end.text,
+    })
+}
+
+/// The seed's object for the lines of one file that match.
+pub(crate) fn in_file_json(found: &InFile) -> Value {
+    json!({
+        "success": true,
+        "operation": "search_in_file",
+        "path": found.path,
+        "query": found.query,
+        "is_regex": found.matching == Matching::Regex,
+        "count": found.given,
+        "total_matches": found.matches,
+        "truncated": found.truncated,
+        "lossy": found.lossy,
+        "size_bytes": found.bytes,
+        "lines": found.lines.iter().map(line_json).collect::<Vec<_>>(),
+    })
+}
+
+/// The seed's object for what a path leads to.
+pub(crate) fn stat_json(stat: &FileStat) -> Value {
+    json!({
+        "success": true,
+        "operation": "stat_file",
+        "path": stat.path,
+        "exists": stat.exists,
+        "kind": stat.kind,
+        "size_bytes": stat.size_bytes,
+        "modified_unix_ms": stat.modified_unix_ms,
+    })
+}
+
+/// A search of the workspace.
+pub(crate) fn search_json(found: &Searched) -> Value {
+    let hit = |hit: &Hit| {
+        json!({
+            "path": hit.path,
+            "score": hit.score,
+            "fit": hit.fit.map(readproof_engine::Fit::as_str),
+            "matches": hit.matches,
+            "lines": hit.lines.iter().map(line_json).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "ok": true,
+        "mode": found.mode.as_str(),
+        "query": found.query,
+        "results": found.hits.iter().map(hit).collect::<Vec<_>>(),
+        "meta": {
+            "total_matches": found.matches,
+            "files_with_matches": found.files,
+            "files_searched": found.looked_at,
+            "truncated": found.truncated,
+            "skipped": {
+                "large": found.skipped.large,
+                "binary": found.skipped.binary,
+                "unreadable": found.skipped.unreadable,
+                "odd_names": found.skipped.odd_names,
+                "folders": found.skipped.folders,
+                "sensitive": found.skipped.sensitive,
+                "long_lines": found.skipped.long_lines,
+            },
+            "top_paths": found.top,
+        },
+    })
+}
+
+fn line_json(line: &Line) -> Value {
+    let mut object = json!({"line": line.number, "match": line.matches, "text": line.text});
+    for (name, on) in [("cut", line.cut), ("lossy", line.lossy)] {
+        if on {
+            object[name] = Value::Bool(true);
+        }
+    }
+    object
+}
+
+/// What must be said beside lines that do not all fit.
+pub(crate) fn cut_notice(end: &EndOfFile) -> Option<String> {
+    let which = match end.end {
+        End::Head => "first",
+        End::Tail => "last",
+    };
+    let path = label(&end.path);
+    let said = if end.partial {
+        format!("only the {which} part of one line of {path} fits one answer")
+    } else {
+        format!("only the {which} {} lines of {path} fit one answer", end.count)
+    };
+    end.cut.then_some(said)
+}
+
+pub(crate) fn stat_text(stat: &FileStat) -> String {
+    let path = label(&stat.path);
+    match (stat.kind, stat.size_bytes, stat.modified_unix_ms) {
+        (Some(kind), Some(bytes), Some(ms)) => {
+            format!("{path}: {kind}, {bytes} bytes, changed {ms} ms after 1970")
+        }
+        (Some(_) | None, _, _) => format!("{path}: does not exist"),
+    }
+}
+
+/// Lines as ripgrep prints them: `:` around the number of one that matches, `-` of one beside it, `--` between groups.
+pub(crate) fn lines_text(path: &str, lines: &[Line], context: bool) -> String {
+    printed(Some(&label(path)), lines, context)
+}
+
+/// The same of one file that need not be named in every line.
+pub(crate) fn numbered_text(lines: &[Line], context: bool) -> String {
+    printed(None, lines, context)
+}
+
+fn printed(path: Option<&str>, lines: &[Line], context: bool) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for line in lines {
+        if context && last.is_some_and(|last: u64| last + 1 < line.number) {
+            out.push_str("--\n");
+        }
+        last = Some(line.number);
+        let mark = if line.matches { ':' } else { '-' };
+        let more = if line.cut { "…" } else { "" };
+        if let Some(path) = path {
+            out.push_str(path);
+            out.push(mark);
+        }
+        out.push_str(&format!("{}{mark}{}{more}\n", line.number, line.text));
+    }
+    out
+}
+
+/// Hits in their order; one without lines is its path alone.
+pub(crate) fn search_text(found: &Searched, context: bool) -> String {
+    let hit = |hit: &Hit| match &hit.lines[..] {
+        [] => format!("{}\n", label(&hit.path)),
+        lines => lines_text(&hit.path, lines, context),
+    };
+    let hits: Vec<String> = found.hits.iter().map(hit).collect();
+    hits.join(if context { "--\n" } else { "" })
+}
+
+/// What must be said beside the hits of a search.
+pub(crate) fn search_notice(found: &Searched) -> Option<String> {
+    let skipped = &found.skipped;
+    let left_out = [
+        (skipped.large, "too large"),
+        (skipped.unreadable, "not readable"),
+        (skipped.odd_names, "with names that are not UTF-8"),
+        (skipped.folders, "folders whose ignore file is no small regular file"),
+        (skipped.long_lines, "with a line too long for this pattern"),
+    ];
+    let left_out = left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let mut said: Vec<String> = Vec::new();
+    if found.truncated {
+        let shown: u64 = found.hits.iter().flat_map(|hit| &hit.lines).filter(|line| line.matches).count() as u64;
+        said.push(match found.mode {
+            SearchMode::Regex => format!("{shown} of {} matching lines are shown", found.matches),
+            SearchMode::Text | SearchMode::Path => format!("{} of {} files are shown", found.hits.len(), found.files),
+        });
+    }
+    let left_out: Vec<String> = left_out.collect();
+    if !left_out.is_empty() {
+        said.push(format!("left out: {}", left_out.join(", ")));
+    }
+    said.extend(secret_notice(skipped.sensitive));
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What must be said of sensitive files that were passed over.
+pub(crate) fn secret_notice(count: u64) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 sensitive file was not searched; name it with search_in_file to search it".to_owned()),
+        more => Some(format!("{more} sensitive files were not searched; name one with search_in_file to search it")),
+    }
+}

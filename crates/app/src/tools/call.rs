@@ -1,0 +1,313 @@
+//! One call of a tool: its arguments become an operation, its outcome what the model sees and what the host may keep. The same
+//! for MCP and for the command line.
+
+use readproof_core::{
+    decide::Mode,
+    limits::TEXT_CHARS,
+    operation::{AnswerLimit, Audience, Caller, Freshness, Operation, Read, Refresh},
+    path::printable,
+    scope::Lines,
+};
+use readproof_engine::{
+    self as engine, Answer, Control, Engine, Error, Handle, HandleConversation, Outcome, Refreshed, Status,
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    Tool,
+    args::{Args, Refusal, short},
+    conversation::Conversation,
+    finding, ranges, symbols, tool, unified,
+};
+
+/// What a call gives.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolOutput {
+    /// The text block; none where only the place was asked for.
+    pub(crate) text: Option<String>,
+    /// Lines of the file around it, in a block of their own.
+    pub(crate) context: Option<String>,
+    /// The last block.
+    pub(crate) trailer: Option<String>,
+    /// What a program may want to know, without the text.
+    pub(crate) contract: Value,
+    /// The key under which the whole object has the text.
+    pub(crate) text_key: &'static str,
+}
+
+impl ToolOutput {
+    /// The same, with more to be said in the last block.
+    pub(crate) fn beside(self, notices: &[String]) -> Self {
+        if notices.is_empty() {
+            return self;
+        }
+        let more = notices.iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
+        let trailer = match self.trailer {
+            Some(trailer) => format!("{}; {more}]", trailer.strip_suffix(']').unwrap_or(&trailer)),
+            None => format!("[{more}]"),
+        };
+        Self { trailer: Some(trailer), ..self }
+    }
+
+    /// The same without the handle, where it cannot be told what the model will have seen last.
+    pub(crate) fn without_handle(mut self) -> Self {
+        let at_top = self.contract.as_object_mut().and_then(|fields| fields.remove("handle"));
+        let within = self.contract.get_mut("meta").and_then(Value::as_object_mut);
+        let handle = at_top.or_else(|| within.and_then(|meta| meta.remove("handle")));
+        if let (Some(handle), Some(trailer)) = (handle.as_ref().and_then(Value::as_str), &mut self.trailer) {
+            *trailer = trailer.replace(&format!("; known={handle}"), "");
+        }
+        self
+    }
+
+    /// The whole object, as the command line prints it.
+    pub(crate) fn object(self) -> Value {
+        let mut object = self.contract;
+        if let (Some(fields), Some(text)) = (object.as_object_mut(), self.text) {
+            fields.insert(self.text_key.to_owned(), Value::String(text));
+        }
+        if let (Some(fields), Some(context)) = (object.as_object_mut(), self.context) {
+            fields.insert("context_text".to_owned(), Value::String(context));
+        }
+        object
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        if let Some(refusal) = symbols::refusal(&error) {
+            return refusal;
+        }
+        let message = error.to_string();
+        // Only the search engine draws; a name with a line end in it must not.
+        let message = if let Error::Query(_) = error {
+            message.lines().map(printable).collect::<Vec<_>>().join("\n")
+        } else {
+            printable(&message)
+        };
+        Self { code: error.code(), message }
+    }
+}
+
+impl Refusal {
+    /// What a program may want to know.
+    pub(crate) fn contract(&self) -> Value {
+        json!({"ok": false, "success": false, "error": {"code": self.code, "message": self.message}})
+    }
+}
+
+/// One call.
+pub(crate) struct ToolCall<'a> {
+    pub(crate) tool: &'static Tool,
+    pub(crate) args: Args,
+    pub(crate) talk: &'a Conversation,
+    pub(crate) control: Control<'a>,
+}
+
+impl ToolCall<'_> {
+    /// Whether knowledge may shorten the answer.
+    pub(crate) fn freshness(&self) -> Freshness {
+        if self.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known }
+    }
+
+    /// Who gets the answer of a call that asks for this audience.
+    pub(crate) fn audience(&self, asked: Audience) -> Audience {
+        match self.talk.audience {
+            Audience::Model => asked,
+            Audience::Program => Audience::Program,
+        }
+    }
+}
+
+/// The tools of a workspace.
+#[derive(Clone, Copy)]
+pub(crate) struct Tools<'a> {
+    pub(crate) engine: &'a Engine,
+    caller: &'a Caller,
+}
+
+impl<'a> Tools<'a> {
+    pub(crate) fn new(engine: &'a Engine, caller: &'a Caller) -> Self {
+        Self { engine, caller }
+    }
+
+    /// What the unified `read` shows of a file when it is not told how much.
+    pub(crate) fn window(&self) -> AnswerLimit {
+        self.engine.settings().window
+    }
+
+    /// Runs one call.
+    pub(crate) fn call(
+        &self,
+        name: &str,
+        given: &Map<String, Value>,
+        talk: &Conversation,
+        control: Control<'_>,
+    ) -> Result<ToolOutput, Refusal> {
+        let said =
+            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, talk, control }))?;
+        Ok(said.beside(&self.engine.take_told()))
+    }
+
+    /// Asks the engine, in the conversation of a call.
+    pub(crate) fn ask(&self, call: &ToolCall<'_>, operation: Operation) -> Result<Outcome<Handle>, Error> {
+        let known = call.args.text("known").filter(|_| call.talk.handles);
+        let mut conversation = HandleConversation::new(call.talk.session.clone(), known);
+        let control = call.control;
+        self.engine.perform(engine::Call { caller: self.caller, conversation: &mut conversation, operation, control })
+    }
+
+    /// Reads lines of a file for the model, or only looks where they are.
+    pub(crate) fn read(&self, call: &ToolCall<'_>, read: Read) -> Result<Answer<Handle>, Error> {
+        let (audience, freshness) = (call.audience(read.audience), call.freshness());
+        self.ask(call, Operation::Read(Read { audience, freshness, ..read }))?.into_answer()
+    }
+
+    /// Checks what was given, goes on with it, and words what is refused.
+    fn understood<T>(
+        &self,
+        name: &str,
+        given: &Map<String, Value>,
+        run: impl FnOnce(&Self, &'static Tool, Args) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let Some(tool) = tool(name) else {
+            let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
+            return Err(Refusal { code: "UNKNOWN_TOOL", message });
+        };
+        let args = Args::parse(tool, given, &|| self.some_file())?;
+        // What the call is about, as its error says it.
+        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
+        run(self, tool, args).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+    }
+
+    /// Error messages must not reveal the workspace's absolute path; and each tool has its own words.
+    fn inside(&self, refusal: Refusal, call: (&'static Tool, &str)) -> Refusal {
+        let root = self.engine.root().path().display().to_string();
+        let message = match refusal.code {
+            // The caller's own words.
+            "INVALID_ARGS" | "BAD_QUERY" | "BAD_GLOB" | "NO_MATCH" => refusal.message,
+            "OUTSIDE_WORKSPACE" if refusal.message.contains(&root) => {
+                let asked = short(&printable(call.1));
+                format!("`{asked}` lies outside the workspace; only names inside it can be used")
+            }
+            "BAD_RANGE" if call.0.params.iter().any(|param| param.name == "start_line" && param.required) => {
+                refusal.message.replace("an offset", "a start_line").replace("offset", "start_line")
+            }
+            "TOO_LARGE" => format!(
+                "{}; read_file_head, read_file_tail and search_in_file take a file of any size",
+                refusal.message
+            ),
+            _ => refusal.message,
+        };
+        // Names stand in back quotes.
+        let message = message.replace(&format!("`{root}/"), "`").replace(&format!("`{root}`"), "`.`");
+        Refusal { message, ..refusal }
+    }
+
+    fn run(&self, call: ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+        match call.tool.name {
+            "read" => unified::read(self, &call),
+            "get_snippet" => unified::read(self, &legacy(call, "snippet", "path")),
+            "read_symbol" => unified::read(self, &legacy(call, "symbol", "symbol")),
+            "dry_run_diff" => unified::read(self, &legacy(call, "diff_preview", "path")),
+            "search" => finding::search(self, &call),
+            "search_in_file" => finding::in_file(self, &call),
+            "stat_file" => finding::stat(self, &call),
+            "read_file" => ranges::file(self, &call),
+            "read_file_range" => ranges::range(self, &call),
+            "read_file_head" => ranges::head(self, &call),
+            "read_file_tail" => ranges::tail(self, &call),
+            "readcache_refresh" => self.refresh(&call),
+            "readcache_status" => self.status(&call),
+            other => Err(Refusal { code: "UNKNOWN_TOOL", message: format!("{other} is not built yet") }),
+        }
+    }
+
+    /// A file that is there, for examples.
+    fn some_file(&self) -> String {
+        let names = self.engine.root().list_names(".");
+        let is_file = |name: &&String| self.engine.is_file(name);
+        let readme = names.iter().find(|name| name.to_ascii_lowercase().starts_with("readme"));
+        let found = readme.filter(is_file).or_else(|| names.iter().filter(|name| !name.starts_with('.')).find(is_file));
+        found.map_or_else(|| "src/main.rs".to_owned(), |name| printable(name))
+    }
+
+    fn refresh(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+        let path = call.args.text("path").unwrap_or_default().to_owned();
+        let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
+        let done: Refreshed = self.ask(call, Operation::Refresh(Refresh { path, offset, limit }))?.try_into()?;
+        let names: Vec<String> = done.paths.iter().map(|path| printable(path)).collect();
+        let contract =
+            json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
+        let text = format!("the next read of {} is sent as text ({})", names.join(", "), done.scope);
+        Ok(ToolOutput { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
+    }
+
+    fn status(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+        let status: Status = self.ask(call, Operation::Status)?.try_into()?;
+        let reads = status.conversation.unwrap_or_default();
+        let counts: Map<String, Value> = Mode::ALL
+            .iter()
+            .map(|mode| (mode.as_str().to_owned(), json!(reads.counts.get(mode).unwrap_or(&0))))
+            .collect();
+        let contract = json!({
+            "success": true,
+            "operation": call.tool.name,
+            "handles": call.talk.handles,
+            "answers": counts,
+            "plain_bytes": reads.plain_bytes,
+            "sent_bytes": reads.sent_bytes,
+            "tokens_saved": crate::report::saved(reads.plain_bytes, reads.sent_bytes),
+            "notices": self.engine.settings().notices,
+            "store": status.store.map(|usage| json!({
+                "objects": usage.objects,
+                "object_bytes": usage.object_bytes,
+                "logs": usage.logs,
+                "log_bytes": usage.log_bytes,
+            })),
+        });
+        let text = Some(contract.to_string());
+        Ok(ToolOutput { text, context: None, trailer: None, contract, text_key: "content" })
+    }
+}
+
+/// A tool of old, as the one that took its place has it.
+fn legacy<'a>(call: ToolCall<'a>, mode: &str, target: &str) -> ToolCall<'a> {
+    let tool = tool("read").unwrap_or(call.tool);
+    ToolCall { tool, args: call.args.renamed(target, "target").with("mode", mode), ..call }
+}
+
+/// The most that one answer shows where nothing else bounds it.
+pub(crate) fn whole_answer() -> AnswerLimit {
+    AnswerLimit { lines: u32::MAX, chars: TEXT_CHARS }
+}
+
+/// Whether less is shown than was asked for and is there.
+pub(crate) fn is_cut(answer: &Answer<Handle>) -> bool {
+    answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived())
+}
+
+/// The lines that an answer settles: a diff is of the whole file.
+pub(crate) fn covered(answer: &Answer<Handle>) -> Option<Lines> {
+    if answer.mode == Mode::Diff { Lines::new(1, answer.total_lines) } else { answer.lines }
+}
+
+/// What is known of an answer beside its text.
+pub(crate) fn facts(answer: &Answer<Handle>, talk: &Conversation) -> Map<String, Value> {
+    let mut facts = Map::new();
+    facts.insert("decision".to_owned(), json!(answer.mode.as_str()));
+    facts.insert("reason".to_owned(), json!(answer.reason.as_str()));
+    facts.insert("proof".to_owned(), json!(if answer.mode.is_derived() { "echo" } else { "none" }));
+    facts.insert("total_lines".to_owned(), json!(answer.total_lines));
+    facts.insert("token_estimate".to_owned(), json!(crate::report::tokens(answer.text.len() as u64)));
+    if let Some(meta) = &answer.meta {
+        facts.insert("sha256".to_owned(), json!(meta.served.to_string()));
+    }
+    if let Some(handle) = answer.given.as_ref().filter(|_| talk.handles) {
+        facts.insert("handle".to_owned(), json!(handle));
+    }
+    if !answer.notices.is_empty() {
+        facts.insert("notices".to_owned(), json!(answer.notices));
+    }
+    facts
+}

@@ -1,0 +1,24 @@
+//! The trait of leases: rights that one holder at a time has, and that end with their holder, however it ends.
+
+use std::fmt;
+
+use super::StoreError;
+
+/// What a store grants leases on.
+pub trait Leases: fmt::Debug + Send + Sync {
+    /// Waits up to about a second for a right. It is held until the lease is dropped or its holder is gone.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when another holds it that long; any other when the store cannot grant it.
+    fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError>;
+}
+
+/// A right that is held; dropping it gives it back.
+pub trait Lease: fmt::Debug + Send {}
+
+/// A right that only one holder at a time has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Right {
+    /// To put logs aside. Two at once could mark one log and rename the next of its name, which is in use.
+    RetireLogs,
+}

@@ -1,0 +1,82 @@
+//! Leases on local files: an exclusive `flock`, which the system releases when its holder ends. It is taken on a part of the
+//! store that exists anyway, so it needs no space and leaves nothing behind.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use super::{
+    leases::{Lease, Leases, Right},
+    local_store::{STORE_NAME, open_folder},
+    store_error::StoreError,
+};
+
+/// How often a lock is tried, one millisecond apart. An append takes microseconds.
+const LOCK_TRIES: u32 = 1000;
+
+/// The leases of one local store.
+#[derive(Debug)]
+pub(super) struct LocalLeases {
+    /// The folder of the logs.
+    logs: Arc<OwnedFd>,
+}
+
+/// A folder that is locked while this is open.
+#[derive(Debug)]
+struct LocalLease {
+    _locked: File,
+}
+
+impl Lease for LocalLease {}
+
+impl LocalLeases {
+    pub(super) fn new(logs: Arc<OwnedFd>) -> Self {
+        Self { logs }
+    }
+}
+
+impl Leases for LocalLeases {
+    fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
+        let (folder, name) = match right {
+            Right::RetireLogs => (&self.logs, "log"),
+        };
+        let shown = || format!("{STORE_NAME}/{name}");
+        // A handle of its own: a lock belongs to the open file, and this one is shared.
+        let opened = open_folder(folder.as_fd(), ".").map_err(|errno| StoreError::from_io(&shown(), errno.into()))?;
+        let file = File::from(opened);
+        match lock(&file) {
+            Ok(()) => Ok(Box::new(LocalLease { _locked: file })),
+            Err(LockError::Busy) => Err(StoreError::Busy { name: shown() }),
+            Err(LockError::Io(error)) => Err(StoreError::from_io(&shown(), error)),
+        }
+    }
+}
+
+/// Why a file was not locked.
+#[derive(Debug)]
+pub(super) enum LockError {
+    /// Another kept it locked all the time.
+    Busy,
+    Io(io::Error),
+}
+
+/// Waits up to about a second for the exclusive lock of a file. Closing the file releases it.
+pub(super) fn lock(file: &File) -> Result<(), LockError> {
+    lock_within(file, LOCK_TRIES)
+}
+
+pub(super) fn lock_within(file: &File, tries: u32) -> Result<(), LockError> {
+    for _ in 0..tries {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+            Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
+        }
+    }
+    Err(LockError::Busy)
+}

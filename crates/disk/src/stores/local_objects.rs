@@ -1,0 +1,321 @@
+//! Texts as local files: `sha256-<64hex>.txt` each, or many small ones in a pack. An object appears whole, by rename, and is
+//! verified against its name on every load. Never overwrites a good object, never follows a link.
+
+mod packs;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::File,
+    io::{self, Write},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use readproof_core::text::{ContentHash, Text};
+use rustix::{
+    fs::{AtFlags, Mode},
+    io::Errno,
+};
+
+use self::packs::{Packs, SMALL};
+use super::{
+    Create, Loaded, Objects, Put, Removal, Removed, STORE_NAME, SmallTexts, StoreError, Stored,
+    local_store::{IGNORE_ALL, READ_FLAGS, names, open_folder, private_folder, shared_folder},
+};
+use crate::{
+    replace::temp::{IN_WORKSPACE, Placed, Temp},
+    root::Root,
+    snapshot::bytes::read_at,
+    snapshot::{FileKind, MOST_BYTES},
+};
+
+/// A folder of texts.
+#[derive(Debug)]
+pub(super) struct LocalObjects {
+    folder: Arc<OwnedFd>,
+    /// Where temporary files are made.
+    tmp: Arc<OwnedFd>,
+    /// How their names begin.
+    prefix: &'static str,
+    temps: AtomicU64,
+    /// `None` for a folder that other tools use too.
+    packs: Option<Packs>,
+    small_texts: SmallTexts,
+    /// The folder seen from the workspace, for errors.
+    shown: String,
+}
+
+/// What has the name of an object, without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    Fitting,
+    Torn,
+}
+
+impl LocalObjects {
+    /// The texts of our own store.
+    pub(super) fn of_store(folder: OwnedFd, tmp: Arc<OwnedFd>) -> Self {
+        Self {
+            folder: Arc::new(folder),
+            tmp,
+            prefix: "",
+            temps: AtomicU64::new(0),
+            packs: Some(Packs::default()),
+            small_texts: SmallTexts::default(),
+            shown: format!("{STORE_NAME}/objects"),
+        }
+    }
+
+    pub(super) fn with_small_texts(self, small_texts: SmallTexts) -> Self {
+        Self { small_texts, ..self }
+    }
+
+    /// The texts in the folder `under` beneath a root, never through a link; `None` when there is no such folder.
+    pub(super) fn beneath(root: &Root, under: &[&str]) -> Option<Self> {
+        let (first, rest) = under.split_first()?;
+        let mut folder = open_folder(root.dir.as_fd(), first).ok()?;
+        for name in rest {
+            folder = open_folder(folder.as_fd(), name).ok()?;
+        }
+        Some(Self::shared(folder, under))
+    }
+
+    /// The same, and whatever of it is missing is made: the first folder as any other, what is beneath it private and
+    /// ignored by git.
+    pub(super) fn make_beneath(root: &Root, under: &[&str]) -> Result<Self, StoreError> {
+        let fail = |error| StoreError::from_io(&under.join("/"), error);
+        let mut folder = root.dir.as_fd().try_clone_to_owned().map_err(fail)?;
+        for (depth, name) in under.iter().enumerate() {
+            let shown = under[..=depth].join("/");
+            folder = if depth == 0 {
+                shared_folder(folder.as_fd(), name, &shown)?
+            } else {
+                let made = private_folder(folder.as_fd(), name, &shown, Create::Yes)?;
+                made.ok_or(StoreError::Gone { name: shown })?
+            };
+            if depth == 1 {
+                ignore_all(folder.as_fd()).map_err(fail)?;
+            }
+        }
+        Ok(Self::shared(folder, under))
+    }
+
+    fn shared(folder: OwnedFd, under: &[&str]) -> Self {
+        let folder = Arc::new(folder);
+        let (tmp, shown) = (Arc::clone(&folder), under.join("/"));
+        let (temps, small_texts) = (AtomicU64::new(0), SmallTexts::Apart);
+        Self { folder, tmp, prefix: IN_WORKSPACE, temps, packs: None, small_texts, shown }
+    }
+
+    pub(super) fn folder(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+
+    fn look(&self, name: &str, text: &Text) -> io::Result<There> {
+        match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => {
+                let len = usize::try_from(found.st_size).ok();
+                let fits = FileKind::of(found.st_mode).is_none() && len == Some(text.as_str().len());
+                Ok(if fits { There::Fitting } else { There::Torn })
+            }
+            Err(Errno::NOENT) => Ok(There::Nothing),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn put_durably(&self, name: &str, text: &Text) -> io::Result<Put> {
+        let there = match self.look(name, text)? {
+            // What a pack holds is not synced.
+            There::Fitting if load_from(self.folder(), text.hash()) == Loaded::Text(text.clone()) => {
+                match rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty()) {
+                    Ok(file) => {
+                        rustix::fs::fsync(&file)?;
+                        rustix::fs::fsync(&self.folder)?;
+                        return Ok(Put::Present);
+                    }
+                    // Removed since it was loaded, as by another process's `gc`.
+                    Err(Errno::NOENT) => There::Nothing,
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
+            There::Fitting | There::Torn => There::Torn,
+            There::Nothing => There::Nothing,
+        };
+        let put = self.write(name, text, there, |file| Ok(rustix::fs::fsync(file)?))?;
+        rustix::fs::fsync(&self.folder)?;
+        Ok(put)
+    }
+
+    fn failed(&self, name: &str, error: io::Error) -> StoreError {
+        StoreError::from_io(&format!("{}/{name}", self.shown), error)
+    }
+
+    /// Writes a temporary file, lets `finish` sync it, and gives it its name.
+    fn write(&self, name: &str, text: &Text, there: There, finish: fn(&File) -> io::Result<()>) -> io::Result<Put> {
+        let temp = Temp::create(self.tmp.as_fd(), self.prefix, Mode::RUSR | Mode::WUSR, &self.temps)?;
+        temp.file().write_all(text.as_str().as_bytes())?;
+        finish(temp.file())?;
+        if there == There::Torn {
+            temp.replace(&self.folder, name)?;
+            return Ok(Put::Stored);
+        }
+        Ok(match temp.place(&self.folder, name)? {
+            Placed::New => Put::Stored,
+            // Another process stored the same text.
+            Placed::Taken => Put::Present,
+        })
+    }
+
+    /// Why a pack was left as it is.
+    fn left_pack(&self, name: &str, error: io::Error) -> StoreError {
+        match Errno::from_io_error(&error) {
+            Some(Errno::BUSY) => StoreError::Busy { name: format!("{}/{name}", self.shown) },
+            _ => self.failed(name, error),
+        }
+    }
+}
+
+impl Objects for LocalObjects {
+    /// An object of the right length counts as present without being read.
+    fn put(&self, text: &Text) -> Result<Put, StoreError> {
+        if let Some(packs) = &self.packs
+            && self.small_texts == SmallTexts::Together
+            && text.as_str().len() <= SMALL
+            && let Ok(put) = packs.put(self.folder(), text)
+        {
+            return Ok(put);
+        }
+        let name = object_name(text.hash());
+        let there = self.look(&name, text).map_err(|error| self.failed(&name, error))?;
+        if there == There::Fitting {
+            return Ok(Put::Present);
+        }
+        self.write(&name, text, there, |_| Ok(())).map_err(|error| self.failed(&name, error))
+    }
+
+    fn put_synced(&self, text: &Text) -> Result<Put, StoreError> {
+        let name = object_name(text.hash());
+        self.put_durably(&name, text).map_err(|error| self.failed(&name, error))
+    }
+
+    fn load(&self, hash: ContentHash) -> Loaded {
+        let packed = || self.packs.as_ref().map_or(Loaded::Missing, |packs| packs.load(self.folder(), hash));
+        match load_from(self.folder(), hash) {
+            text @ Loaded::Text(_) => text,
+            Loaded::Missing => packed(),
+            Loaded::Damaged => match packed() {
+                text @ Loaded::Text(_) => text,
+                Loaded::Missing | Loaded::Damaged => Loaded::Damaged,
+            },
+        }
+    }
+
+    /// A file of its own of the right length, or a record in a pack.
+    fn holds(&self, text: &Text) -> bool {
+        matches!(self.look(&object_name(text.hash()), text), Ok(There::Fitting))
+            || self.packs.as_ref().is_some_and(|packs| packs.holds(self.folder(), text))
+    }
+
+    fn stored(&self) -> Vec<Stored> {
+        let mut all: BTreeMap<ContentHash, Stored> = BTreeMap::new();
+        let packed = self.packs.as_ref().map(|packs| packs.all(self.folder())).unwrap_or_default();
+        for stored in packed.into_iter().chain(stored_in(self.folder())) {
+            // One that is in both counts once, by the younger.
+            let known = all.entry(stored.hash).or_insert(stored);
+            known.modified = known.modified.max(stored.modified);
+        }
+        all.into_values().collect()
+    }
+
+    fn remove(&self, hashes: &BTreeSet<ContentHash>) -> Removal {
+        let mut done = Removal::default();
+        // Files of their own first: that needs no space, and makes some.
+        for hash in hashes {
+            let name = object_name(*hash);
+            match remove(self.folder(), &name) {
+                Ok(Removed::Done) => drop(done.removed.insert(*hash)),
+                // In a pack, or another process was faster.
+                Ok(Removed::Before) => {}
+                Err(errno) => done.failed.push(self.failed(&name, errno.into())),
+            }
+        }
+        let Some(packs) = &self.packs else { return done };
+        let (removed, left) = packs.remove((self.folder(), self.tmp.as_fd()), &self.temps, hashes);
+        done.removed.extend(removed);
+        if !left.is_empty() {
+            // What such a pack still holds is not gone.
+            for stored in packs.all(self.folder()) {
+                done.removed.remove(&stored.hash);
+            }
+        }
+        done.failed.extend(left.into_iter().map(|(name, error)| self.left_pack(&name, error)));
+        done
+    }
+
+    fn damaged(&self) -> Vec<String> {
+        self.packs.as_ref().map(|packs| packs.damaged(self.folder())).unwrap_or_default()
+    }
+}
+
+/// Makes git ignore a folder, unless that was done.
+fn ignore_all(folder: BorrowedFd<'_>) -> io::Result<()> {
+    match rustix::fs::statat(folder, ".gitignore", AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => return Ok(()),
+        Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let temp = Temp::create(folder, IN_WORKSPACE, Mode::RUSR | Mode::WUSR, &AtomicU64::new(0))?;
+    temp.file().write_all(IGNORE_ALL.as_bytes())?;
+    temp.place(folder, ".gitignore").map(drop)
+}
+
+/// The texts that have a file of their own, sorted.
+fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
+    let look = |name: String| {
+        let hash = object_hash(&name)?;
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let modified = u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000);
+        let bytes = u64::try_from(stat.st_size).ok()?;
+        FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified })
+    };
+    names(folder).into_iter().filter_map(look).collect()
+}
+
+fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
+    match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) => Ok(Removed::Done),
+        Err(Errno::NOENT) => Ok(Removed::Before),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn load_from(folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {
+    let name = object_name(hash);
+    let file = match rustix::fs::openat(folder, &name, READ_FLAGS, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        // A link or a socket in its place.
+        Err(Errno::LOOP | Errno::NXIO) => return Loaded::Damaged,
+        Err(_) => return Loaded::Missing,
+    };
+    let Ok(found) = rustix::fs::fstat(&file) else { return Loaded::Missing };
+    let len = u64::try_from(found.st_size).unwrap_or(u64::MAX);
+    if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
+        return Loaded::Damaged;
+    }
+    let Ok(bytes) = read_at(&file, 0, len) else { return Loaded::Missing };
+    match Text::from_bytes(bytes) {
+        Ok(text) if text.hash() == hash => Loaded::Text(text),
+        Ok(_) | Err(_) => Loaded::Damaged,
+    }
+}
+
+/// The name of the object of a text.
+fn object_name(hash: ContentHash) -> String {
+    format!("sha256-{hash}.txt")
+}
+
+/// The hash in the name of an object; `None` for any other name.
+fn object_hash(name: &str) -> Option<ContentHash> {
+    ContentHash::parse(name.strip_prefix("sha256-")?.strip_suffix(".txt")?)
+}

@@ -1,0 +1,219 @@
+//! Whose a store is. What a store says counts only for the user and on the machine that made it: a stranger's archive or
+//! clone may bring one that claims whatever it likes. So a random id is kept outside every workspace, and a store carries a
+//! seal made of that id and of what the system says of the store's folder. A moved or renamed workspace keeps its store; a
+//! copy, an unpacked archive or a clone has another folder, and so none. Never tells the id, never takes one that lies in
+//! the workspace or that others can read or replace.
+
+use std::{
+    fmt,
+    fs::{self, DirBuilder, File},
+    io::{self, Read, Write},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::fs::{DirBuilderExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+    sync::atomic::AtomicU64,
+    time::SystemTime,
+};
+
+use readproof_core::text::ContentHash;
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
+
+use super::{
+    super::{Create, StoreError, local_leases::lock},
+    IGNORE_ALL, LocalStore, Privacy, READ_FLAGS, STORE_NAME, names, open_folder,
+};
+use crate::{
+    replace::temp::Temp,
+    root::Root,
+    snapshot::{FileKind, bytes::read_at},
+};
+
+/// The file that holds the id.
+const ID_NAME: &str = "id";
+
+/// 128 bits.
+const ID_BYTES: usize = 16;
+
+/// How many folders are made for it at most: `.local/state/readproof` in a home that is there.
+const MADE: usize = 3;
+
+/// How a store that is put aside is called in the one that takes its place.
+const ASIDE: &str = "foreign-";
+
+/// So many are kept; then somebody should look at them.
+const ASIDE_MOST: u32 = 8;
+
+/// This user on this machine.
+pub(super) struct Owner {
+    id: Vec<u8>,
+    /// Taken while a store is put aside.
+    folder: OwnedFd,
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Owner")
+    }
+}
+
+impl Owner {
+    /// By the id in the first of these folders that can be used; it is made where there is none. A folder in the workspace,
+    /// of another user, or that others can write, cannot.
+    ///
+    /// # Errors
+    /// [`StoreError::NoOwner`] when none can.
+    pub(super) fn of(root: &Root, folders: &[PathBuf]) -> Result<Self, StoreError> {
+        folders.iter().find_map(|folder| Self::at(root, folder)).ok_or(StoreError::NoOwner)
+    }
+
+    fn at(root: &Root, path: &Path) -> Option<Self> {
+        let folder = state_folder(root, path)?;
+        let found = rustix::fs::fstat(&folder).ok()?;
+        if found.st_uid != rustix::process::geteuid().as_raw() || found.st_mode & 0o022 != 0 {
+            return None;
+        }
+        let id = read_id(folder.as_fd()).or_else(|| {
+            make_id(folder.as_fd()).ok()?;
+            read_id(folder.as_fd())
+        })?;
+        Some(Self { id, folder })
+    }
+
+    /// What a store of this owner in this folder has in its format.
+    pub(super) fn seal(&self, folder: BorrowedFd<'_>) -> io::Result<String> {
+        let found = File::from(folder.try_clone_to_owned()?).metadata()?;
+        // An inode is used again, but not with the time at which it was made; where the system does not tell that, it is 0.
+        let born = found.created().ok().and_then(|born| born.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let (inode, born) = (found.ino().to_le_bytes(), born.unwrap_or_default().as_nanos().to_le_bytes());
+        Ok(ContentHash::of_parts(&[b"readproof store 2\0", &self.id, &inode, &born]).to_string())
+    }
+}
+
+/// The user whose files are this process's own, as a number.
+#[must_use]
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Opens the folder of the id, and makes it if little of its name is missing.
+fn state_folder(root: &Root, path: &Path) -> Option<OwnedFd> {
+    if !path.is_absolute() {
+        return None;
+    }
+    let (depth, there) = path.ancestors().enumerate().find(|(_, part)| fs::symlink_metadata(part).is_ok())?;
+    let below = path.strip_prefix(there).ok()?;
+    let real = fs::canonicalize(there).ok()?;
+    if depth > MADE || root.holds(&if depth == 0 { real.clone() } else { real.join(below) }) {
+        return None;
+    }
+    if depth > 0 {
+        DirBuilder::new().recursive(true).mode(0o700).create(path).ok()?;
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).ok()
+}
+
+fn read_id(folder: BorrowedFd<'_>) -> Option<Vec<u8>> {
+    let file = File::from(rustix::fs::openat(folder, ID_NAME, READ_FLAGS, Mode::empty()).ok()?);
+    let found = rustix::fs::fstat(&file).ok()?;
+    let ours = matches!(Privacy::of(found.st_mode, found.st_uid), Privacy::Private);
+    let bytes = read_at(&file, 0, 2 * ID_BYTES as u64 + 1).ok()?;
+    let (hex, end) = bytes.split_at_checked(2 * ID_BYTES)?;
+    let well = ours && FileKind::of(found.st_mode).is_none() && end == b"\n" && hex.iter().all(u8::is_ascii_hexdigit);
+    well.then(|| hex.to_vec())
+}
+
+/// Makes an id, unless another was faster.
+fn make_id(folder: BorrowedFd<'_>) -> io::Result<()> {
+    let mut random = [0; ID_BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    let mut hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    hex.push('\n');
+    let temp = Temp::create(folder, "", Mode::RUSR | Mode::WUSR, &AtomicU64::new(0))?;
+    temp.file().write_all(hex.as_bytes())?;
+    temp.file().sync_all()?;
+    temp.place(folder, ID_NAME).map(drop)
+}
+
+/// Puts a store that is not this owner's aside, into the one that takes its place; gives its new name, seen from the
+/// workspace. `None`: there is none of that kind any more.
+///
+/// # Errors
+/// [`StoreError::Foreign`] where it cannot be put aside.
+pub(super) fn put_aside(root: &Root, owner: &Owner) -> Result<Option<String>, StoreError> {
+    // One at a time, or one process would put aside what another has just made.
+    let id = rustix::fs::openat(&owner.folder, ID_NAME, READ_FLAGS, Mode::empty()).map(File::from);
+    if !id.as_ref().is_ok_and(|id| lock(id).is_ok()) {
+        return Err(StoreError::Busy { name: STORE_NAME.to_owned() });
+    }
+    let why = match LocalStore::open_with(root, Create::No, Some(owner)) {
+        Err(StoreError::Foreign { why }) => why,
+        Err(other) => return Err(other),
+        Ok(_) => return Ok(None),
+    };
+    let aside = exchanged(root).map_err(|_| StoreError::Foreign { why })?;
+    aside.map(|name| Some(format!("{STORE_NAME}/{name}"))).ok_or(StoreError::TooManyAside)
+}
+
+/// The stores that were put aside in the one in this folder.
+pub(super) fn aside(folder: BorrowedFd<'_>) -> Vec<String> {
+    let mut found = names(folder);
+    found.retain(|name| name.starts_with(ASIDE));
+    found
+}
+
+/// Gives the name of the store to an empty folder that holds the old one. `None`: it holds too many already.
+fn exchanged(root: &Root) -> Result<Option<String>, Errno> {
+    let (top, old) = (root.dir.as_fd(), open_folder(root.dir.as_fd(), STORE_NAME)?);
+    let held: Vec<String> = names(old.as_fd()).into_iter().filter(|name| name.starts_with(ASIDE)).collect();
+    let free = (1..=ASIDE_MOST).map(|number| format!("{ASIDE}{number}")).find(|name| !held.contains(name));
+    let Some(name) = free else { return Ok(None) };
+    let begun = make_apart(top)?;
+    let new = open_folder(top, &begun)?;
+    ignore(new.as_fd());
+    ignore(old.as_fd());
+    // What it holds itself comes along beside it, so that they can be counted.
+    for held in held {
+        rustix::fs::renameat(&old, &held, &new, &held)?;
+    }
+    rustix::fs::renameat(top, STORE_NAME, &new, &name)?;
+    // Where somebody has made one meanwhile, this folder stays beside it.
+    rustix::fs::renameat(top, &begun, top, STORE_NAME).map(|()| Some(name))
+}
+
+/// Makes a folder that was not there.
+fn make_apart(top: BorrowedFd<'_>) -> Result<String, Errno> {
+    for number in 0..64 {
+        let name = format!("{STORE_NAME}.new-{number}");
+        match rustix::fs::mkdirat(top, &name, Mode::RWXU) {
+            Ok(()) => return Ok(name),
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+/// Makes git ignore a folder, if it can be done.
+fn ignore(folder: BorrowedFd<'_>) {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::openat(folder, ".gitignore", flags, Mode::RUSR | Mode::WUSR) {
+        let _ = File::from(file).write_all(IGNORE_ALL.as_bytes());
+    }
+}
+
+/// Whether a store without a format holds what only one with a format can hold.
+pub(super) fn holds_something(folder: BorrowedFd<'_>) -> bool {
+    names(folder).iter().filter(|name| !matches!(name.as_str(), "." | ".." | ".gitignore" | "tmp")).any(|name| {
+        if name.starts_with(ASIDE) {
+            return false;
+        }
+        open_folder(folder, name)
+            .map_or(true, |part| names(part.as_fd()).iter().any(|name| name != "." && name != ".."))
+    })
+}

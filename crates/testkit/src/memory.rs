@@ -1,0 +1,160 @@
+//! A store in memory, for the traits of `disk`: the random runs must hold with it as they do with files. Engines that share
+//! one [`MemoryStores`] share what they remember, as processes share a disk. Outside hands reach the stored bytes through
+//! [`MemoryObjects`]. Never part of the program.
+
+mod logs;
+mod objects;
+
+pub use objects::MemoryObjects;
+
+use readproof_disk::{
+    Create, Database, Lease, Leases, LogError, LogName, Logs, Objects, OpenedStore, RetiredLog, Right, Store,
+    StoreError, Stores, Usage, database_in_memory,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use self::logs::MemoryLogs;
+
+/// How often a right is tried, one millisecond apart.
+const TRIES: u32 = 1000;
+
+/// What is remembered of one workspace. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStores(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Once it was made.
+    store: Mutex<Option<Arc<MemoryStore>>>,
+    /// The texts of hosts, by their folder.
+    hosts: Mutex<BTreeMap<String, Arc<MemoryObjects>>>,
+}
+
+impl MemoryStores {
+    /// The stored texts; those of a host if its folder is named. `None` until there are any.
+    #[must_use]
+    pub fn texts(&self, under: Option<&[&str]>) -> Option<Arc<MemoryObjects>> {
+        match under {
+            None => locked(&self.0.store).as_ref().map(|store| Arc::clone(&store.objects)),
+            Some(under) => locked(&self.0.hosts).get(&under.join("/")).cloned(),
+        }
+    }
+}
+
+impl Stores for MemoryStores {
+    fn open(&self, create: Create) -> Result<Option<OpenedStore>, StoreError> {
+        let mut store = locked(&self.0.store);
+        if store.is_none() && create == Create::Yes {
+            *store = Some(Arc::default());
+        }
+        let opened = |store: &Arc<MemoryStore>| OpenedStore { store: store.clone(), put_aside: None };
+        Ok(store.as_ref().map(opened))
+    }
+
+    fn retire(&self, log: &LogName) -> Result<Option<RetiredLog>, LogError> {
+        let Some(store) = locked(&self.0.store).clone() else { return Ok(None) };
+        let _lease = store.leases.take(Right::RetireLogs);
+        Ok(store.logs.retire(log))
+    }
+
+    fn host_objects(&self, under: &[&str], create: Create) -> Result<Option<Arc<dyn Objects>>, StoreError> {
+        let mut hosts = locked(&self.0.hosts);
+        if create == Create::Yes {
+            hosts.entry(under.join("/")).or_default();
+        }
+        Ok(hosts.get(&under.join("/")).map(|objects| Arc::clone(objects) as Arc<dyn Objects>))
+    }
+}
+
+#[derive(Debug, Default)]
+struct MemoryStore {
+    objects: Arc<MemoryObjects>,
+    logs: MemoryLogs,
+    leases: MemoryLeases,
+}
+
+impl Store for MemoryStore {
+    fn objects(&self) -> &dyn Objects {
+        &*self.objects
+    }
+
+    fn logs(&self) -> &dyn Logs {
+        &self.logs
+    }
+
+    fn leases(&self) -> &dyn Leases {
+        &self.leases
+    }
+
+    fn usage(&self) -> Usage {
+        let (stored, (logs, log_bytes)) = (self.objects.stored(), self.logs.usage());
+        Usage {
+            objects: stored.len() as u64,
+            object_bytes: stored.iter().map(|object| object.bytes).sum(),
+            logs,
+            log_bytes,
+        }
+    }
+
+    fn refuses(&self) -> Option<StoreError> {
+        None
+    }
+
+    fn ignores_itself(&self) -> bool {
+        true
+    }
+
+    fn aside(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Each one is empty: it holds only what can be made again.
+    fn database(&self, name: &str) -> Result<Database, StoreError> {
+        let unusable = |_| StoreError::Damaged { name: name.to_owned(), why: "SQLite cannot open it" };
+        database_in_memory().map_err(unusable)
+    }
+
+    fn remove_database(&self, _: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The rights that are held.
+#[derive(Clone, Debug, Default)]
+struct MemoryLeases(Arc<Mutex<BTreeSet<Right>>>);
+
+#[derive(Debug)]
+struct MemoryLease {
+    right: Right,
+    held: MemoryLeases,
+}
+
+impl Leases for MemoryLeases {
+    fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
+        for _ in 0..TRIES {
+            if locked(&self.0).insert(right) {
+                return Ok(Box::new(MemoryLease { right, held: self.clone() }));
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Err(StoreError::Busy { name: format!("{right:?}") })
+    }
+}
+
+impl Lease for MemoryLease {}
+
+impl Drop for MemoryLease {
+    fn drop(&mut self) {
+        locked(&self.held.0).remove(&self.right);
+    }
+}
+
+/// Nothing here is left half done by a panic.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
