@@ -54,9 +54,7 @@ pub enum GitSettings {
 /// A file as it stands in the work tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Working {
-    /// There is none.
     Missing,
-    /// A regular file.
     File {
         /// All of it.
         bytes: Vec<u8>,
@@ -68,7 +66,6 @@ pub enum Working {
         /// That text.
         target: Vec<u8>,
     },
-    /// A folder.
     Folder,
 }
 

@@ -309,7 +309,7 @@ fn an_edit_that_was_overtaken() {
     let request = Write { path: "f".to_owned(), session: s(), change };
     let error = engine.write(&request).unwrap_err();
     assert_eq!(error.code(), "CHANGED");
-    assert!(error.to_string().contains("changed or removed by another while it was edited"), "{error}");
+    assert!(error.to_string().contains("changed or removed by another program while it was edited"), "{error}");
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new());
     is_plain(&read(&mut engine, "f"));
     saves.store(false, Ordering::Relaxed);

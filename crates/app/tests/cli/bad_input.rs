@@ -167,7 +167,7 @@ fn what_may_not_be_read() {
     ws.chmod("closed.txt", 0o000);
     ws.chmod("shut", 0o000);
     let Some(run) = unprivileged(&ws) else { return };
-    for (name, said) in [("closed.txt", "may not be read by this user"), ("shut/inside.txt", "may not be looked at")] {
+    for (name, said) in [("closed.txt", "this user may not read"), ("shut/inside.txt", "this user may not look at")] {
         let text = finish(run(&ws).args(["read", name]));
         let message = text.err.trim_end().trim_start_matches("readproof: ").to_owned();
         text.refused(1, &[name, said, "change"]);

@@ -8,38 +8,25 @@ pub enum GitError {
     #[error(
         "`{name}` lies in no git repository; compare with against=WORKTREE and content, or make one with `git init`"
     )]
-    NoRepository {
-        /// The key.
-        name: String,
-    },
+    NoRepository { name: String },
     /// There is one without files.
     #[error("`{name}` lies in a bare git repository, which has no working files; use a clone or a worktree of it")]
-    Bare {
-        /// The key.
-        name: String,
-    },
+    Bare { name: String },
     /// The repository of another user.
     #[error(
         "the git repository of `{name}` belongs to another user, so git refuses it; a person who trusts it runs `git config --global --add \
          safe.directory FOLDER` with the folder that holds `.git`"
     )]
-    NotOwned {
-        /// The key.
-        name: String,
-    },
+    NotOwned { name: String },
     /// A `.git` that leads out of the workspace to a repository that does not know of it.
     #[error(
         "the `.git` beside `{name}` leads out of the workspace to a repository that does not name this folder as its work tree; repair it \
          with `git worktree repair`, or set `core.worktree` there"
     )]
-    NotLinked {
-        /// The key.
-        name: String,
-    },
+    NotLinked { name: String },
     /// A repository that this program cannot read.
     #[error("the git repository of `{name}` uses {what}, which cannot be read here; use `git diff` itself")]
     Unsupported {
-        /// The key.
         name: String,
         /// What it uses.
         what: String,
@@ -47,7 +34,6 @@ pub enum GitError {
     /// Something in it is damaged.
     #[error("{what} of the git repository of `{name}` cannot be read ({why}); run `git fsck` and `git status` there")]
     Broken {
-        /// The key.
         name: String,
         /// Which file or part.
         what: String,
@@ -58,21 +44,13 @@ pub enum GitError {
     #[error(
         "{file} of the git repository of `{name}` is {kind}, not a regular file; repair the repository, or make a fresh clone"
     )]
-    NotRegular {
-        /// The key.
-        name: String,
-        /// Which.
-        file: String,
-        /// What it is.
-        kind: &'static str,
-    },
+    NotRegular { name: String, file: String, kind: &'static str },
     /// A link, an alternate or an included file that leads elsewhere.
     #[error(
         "{file} of the git repository of `{name}` leads out of the workspace, and nothing is read there; use a clone that holds all of its \
          own files, a wider workspace, or `git diff` itself"
     )]
     LeadsOut {
-        /// The key.
         name: String,
         /// Which file or setting.
         file: String,
@@ -82,51 +60,31 @@ pub enum GitError {
         "{file} of the git repository of `{name}` has {len} {unit}, more than the {max} that are read; use `git diff` itself"
     )]
     Oversized {
-        /// The key.
         name: String,
-        /// Which.
         file: String,
         /// How many it has.
         len: u64,
-        /// The cap.
         max: u64,
         /// Of what.
         unit: &'static str,
     },
     /// The caller no longer wants to know.
     #[error("comparing `{name}` was cancelled")]
-    Cancelled {
-        /// The key.
-        name: String,
-    },
+    Cancelled { name: String },
     /// An object that is not there.
     #[error(
         "object {id} is missing from the git repository of `{name}`; it may be a partial clone: run `git fetch` or `git cat-file -p {id}` \
          there, or `git fsck`"
     )]
-    MissingObject {
-        /// The key.
-        name: String,
-        /// Which.
-        id: String,
-    },
-    /// Over the cap.
+    MissingObject { name: String, id: String },
     #[error("git's version of `{name}` has {len} bytes, more than the {max} that are read; raise `file_bytes`")]
-    TooLarge {
-        /// The key.
-        name: String,
-        /// Its bytes.
-        len: u64,
-        /// The cap.
-        max: u64,
-    },
+    TooLarge { name: String, len: u64, max: u64 },
     /// A filter that is a program.
     #[error(
         "`{name}` goes through the filter `{driver}` before git keeps it, a program that the configuration names; no such program is run \
          here: use `git diff` itself"
     )]
     Filtered {
-        /// The key.
         name: String,
         /// The driver's name.
         driver: String,
@@ -134,7 +92,6 @@ pub enum GitError {
     /// A `working-tree-encoding` that cannot be undone.
     #[error("`{name}` has the working-tree-encoding `{encoding}`: {why}; use `git diff` itself")]
     Encoded {
-        /// The key.
         name: String,
         /// As the attribute says.
         encoding: String,
@@ -143,44 +100,29 @@ pub enum GitError {
     },
     /// Several versions in the index.
     #[error("`{name}` has a merge conflict, so the index has several versions of it; compare with HEAD, or resolve it")]
-    Conflicted {
-        /// The key.
-        name: String,
-    },
+    Conflicted { name: String },
     /// Another repository.
     #[error("`{name}` is a submodule, at commit {commit} in the baseline; name a file in it")]
     Submodule {
-        /// The key.
         name: String,
         /// The baseline's commit.
         commit: String,
     },
-    /// A folder.
     #[error("`{name}` is a directory, not a file; name a file in it")]
-    Folder {
-        /// The key.
-        name: String,
-    },
+    Folder { name: String },
     /// Git's own folder.
     #[error("`{name}` lies in git's own folder, which git does not keep; name a working file")]
-    GitFolder {
-        /// The key.
-        name: String,
-    },
+    GitFolder { name: String },
     /// Git does not look behind links.
     #[error("`{name}` lies behind a link, where git does not look{}", .real.as_ref().map(|real| format!("; git knows it as `{real}`")).unwrap_or_default())]
     BehindLink {
-        /// The key.
         name: String,
         /// Where it really is.
         real: Option<String>,
     },
     /// Bytes for what has none.
     #[error("`{name}` is a link, and content cannot stand for one; name the file it leads to, or leave content out")]
-    ContentForLink {
-        /// The key.
-        name: String,
-    },
+    ContentForLink { name: String },
 }
 
 impl GitError {

@@ -81,7 +81,6 @@ pub enum Create {
 /// A store that may be relied on.
 #[derive(Clone, Debug)]
 pub struct OpenedStore {
-    /// The store.
     pub store: Arc<dyn Store>,
     /// What was put aside to make room for it.
     pub put_aside: Option<PutAside>,

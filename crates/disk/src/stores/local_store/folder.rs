@@ -84,16 +84,12 @@ pub(super) fn is_private(found: &rustix::fs::Stat, shown: &str) -> Result<(), St
 
 /// Who can use a file.
 pub(in super::super) enum Privacy {
-    /// Only this user.
     Private,
     /// Others too.
     Open {
-        /// Its permissions.
         mode: u32,
     },
-    /// It is another user's.
     Foreign {
-        /// That user.
         uid: u32,
     },
 }

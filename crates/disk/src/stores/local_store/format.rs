@@ -26,7 +26,6 @@ const FORMAT_BYTES: u64 = 76;
 
 /// What the format file says.
 pub(super) enum Format {
-    /// That of the version before.
     Unsealed,
     /// This one, and the seal of whose it is; none where whoever made it did not care.
     Sealed(Option<String>),
