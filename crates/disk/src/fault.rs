@@ -45,6 +45,20 @@ impl Fault {
     }
 }
 
+/// A name that does not exist is `None`; any other failure stays one.
+pub(crate) fn missing_or<T>(found: Result<T, Errno>) -> Result<Option<T>, Errno> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Whether nothing has the name: it is missing, or a parent is not a folder.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(Fault::of(error), Fault::Missing | Fault::NotFolder)
+}
+
 /// The error that cap-std gives for a name that leads out; for links that are followed here.
 pub(crate) fn escape() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "a link leads out of the directory")

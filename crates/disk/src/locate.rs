@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use crate::{
-    fault::{Fault, escape},
+    fault::{Fault, escape, is_missing},
     replace::is_ours,
     root::Root,
     snapshot::TO_READ,
@@ -235,7 +235,7 @@ impl Root {
     fn probe(&self, file: &FileRef) -> Result<Option<()>, LocateError> {
         match self.dir.metadata(file.name()) {
             Ok(_) => Ok(Some(())),
-            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => Ok(None),
+            Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(LocateError::new(file, error)),
         }
     }

@@ -21,13 +21,10 @@ use std::{
 };
 
 use readproof_core::text::ContentHash;
-use rustix::{
-    fs::{Access, AtFlags, Gid, Mode, OFlags, Stat, Uid},
-    io::Errno,
-};
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Stat, Uid};
 
 use crate::{
-    fault::Fault,
+    fault::{Fault, missing_or},
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, HardLinks},
@@ -244,11 +241,7 @@ pub fn is_in_git(name: &str) -> bool {
 }
 
 fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
-    match rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(Some(found)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
-    }
+    Ok(missing_or(rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW))?)
 }
 
 fn keep_owner_and_mode(file: &File, old: &Stat) -> io::Result<()> {

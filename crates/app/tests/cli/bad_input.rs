@@ -174,7 +174,7 @@ fn what_may_not_be_read() {
         as_json(finish(run(&ws).args(["read", name, "--json"])), 1, "DENIED", &message);
     }
     let out = finish(run(&ws).args(["read", "good.txt", "--session", "s"]));
-    assert_eq!(out.noticed(if ws.is_root() { &["`.readproof` may not be used by this user"] } else { &[] }), {
+    assert_eq!(out.noticed(if ws.is_root() { &["this user may not use `.readproof`"] } else { &[] }), {
         if ws.is_root() { numbered(40) } else { "[readcache: unchanged, 40 lines]".to_owned() }
     });
     ws.chmod("shut", 0o700);

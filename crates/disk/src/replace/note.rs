@@ -18,6 +18,7 @@ use rustix::{
 
 use super::temp::{is_ours, is_temporary};
 use crate::{
+    fault::missing_or,
     snapshot::{FileKind, MOST_BYTES, bytes::read_at},
     stores::{READ_FLAGS, STORE_NAME},
 };
@@ -81,11 +82,8 @@ impl Content {
     }
 
     fn by_stat(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
-        match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Self::Other { mode: found.st_mode, ino: found.st_ino }),
-            Err(Errno::NOENT) => Ok(Self::Missing),
-            Err(errno) => Err(errno.into()),
-        }
+        let found = missing_or(rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))?;
+        Ok(found.map_or(Self::Missing, |found| Self::Other { mode: found.st_mode, ino: found.st_ino }))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -232,10 +230,8 @@ pub(crate) fn reopen(folder: BorrowedFd<'_>) -> io::Result<Open> {
 }
 
 pub(crate) fn remove(folder: BorrowedFd<'_>) -> io::Result<()> {
-    match rustix::fs::unlinkat(folder.as_fd(), NOTE, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
+    missing_or(rustix::fs::unlinkat(folder.as_fd(), NOTE, AtFlags::empty()))?;
+    Ok(())
 }
 
 fn to_hex(text: &str) -> String {

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     root::Root,
     snapshot::FileKind,
-    stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder},
+    stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder, remove},
 };
 
 /// How the names of temporary files in a workspace begin.
@@ -243,11 +243,7 @@ impl Root {
                 return Ok(Removed::Done);
             }
         }
-        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
-            Ok(()) => Ok(Removed::Done),
-            Err(Errno::NOENT) => Ok(Removed::Before),
-            Err(errno) => Err(errno),
-        }
+        remove(folder.as_fd(), name)
     }
 }
 

@@ -24,6 +24,7 @@ use super::{
     temp::{is_ours, is_running},
 };
 use crate::{
+    fault::missing_or,
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, SnapshotError},
@@ -232,11 +233,8 @@ fn settle_name(
 
 /// `false`: nothing has the name now.
 fn exchange(folder: BorrowedFd<'_>, temp: &str, base: &str) -> io::Result<bool> {
-    match rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE) {
-        Ok(()) => Ok(true),
-        Err(Errno::NOENT) => Ok(false),
-        Err(errno) => Err(errno.into()),
-    }
+    let exchanged = rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE);
+    Ok(missing_or(exchanged)?.is_some())
 }
 
 /// What happened to a note.
@@ -286,16 +284,11 @@ fn resume(folder: BorrowedFd<'_>, note: &Note, step: Step, moments: &Moments) ->
 
 /// Removes the temporary file that a note names, whatever it is now, except a folder.
 fn remove_temp(folder: BorrowedFd<'_>, temp: &str) -> io::Result<()> {
-    match rustix::fs::statat(folder, temp, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) if FileKind::of(found.st_mode) == Some(FileKind::Directory) => return Ok(()),
-        Ok(_) => {}
-        Err(Errno::NOENT) => return Ok(()),
-        Err(errno) => return Err(errno.into()),
+    let found = missing_or(rustix::fs::statat(folder, temp, AtFlags::SYMLINK_NOFOLLOW))?;
+    if found.is_some_and(|found| FileKind::of(found.st_mode) != Some(FileKind::Directory)) {
+        missing_or(rustix::fs::unlinkat(folder, temp, AtFlags::empty()))?;
     }
-    match rustix::fs::unlinkat(folder, temp, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
+    Ok(())
 }
 
 /// Whether an opened file can be relied on.

@@ -8,32 +8,28 @@ use crate::fault::Fault;
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// It is not what was written.
     #[error(
         "the log of {log} is damaged at line {line} (`{}`); the next read with it keeps the log as \
          evidence and begins anew", shown(.log)
     )]
     Damaged {
         log: LogName,
-        /// The first line that does not fit.
+        /// The first line that does not fit the chain.
         line: u64,
     },
-    /// Another appends.
     #[error("the log of {log} is locked by another process; try again, or start another session")]
     Busy { log: LogName },
-    /// The caller has not read what others appended.
     #[error("the log of {log} grew since it was read; catch up before appending")]
     Behind { log: LogName },
-    /// It would be two lines, or look like a fragment.
+    /// It would become two lines, or look like a fragment.
     #[error("a payload for {log} holds a line end or U+0018; escape it")]
     BadPayload { log: LogName },
-    /// Someone removed it or took it out of use.
     #[error("the log of {log} was removed or taken out of use; try again: the session begins anew")]
     Gone { log: LogName },
     /// A link could lead anywhere.
     #[error("`{}` is a symbolic link; remove it", shown(.log))]
     Link { log: LogName },
-    #[error("`{}` is no regular file; move it away", shown(.log))]
+    #[error("`{}` is not a regular file; move it away", shown(.log))]
     NotAFile { log: LogName },
     #[error(
         "`{}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run `chmod 600` on it, \
@@ -42,14 +38,13 @@ pub enum LogError {
     NotPrivate { log: LogName, mode: u32 },
     #[error("`{}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user", shown(.log))]
     NotOurs { log: LogName, uid: u32 },
-    /// More than is read at once.
     #[error("`{}` has {len} bytes, more than the {max} that are read; start another session", shown(.log))]
     TooLarge { log: LogName, len: u64, max: u64 },
     #[error("there is no space left for the log of {log}; free some and try again")]
     Full { log: LogName },
     #[error("the log of {log} lies on a read-only file system; nothing is recorded until it can be written")]
     ReadOnly { log: LogName },
-    #[error("`{}` may not be used by this user; change its permissions", shown(.log))]
+    #[error("this user may not use `{}`; change its permissions", shown(.log))]
     Denied { log: LogName },
     #[error("`{}` cannot be used: {source}; try again or start another session", shown(.log))]
     Io { log: LogName, source: io::Error },

@@ -100,7 +100,7 @@ pub struct PutAside {
 pub enum Strange {
     /// It was made by another user, on another machine, or in another folder.
     Elsewhere,
-    /// It was made by a version that did not say whose it is.
+    /// It was made by a version that did not record its owner.
     Older,
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use super::{STORE_NAME, Strange};
 use crate::fault::Fault;
 
-/// Why there is no store to use. A read goes on without one.
+/// Why there is no store to use. A read goes on without one. `name` is relative to the workspace root.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A link could lead anywhere, now or later.
@@ -21,24 +21,22 @@ pub enum StoreError {
     NotPrivate { name: String, mode: u32 },
     #[error("`{name}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user")]
     NotOurs { name: String, uid: u32 },
-    /// Nobody knows who wrote what it says.
+    /// It is unknown who wrote what it says.
     #[error("the store `.readproof` {}, so nothing in it counts; delete it or let it be put aside", .why.as_str())]
     Foreign { why: Strange },
-    /// As before, too often.
+    /// The same, and no further store can be put aside.
     #[error(
-        "`.readproof` was not made here, and as many as are kept were put aside already; delete `.readproof/foreign-*`"
+        "`.readproof` was not made here, and too many such stores were put aside already; delete `.readproof/foreign-*`"
     )]
     TooManyAside,
-    /// There is no place for the id that stores are known by.
+    /// Without the id, no store can be recognised as this user's.
     #[error(
-        "no folder of this user outside the workspace can keep the id by which its stores are known; set \
+        "no folder outside the workspace can hold the id that marks this user's stores; set \
          READPROOF_STATE_DIR to one"
     )]
     NoOwner,
-    /// Made by a later version.
     #[error("the store has format {found}, this program knows {known}; use a newer readproof or delete `.readproof`")]
     Newer { found: u32, known: u32 },
-    /// Not as it was made.
     #[error("the store is damaged at `{name}`: {why}; delete `{}` to begin anew", folder_of(name))]
     Damaged { name: String, why: &'static str },
     #[error("`{name}` was removed while in use; open the store again")]
@@ -49,13 +47,13 @@ pub enum StoreError {
     ReadOnly { name: String },
     #[error("there is no space left for `{name}`; free some or delete `{}`", folder_of(name))]
     Full { name: String },
-    #[error("`{name}` may not be used by this user; change its permissions or those of the workspace")]
+    #[error("this user may not use `{name}`; change its permissions or those of the workspace")]
     Denied { name: String },
     #[error("`{name}` cannot be used: {source}; check it or delete `{}`", folder_of(name))]
     Io { name: String, source: io::Error },
 }
 
-/// The folder that may be deleted whole: our own, or the one of ours in another tool's.
+/// The folder that may be deleted as a whole: `.readproof`, or Readproof's folder inside another tool's.
 fn folder_of(name: &str) -> &str {
     let depth = usize::from(!name.starts_with(STORE_NAME));
     name.match_indices('/').nth(depth).map_or(name, |(end, _)| &name[..end])
