@@ -1,7 +1,7 @@
-//! A file of the workspace beside what git keeps of it. Reads the repository, never writes to it, and never runs a program:
-//! not git, and nothing that a configuration names. What git would only know by running something is an error that says
-//! so, never another answer. A repository stays open only as long as nothing that opening it has read can have changed.
-//! It may be a stranger's: every file of it is looked at before it is opened, and what is read of each kind has a cap.
+//! Compares a file of the workspace with git's versions of it. Reads the repository, never writes to it, and never runs a
+//! program: not git, and nothing that a configuration names. If git would have to run something, that is an error that says
+//! so, never a different answer. A repository stays open only while nothing that opening it read can have changed. It may
+//! come from a stranger: every file of it is checked before it is opened, and there is a limit for each kind.
 
 mod baseline;
 mod clean;
@@ -25,7 +25,7 @@ use open::Found;
 use std::{fmt, path::PathBuf};
 
 use crate::{
-    fault::Fault,
+    fault::is_missing,
     locate::FileRef,
     replace::is_ours,
     root::Root,
@@ -37,54 +37,48 @@ use crate::{
 pub enum Baseline {
     /// The commit that is checked out.
     Head,
-    /// What is staged.
+    /// The staged version.
     Index,
 }
 
-/// Whose settings of git count.
+/// Which git settings count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GitSettings {
-    /// The repository's, the person's and the system's, as git itself takes them.
+    /// The repository's, the user's and the system's, as in git itself.
     #[default]
     All,
-    /// The repository's alone.
+    /// Only the repository's.
     Repository,
 }
 
-/// A file as it stands in the work tree.
+/// A file in the work tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Working {
-    /// There is none.
     Missing,
-    /// A regular file.
     File {
-        /// All of it.
         bytes: Vec<u8>,
-        /// Whether its owner may run it.
+        /// Whether its owner may execute it.
         executable: bool,
     },
-    /// A link, by the text of where it leads.
+    /// A symbolic link.
     Link {
-        /// That text.
+        /// Where it leads, as written in the link.
         target: Vec<u8>,
     },
-    /// A folder.
     Folder,
 }
 
-/// What git keeps of a file: the kind, and the bytes.
+/// The kinds of files that git stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitMode {
-    /// A file.
     Plain,
-    /// A file that may be run.
+    /// An executable file.
     Executable,
-    /// A link.
     Link,
 }
 
 impl GitMode {
-    /// As git prints it.
+    /// The mode as git prints it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -95,20 +89,18 @@ impl GitMode {
     }
 }
 
-/// One version of a file, as git keeps it.
+/// One version of a file, as git stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
-    /// What kind of file.
     pub mode: GitMode,
-    /// All of it.
     pub bytes: Vec<u8>,
-    /// The name of the object that holds this, where it comes from one.
+    /// The id of its object, if it comes from one.
     pub id: Option<String>,
     /// Whether git shows it as binary.
     pub binary: bool,
 }
 
-/// Why something else stands for the working file.
+/// Why the index's version stands for the working file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StandsIn {
     /// `git update-index --assume-unchanged`.
@@ -117,44 +109,43 @@ pub enum StandsIn {
     SkipWorktree,
 }
 
-/// Both sides, and what git knows of the file.
+/// Both sides, and what git knows about the file.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// The file, by its name in the repository.
+    /// The name of the file in the repository.
     pub name: String,
-    /// The commit that is checked out; none before the first.
+    /// The commit that is checked out; `None` before the first one.
     pub commit: Option<String>,
-    /// The baseline's version.
     pub old: Option<Kept>,
-    /// The working file, or what was given for it.
+    /// The working file, or the content given for it.
     pub new: Option<Kept>,
-    /// Whether it is in the index.
+    /// Whether the file is in the index.
     pub in_index: bool,
     /// Whether only its name is in the index: `git add --intent-to-add`.
     pub intended: bool,
     /// Whether a merge left several versions in the index.
     pub conflicted: bool,
-    /// Whether the index's version stands for the working file, and why.
+    /// Why the index's version stands for the working file, if it does.
     pub stands_in: Option<StandsIn>,
-    /// Whether Git LFS keeps it, so that both sides are pointers.
+    /// Whether Git LFS stores it, so that both sides are pointers.
     pub lfs: bool,
-    /// Whether the working file's bytes are others than those git would keep of it.
+    /// Whether git would store other bytes than the working file has.
     pub cleaned: bool,
-    /// A file that is gone and had these very bytes, where the baseline has none of this name.
+    /// If the baseline has no file of this name: one that is gone and had exactly these bytes.
     pub renamed_from: Option<String>,
 }
 
 impl Root {
-    /// The names inside the root, by the letters alone, in their order.
+    /// The names that are spelt as inside the root, in their order.
     #[must_use]
     pub fn names(&self, candidates: &[String]) -> Vec<FileRef> {
         candidates.iter().filter_map(|candidate| self.file_ref(candidate)).collect()
     }
 
-    /// The one read of a working file; its last part is not followed if it is a link.
+    /// Reads a working file once. A link at the end of its name is not followed.
     ///
     /// # Errors
-    /// [`GitError`] when it stands behind a link; [`SnapshotError`] as for [`Root::snapshot`], but bytes need not be text.
+    /// [`GitError`] when a link leads to its folder; [`SnapshotError`] as for [`Root::snapshot`], but bytes need not be text.
     pub fn working(&self, file: &FileRef, rules: &SnapshotRules) -> Result<Working, WorkingError> {
         let name = file.name();
         if name.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
@@ -172,7 +163,7 @@ impl Root {
         }
         let found = match self.dir.symlink_metadata(name) {
             Ok(found) => found,
-            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => {
+            Err(error) if is_missing(&error) => {
                 return Ok(Working::Missing);
             }
             Err(error) => return Err(SnapshotError::from_io(name, error).into()),
@@ -191,17 +182,17 @@ impl Root {
         }
     }
 
-    /// A working file beside what git keeps of it: cleaned as git would clean it. `content` stands for its bytes.
+    /// Compares a working file with git's version of it, cleaned as git would clean it. `content` replaces its bytes.
     ///
     /// # Errors
-    /// [`GitError`] when there is no repository, none that may be used, or nothing that can be compared.
+    /// [`GitError`] when there is no repository, it may not be used, or there is nothing to compare.
     pub fn compare(&self, file: &FileRef, mut working: Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
         let found = open::find(self, file, ask)?;
         let kept = found.kept;
         match found.compare(&mut working, ask) {
             Ok(compared) => Ok(compared),
             Err(error @ GitError::Cancelled { .. }) => Err(error),
-            // Whatever it is, a repository that was opened just now shall say it.
+            // Try again with the repository opened afresh, so that no error is stale.
             Err(_) if kept => {
                 self.repositories.forget();
                 open::find(self, file, ask)?.compare(&mut working, ask)
@@ -211,20 +202,18 @@ impl Root {
     }
 }
 
-/// What is asked of [`Root::compare`].
+/// The arguments of [`Root::compare`].
 #[derive(Clone, Copy)]
 pub struct Compare<'a> {
-    /// With what.
     pub baseline: Baseline,
-    /// Whose settings count.
     pub settings: GitSettings,
-    /// Where those are that are not the repository's own; none: nobody knows.
+    /// The files with the user's and the system's settings; empty if unknown.
     pub settings_files: &'a [PathBuf],
-    /// What stands for the bytes of the working file.
+    /// Used instead of the bytes of the working file.
     pub content: Option<&'a str>,
     /// The largest version that is read.
     pub max_bytes: u64,
-    /// Asked between two steps: whether the caller lost interest.
+    /// Asked between two steps: whether the caller cancelled.
     pub cancelled: &'a dyn Fn() -> bool,
 }
 
@@ -236,13 +225,11 @@ impl fmt::Debug for Compare<'_> {
     }
 }
 
-/// Why a working file cannot be looked at.
+/// Why a working file cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkingError {
-    /// For git's reasons.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The file cannot be read.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
 }
@@ -256,7 +243,7 @@ struct NewSide {
 }
 
 impl NewSide {
-    /// The bytes of the working file, to be compared once more.
+    /// The bytes of the working file, to be compared again.
     fn give_back(self, working: &mut Working) {
         if let (Working::File { bytes, .. }, Some(kept), false, true) =
             (working, self.kept, self.cleaned, self.stands_in.is_none())
@@ -268,7 +255,7 @@ impl NewSide {
 }
 
 impl Found<'_> {
-    /// Takes the bytes of the working file only where it succeeds.
+    /// Consumes the bytes of the working file only on success.
     fn compare(&self, working: &mut Working, ask: &Compare<'_>) -> Result<Compared, GitError> {
         if self.name.is_empty() {
             return Err(GitError::Folder { name: self.key.clone() });
@@ -363,7 +350,7 @@ impl Found<'_> {
         Ok(NewSide { kept: Some(kept), stands_in: None, lfs, cleaned })
     }
 
-    /// The mode git takes for a regular file: where the file system cannot be trusted to tell, the index does.
+    /// The mode git assumes for a regular file: the index's if the file system does not keep the executable bit.
     fn mode_of(&self, executable: Option<bool>, staged: &Staged) -> Result<GitMode, GitError> {
         let staged = staged.entry().and_then(|(kind, _)| mode(kind));
         if staged == Some(GitMode::Link) && !self.flag("core.symlinks", true)? {
@@ -388,7 +375,7 @@ impl Found<'_> {
     }
 }
 
-/// `None` for what is no file of git's.
+/// `None` for what git does not store as a file.
 fn mode(kind: EntryKind) -> Option<GitMode> {
     match kind {
         EntryKind::Blob => Some(GitMode::Plain),

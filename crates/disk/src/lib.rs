@@ -1,7 +1,8 @@
-//! The only room that opens files by name. A [`Root`] is a directory one may use, a [`FileRef`] the only name that can be
-//! opened in it, a [`Snapshot`] the one read of a file; a [`Store`] keeps what Readproof itself remembers. Two kinds of files lie outside a workspace: a [`TranscriptFile`], a host's, named by a person, and a
-//! person's own settings of a host ([`Root::around`]). It decides nothing about answers, reads no environment and has no
-//! mutable global.
+//! The only crate that opens files by name. A [`Root`] is a directory that may be used, a [`FileRef`] the only name that can be
+//! opened in it, a [`Snapshot`] the one read of a file. A [`Store`] keeps what Readproof itself remembers; it is a trait, and
+//! [`LocalStore`] the files in `.readproof`. Two kinds of files lie outside a workspace: a host's transcript
+//! ([`TranscriptFile`]) and a user's settings of a host ([`Root::around`]). Decides nothing about answers, reads no environment
+//! and has no mutable globals.
 #![allow(
     missing_docs,
     reason = "a name that says everything needs no comment; the crate is only used in this workspace"

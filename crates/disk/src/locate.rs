@@ -16,26 +16,26 @@ use rustix::{
 };
 
 use crate::{
-    fault::{Fault, escape},
+    fault::{Fault, escape, is_missing},
     replace::is_ours,
     root::Root,
     snapshot::TO_READ,
 };
 
-/// The longest component and the longest path that file systems take, in bytes.
+/// The longest component and the longest path that file systems accept, in bytes.
 const COMPONENT_BYTES: usize = 255;
 const PATH_BYTES: usize = 4096;
 
 /// As many links as Linux follows in one name.
 const LINKS: usize = 40;
 
-/// How a folder is opened that is only passed through: to be listed it need not be allowed.
+/// How a folder is opened that is only passed through. This needs no permission to list it.
 #[cfg(target_os = "linux")]
 const PASSING: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const PASSING: OFlags = OFlags::RDONLY;
 
-/// The most names that [`Root::list_names`] gives.
+/// The most names that [`Root::list_names`] returns.
 const LISTED: usize = 2000;
 
 /// A name inside a root, and the only thing that can be opened there.
@@ -60,7 +60,7 @@ impl FileRef {
         &self.key
     }
 
-    /// The name from `/` on, beginning with the root's canonical path.
+    /// The absolute path, beginning with the root's canonical path.
     #[must_use]
     pub fn absolute(&self) -> String {
         match self.key.as_str() {
@@ -74,7 +74,7 @@ impl FileRef {
     }
 }
 
-/// What no file system takes.
+/// Refuses what no file system accepts.
 fn check_name(candidate: &str) -> Result<(), LocateError> {
     if candidate.contains('\0') {
         return Err(LocateError::NulInName);
@@ -89,7 +89,7 @@ fn check_name(candidate: &str) -> Result<(), LocateError> {
     Ok(())
 }
 
-/// What of `candidate` stands below `root`, by the letters.
+/// The part of `candidate` below `root`, by its spelling.
 fn below<'c>(candidate: &'c str, root: &str) -> Option<&'c str> {
     match candidate.strip_prefix(root.trim_end_matches('/'))? {
         "" | "/" => Some("."),
@@ -97,18 +97,16 @@ fn below<'c>(candidate: &'c str, root: &str) -> Option<&'c str> {
     }
 }
 
-/// A file opened to be read by a name in which no part is a link.
+/// A file opened for reading by a name in which no part is a link.
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) file: File,
 }
 
-/// Which file a name leads to, whatever it is called.
+/// Identifies a file, whatever its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
-    /// The device.
     pub dev: u64,
-    /// The inode on it.
     pub ino: u64,
 }
 
@@ -123,8 +121,8 @@ impl Root {
         self.first(candidates, |file| self.probe(file)).map(|(file, ())| file)
     }
 
-    /// As [`Root::locate`], and opens what is found if no part of its name is a link. Then finding, reading and knowing
-    /// that no link was followed cost one `openat2` together, and all three speak of the same file.
+    /// As [`Root::locate`], and opens what is found if no part of its name is a link. One `openat2` then finds the file, opens
+    /// it and proves that no link was followed.
     ///
     /// # Errors
     /// As [`Root::locate`].
@@ -132,7 +130,7 @@ impl Root {
         let found = self.first(candidates, |file| match self.open_without_links(file) {
             Ok(open) => Ok(Some(Some(open))),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            // A link, no file, no permission, no such call: what it is shows when it is looked at.
+            // A link, not a file, no permission, or no `openat2`: the probe tells.
             Err(_) => Ok(self.probe(file)?.map(|()| None)),
         });
         if let (Err(LocateError::Missing { .. }), Some(first)) = (&found, candidates.first())
@@ -143,7 +141,7 @@ impl Root {
         found
     }
 
-    /// A name by its letters, if it lies inside the root.
+    /// The name, if it is spelt as one inside the root.
     pub(crate) fn file_ref(&self, candidate: &str) -> Option<FileRef> {
         FileRef::new(self, candidate).filter(|_| check_name(candidate).is_ok())
     }
@@ -165,7 +163,7 @@ impl Root {
         Err(failure.unwrap_or_else(|| self.nowhere(candidates)))
     }
 
-    /// For writing: the candidate that exists, else the first one, whose parents may be missing too.
+    /// For writing: the first candidate that exists, else the first of all; its parents may be missing too.
     ///
     /// # Errors
     /// As [`Root::locate`], but a name inside the root is never "missing".
@@ -184,21 +182,20 @@ impl Root {
         self.id_of(file.name())
     }
 
-    /// Those keys that now lead to this file.
+    /// The keys among these that lead to this file now.
     #[must_use]
     pub fn names_of(&self, id: FileId, keys: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
         keys.filter(|key| self.id_of(key.as_str()) == Some(id)).collect()
     }
 
-    /// Where links finally lead, relative to the root; for a file that does not exist yet, where it would be. `None` when
-    /// that cannot be told or lies outside. Costs one `stat` per component, more for each link.
+    /// The name with all links resolved, relative to the root; for a file that does not exist yet, where it would be. `None`
+    /// when that is unknown or lies outside. Costs one `stat` per component, more for each link.
     #[must_use]
     pub fn real_name(&self, file: &FileRef) -> Option<PathKey> {
         self.follow(file.name()).ok()?.last().map(|name| PathKey::new(name))
     }
 
-    /// The names in a folder, sorted, of at most 2,000 entries, without those of our own temporary files; none when it
-    /// cannot be listed.
+    /// The names in a folder, sorted, at most 2,000, without Readproof's temporary files; none when it cannot be listed.
     #[must_use]
     pub fn list_names(&self, dir_key: &str) -> Vec<String> {
         let Ok(entries) = self.dir.read_dir(dir_key) else { return Vec::new() };
@@ -209,8 +206,8 @@ impl Root {
         names
     }
 
-    /// Whether a name from `/` on goes back out of a link inside the root: then it means one file by its letters, and may
-    /// mean another to the system.
+    /// Whether `..` follows a link in an absolute name inside the root. By its spelling such a name means one file, and to
+    /// the system it may mean another.
     #[must_use]
     pub fn goes_back_through_link(&self, name: &str) -> bool {
         let mut done: Vec<&str> = Vec::new();
@@ -234,16 +231,16 @@ impl Root {
         Some(FileId { dev: found.dev(), ino: found.ino() })
     }
 
-    /// Whether it exists.
+    /// `None` when it does not exist.
     fn probe(&self, file: &FileRef) -> Result<Option<()>, LocateError> {
         match self.dir.metadata(file.name()) {
             Ok(_) => Ok(Some(())),
-            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => Ok(None),
+            Err(error) if is_missing(&error) => Ok(None),
             Err(error) => Err(LocateError::new(file, error)),
         }
     }
 
-    /// Opens a file to read if no part of its name is a link.
+    /// Opens a file for reading if no part of its name is a link.
     #[cfg(target_os = "linux")]
     pub(crate) fn open_without_links(&self, file: &FileRef) -> Result<Opened, Errno> {
         use rustix::fs::{ResolveFlags, openat2};
@@ -258,8 +255,7 @@ impl Root {
         Err(Errno::NOSYS)
     }
 
-    /// Opens what has this very name inside the root, part by part; [`Errno::LOOP`] where one of them is a link, or no folder
-    /// any more.
+    /// Opens exactly this name inside the root, part by part; [`Errno::LOOP`] where a part is a link, or no longer a folder.
     pub(crate) fn open_exactly(&self, name: &str) -> Result<File, Errno> {
         let (parents, base) = name.rsplit_once('/').map_or((None, name), |(parents, base)| (Some(parents), base));
         let to_pass = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | PASSING;
@@ -282,8 +278,8 @@ impl Root {
         }
     }
 
-    /// Every name a file goes by while its links are followed one after another: the key first, last the one in which no
-    /// part is a link. Parts that do not exist count as no links.
+    /// Every name that a file goes by while its links are followed one after another: first the key, last the name in which
+    /// no part is a link. Parts that do not exist do not count as links.
     pub(crate) fn follow(&self, key: &str) -> io::Result<Vec<String>> {
         let mut names = vec![key.to_owned()];
         let mut done: Vec<String> = Vec::new();
@@ -319,7 +315,7 @@ impl Root {
         match self.dir.symlink_metadata(name) {
             Ok(found) if found.is_symlink() => {
                 let target = match self.dir.read_link_contents(name) {
-                    // It is none any more; whoever opens it sees what it is.
+                    // No longer a link; opening it tells what it is.
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => return Ok(None),
                     target => target?,
                 };
@@ -339,63 +335,33 @@ impl Root {
     }
 }
 
-/// Why a name leads to no file one may use.
+/// Why a name leads to no file that may be used. `name` is the key; `asked` is the first candidate.
 #[derive(Debug, thiserror::Error)]
 pub enum LocateError {
-    /// It is not there.
     #[error("`{asked}` does not exist; check the name or list the folder")]
-    Missing {
-        /// The first candidate.
-        asked: String,
-    },
-    /// It is not inside the workspace.
+    Missing { asked: String },
     #[error("`{asked}` lies outside the workspace `{root}`; only names inside it can be used")]
-    Outside {
-        /// The first candidate.
-        asked: String,
-        /// The workspace.
-        root: String,
-    },
-    /// No file system takes it.
+    Outside { asked: String, root: String },
     #[error("the name holds a NUL byte; leave it out")]
     NulInName,
-    /// No file system takes it.
     #[error("the name is too long ({len} bytes; 255 per part and 4096 in all are possible); use a shorter one")]
     NameTooLong {
-        /// Of the part or the path that is too long.
+        /// Length of the part or path that is too long.
         len: usize,
     },
-    /// Links that end nowhere.
     #[error(
         "`{name}` leads through links in a circle, or through one that only the kernel can follow; name the file itself"
     )]
-    LinkLoop {
-        /// The key.
-        name: String,
-    },
-    /// A link one may not follow.
+    LinkLoop { name: String },
     #[error(
         "`{name}` is or leads through a link out of the workspace (a link with an absolute target counts as such); \
          name a file inside it"
     )]
-    LinkOut {
-        /// The key.
-        name: String,
-    },
-    /// Permissions.
-    #[error("`{name}` may not be looked at by this user; change the permissions of its folders")]
-    Denied {
-        /// The key.
-        name: String,
-    },
-    /// Anything else.
+    LinkOut { name: String },
+    #[error("this user may not look at `{name}`; change the permissions of its folders")]
+    Denied { name: String },
     #[error("`{name}` cannot be looked at: {source}; try again")]
-    Io {
-        /// The key.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
 impl LocateError {

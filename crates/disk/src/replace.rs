@@ -1,7 +1,7 @@
-//! The durable write of a whole file, in the folder's turn: note, temp, sync, rename, sync. A link stays a link and its target
-//! is replaced. Never leaves a half-written file under the name, never writes outside the root or into a store, and never
-//! over a change that the caller has not seen, if the caller says what is to be there. Whenever the process ends, every name
-//! holds a text that was acknowledged or gets it back when something in its folder is opened next.
+//! The durable write of a whole file, in the folder's turn: note, temporary file, sync, rename, sync. A link stays a link and
+//! its target is replaced. Never leaves a half-written file under the name, never writes outside the root or into a store, and
+//! never over a change that the caller has not seen, if the caller says what is expected. Wherever the process ends, every name
+//! holds an acknowledged text, or gets it back when something in its folder is next opened.
 
 mod moment;
 mod note;
@@ -21,13 +21,10 @@ use std::{
 };
 
 use readproof_core::text::ContentHash;
-use rustix::{
-    fs::{Access, AtFlags, Gid, Mode, OFlags, Stat, Uid},
-    io::Errno,
-};
+use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Stat, Uid};
 
 use crate::{
-    fault::Fault,
+    fault::{Fault, missing_or},
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, HardLinks},
@@ -37,38 +34,38 @@ use note::{Content, NOTE, Step};
 use temp::{Placed, Temp, sweep};
 use turn::{Displaced, NoTurn, Turn};
 
-/// What must be there when a file is replaced.
+/// What a write expects to replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Anything, or nothing.
+    /// Anything, or no file at all.
     Anything,
-    /// Nothing of this name.
+    /// No file of this name.
     Nothing,
     /// The text with this hash.
     Text(ContentHash),
 }
 
-/// What became of the name.
+/// What happened to the name.
 enum Named {
     Done,
     Changed,
 }
 
 impl Root {
-    /// Makes `text` the whole content of the file and returns its hash once it is on disk. Missing parents are made.
+    /// Makes `text` the whole content of the file and returns its hash once it is on disk. Creates missing parents.
     ///
-    /// Permissions are kept, without set-user-id and set-group-id; so is the owner where this user may. Access lists and
-    /// extended attributes are not, and with [`HardLinks::Allow`] the other names keep the old content, as after any rename.
+    /// Keeps the permissions, without set-user-id and set-group-id, and the owner if this user may. Does not keep access lists
+    /// and extended attributes; and with [`HardLinks::Allow`] the other names keep the old content, as after any rename.
     ///
-    /// One of ours at a time writes in a folder; the others wait, about ten seconds at most. With [`Expected::Text`] the file
-    /// is looked at once more just before it is replaced, and then changes places with the new one, so that what was really
-    /// replaced can be looked at as well: if another program put another text there, that goes back. A note in the folder
-    /// says so beforehand: if this process is killed, whoever opens something in the folder next puts it back. What can
-    /// still be lost: a change by another program between look and rename where the file system cannot exchange names; and,
-    /// as after any rename, what is written later through a handle that was opened before.
+    /// One Readproof process at a time writes in a folder; others wait, at most about ten seconds. With [`Expected::Text`] the
+    /// file is checked once more just before it is replaced. Old and new file then exchange names, so that what was really
+    /// replaced can be checked as well: if another program has put another text there, that is put back. A note in the folder
+    /// announces the exchange: if this process is killed, the next one that opens something in the folder puts it back. What
+    /// can still be lost: a change by another program between check and rename where the file system cannot exchange names;
+    /// and, as after any rename, what is written later through a handle that was opened before.
     ///
     /// # Errors
-    /// [`ReplaceError`]; the old content is then intact, except that after a failed final sync either may be found.
+    /// [`ReplaceError`]; the old content is then intact, except that after a failed final sync it may be either.
     pub fn replace(
         &self,
         file: &FileRef,
@@ -105,7 +102,7 @@ impl Root {
             if old.st_nlink > 1 && hard_links == HardLinks::Refuse {
                 return Err(ReplaceError::HardLinked { name: file.name().to_owned() });
             }
-            // A rename would not ask: a file that this user may not write stays as it is.
+            // A rename needs no permission on the file, but a file that this user may not write must stay as it is.
             let writable = rustix::fs::accessat(&folder, base, Access::WRITE_OK, AtFlags::EACCESS);
             writable.map_err(|errno| fail(errno.into()))?;
         }
@@ -121,7 +118,7 @@ impl Root {
         Ok(new)
     }
 
-    /// The new content under a name of its own, synced.
+    /// A temporary file with the new content, synced.
     fn written<'f>(
         &self,
         turn: &mut Turn<'f>,
@@ -144,7 +141,7 @@ impl Root {
         Ok(temp)
     }
 
-    /// Gives the new content its name, unless something else than expected has it.
+    /// Gives the new content its name, unless something unexpected has that name.
     fn named(
         &self,
         turn: &mut Turn<'_>,
@@ -196,7 +193,7 @@ impl Root {
                 })
             }
             Err(error) => {
-                // What must go back is there still, and the note says so.
+                // What must be put back is still there, and the note says so.
                 temp.leave();
                 turn.leave();
                 Err(error)
@@ -204,7 +201,7 @@ impl Root {
         }
     }
 
-    /// Opens a folder so that it can be synced, and makes it if it is missing.
+    /// Opens a folder so that it can be synced; creates it if it is missing.
     fn folder_for(&self, name: &str) -> io::Result<OwnedFd> {
         match self.open_folder(name) {
             Err(error) if Fault::of(&error) == Fault::Missing => {
@@ -217,7 +214,7 @@ impl Root {
 
     pub(crate) fn open_folder(&self, name: &str) -> io::Result<OwnedFd> {
         let dir = self.dir.open_dir(name)?;
-        // cap-std's handle only names the folder; to sync it one must have it open.
+        // cap-std's handle has no read access; a folder must be opened to be synced.
         Ok(rustix::fs::openat(&dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
     }
 
@@ -237,141 +234,72 @@ impl Root {
     }
 }
 
-/// Whether a name is git's own or lies in what is. Some file systems fold case.
+/// Whether a name is `.git` or lies in it. Compared without case, as some file systems do.
 #[must_use]
 pub fn is_in_git(name: &str) -> bool {
     name.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
 fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
-    match rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(Some(found)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
-    }
+    Ok(missing_or(rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW))?)
 }
 
 fn keep_owner_and_mode(file: &File, old: &Stat) -> io::Result<()> {
     let new = rustix::fs::fstat(file)?;
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-        // Only root may give files away; for anyone else the new file is simply theirs.
+        // Only root may give files away; for anyone else the new file belongs to the user.
         let _ = rustix::fs::fchown(file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
     }
-    // A write takes set-user-id away as well.
+    // A write clears set-user-id as well.
     Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(old.st_mode & 0o1777))?)
 }
 
-/// Why a file was not written.
+/// Why a file was not written. `name` is the key.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {
-    /// Something else than a file.
     #[error("`{name}` is {kind}, not a file; name a regular file")]
-    NotAFile {
-        /// The key.
-        name: String,
-        /// What it is.
-        kind: FileKind,
-    },
-    /// What vouches for answers is not written by those it vouches to.
-    #[error("`{name}` belongs to readproof's own store and is not written; name another file")]
-    OwnStore {
-        /// The key.
-        name: String,
-    },
+    NotAFile { name: String, kind: FileKind },
+    /// What an answer relies on must not be written by the one who gets the answer.
+    #[error("`{name}` belongs to readproof's store and is not written; name another file")]
+    OwnStore { name: String },
     /// Git would run what an agent writes there.
-    #[error(
-        "`{name}` is git's own: what stands in `.git` decides what git runs, so it is not written; use git for that"
-    )]
-    InGit {
-        /// The key.
-        name: String,
-    },
-    /// A name that only this program uses, for its own temporary files.
-    #[error("`{name}` is a name of readproof's own temporary files and is not written; use another name")]
-    Ours {
-        /// The key.
-        name: String,
-    },
-    /// Another writes in the folder and does not come to an end.
+    #[error("`{name}` belongs to git: what is in `.git` decides what git runs, so it is not written; use git for that")]
+    InGit { name: String },
+    #[error("`{name}` is a name of readproof's temporary files and is not written; use another name")]
+    Ours { name: String },
     #[error("another program is writing in the folder of `{name}` and has not finished; try again")]
-    Busy {
-        /// The key.
-        name: String,
-    },
-    /// The name of a note is taken.
+    Busy { name: String },
+    /// Something else has the name of the note.
     #[error(
         "beside `{name}` stands a `{NOTE}` that this user's readproof did not make, and nothing was written; remove it \
          and try again"
     )]
-    InTheWay {
-        /// The key.
-        name: String,
-    },
-    /// It has other names, and the rules refuse that.
+    InTheWay { name: String },
     #[error("`{name}` has several hard links, which the settings refuse; write a copy or allow hard links")]
-    HardLinked {
-        /// The key.
-        name: String,
-    },
-    /// Another was faster.
+    HardLinked { name: String },
+    /// Another program was faster.
     #[error(
-        "`{name}` was made, changed or removed by another while it was edited, and nothing was written; read it again and \
+        "`{name}` was created, changed or removed by another program while it was edited, and nothing was written; read it again and \
          repeat the edit"
     )]
-    Changed {
-        /// The key.
-        name: String,
-    },
-    /// A link one may not follow.
+    Changed { name: String },
     #[error("`{name}` leads through a link out of the workspace; name a file inside it")]
-    LinkOut {
-        /// The key.
-        name: String,
-    },
-    /// Links that end nowhere.
+    LinkOut { name: String },
     #[error("`{name}` leads through links in a circle; name the file itself")]
-    LinkLoop {
-        /// The key.
-        name: String,
-    },
-    /// A parent is no folder, or vanished.
-    #[error("the folder of `{name}` is no folder or cannot be made; check the parents of the name")]
-    NoFolder {
-        /// The key.
-        name: String,
-    },
-    /// Longer than the file system takes.
+    LinkLoop { name: String },
+    /// A parent is not a folder, or vanished.
+    #[error("the folder of `{name}` is not a folder or cannot be created; check the parents of the name")]
+    NoFolder { name: String },
     #[error("the name `{name}` is too long; use a shorter one")]
-    NameTooLong {
-        /// The key.
-        name: String,
-    },
-    /// Permissions.
-    #[error("`{name}` or its folder may not be written by this user; change the permissions or write elsewhere")]
-    Denied {
-        /// The key.
-        name: String,
-    },
-    /// No writes.
+    NameTooLong { name: String },
+    #[error("this user may not write `{name}` or its folder; change the permissions or write elsewhere")]
+    Denied { name: String },
     #[error("`{name}` lies on a read-only file system; write elsewhere")]
-    ReadOnly {
-        /// The key.
-        name: String,
-    },
-    /// No space.
+    ReadOnly { name: String },
     #[error("there is no space left to write `{name}`, which is unchanged; free some and try again")]
-    Full {
-        /// The key.
-        name: String,
-    },
-    /// Anything else.
+    Full { name: String },
     #[error("`{name}` cannot be written: {source}; try again")]
-    Io {
-        /// The key.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
 impl ReplaceError {

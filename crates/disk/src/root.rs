@@ -1,4 +1,4 @@
-//! A directory one may use, and where a workspace begins. Everything is opened relative to the handle held here, so no
+//! A directory that may be used, and where a workspace begins. Everything is opened relative to the handle held here, so no
 //! name, link or race can lead out of it. Never opens a file itself.
 
 use std::{
@@ -12,23 +12,23 @@ use cap_std::{ambient_authority, fs::Dir};
 
 use crate::{fault::Fault, git::Opened, replace::Moments, stores::STORE_NAME};
 
-/// A directory one may use: a handle, and the names it is known by.
+/// A directory that may be used: a handle, and the names it is known by.
 #[derive(Debug)]
 pub struct Root {
     /// cap-std resolves beneath this handle: by `openat2` on Linux, step by step elsewhere.
     pub(crate) dir: Dir,
     path: PathBuf,
-    /// `path` as text: names are text everywhere else.
+    /// `path` as text, because names are text everywhere else.
     pub(crate) text: Arc<str>,
     /// The path as given to [`Root::open`], if it is absolute, free of `..` and differs: callers write names under it.
     pub(crate) given: Option<String>,
-    /// Makes the names of temporary files differ.
+    /// Counts temporary files, so that their names differ.
     pub(crate) temps: AtomicU64,
-    /// The repository of git that was asked about last.
+    /// The git repository that was asked about last.
     pub(crate) repositories: Opened,
-    /// Whether a read waits for a writer of the folder.
+    /// Whether a read waits while another program writes in the folder.
     pub(crate) waits: bool,
-    /// Who is told of the moments of a write.
+    /// What is called at each moment of a write.
     pub(crate) moments: Moments,
 }
 
@@ -36,7 +36,7 @@ impl Root {
     /// Opens an existing directory. The handle stays with that directory even if it is renamed.
     ///
     /// # Errors
-    /// [`RootError`] when there is no such directory or its name is no text.
+    /// [`RootError`] when there is no such directory or its name is not UTF-8.
     pub fn open(path: &Path) -> Result<Self, RootError> {
         let fail = |error| RootError::from_io(path, error);
         let canonical = fs::canonicalize(path).map_err(fail)?;
@@ -49,10 +49,10 @@ impl Root {
         Ok(Self { dir, path: canonical, text, given, temps, repositories, waits: true, moments })
     }
 
-    /// The folder in which a file of the person's own really lies, and the name of the file in it: for settings of hosts,
-    /// outside every workspace. Links are followed wherever they lead, as people keep such files in another folder and
-    /// link to them; but a file that a link leads to must belong to this user. Where there is no such file, it is the
-    /// nearest folder that is there.
+    /// The folder in which a user's settings file really lies, and the name of the file in it. For settings of hosts, outside
+    /// every workspace. Links are followed wherever they lead, because people keep such files in another folder and link to
+    /// them; but a file that a link leads to must belong to this user. Without such a file, it is the nearest existing
+    /// parent.
     ///
     /// # Errors
     /// [`RootError`] when a link leads nowhere or to a file of another user, or the folder cannot be used.
@@ -89,43 +89,43 @@ impl Root {
         Ok(Self { dir, path, text, given, temps, repositories, waits, moments })
     }
 
-    /// The name it was given by, if that goes through a link, and its own.
+    /// The name it was opened by, if that goes through a link, and its canonical name.
     #[must_use]
     pub fn alias(&self) -> Option<(&str, &str)> {
         self.given.as_deref().map(|given| (given, &*self.text))
     }
 
-    /// Whether a path lies inside, by the letters of the canonical name or of the one given.
+    /// Whether a path is spelt as one inside, below the canonical name or the one given.
     #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
         path.starts_with(&self.path) || self.given.as_ref().is_some_and(|given| path.starts_with(given))
     }
 
-    /// Whether an absolute path lies inside, by its letters or, if there is such a path, by where it leads.
+    /// Whether an absolute path is spelt as one inside or, if it exists, leads inside.
     #[must_use]
     pub fn leads_inside(&self, path: &Path) -> bool {
         self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
     }
 
-    /// Whether a path lies inside, by its letters and, if there is such a path, by where it leads.
+    /// Whether a path is spelt as one inside and, if it exists, leads inside.
     #[must_use]
     pub fn stays_inside(&self, path: &Path) -> bool {
         self.holds(path) && fs::canonicalize(path).map_or(true, |real| self.holds(&real))
     }
 
-    /// Whether it is, or lies in, a work tree of git.
+    /// Whether it is, or lies in, a git work tree.
     #[must_use]
     pub fn is_in_git(&self) -> bool {
         self.path.ancestors().any(holds_git)
     }
 
-    /// Whether it lies in a work tree of Jujutsu, its own apart.
+    /// Whether it lies below the root of a Jujutsu work tree.
     #[must_use]
     pub fn is_below_jj(&self) -> bool {
         self.path.ancestors().skip(1).any(|folder| fs::metadata(folder.join(".jj")).is_ok())
     }
 
-    /// The absolute form of a name inside.
+    /// The absolute path of a name inside.
     #[must_use]
     pub fn absolute(&self, name: &str) -> String {
         format!("{}/{name}", self.text.trim_end_matches('/'))
@@ -138,20 +138,20 @@ impl Root {
     }
 }
 
-/// Whether an absolute path leads to the folder this process is in.
+/// Whether an absolute path leads to the working directory.
 #[must_use]
 pub fn is_current_folder(path: &Path) -> bool {
     let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
     clean(path).is_some() && id(path).is_some_and(|found| id(Path::new(".")) == Some(found))
 }
 
-/// Whether there is a file of this name that can be run.
+/// Whether there is an executable file of this name.
 #[must_use]
 pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
 }
 
-/// The same path without doubled or final slashes; `None` when the letters alone cannot say what it means.
+/// The same path without doubled or final slashes; `None` when its spelling alone does not say where it leads.
 fn clean(path: &Path) -> Option<String> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
         return None;
@@ -159,7 +159,7 @@ fn clean(path: &Path) -> Option<String> {
     path.components().collect::<PathBuf>().into_os_string().into_string().ok()
 }
 
-/// Where the workspace of `start` begins: the nearest folder, `start` included, that holds our own `.readproof` directory;
+/// Where the workspace of `start` begins: the nearest folder, `start` included, that holds this user's `.readproof` directory;
 /// else the nearest that holds `.git`; else `start`. A `.readproof` of another user does not count, or anyone who can write
 /// to a shared parent such as `/tmp` could widen what an agent may read.
 #[must_use]
@@ -173,7 +173,7 @@ fn holds_our_store(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(STORE_NAME)).is_ok_and(|found| found.is_dir() && found.uid() == user)
 }
 
-/// A file is a git work tree or submodule.
+/// A `.git` that is a file belongs to a linked work tree or submodule.
 fn holds_git(folder: &Path) -> bool {
     fs::metadata(folder.join(".git")).is_ok_and(|found| found.is_dir() || found.is_file())
 }
@@ -181,50 +181,21 @@ fn holds_git(folder: &Path) -> bool {
 /// Why a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    /// There is none.
     #[error("the directory `{}` does not exist; give an existing one", .path.display())]
-    Missing {
-        /// As given.
-        path: PathBuf,
-    },
-    /// It is something else.
+    Missing { path: PathBuf },
     #[error("`{}` is not a directory; give the directory that holds it", .path.display())]
-    NotADirectory {
-        /// As given.
-        path: PathBuf,
-    },
-    /// Permissions.
-    #[error("the directory `{}` may not be opened by this user; change its permissions or give another", .path.display())]
-    Denied {
-        /// As given.
-        path: PathBuf,
-    },
-    /// Names are text everywhere else.
+    NotADirectory { path: PathBuf },
+    #[error("this user may not open the directory `{}`; change its permissions or give another", .path.display())]
+    Denied { path: PathBuf },
     #[error("the name of the directory `{}` is not UTF-8; rename it", .path.display())]
-    NotUtf8 {
-        /// Its canonical name.
-        path: PathBuf,
-    },
-    /// A link to what is not there.
-    #[error("`{}` is a link that leads nowhere; make the file it names, or remove the link", .path.display())]
-    NoTarget {
-        /// As given.
-        path: PathBuf,
-    },
-    /// A link to what another user may change at any time.
+    NotUtf8 { path: PathBuf },
+    #[error("`{}` is a link to a file that does not exist; create that file or remove the link", .path.display())]
+    NoTarget { path: PathBuf },
+    /// Another user could change it at any time.
     #[error("a link leads to `{}`, which belongs to another user; it is left alone", .path.display())]
-    NotOurs {
-        /// Where the link leads.
-        path: PathBuf,
-    },
-    /// Anything else.
+    NotOurs { path: PathBuf },
     #[error("the directory `{}` cannot be opened: {source}; check it and try again", .path.display())]
-    Io {
-        /// As given.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl RootError {
@@ -258,7 +229,7 @@ mod tests {
         fs::write(top.join("repo/sub/.git"), "gitdir: elsewhere\n").unwrap();
         assert_eq!(find_workspace(&deep), top.join("repo/sub"));
 
-        // A file or a link of that name is no store.
+        // A file or a link of that name is not a store.
         fs::write(top.join("repo/sub/.readproof"), "").unwrap();
         std::os::unix::fs::symlink("repo", top.join(".readproof")).unwrap();
         assert_eq!(find_workspace(&deep), top.join("repo/sub"));
@@ -269,7 +240,7 @@ mod tests {
         fs::create_dir(deep.join(".readproof")).unwrap();
         assert_eq!(find_workspace(&deep), deep);
 
-        // Only root can make a test of this: a store of another user is none.
+        // Only root can test this: a store of another user does not count.
         if rustix::process::geteuid().is_root() {
             std::os::unix::fs::chown(deep.join(".readproof"), Some(12345), None).unwrap();
             assert_eq!(find_workspace(&deep), top.join("repo"));

@@ -1,12 +1,12 @@
-//! Which files are never stored and always sent plain, by name: patterns over the name asked for and over every name its
-//! links lead through. Reads no file; what it cannot tell counts as sensitive.
+//! Which files are never stored and always sent as plain text. Decided by name: patterns over the name asked for and over
+//! every name its links lead through. Reads no file; when in doubt, a file is sensitive.
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::sync::OnceLock;
 
 use crate::{locate::FileRef, root::Root, snapshot::Snapshot};
 
-/// The patterns used unless the settings say otherwise. What is most likely source code or prose about secrets is excepted.
+/// The default patterns. Names that most likely hold source code or prose about secrets are excepted.
 pub const STANDARD_PATTERNS: &[&str] = &[
     ".env*",
     "*.env",
@@ -39,8 +39,8 @@ pub const STANDARD_PATTERNS: &[&str] = &[
     ".ssh/",
 ];
 
-/// Patterns for sensitive names, whatever their case. They are made ready when a file is first looked at: that takes as long
-/// as much of the rest of a start.
+/// Case-insensitive patterns for sensitive names. They are compiled when the first file is checked, because that takes a
+/// large part of the time a command needs to start.
 #[derive(Clone, Debug)]
 pub struct Sensitive {
     base_names: Patterns,
@@ -51,11 +51,11 @@ pub struct Sensitive {
 struct Patterns {
     globs: Vec<Glob>,
     exceptions: Vec<Exception>,
-    /// Ready; `None` inside when they are too many for that, and then everything matches.
+    /// Compiled; `None` inside when there are too many to compile, and then everything matches.
     ready: OnceLock<Option<GlobSet>>,
 }
 
-/// What is excepted from the glob of that number.
+/// What is excepted from the glob with index `of`.
 #[derive(Clone, Debug)]
 struct Exception {
     of: usize,
@@ -85,11 +85,11 @@ impl Patterns {
 }
 
 impl Sensitive {
-    /// Patterns without `/` are for the last part of a name, those with one for the whole key. One that ends in `/` is for
-    /// everything in folders of that name. Behind ` !` stands what is excepted, from this pattern alone.
+    /// Patterns without `/` match the last part of a name, those with one the whole key. One that ends in `/` matches
+    /// everything in folders of that name. After ` !` stands what is excepted, from this pattern alone.
     ///
     /// # Errors
-    /// [`BadPattern`] for the first that is no glob.
+    /// [`BadPattern`] for the first that is not a valid glob.
     pub fn new<P: AsRef<str>>(patterns: &[P]) -> Result<Self, BadPattern> {
         let (mut base_names, mut keys) = (Patterns::default(), Patterns::default());
         for pattern in patterns.iter().map(AsRef::as_ref) {
@@ -103,7 +103,7 @@ impl Sensitive {
                 let of = patterns.globs.len();
                 patterns.exceptions.push(Exception { of, glob: glob(except)?, ready: OnceLock::new() });
             }
-            // A first `/` only says "from the root on", which keys are anyway.
+            // A leading `/` only anchors a pattern to the root, as all keys are anyway.
             let body = positive.strip_prefix('/').unwrap_or(positive);
             patterns.globs.push(match body.strip_suffix('/') {
                 Some(folder) if body.len() == positive.len() && !folder.contains('/') => {
@@ -129,8 +129,7 @@ impl Sensitive {
         root.follow(file.name()).map_or(true, |names| names.iter().any(|name| self.matches(name)))
     }
 
-    /// As [`Self::is_sensitive`] for a file that was read: by the names it was opened by. Where its links lead by now does
-    /// not matter.
+    /// As [`Self::is_sensitive`] for a file that was read: judged by the names it was opened by, wherever its links lead now.
     #[must_use]
     pub fn is_sensitive_read(&self, file: &FileRef, read: &Snapshot) -> bool {
         self.matches(file.name()) || read.led.iter().any(|name| self.matches(name))
@@ -158,13 +157,11 @@ impl Root {
     }
 }
 
-/// A pattern that is no glob.
+/// A pattern that is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the sensitive pattern `{pattern}` is no glob: {reason}; correct it or leave it out")]
+#[error("the sensitive pattern `{pattern}` is not a valid glob: {reason}; correct it or leave it out")]
 pub struct BadPattern {
-    /// As given.
     pub pattern: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 
@@ -274,7 +271,7 @@ mod tests {
         }
     }
 
-    /// While a link is turned from one file to another, whatever is read is judged by the name it really had.
+    /// While a link is switched from one file to another, what is read is judged by the name it was read from.
     #[test]
     fn a_link_that_is_turned_while_it_is_read() {
         use crate::{HardLinks, SnapshotError, SnapshotRules};
@@ -322,7 +319,7 @@ mod tests {
     fn a_bad_pattern_is_named() {
         let error = Sensitive::new(&["ok", "a[", "b["]).unwrap_err();
         assert_eq!(error.pattern, "a[");
-        assert!(error.to_string().starts_with("the sensitive pattern `a[` is no glob: "), "{error}");
+        assert!(error.to_string().starts_with("the sensitive pattern `a[` is not a valid glob: "), "{error}");
     }
 
     #[test]

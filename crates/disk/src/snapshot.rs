@@ -1,5 +1,5 @@
-//! The one read of a file: its bytes, read once, with their stat. Never blocks on what is no regular file, never reads more
-//! than one byte beyond the cap, never returns bytes of two states of a file that the stat can tell apart.
+//! The one read of a file: its bytes, read once, with their stat. Never blocks on anything but a regular file, never reads
+//! more than one byte beyond the limit, never mixes bytes of two states of a file that the stat can tell apart.
 
 pub(crate) mod bytes;
 mod folder;
@@ -26,59 +26,54 @@ use crate::{
 };
 use bytes::read_at;
 
-/// No file beyond this is read, whatever the rules say: line offsets are 32 bits wide.
+/// No larger file is read, whatever the rules say: line offsets have 32 bits.
 pub const MOST_BYTES: u64 = 1 << 30;
 
-/// No file system has a coarser clock.
+/// No file system has coarser timestamps.
 const TICK_NS: i128 = 2_000_000_000;
 
 /// How a file of the workspace is opened: non-blocking, or opening a FIFO would wait for a writer.
 pub(crate) const TO_READ: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
-/// How often a file that changes underneath is read before it is given up.
+/// How often a file that changes during the read is read before giving up.
 const ATTEMPTS: usize = 3;
 
-/// How often a link that is turned while it is followed is followed anew.
+/// How often a link that changes while it is followed is followed again.
 const TURNS: usize = 10;
 
 /// The text of one file as it was at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// All of it.
     pub text: Text,
-    /// What the file system said about it, before and after the read alike.
+    /// The same before and after the read.
     pub stat: Stat,
-    /// The names that links led through, the last the one it was opened by; empty where no part of its name is a link.
+    /// The names that links led through, last the one it was opened by; empty when no part of its name is a link.
     pub led: Vec<String>,
 }
 
 /// What the file system says about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Its bytes.
     pub len: u64,
     /// When its bytes last changed, in nanoseconds since 1970.
     pub mtime_ns: i64,
-    /// When anything of it last changed, in nanoseconds since 1970.
+    /// When its bytes or metadata last changed, in nanoseconds since 1970.
     pub ctime_ns: i64,
-    /// The device.
     pub dev: u64,
-    /// The inode.
     pub ino: u64,
-    /// How many names it has.
     pub nlink: u64,
     /// Type and permissions.
     pub mode: u32,
 }
 
 impl Stat {
-    /// By a plain `fstat`, which costs half of the `statx` behind [`File::metadata`].
+    /// By a plain `fstat`, which costs half as much as the `statx` in [`File::metadata`].
     pub(crate) fn of(open: &File) -> io::Result<Self> {
         Ok(Self::from(rustix::fs::fstat(open)?))
     }
 
-    /// Whether a file of the same stat has the same bytes: not where it may have changed again within one tick of the
-    /// clock of the file system since it was read.
+    /// Whether a file with the same stat has the same bytes. Not if the file changed so recently that another change within
+    /// the same tick of the file system's clock would go unnoticed.
     #[must_use]
     pub fn tells(&self) -> bool {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -102,7 +97,7 @@ impl From<rustix::fs::Stat> for Stat {
     }
 }
 
-/// How far a file of the store goes, and whether it still has its name.
+/// How long a file of the store is, and whether it still has a name.
 pub(crate) struct Extent {
     pub(crate) len: u64,
     pub(crate) nlink: u64,
@@ -110,7 +105,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Asks for no times: those are then kept exactly, and the next append would have to write the inode for them.
+    /// Does not ask for times: then the kernel would keep them exactly, and the next append would have to write the inode.
     #[cfg(target_os = "linux")]
     pub(crate) fn of(file: &File) -> io::Result<Self> {
         use rustix::fs::{AtFlags, StatxFlags};
@@ -137,37 +132,27 @@ impl From<Stat> for Extent {
 /// What may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotRules {
-    /// The largest file; more than [`MOST_BYTES`] means that.
+    /// The largest file, at most [`MOST_BYTES`].
     pub max_bytes: u64,
-    /// Files with several names.
     pub hard_links: HardLinks,
 }
 
-/// Whether a file with several names may be used: another of them may be sensitive or lie outside.
+/// Whether a file with several names may be used: another name may be sensitive or lie outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HardLinks {
-    /// Like any other.
     Allow,
-    /// Not at all.
     Refuse,
 }
 
-/// What a name leads to when it is no regular file.
+/// What a name leads to when it is not a regular file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A folder.
     Directory,
-    /// A named pipe.
     Fifo,
-    /// A socket.
     Socket,
-    /// A character device.
     CharDevice,
-    /// A block device.
     BlockDevice,
-    /// A link that is not followed here.
     Link,
-    /// Something this program does not know.
     Unknown,
 }
 
@@ -202,22 +187,23 @@ impl fmt::Display for FileKind {
 }
 
 impl Root {
-    /// Reads a file. For one that does not change: `openat2`, `fstat`, one read, `fstat`, `close`, and no copy of the bytes.
+    /// Reads a file. If it does not change meanwhile, this costs `openat2`, `fstat`, one read, `fstat` and `close`, and no copy
+    /// of the bytes.
     ///
     /// # Errors
-    /// [`SnapshotError`] when it is no file, no text, too large, gone, or changes under every attempt.
+    /// [`SnapshotError`] when it is not a regular file, not text, too large, gone, or changes during every attempt.
     pub fn snapshot(&self, file: &FileRef, rules: &SnapshotRules) -> Result<Snapshot, SnapshotError> {
         self.snapshot_opened(file, None, None, rules)
     }
 
-    /// What the file system says of a name that a walk has met; nothing is opened and no link at its end followed.
+    /// The stat of a name that a walk has met. Opens nothing, and follows no link at its end.
     #[must_use]
     pub fn glance(&self, name: &str) -> Option<Stat> {
         rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)
     }
 
-    /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already, and that may still have the
-    /// text `known`: if every byte is the same, that is what comes back, and nothing is hashed.
+    /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already. If it still has the text `known`,
+    /// byte for byte, that text is returned and nothing is hashed.
     ///
     /// # Errors
     /// As [`Root::snapshot`].
@@ -230,7 +216,7 @@ impl Root {
     ) -> Result<Snapshot, SnapshotError> {
         let mut opened = opened;
         for _ in 0..ATTEMPTS {
-            // Opened anew each time: the file may have been replaced rather than rewritten.
+            // Opened again each time: the file may have been replaced rather than rewritten.
             let Some((open, led)) = self.open_settled(file, opened.take())? else { continue };
             if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})?
                 && !self.is_unlinked(file, &stat)
@@ -245,7 +231,7 @@ impl Root {
         Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
-    /// As [`Root::snapshot`], but the bytes need not be text, and what became a link meanwhile is not followed.
+    /// As [`Root::snapshot`], but the bytes need not be text, and a name that became a link meanwhile is not followed.
     pub(crate) fn snapshot_bytes(
         &self,
         file: &FileRef,
@@ -269,8 +255,8 @@ impl Root {
         Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
-    /// Opens a file, links followed, and gives the names they led through. The last of them is the one that was opened, and
-    /// no part of it is a link: whoever turns a link meanwhile cannot have one file opened and another name judged.
+    /// Opens a file, following links, and returns the names they led through. The last is the name that was opened, and no
+    /// part of it is a link: switching a link meanwhile cannot make us open one file and judge another name.
     pub(crate) fn open_to_read(&self, file: &FileRef) -> Result<(File, Vec<String>), SnapshotError> {
         let fail = |errno: Errno| match errno {
             Errno::NXIO => SnapshotError::NotAFile { name: file.name().to_owned(), kind: self.kind_of(file) },
@@ -278,7 +264,7 @@ impl Root {
         };
         match self.open_without_links(file) {
             Ok(opened) => return Ok((opened.file, Vec::new())),
-            // A link, or no such call.
+            // A link, or no `openat2`.
             Err(Errno::LOOP | Errno::AGAIN | Errno::NOSYS | Errno::PERM) => {}
             Err(errno) => return Err(fail(errno)),
         }
@@ -286,7 +272,7 @@ impl Root {
             let led = self.follow(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error))?;
             match self.open_exactly(led.last().map_or(file.name(), String::as_str)) {
                 Ok(open) => return Ok((open, led)),
-                // What was no link, or a folder, is one no more.
+                // A part became a link, or is no longer a folder.
                 Err(Errno::LOOP | Errno::AGAIN) => {}
                 Err(errno) => return Err(fail(errno)),
             }
@@ -294,7 +280,7 @@ impl Root {
         Err(SnapshotError::Changing { name: file.name().to_owned() })
     }
 
-    /// The same, or what was opened already; `None` where a writer's work was put right meanwhile, and it must be opened anew.
+    /// The same, or what was opened already. `None`: a killed writer's work was put right meanwhile; open it again.
     pub(crate) fn open_settled(
         &self,
         file: &FileRef,
@@ -306,14 +292,14 @@ impl Root {
         Ok((settled != Settled::Anew).then_some((open, led)))
     }
 
-    /// Whether the file has lost its name since it was opened: then it may be a write that was taken back. A file system
-    /// that counts no links is asked for the name.
+    /// Whether the file has lost its name since it was opened: then it may be a write that was undone. On file systems that
+    /// do not count links, the name is looked up.
     pub(crate) fn is_unlinked(&self, file: &FileRef, stat: &Stat) -> bool {
         let now = FileId { dev: stat.dev, ino: stat.ino };
         stat.nlink == 0 && self.file_id(file) != Some(now)
     }
 
-    /// What cannot even be opened: a socket, or a device without a driver.
+    /// The kind of a file that cannot even be opened: a socket, or a device without a driver.
     fn kind_of(&self, file: &FileRef) -> FileKind {
         use cap_std::fs::MetadataExt;
         let found = self.dir.metadata(file.name()).ok();
@@ -321,7 +307,7 @@ impl Root {
     }
 }
 
-/// The moments at which a file may change underneath.
+/// The moments at which a test changes the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Sized,
@@ -342,7 +328,7 @@ fn read_once(
     let bytes = read_at(open, 0, before.len).map_err(io)?;
     at(Step::Read);
     let after = Stat::of(open).map_err(io)?;
-    // A rewrite of equal length within one tick of the file system's clock stays unseen; text and hash still agree.
+    // A rewrite of equal length within one tick of the file system's clock goes unnoticed; text and hash still agree.
     let times = |stat: &Stat| (stat.len, stat.mtime_ns, stat.ctime_ns);
     let unchanged = times(&before) == times(&after) && bytes.len() as u64 == before.len;
     Ok(unchanged.then_some((bytes, after)))
@@ -363,106 +349,41 @@ fn check(stat: &Stat, name: &str, rules: &SnapshotRules) -> Result<(), SnapshotE
     Ok(())
 }
 
-/// Why there is no snapshot.
+/// Why there is no snapshot. `name` is the key.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
-    /// It vanished.
-    #[error("`{name}` does not exist any more; list its folder")]
-    Missing {
-        /// The key.
-        name: String,
-    },
-    /// A link one may not follow.
+    #[error("`{name}` no longer exists; list its folder")]
+    Missing { name: String },
     #[error("`{name}` leads through a link out of the workspace; name a file inside it")]
-    LinkOut {
-        /// The key.
-        name: String,
-    },
-    /// Links that end nowhere.
+    LinkOut { name: String },
     #[error("`{name}` leads through links in a circle; name the file itself")]
-    LinkLoop {
-        /// The key.
-        name: String,
-    },
-    /// Permissions.
-    #[error("`{name}` may not be read by this user; change its permissions")]
-    Denied {
-        /// The key.
-        name: String,
-    },
-    /// Something else than a file.
+    LinkLoop { name: String },
+    #[error("this user may not read `{name}`; change its permissions")]
+    Denied { name: String },
     #[error("`{name}` is {kind}, not a file; name a regular file")]
-    NotAFile {
-        /// The key.
-        name: String,
-        /// What it is.
-        kind: FileKind,
-    },
-    /// It has other names, and the rules refuse that.
+    NotAFile { name: String, kind: FileKind },
     #[error(
         "`{name}` is one of {links} hard links to the same file, which the settings refuse; use a copy or allow hard links"
     )]
-    HardLinked {
-        /// The key.
-        name: String,
-        /// How many names it has.
-        links: u64,
-    },
-    /// Over the cap.
+    HardLinked { name: String, links: u64 },
     #[error("`{name}` has {len} bytes, more than the {max} that are read; search in it or raise the limit")]
-    TooLarge {
-        /// The key.
-        name: String,
-        /// Its bytes.
-        len: u64,
-        /// The cap.
-        max: u64,
-    },
-    /// Never at rest.
-    #[error("`{name}` changed under each of 3 reads; try again when its writer is done")]
-    Changing {
-        /// The key.
-        name: String,
-    },
-    /// A file of our own.
-    #[error("`{name}` is a temporary file of readproof's own and is not read; name the file that it was made for")]
-    Ours {
-        /// The key.
-        name: String,
-    },
-    /// Its writer holds it half done.
+    TooLarge { name: String, len: u64, max: u64 },
+    #[error("`{name}` changed during each of 3 reads; try again when its writer is done")]
+    Changing { name: String },
+    #[error("`{name}` is a temporary file of readproof and is not read; name the file that it was made for")]
+    Ours { name: String },
     #[error("`{name}` is being replaced by another program, which has not finished; try again")]
-    Busy {
-        /// The key.
-        name: String,
-    },
+    Busy { name: String },
     /// A killed writer's work can neither be finished nor undone.
     #[error(
         "`{name}` holds a text that a killed program had only begun to put there, and what belongs there cannot be put \
          back: {source}; make its folder writable and read it again"
     )]
-    Unrestored {
-        /// The key.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Binary data or another encoding.
+    Unrestored { name: String, source: io::Error },
     #[error("`{name}` is not text: {why}; use a tool for binary files")]
-    NotText {
-        /// The key.
-        name: String,
-        /// The first byte that is not.
-        why: NotText,
-    },
-    /// Anything else.
+    NotText { name: String, why: NotText },
     #[error("`{name}` cannot be read: {source}; try again")]
-    Io {
-        /// The key.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
 impl SnapshotError {
@@ -562,7 +483,7 @@ mod tests {
 
     #[test]
     fn three_attempts_then_it_is_given_up() {
-        // A file of /proc says it is empty and is not: it "changes" under every read.
+        // A file in /proc claims to be empty and is not, so it "changes" during every read.
         let root = Root::open(std::path::Path::new("/proc")).unwrap();
         let file = root.locate(&["/proc/version".into()]).unwrap();
         assert!(matches!(root.snapshot(&file, &RULES), Err(SnapshotError::Changing { .. })));

@@ -1,5 +1,5 @@
-//! A host's transcript: a file that a person named, outside any workspace. Opened read-only and never waited for; gives only
-//! what was appended since the last call, by whole lines. It knows nothing of what the lines say.
+//! A host's transcript: a file that a person named, outside any workspace. Opened read-only, without blocking; returns only
+//! whole lines that were appended since the last call. Knows nothing about the content of the lines.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -19,10 +19,10 @@ use crate::{
 /// How much one call reads, unless a single line is longer.
 const CHUNK: u64 = 16 * 1024 * 1024;
 
-/// How much is looked at for a first line.
+/// How much is read to find the first line.
 const HEAD: u64 = 64 * 1024;
 
-/// How many bytes before the place reached must still be what they were.
+/// How many bytes before the current position must be unchanged.
 const REMEMBERED: usize = 64;
 
 /// A transcript file and how far it was read.
@@ -36,26 +36,26 @@ pub struct TranscriptFile {
     at: u64,
     /// The last bytes before `at`: a file rewritten in place differs here.
     tail: Vec<u8>,
-    /// Whether the file is another one than what was read before, and that was not said yet.
+    /// Whether the file is not the one read before, and the caller was not told yet.
     anew: bool,
 }
 
-/// What was appended.
+/// What [`TranscriptFile::appended`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// No whole line.
+    /// No further whole line.
     Nothing,
-    /// These lines; there may be more to come.
+    /// These lines; there may be more.
     More(Vec<u8>),
     /// The file shrank, was replaced or rewritten: what was read before no longer counts, and these are its first lines.
     Anew(Vec<u8>),
 }
 
 impl TranscriptFile {
-    /// Opens a regular file of at most `most` bytes (and never more than 1 GiB).
+    /// Opens a regular file of at most `most` bytes, and never more than 1 GiB.
     ///
     /// # Errors
-    /// [`TranscriptError`] when there is none, it is something else or it is too large.
+    /// [`TranscriptError`] when it does not exist, is not a regular file or is too large.
     pub fn open(path: &Path, most: u64) -> Result<Self, TranscriptError> {
         let file = open(path, most.min(MOST_BYTES))?;
         Ok(Self { path: path.to_path_buf(), file, most: most.min(MOST_BYTES), at: 0, tail: Vec::new(), anew: false })
@@ -71,17 +71,17 @@ impl TranscriptFile {
     }
 
     /// The whole lines appended since the last call, at most 16 MiB of them unless one line is longer. A torn last line
-    /// is left for a later call. To be called until there is nothing.
+    /// is left for a later call. Call it until it returns [`Appended::Nothing`].
     ///
     /// # Errors
-    /// [`TranscriptError`] when the file cannot be read or is too large by now.
+    /// [`TranscriptError`] when the file cannot be read or has become too large.
     pub fn appended(&mut self) -> Result<Appended, TranscriptError> {
         if self.is_another()? {
             self.file = open(&self.path, self.most)?;
             (self.at, self.anew) = (0, true);
             self.tail.clear();
         }
-        // Said only with its lines: a read that fails here must not make them look appended to what is gone.
+        // Reported together with the lines: if this read fails, they must not look as if appended to the old file.
         let lines = self.next_lines()?;
         Ok(match (mem::take(&mut self.anew), lines.is_empty()) {
             (true, _) => Appended::Anew(lines),
@@ -90,7 +90,7 @@ impl TranscriptFile {
         })
     }
 
-    /// Bytes that were read before; `None` when they cannot be read any more.
+    /// Bytes that were read before; `None` when they can no longer be read.
     #[must_use]
     pub fn again(&self, at: u64, len: usize) -> Option<Vec<u8>> {
         let mut bytes = read_at(&self.file, at, len as u64).ok()?;
@@ -98,7 +98,7 @@ impl TranscriptFile {
         (bytes.len() == len).then_some(bytes)
     }
 
-    /// Whether the name leads to another file by now, or this one is not what was read.
+    /// Whether the name now leads to another file, or this file was rewritten.
     fn is_another(&self) -> Result<bool, TranscriptError> {
         let fail = |error| TranscriptError::from_io(&self.path, error);
         let (named, open) = (fs::metadata(&self.path).map_err(fail)?, self.file.metadata().map_err(fail)?);
@@ -136,11 +136,11 @@ impl TranscriptFile {
     }
 }
 
-/// The files that may be transcripts in a folder where a host keeps them: `*.jsonl` in it and in the folders in it, sorted.
-/// None where there is no such folder.
+/// The possible transcripts in a host's folder: `*.jsonl` in it and in its direct subfolders, sorted. None if there is no such
+/// folder.
 ///
 /// # Errors
-/// [`TranscriptError`] when one of the folders cannot be looked into.
+/// [`TranscriptError`] when one of the folders cannot be listed.
 pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
     let (mut found, mut folders) = look_into(folder)?;
     folders.sort();
@@ -151,11 +151,11 @@ pub fn transcripts_in(folder: &Path) -> Result<Vec<PathBuf>, TranscriptError> {
     Ok(found)
 }
 
-/// How deep a host's folders are looked into: year, month and day.
+/// How deep a host's folders are searched: year, month and day.
 const DEPTH: u32 = 3;
 
-/// The transcripts of a host whose names fit, in the last folder, by name, that has any: hosts name folders by the date. They
-/// are sorted. A folder that cannot be looked into has none.
+/// The transcripts of a host whose names fit, sorted: those in the last folder, by name, that has any, as hosts name folders by
+/// date. A folder that cannot be listed counts as empty.
 #[must_use]
 pub fn transcripts_named(folder: &Path, fits: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
     named(folder, fits, DEPTH)
@@ -173,7 +173,7 @@ fn named(folder: &Path, fits: &dyn Fn(&str) -> bool, depth: u32) -> Vec<PathBuf>
     found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-/// The transcripts and the folders in a folder. Links are followed: a host's folder is the person's own.
+/// The transcripts and the folders in a folder. Links are followed: a host's folder belongs to the user.
 fn look_into(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), TranscriptError> {
     let fail = |error| TranscriptError::from_io(folder, error);
     let (mut files, mut folders) = (Vec::new(), Vec::new());
@@ -193,7 +193,7 @@ fn look_into(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>), TranscriptEr
 }
 
 fn open(path: &Path, most: u64) -> Result<File, TranscriptError> {
-    // Non-blocking, or opening a FIFO would wait for a writer.
+    // Non-blocking, as opening a FIFO would wait for a writer.
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(|error| match Errno::from_io_error(&error) {
@@ -213,44 +213,16 @@ fn open(path: &Path, most: u64) -> Result<File, TranscriptError> {
 /// Why a transcript cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TranscriptError {
-    /// There is none.
     #[error("the transcript `{}` does not exist; name the host's session file", .path.display())]
-    Missing {
-        /// As given.
-        path: PathBuf,
-    },
-    /// Permissions.
-    #[error("the transcript `{}` may not be read by this user; change its permissions", .path.display())]
-    Denied {
-        /// As given.
-        path: PathBuf,
-    },
-    /// Something else than a file.
+    Missing { path: PathBuf },
+    #[error("this user may not read the transcript `{}`; change its permissions", .path.display())]
+    Denied { path: PathBuf },
     #[error("the transcript `{}` is {kind}, not a file; name the host's session file", .path.display())]
-    NotAFile {
-        /// As given.
-        path: PathBuf,
-        /// What it is.
-        kind: FileKind,
-    },
-    /// Over the cap.
+    NotAFile { path: PathBuf, kind: FileKind },
     #[error("the transcript `{}` has {len} bytes, more than the {max} that are read; start a new session", .path.display())]
-    TooLarge {
-        /// As given.
-        path: PathBuf,
-        /// Its bytes.
-        len: u64,
-        /// The cap.
-        max: u64,
-    },
-    /// Anything else.
+    TooLarge { path: PathBuf, len: u64, max: u64 },
     #[error("the transcript `{}` cannot be read: {source}; try again", .path.display())]
-    Io {
-        /// As given.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
 }
 
 impl TranscriptError {

@@ -175,7 +175,7 @@ fn many_append_at_once_and_all_chain() {
             .map(|n| {
                 let world = &world;
                 scope.spawn(move || {
-                    let mut log = open(&world);
+                    let mut log = open(world);
                     for i in 0..count {
                         append(&mut *log, &format!("{n}:{i}:{}", "x".repeat(i * 10)));
                     }
@@ -201,7 +201,7 @@ fn many_append_at_once_and_all_chain() {
 
 /// A log with a sealed fragment in its middle, its payloads, and where each of its lines ends.
 fn sample(world: &World) -> (Vec<u8>, Vec<&'static str>) {
-    let mut log = open(&world);
+    let mut log = open(world);
     append(&mut *log, "one");
     append(&mut *log, "zwei ö");
     let mut file = fs::OpenOptions::new().append(true).open(world.at(FILE)).unwrap();

@@ -102,7 +102,7 @@ fn many_append_at_once_and_nothing_is_lost() {
         for worker in 0..8 {
             let world = &world;
             scope.spawn(move || {
-                let store = open(&world);
+                let store = open(world);
                 for n in 0..200 {
                     let own = text(&format!("{worker} {n}\n").repeat(n));
                     store.objects().put(&own).unwrap();
@@ -142,7 +142,7 @@ fn an_altered_text_is_damaged_and_an_altered_header_ends_the_pack() {
         for (n, text) in texts.iter().enumerate() {
             let loaded = store.objects().load(text.hash());
             assert!(matches!(&loaded, Loaded::Missing | Loaded::Damaged) || loaded == Loaded::Text(text.clone()));
-            // What stands before the change is there; what stands behind it may be out of reach.
+            // Texts before the change are found; those after it may not be.
             assert!(found(&store, text) || at < ends[n], "{at}: {n}");
         }
     }
@@ -229,7 +229,7 @@ fn texts_are_removed_beside_others_that_store() {
             .map(|worker| {
                 let world = &world;
                 scope.spawn(move || {
-                    let store = open(&world);
+                    let store = open(world);
                     for n in 0..400 {
                         store.objects().put(&text(&format!("new {worker} {n}"))).unwrap();
                     }
@@ -240,7 +240,7 @@ fn texts_are_removed_beside_others_that_store() {
         for half in 0..2 {
             let (world, old, done) = (&world, &old, &done);
             scope.spawn(move || {
-                let store = open(&world);
+                let store = open(world);
                 let hashes: Vec<ContentHash> = old.iter().skip(half).step_by(2).map(Text::hash).collect();
                 for some in hashes.chunks(10).cycle() {
                     let Removal { failed, .. } = store.objects().remove(&some.iter().copied().collect());
@@ -307,7 +307,7 @@ fn nothing_is_appended_behind_an_own_torn_record() {
 
 #[test]
 fn a_text_that_cannot_be_loaded_is_not_called_present() {
-    // What comes behind a torn record may look like its rest, or even end where it would end.
+    // What follows a torn record may look like the rest of it, or even end where it would end.
     for filling in ["y", "\n"] {
         let world = World::new();
         let store = open(&world);

@@ -1,4 +1,4 @@
-//! Names: the hostile shapes with `openat2`, odd names, and what is no regular file.
+//! Names: the hostile shapes with `openat2`, odd names, and what is not a regular file.
 #![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
 mod shapes;

@@ -193,7 +193,7 @@ fn formats_are_read_strictly() {
     }
     fs::remove_file(world.at(".readproof/format")).unwrap();
     fs::create_dir(world.at(".readproof/format")).unwrap();
-    assert!(matches!(refusal(&world), StoreError::Damaged { why: "it is no file", .. }));
+    assert!(matches!(refusal(&world), StoreError::Damaged { why: "it is not a file", .. }));
 }
 
 #[test]

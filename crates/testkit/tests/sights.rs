@@ -326,7 +326,7 @@ fn an_edit_that_was_overtaken() {
     let change = Change::Replace { old: "ten".to_owned(), new: "TEN".to_owned(), places: Places::One };
     let error = engine.write(&s(), "f", change.clone()).unwrap_err();
     assert_eq!(error.code(), "CHANGED");
-    assert!(error.to_string().contains("changed or removed by another while it was edited"), "{error}");
+    assert!(error.to_string().contains("changed or removed by another program while it was edited"), "{error}");
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new());
     is_plain(&read(&engine, "f"));
     saves.store(false, Ordering::Relaxed);

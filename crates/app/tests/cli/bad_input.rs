@@ -167,14 +167,14 @@ fn what_may_not_be_read() {
     ws.chmod("closed.txt", 0o000);
     ws.chmod("shut", 0o000);
     let Some(run) = unprivileged(&ws) else { return };
-    for (name, said) in [("closed.txt", "may not be read by this user"), ("shut/inside.txt", "may not be looked at")] {
+    for (name, said) in [("closed.txt", "this user may not read"), ("shut/inside.txt", "this user may not look at")] {
         let text = finish(run(&ws).args(["read", name]));
         let message = text.err.trim_end().trim_start_matches("readproof: ").to_owned();
         text.refused(1, &[name, said, "change"]);
         as_json(finish(run(&ws).args(["read", name, "--json"])), 1, "DENIED", &message);
     }
     let out = finish(run(&ws).args(["read", "good.txt", "--session", "s"]));
-    assert_eq!(out.noticed(if ws.is_root() { &["`.readproof` may not be used by this user"] } else { &[] }), {
+    assert_eq!(out.noticed(if ws.is_root() { &["this user may not use `.readproof`"] } else { &[] }), {
         if ws.is_root() { numbered(40) } else { "[readcache: unchanged, 40 lines]".to_owned() }
     });
     ws.chmod("shut", 0o700);

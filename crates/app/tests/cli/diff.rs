@@ -103,7 +103,7 @@ fn errors_and_their_exit_codes() {
     }
     let ws = Workspace::with(&[("a.txt", TEXT)]);
     let done = ws.run("diff a.txt");
-    assert!(done.code == Some(1) && done.err.contains("lies in no git repository"), "{}", done.err);
+    assert!(done.code == Some(1) && done.err.contains("is not in a git repository"), "{}", done.err);
 }
 
 #[test]

@@ -192,13 +192,13 @@ fn the_log_is_something_else() {
     let kept = ws.top().join("kept.log");
     fs::rename(&log, &kept).unwrap();
     fs::create_dir(&log).unwrap();
-    begins_anew(&ws, &["`.readproof/log/s.log` is no regular file"]);
+    begins_anew(&ws, &["`.readproof/log/s.log` is not a regular file"]);
     fs::remove_file(&log).unwrap();
     std::os::unix::fs::symlink(&kept, &log).unwrap();
     begins_anew(&ws, &["`.readproof/log/s.log` is a symbolic link"]);
     fs::remove_file(&log).unwrap();
     assert_eq!(finish(ws.command("mkfifo").args(["-m", "600"]).arg(&log)).code, Some(0));
-    begins_anew(&ws, &["`.readproof/log/s.log` is no regular file"]);
+    begins_anew(&ws, &["`.readproof/log/s.log` is not a regular file"]);
     fs::remove_file(&log).unwrap();
     assert_eq!(ws.read("a.txt"), numbered(40), "a session without a log begins anew");
 }

@@ -163,7 +163,7 @@ fn a_file_that_cannot_be_meant_is_refused() {
         ("[limits]\nanswer_lines = 1\n", &["readproof.toml: there is no setting `limits`"]),
         ("answer_lines = \"5\"\n", &["readproof.toml: answer_lines = \"5\" will not do"]),
         ("sensitive = [1]\n", &["readproof.toml: sensitive = [1] will not do"]),
-        ("sensitive = [\"a[\"]\n", &["the sensitive pattern `a[` is no glob", "correct it"]),
+        ("sensitive = [\"a[\"]\n", &["the sensitive pattern `a[` is not a valid glob", "correct it"]),
         ("a\0b", &["`readproof.toml` is not text"]),
     ] {
         ws.put("readproof.toml", text);

@@ -187,20 +187,20 @@ fn writes_that_are_refused_change_nothing() {
         ("loop", "links in a circle"),
         ("folder", "`folder` is a directory"),
         ("a.txt/below", "check the parents"),
-        (".readproof/format", "readproof's own store"),
-        (".READPROOF/format", "readproof's own store"),
-        (".git/config", "`.git/config` is git's own"),
-        (".git", "is git's own"),
-        (".GIT/hooks/pre-commit", "is git's own"),
-        ("deep/er/.Git/config", "is git's own"),
-        ("to_git", "is git's own"),
-        ("to_folder/config", "is git's own"),
-        ("sub/.git", "is git's own"),
+        (".readproof/format", "readproof's store"),
+        (".READPROOF/format", "readproof's store"),
+        (".git/config", "`.git/config` belongs to git"),
+        (".git", "belongs to git"),
+        (".GIT/hooks/pre-commit", "belongs to git"),
+        ("deep/er/.Git/config", "belongs to git"),
+        ("to_git", "belongs to git"),
+        ("to_folder/config", "belongs to git"),
+        ("sub/.git", "belongs to git"),
     ] {
         ws.feed(&format!("write {name} --session s"), "new\n").refused(1, &[word]);
     }
     let edit = ["edit", "--session", "s", "to_git", "--old", "core", "--new", "alias"];
-    ws.run_args(&edit).refused(1, &["is git's own"]);
+    ws.run_args(&edit).refused(1, &["belongs to git"]);
     assert_eq!(ws.get("repo/.git/config"), "[core]\n");
     assert!(!ws.path(".git").exists() && !ws.path("deep").exists());
     let capped = ws.feed("write a.txt --session s --set file_bytes=3", "new\n");

@@ -1,4 +1,4 @@
-//! What git has of a file: in the commit that is checked out, and in the index.
+//! Git's versions of a file: in the commit that is checked out, and in the index.
 
 use std::{fs, path::Path};
 
@@ -11,16 +11,16 @@ use gix::{
 
 use super::{Baseline, GitError, Kept, StandsIn, clean::Attributes, index::Index, look::most, mode, open::Found};
 
-/// So many links from name to name lie between `HEAD` and a commit, as with git.
+/// The most symbolic references between `HEAD` and a commit, as in git.
 const MOST_STEPS: usize = 5;
 
-/// So many folders of a commit are looked at for the old name of a file.
+/// The most folders of a commit that are searched for the old name of a file.
 const MOST_TREES: usize = 2_000;
 
-/// Of so many bytes.
+/// The most bytes of such folders.
 const MOST_BYTES: usize = 64 << 20;
 
-/// So many names of one object are looked at.
+/// The most names of one object that are considered.
 const MOST_NAMES: usize = 1_000;
 
 /// An entry of a tree or of the index.
@@ -32,12 +32,12 @@ pub(super) struct Head {
     pub(super) tree: ObjectId,
 }
 
-/// What the index has of a file.
+/// The index's entries for a file.
 pub(super) enum Staged {
     No,
-    /// Only its name.
+    /// Only its name: `git add --intent-to-add`.
     Intended,
-    /// Several versions: those of a merge. Ours is what git looks at, if there is one.
+    /// The versions of a merge. Git compares with "ours", if there is one.
     Conflict {
         ours: Option<ObjectId>,
     },
@@ -48,7 +48,7 @@ pub(super) enum Staged {
 }
 
 impl Staged {
-    /// The version that is staged.
+    /// The staged version.
     pub(super) fn entry(&self) -> Option<Entry> {
         match self {
             Self::One { entry, .. } => Some(*entry),
@@ -56,7 +56,7 @@ impl Staged {
         }
     }
 
-    /// Whether git takes the index's version for the working file.
+    /// Why git uses the index's version instead of the working file, if it does.
     pub(super) fn stands_in(&self, missing: bool, sparse: bool) -> Option<StandsIn> {
         let Self::One { flags, .. } = self else { return None };
         if flags.contains(Flags::SKIP_WORKTREE) && (missing || !sparse) {
@@ -89,14 +89,14 @@ impl Found<'_> {
         Err(self.place.broken("HEAD", "it leads through too many tags"))
     }
 
-    /// The object that `HEAD` leads to, from name to name; `None` where the last of them has nothing yet. Each file is read here and
-    /// not by gix, which would open it whatever it is.
+    /// The object that `HEAD` leads to, through symbolic references; `None` if the last one does not exist yet. Each file is
+    /// read here and not by gix, which would open it whatever it is.
     fn tip(&self) -> Result<Option<ObjectId>, GitError> {
         let mut path = self.place.private.join("HEAD");
         let mut name: Option<String> = None;
         for _ in 0..=MOST_STEPS {
             self.go_on()?;
-            // A folder stands where other names go on.
+            // A folder: longer reference names begin like this one.
             let is_folder = || fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
             let line = if name.is_some() && is_folder() { None } else { self.place.line(&path)? };
             let Some(line) = line else {
@@ -111,8 +111,9 @@ impl Found<'_> {
             if !valid {
                 return Err(self.place.malformed(&path));
             }
-            let own = ["refs/bisect/", "refs/worktree/", "refs/rewritten/"].iter().any(|own| next.starts_with(own));
-            let base = if own { &self.place.private } else { &self.place.common };
+            let of_work_tree =
+                ["refs/bisect/", "refs/worktree/", "refs/rewritten/"].iter().any(|start| next.starts_with(start));
+            let base = if of_work_tree { &self.place.private } else { &self.place.common };
             let below = Path::new(next);
             path = base.join(below);
             name = Some(next.to_owned());
@@ -123,7 +124,7 @@ impl Found<'_> {
         Err(self.place.broken("HEAD", "it leads through too many names"))
     }
 
-    /// A branch that has no file of its own.
+    /// A branch without a file of its own: it is in `packed-refs`.
     fn packed(&self, name: &str) -> Result<Option<ObjectId>, GitError> {
         let fail = || self.broken("`.git/packed-refs`");
         let Some(packed) = self.repo.refs.cached_packed_buffer().map_err(|_| fail())? else { return Ok(None) };
@@ -135,7 +136,7 @@ impl Found<'_> {
         GitError::MissingObject { name: self.key.clone(), id: id.to_string() }
     }
 
-    /// What a tree has under a name.
+    /// The entry of a tree with this name.
     pub(super) fn in_tree(&self, tree: ObjectId, name: &str) -> Result<Option<Entry>, GitError> {
         let mut at = tree;
         let mut parts = name.split('/').peekable();
@@ -161,12 +162,12 @@ impl Found<'_> {
     fn tree(&self, id: ObjectId) -> Result<gix::Tree<'_>, GitError> {
         let too_large = |len| self.place.too_large("a tree", len, most::TREE);
         let tree = self.object(id, most::TREE, too_large)?.try_into_tree().map_err(|_| self.broken("a tree"))?;
-        // What does not decode would look like a folder without this name.
+        // A tree that does not decode would look like a folder without this name.
         tree.decode().map_err(|_| self.broken("a tree"))?;
         Ok(tree)
     }
 
-    /// An object, if it is not larger than this: by what it says of itself, before it is inflated.
+    /// An object of at most this size, by the size in its header, before it is inflated.
     fn object(&self, id: ObjectId, max: u64, too_large: impl Fn(u64) -> GitError) -> Result<gix::Object<'_>, GitError> {
         self.go_on()?;
         self.look_at_loose(id)?;
@@ -178,7 +179,7 @@ impl Found<'_> {
         self.repo.try_find_object(id).map_err(|_| fail())?.ok_or_else(|| self.missing(id))
     }
 
-    /// An object that lies in a file of its own is one that may be opened, and so is the one that stands for it.
+    /// Checks that a loose object, and one that replaces it, may be opened.
     fn look_at_loose(&self, id: ObjectId) -> Result<(), GitError> {
         let replaced = self.repo.objects.store_ref().replacements().find(|(from, _)| *from == id);
         for id in [Some(id), replaced.map(|(_, to)| to)].into_iter().flatten() {
@@ -194,7 +195,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// What the index has under a name.
+    /// The index's entries with this name.
     pub(super) fn staged(&self, index: &Index, path: &str) -> Result<Staged, GitError> {
         if let Some(entry) = index.at_stage(path, 0) {
             if entry.flags.contains(Flags::INTENT_TO_ADD) {
@@ -222,7 +223,7 @@ impl Found<'_> {
         Ok(Staged::No)
     }
 
-    /// The bytes of a version; `None` for what is no file.
+    /// The bytes of a version; `None` for anything but a file.
     pub(super) fn kept(
         &self,
         kind: EntryKind,
@@ -238,12 +239,12 @@ impl Found<'_> {
         let too_large = |len| GitError::TooLarge { name: self.key.clone(), len, max };
         let mut found = self.object(id, max, too_large)?;
         if found.kind != Kind::Blob {
-            return Err(self.place.broken("an object", "it is no blob"));
+            return Err(self.place.broken("an object", "it is not a blob"));
         }
         Ok(std::mem::take(&mut found.data))
     }
 
-    /// The bytes that the index has, for the rule that a file with CRs in the index keeps them.
+    /// The index's bytes, for the rule that a file with CRs in the index keeps them.
     pub(super) fn staged_bytes(&self, staged: &Staged, max: u64) -> Result<Option<Vec<u8>>, GitError> {
         let id = match staged {
             Staged::One { entry: (kind, id), .. } if mode(*kind).is_some() => Some(*id),
@@ -253,7 +254,7 @@ impl Found<'_> {
         id.map(|id| self.blob(id, max)).transpose()
     }
 
-    /// A file that was committed or staged with these bytes and is gone: perhaps the old name of this one.
+    /// A file that was committed or staged with these bytes and is gone: perhaps this file's old name.
     pub(super) fn renamed_from(
         &self,
         kept: &Kept,
@@ -273,12 +274,12 @@ impl Found<'_> {
         let last = |name: &str| name.rsplit('/').next().map(str::to_owned);
         names.retain(gone);
         names.sort();
-        // The same last part is the likelier.
+        // The same base name is more likely.
         let same = names.iter().position(|name| last(name) == last(&self.name));
         Ok(names.into_iter().nth(same.unwrap_or(0)))
     }
 
-    /// Whether the work tree has no file of this name. Of a name that leads elsewhere this is not said.
+    /// Whether the work tree has no file of this name. `false` if the name leads out.
     fn is_gone(&self, name: &str) -> bool {
         let path = Path::new(name);
         let is_plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
@@ -290,7 +291,7 @@ impl Found<'_> {
         })
     }
 
-    /// Every name of a blob in a tree, as far as one looks: the same folder may stand there any number of times.
+    /// The names of a blob in a tree, up to the limits: the same folder may occur any number of times.
     fn names_of(&self, blob: ObjectId, tree: ObjectId, names: &mut Vec<String>) -> Result<(), GitError> {
         let mut folders = vec![(String::new(), tree)];
         let (mut looked_at, mut bytes) = (0, 0);
@@ -320,7 +321,7 @@ impl Found<'_> {
     }
 }
 
-/// `None` for a mode that no index has.
+/// `None` for a mode that an index cannot have.
 fn kind(mode: Mode) -> Option<EntryKind> {
     mode.to_tree_entry_mode().map(|mode| mode.kind())
 }

@@ -1,5 +1,5 @@
-//! From the bytes of a working file to those that git would keep: line ends, encodings, keywords, the pointers of Git LFS.
-//! In git's order, by the attributes that git would find, and without running anything.
+//! Turns the bytes of a working file into those that git would store: line ends, encodings, keywords, Git LFS pointers. In
+//! git's order, by the attributes that git would find, and without running anything.
 
 use std::{
     fs,
@@ -23,13 +23,13 @@ use readproof_core::text::ContentHash;
 
 use super::{GitError, GitMode, baseline::Staged, index::Index, look::most, open::Found};
 
-/// As git looks for a NUL.
+/// How far git looks for a NUL byte.
 const FIRST_BYTES: usize = 8_000;
 
-/// The attributes that are looked at, in the order of [`Attributes`].
+/// The attributes that matter, in the order of [`Attributes`].
 const NAMES: [&str; 7] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding", "diff"];
 
-/// What the attributes of a file say.
+/// The attributes of a file.
 pub(super) struct Attributes {
     line_ends: LineEnds,
     ident: bool,
@@ -40,7 +40,7 @@ pub(super) struct Attributes {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineEnds {
-    /// As they are.
+    /// Kept as they are.
     Kept,
     /// Always `\n`.
     Lf,
@@ -48,16 +48,15 @@ enum LineEnds {
     Auto,
 }
 
-/// How `git diff` shows it.
+/// How `git diff` shows the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shown {
     Text,
     Binary,
-    /// By its first bytes.
+    /// Decided by its first bytes.
     Auto,
 }
 
-/// One attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Set,
@@ -66,14 +65,14 @@ enum State {
     Value(String),
 }
 
-/// By git's own test, whatever attributes say.
+/// Git's test for binary content, whatever the attributes say.
 #[must_use]
 pub fn looks_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(FIRST_BYTES).any(|byte| *byte == 0)
 }
 
 impl Found<'_> {
-    /// What the attributes say, by git's rules: nearer folders win, and the repository's own file over all.
+    /// The attributes by git's rules: nearer folders win, and `info/attributes` wins over all.
     pub(super) fn attributes(&self, index: &Index) -> Result<Attributes, GitError> {
         let (rules, names) = self.rules(index)?;
         let mut found = Outcome::default();
@@ -111,15 +110,15 @@ impl Found<'_> {
         })
     }
 
-    /// Every rule for this file, the weakest first. gix's own stack would put the repository's file below those of folders.
+    /// Every rule for this file, the weakest first. gix's own stack would rank `info/attributes` below those of folders.
     fn rules(&self, index: &Index) -> Result<(Search, MetadataCollection), GitError> {
         let mut names = MetadataCollection::default();
-        // Begins with those that git itself brings along, as `binary`.
+        // Begins with git's built-in macros, such as `binary`.
         let search = Search::new_globals([""; 0], &mut Vec::new(), &mut names);
         let search = search.map_err(|_| self.broken("the attributes"))?;
         let mut rules = Rules { search, names, bytes: 0, found: self };
         let wide = self.repo.attribute_global_paths().map_err(|_| self.broken("the attributes"))?;
-        // A file that the repository's own settings name comes last.
+        // A file named by the repository's own settings comes last.
         let local = |meta: &Metadata| matches!(meta.source, Source::Local | Source::Worktree);
         let named = self.repo.config_snapshot().plumbing().string_filter("core.attributesFile", local).is_some();
         let last = wide.len();
@@ -134,7 +133,7 @@ impl Found<'_> {
             let name = format!("{folder}.gitattributes");
             let path = self.work_tree.join(&name);
             let text = match fs::symlink_metadata(&path) {
-                // Git follows no link here.
+                // Git does not follow links here.
                 Ok(found) if found.is_symlink() || found.is_dir() => None,
                 Ok(_) | Err(_) => self.place.read(&path, most::ATTRIBUTES)?,
             };
@@ -146,19 +145,19 @@ impl Found<'_> {
                 rules.add(&text, name.into(), Some(Path::new("")), folder.is_empty())?;
             }
         }
-        let own = self.place.common.join("info/attributes");
+        let info = self.place.common.join("info/attributes");
         let text = if self.place.folder(&self.place.common.join("info"))?.is_some() {
-            self.place.read(&own, most::ATTRIBUTES)?
+            self.place.read(&info, most::ATTRIBUTES)?
         } else {
             None
         };
         if let Some(text) = text {
-            rules.add(&text, own, None, true)?;
+            rules.add(&text, info, None, true)?;
         }
         Ok((rules.search, rules.names))
     }
 
-    /// Attributes for all repositories: the person's own are trusted, one that the repository names is not.
+    /// Attributes for all repositories: the user's file is trusted, one that the repository names is not.
     fn wide_attributes(&self, path: &Path, is_own: bool) -> Result<Option<Vec<u8>>, GitError> {
         if is_own {
             let Ok(real) = fs::canonicalize(path) else { return Ok(None) };
@@ -189,7 +188,7 @@ impl Found<'_> {
         let has_eol = matches!(eol, State::Value(word) if word == "lf" || word == "crlf");
         match said {
             Some(said) => Ok(said),
-            // Naming a line end makes it text.
+            // A declared line end implies text.
             None if has_eol => Ok(LineEnds::Lf),
             None => {
                 let value = self.repo.config_snapshot().string("core.autocrlf");
@@ -207,7 +206,7 @@ impl Found<'_> {
             State::Unspecified => Shown::Auto,
             State::Value(driver) => {
                 let key = format!("diff.{driver}.binary");
-                // `auto` is no yes and no no.
+                // `auto` is neither yes nor no.
                 match self.repo.config_snapshot().try_boolean(key.as_str()) {
                     Ok(Some(true)) => Shown::Binary,
                     Ok(Some(false)) => Shown::Text,
@@ -217,7 +216,7 @@ impl Found<'_> {
         })
     }
 
-    /// Whether git would only say that it differs.
+    /// Whether git would only report that the file differs.
     pub(super) fn is_binary(&self, attributes: &Attributes, mode: GitMode, bytes: &[u8]) -> bool {
         let has_nul = || looks_binary(bytes);
         let big = || {
@@ -225,7 +224,7 @@ impl Found<'_> {
             bytes.len() as u64 > u64::try_from(most).unwrap_or(u64::MAX)
         };
         match attributes.diff {
-            // Attributes are for files.
+            // Attributes do not apply to links.
             _ if mode == GitMode::Link => has_nul(),
             Shown::Text => false,
             Shown::Binary => true,
@@ -233,7 +232,7 @@ impl Found<'_> {
         }
     }
 
-    /// The bytes git would keep, where they are others, and whether they are a pointer of Git LFS.
+    /// The bytes git would store, if they differ, and whether they are a Git LFS pointer.
     pub(super) fn clean(
         &self,
         bytes: &[u8],
@@ -269,7 +268,7 @@ impl Found<'_> {
             LineEnds::Lf => AttributesDigest::TextInput,
             LineEnds::Auto => AttributesDigest::TextAutoInput,
         };
-        // Asked for only where it matters.
+        // Loaded only if it matters.
         let in_index =
             if how == LineEnds::Auto && bytes.contains(&b'\r') { self.staged_bytes(staged, max)? } else { None };
         let mut ended = Vec::new();
@@ -293,7 +292,7 @@ impl Found<'_> {
         GitError::Encoded { name: self.key.clone(), encoding, why }
     }
 
-    /// Whether the filter is Git LFS, whose pointers can be told without running it. Every other program is refused.
+    /// Whether the filter is Git LFS, whose pointers can be computed without running it. Any other program is refused.
     fn is_lfs(&self, attributes: &Attributes) -> Result<bool, GitError> {
         let Some(driver) = &attributes.filter else { return Ok(false) };
         let config = self.repo.config_snapshot();
@@ -325,7 +324,7 @@ impl Found<'_> {
     }
 }
 
-/// Rules so far, and how many bytes they stood in.
+/// The rules so far, and the bytes of their files.
 struct Rules<'a> {
     search: Search,
     names: MetadataCollection,
@@ -345,7 +344,7 @@ impl Rules<'_> {
     }
 }
 
-/// What Git LFS keeps of a file; `None` for nothing and for what is a pointer already.
+/// The Git LFS pointer for a file; `None` for an empty file and for one that is a pointer already.
 fn pointer(bytes: &[u8]) -> Option<Vec<u8>> {
     if bytes.is_empty() || is_pointer(bytes) {
         return None;
@@ -366,7 +365,7 @@ fn is_pointer(bytes: &[u8]) -> bool {
     bytes.len() < 1024 && version && oid && size && lines.next().is_none()
 }
 
-/// The text of a working file in another encoding, as UTF-8; `None` where it is kept as it is.
+/// The text of a working file in another encoding, as UTF-8; `None` if it is stored unchanged.
 fn decode(bytes: &[u8], encoding: &str) -> Result<Option<Vec<u8>>, &'static str> {
     const NO_BOM: &str = "a byte order mark is required, and there is none";
     const BOM: &str = "a byte order mark is prohibited, and there is one";

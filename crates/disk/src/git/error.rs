@@ -1,190 +1,80 @@
-//! Why a file cannot be compared with what git keeps. Says what to do, no path outside the workspace, and nothing that stands
-//! in a file of the repository: which file it is, and what is wrong with it, is said in words of our own.
+//! Why a file cannot be compared with git's version. A message says what to do. It never contains a path outside the workspace
+//! or anything from a file of the repository: it names the file and says in our own words what is wrong with it.
 
-/// Why there is nothing to compare with.
+/// Why a file cannot be compared. `name` is the key.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// The file lies in none.
     #[error(
-        "`{name}` lies in no git repository; compare with against=WORKTREE and content, or make one with `git init`"
+        "`{name}` is not in a git repository; compare with against=WORKTREE and content, or create one with `git init`"
     )]
-    NoRepository {
-        /// The key.
-        name: String,
-    },
-    /// There is one without files.
+    NoRepository { name: String },
     #[error("`{name}` lies in a bare git repository, which has no working files; use a clone or a worktree of it")]
-    Bare {
-        /// The key.
-        name: String,
-    },
-    /// The repository of another user.
+    Bare { name: String },
     #[error(
         "the git repository of `{name}` belongs to another user, so git refuses it; a person who trusts it runs `git config --global --add \
          safe.directory FOLDER` with the folder that holds `.git`"
     )]
-    NotOwned {
-        /// The key.
-        name: String,
-    },
-    /// A `.git` that leads out of the workspace to a repository that does not know of it.
+    NotOwned { name: String },
+    /// A `.git` file or link could otherwise show an agent any repository of the user.
     #[error(
         "the `.git` beside `{name}` leads out of the workspace to a repository that does not name this folder as its work tree; repair it \
          with `git worktree repair`, or set `core.worktree` there"
     )]
-    NotLinked {
-        /// The key.
-        name: String,
-    },
-    /// A repository that this program cannot read.
+    NotLinked { name: String },
     #[error("the git repository of `{name}` uses {what}, which cannot be read here; use `git diff` itself")]
-    Unsupported {
-        /// The key.
-        name: String,
-        /// What it uses.
-        what: String,
-    },
-    /// Something in it is damaged.
+    Unsupported { name: String, what: String },
     #[error("{what} of the git repository of `{name}` cannot be read ({why}); run `git fsck` and `git status` there")]
-    Broken {
-        /// The key.
-        name: String,
-        /// Which file or part.
-        what: String,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-    /// A file of git's that is a pipe, a device, a socket or a directory.
+    Broken { name: String, what: String, why: &'static str },
     #[error(
         "{file} of the git repository of `{name}` is {kind}, not a regular file; repair the repository, or make a fresh clone"
     )]
-    NotRegular {
-        /// The key.
-        name: String,
-        /// Which.
-        file: String,
-        /// What it is.
-        kind: &'static str,
-    },
+    NotRegular { name: String, file: String, kind: &'static str },
     /// A link, an alternate or an included file that leads elsewhere.
     #[error(
         "{file} of the git repository of `{name}` leads out of the workspace, and nothing is read there; use a clone that holds all of its \
          own files, a wider workspace, or `git diff` itself"
     )]
-    LeadsOut {
-        /// The key.
-        name: String,
-        /// Which file or setting.
-        file: String,
-    },
-    /// Over the cap for files of its kind.
+    LeadsOut { name: String, file: String },
     #[error(
         "{file} of the git repository of `{name}` has {len} {unit}, more than the {max} that are read; use `git diff` itself"
     )]
-    Oversized {
-        /// The key.
-        name: String,
-        /// Which.
-        file: String,
-        /// How many it has.
-        len: u64,
-        /// The cap.
-        max: u64,
-        /// Of what.
-        unit: &'static str,
-    },
-    /// The caller no longer wants to know.
+    Oversized { name: String, file: String, len: u64, max: u64, unit: &'static str },
     #[error("comparing `{name}` was cancelled")]
-    Cancelled {
-        /// The key.
-        name: String,
-    },
-    /// An object that is not there.
+    Cancelled { name: String },
     #[error(
         "object {id} is missing from the git repository of `{name}`; it may be a partial clone: run `git fetch` or `git cat-file -p {id}` \
          there, or `git fsck`"
     )]
-    MissingObject {
-        /// The key.
-        name: String,
-        /// Which.
-        id: String,
-    },
-    /// Over the cap.
+    MissingObject { name: String, id: String },
     #[error("git's version of `{name}` has {len} bytes, more than the {max} that are read; raise `file_bytes`")]
-    TooLarge {
-        /// The key.
-        name: String,
-        /// Its bytes.
-        len: u64,
-        /// The cap.
-        max: u64,
-    },
-    /// A filter that is a program.
+    TooLarge { name: String, len: u64, max: u64 },
     #[error(
         "`{name}` goes through the filter `{driver}` before git keeps it, a program that the configuration names; no such program is run \
          here: use `git diff` itself"
     )]
-    Filtered {
-        /// The key.
-        name: String,
-        /// The driver's name.
-        driver: String,
-    },
-    /// A `working-tree-encoding` that cannot be undone.
+    Filtered { name: String, driver: String },
     #[error("`{name}` has the working-tree-encoding `{encoding}`: {why}; use `git diff` itself")]
-    Encoded {
-        /// The key.
-        name: String,
-        /// As the attribute says.
-        encoding: String,
-        /// Why not.
-        why: &'static str,
-    },
-    /// Several versions in the index.
+    Encoded { name: String, encoding: String, why: &'static str },
     #[error("`{name}` has a merge conflict, so the index has several versions of it; compare with HEAD, or resolve it")]
-    Conflicted {
-        /// The key.
-        name: String,
-    },
-    /// Another repository.
+    Conflicted { name: String },
     #[error("`{name}` is a submodule, at commit {commit} in the baseline; name a file in it")]
-    Submodule {
-        /// The key.
-        name: String,
-        /// The baseline's commit.
-        commit: String,
-    },
-    /// A folder.
+    Submodule { name: String, commit: String },
     #[error("`{name}` is a directory, not a file; name a file in it")]
-    Folder {
-        /// The key.
-        name: String,
-    },
-    /// Git's own folder.
-    #[error("`{name}` lies in git's own folder, which git does not keep; name a working file")]
-    GitFolder {
-        /// The key.
-        name: String,
-    },
-    /// Git does not look behind links.
-    #[error("`{name}` lies behind a link, where git does not look{}", .real.as_ref().map(|real| format!("; git knows it as `{real}`")).unwrap_or_default())]
+    Folder { name: String },
+    #[error("`{name}` lies in git's own folder, which git does not track; name a working file")]
+    GitFolder { name: String },
+    #[error("a link leads to the folder of `{name}`, and git does not follow it{}", .real.as_ref().map(|real| format!("; git knows it as `{real}`")).unwrap_or_default())]
     BehindLink {
-        /// The key.
         name: String,
-        /// Where it really is.
+        /// The name with links resolved, if it is inside the workspace.
         real: Option<String>,
     },
-    /// Bytes for what has none.
     #[error("`{name}` is a link, and content cannot stand for one; name the file it leads to, or leave content out")]
-    ContentForLink {
-        /// The key.
-        name: String,
-    },
+    ContentForLink { name: String },
 }
 
 impl GitError {
-    /// The word used on every wire.
+    /// The code used on every wire.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {

@@ -1,5 +1,5 @@
-//! What the index has under the names that matter: read from its begin to its end through one small buffer. Nothing in it makes
-//! this take more memory than that, or more time than its length; its checksum is not looked at, as git does not.
+//! Reads the index's entries for the names that matter, from start to end through one small buffer. Whatever the file holds, this
+//! takes no more memory than the buffer and no more time than its length. Its checksum is ignored, as git ignores it.
 
 use std::{
     collections::BTreeMap,
@@ -16,16 +16,16 @@ use gix::{
 
 use super::{GitError, look::most, open::Found};
 
-/// Bytes of the file that are held at once.
+/// The size of the buffer.
 const BUFFER: usize = 64 << 10;
 
-/// The longest name that is an index's.
+/// The longest name that an index can have.
 const LONGEST_NAME: usize = 32 << 10;
 
-/// The largest list of which entries of a shared index are others by now.
+/// The largest list of entries of a shared index that have changed.
 const LARGEST_LINK: u32 = 32 << 20;
 
-/// So many names of one object are looked at.
+/// The most names of one object that are considered.
 const MOST_NAMES: usize = 1_000;
 
 /// One version of a file.
@@ -37,13 +37,13 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// 0 for what is staged, 1 to 3 for the sides of a merge.
+    /// 0 for the staged version, 1 to 3 for the sides of a merge.
     pub(super) fn stage(&self) -> u32 {
         self.flags.stage_raw()
     }
 }
 
-/// What the index has under the names that were looked for.
+/// The entries with the names that were looked for.
 #[derive(Default)]
 pub(super) struct Index(BTreeMap<Vec<u8>, Vec<Item>>);
 
@@ -54,8 +54,8 @@ impl Index {
 }
 
 impl Found<'_> {
-    /// What the index has of the file, of the attributes on the way to it, and of the folders on that way, which a sparse index
-    /// may have whole.
+    /// The entries of the file, of the attribute files on the way to it, and of the folders on that way, which may be single
+    /// entries of a sparse index.
     pub(super) fn index(&self) -> Result<Index, GitError> {
         let mut wanted = BTreeMap::from([(self.name.as_bytes().to_vec(), Vec::new())]);
         wanted.insert(b".gitattributes".to_vec(), Vec::new());
@@ -74,7 +74,7 @@ impl Found<'_> {
         Ok(Index(wanted))
     }
 
-    /// Every name that the index has for an object, as far as one looks.
+    /// The names that the index has for an object, up to the limit.
     pub(super) fn staged_names(&self, id: ObjectId) -> Result<Vec<String>, GitError> {
         let mut names = BTreeMap::new();
         self.scan(&mut names, &mut |names, name, item| {
@@ -88,7 +88,7 @@ impl Found<'_> {
         Ok(names.into_keys().filter_map(|name| String::from_utf8(name).ok()).collect())
     }
 
-    /// Every entry, in the order of the file; none where there is no index.
+    /// Every entry, in the order of the file; none if there is no index.
     fn scan(&self, found: &mut Items, visit: &mut Visit<'_>) -> Result<(), GitError> {
         let path = self.place.private.join("index");
         let before = found.clone();
@@ -97,17 +97,19 @@ impl Found<'_> {
             visit(found, name, item);
         }
         let Some(link) = entries.link(self)? else { return Ok(()) };
-        // Only now it shows that it stands on another one.
+        // Only now it is known that it refers to a shared index.
         *found = before;
         self.scan_split(&path, &link, found, visit)
     }
 
-    /// An index that only has what is another than in a shared one.
+    /// An index that only has the differences to a shared one.
     fn scan_split(&self, path: &Path, link: &Link, found: &mut Items, visit: &mut Visit<'_>) -> Result<(), GitError> {
         let shared = self.place.private.join(format!("sharedindex.{}", link.base));
         let bad = || self.place.malformed(path);
         let gone = || self.place.broken("the shared index", "there is none of the name that the index says");
-        let (Some(mut own), Some(mut base)) = (self.entries(path)?, self.entries(&shared)?) else { return Err(gone()) };
+        let (Some(mut split), Some(mut base)) = (self.entries(path)?, self.entries(&shared)?) else {
+            return Err(gone());
+        };
         let bits = link.bitmaps(base.count).ok_or_else(bad)?;
         let mut at = 0;
         // First come the new versions of entries of the shared index, without their names.
@@ -115,7 +117,7 @@ impl Found<'_> {
             let (deleted, replaced) = (bits[0].has(at), bits[1].has(at));
             at += 1;
             let item = if replaced {
-                match own.next(self)? {
+                match split.next(self)? {
                     Some((b"", new)) => new,
                     Some(_) | None => return Err(bad()),
                 }
@@ -126,7 +128,7 @@ impl Found<'_> {
                 visit(found, name, item);
             }
         }
-        while let Some((name, item)) = own.next(self)? {
+        while let Some((name, item)) = split.next(self)? {
             if name.is_empty() {
                 return Err(bad());
             }
@@ -146,13 +148,13 @@ impl Found<'_> {
 type Items = BTreeMap<Vec<u8>, Vec<Item>>;
 type Visit<'a> = dyn FnMut(&mut Items, &[u8], Item) + 'a;
 
-/// The entries of one file, one after the other.
+/// The entries of one index file, one after the other.
 struct Entries {
     file: fs::File,
     buffer: Vec<u8>,
     /// The part of the buffer that is not used yet.
     unread: std::ops::Range<usize>,
-    /// Bytes used so far, and all there are.
+    /// Bytes used so far, and the length of the file.
     used: u64,
     len: u64,
     hash: usize,
@@ -188,7 +190,7 @@ impl Entries {
         Ok(Some((&self.name, item)))
     }
 
-    /// 40 bytes of which only the mode matters, the id, flags, and the name: padded, or as what is new behind the last one.
+    /// 40 bytes of which only the mode matters, the id, flags, and the name: padded, or as the difference to the previous one.
     fn item(&mut self) -> Option<Item> {
         let (hash, version) = (self.hash, self.version);
         let fixed = self.take(42 + hash)?;
@@ -213,14 +215,14 @@ impl Entries {
         } else {
             self.name.clear();
             self.until_nul()?;
-            // At least one NUL, which is used already, and as many as make it a multiple of 8.
+            // At least one NUL, which is used already, and as many as are needed for a multiple of 8.
             let whole = (size + self.name.len() + 8) & !7;
             self.take(whole - size - self.name.len() - 1)?;
         }
         Some(Item { mode, id, flags: Flags::from_bits_retain(flags) })
     }
 
-    /// The extension that says on which index this one stands, behind the entries.
+    /// The extension after the entries that names the shared index.
     fn link(&mut self, found: &Found<'_>) -> Result<Option<Link>, GitError> {
         self.extensions().ok_or_else(|| found.broken("the index"))
     }
@@ -240,7 +242,7 @@ impl Entries {
                     link = Link::parse(bytes, self.hash)?;
                 }
                 b"sdir" => self.skip(size)?,
-                // What one may leave out begins with a capital.
+                // Names of optional extensions begin with a capital letter.
                 [b'A'..=b'Z', ..] => self.skip(size)?,
                 _ => return None,
             }
@@ -270,7 +272,7 @@ impl Entries {
         Some(())
     }
 
-    /// Puts what stands before the next NUL behind the name.
+    /// Appends the bytes before the next NUL to the name.
     fn until_nul(&mut self) -> Option<()> {
         loop {
             self.fill(1)?;
@@ -334,21 +336,21 @@ fn number(bytes: &[u8]) -> Option<u32> {
     bytes.try_into().ok().map(u32::from_be_bytes)
 }
 
-/// On which index another stands, and which entries of that are gone or others by now.
+/// The shared index that an index refers to, and which of its entries are deleted or replaced.
 struct Link {
     base: ObjectId,
     bits: Vec<u8>,
 }
 
 impl Link {
-    /// `None` within where it stands on none.
+    /// `None` inside if it refers to none.
     fn parse(mut bytes: Vec<u8>, hash: usize) -> Option<Option<Self>> {
         let base = ObjectId::try_from(bytes.get(..hash)?).ok()?;
         bytes.drain(..hash);
         Some((!base.is_null()).then_some(Self { base, bits: bytes }))
     }
 
-    /// Which of so many entries are gone, and which are others.
+    /// Which of these entries are deleted, and which are replaced.
     fn bitmaps(&self, count: u32) -> Option<[Bits; 2]> {
         if self.bits.is_empty() {
             return Some([Bits::default(), Bits::default()]);
@@ -368,7 +370,7 @@ impl Bits {
         self.0.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// Git's compressed form: a word says how many words are all the same bit and how many follow as they are.
+    /// Git's compressed form: a word says how many words repeat one bit and how many literal words follow.
     fn decode(bytes: &[u8], count: u32) -> Option<(Self, &[u8])> {
         let words = usize::try_from(number(bytes.get(4..8)?)?).ok()?;
         let end = words.checked_mul(8)?.checked_add(8)?;

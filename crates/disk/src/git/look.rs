@@ -1,5 +1,5 @@
-//! Looks at a file of a repository before anyone opens it: a regular file, no larger than files of its kind are, and not behind
-//! a link that leaves the workspace. A repository may be a stranger's: opening a pipe waits for ever, and a device never ends.
+//! Checks a file of a repository before it is opened: a regular file, within the limit for its kind, and not reached by a link
+//! that leaves the workspace. A repository may come from a stranger: opening a pipe blocks, and a device never ends.
 
 use std::{
     fs, io,
@@ -11,40 +11,44 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 
 use super::GitError;
-use crate::{fault::Fault, root::Root, snapshot::Stat};
+use crate::{
+    fault::{Fault, is_missing},
+    root::Root,
+    snapshot::Stat,
+};
 
-/// So many bytes of each kind of file are read. Files of large, real repositories fit: an index of a million files takes 100 MB.
-/// Packs and their indexes have no cap, as they are mapped and only looked up in.
+/// The most bytes that are read, for each kind of file. Files of large, real repositories fit: an index of a million files takes
+/// 100 MB. Packs and their indexes have no limit, as they are mapped and only searched.
 pub(super) mod most {
     /// One line with a path, an id or the name of a branch.
     pub(in crate::git) const LINE: u64 = 8 << 10;
-    /// One file of settings. A parsed one takes 170 times its length at worst.
+    /// One settings file. Parsed, it takes up to 170 times its length.
     pub(in crate::git) const CONFIG: u64 = 512 << 10;
-    /// All files of settings of one repository.
+    /// All settings files of one repository.
     pub(in crate::git) const CONFIGS: u64 = 640 << 10;
-    /// Files of settings, each as often as it is included.
+    /// The number of settings files, each counted as often as it is included.
     pub(in crate::git) const INCLUDED: u64 = 50;
-    /// One file of attributes.
+    /// One attributes file.
     pub(in crate::git) const ATTRIBUTES: u64 = 1 << 20;
-    /// All files of attributes that count for one file.
+    /// All attributes files that apply to one file.
     pub(in crate::git) const ALL_ATTRIBUTES: u64 = 2 << 20;
     /// All branches and tags, sorted as git has written them since 2018.
     pub(in crate::git) const PACKED_REFS: u64 = 64 << 20;
-    /// As before, where they must be sorted first.
+    /// The same, if it is not sorted.
     pub(in crate::git) const UNSORTED_REFS: u64 = 8 << 20;
-    /// The index, which is read from its begin to its end and never held.
+    /// The index, which is read from start to end and never held in memory.
     pub(in crate::git) const INDEX: u64 = 512 << 20;
     /// The commits at which a shallow clone ends.
     pub(in crate::git) const SHALLOW: u64 = 16 << 20;
-    /// Where other databases of objects are.
+    /// The list of alternate object folders.
     pub(in crate::git) const ALTERNATES: u64 = 64 << 10;
-    /// Databases of objects.
+    /// The number of object folders.
     pub(in crate::git) const DATABASES: u64 = 64;
-    /// Files in one folder of packs.
+    /// The number of files in one folder of packs.
     pub(in crate::git) const PACKS: u64 = 50_000;
-    /// Objects that others stand for.
+    /// The number of replaced objects.
     pub(in crate::git) const REPLACED: u64 = 5_000;
-    /// What gix may reserve at once for one object and all that it is made from.
+    /// The memory that gix may reserve for one object and everything it is built from.
     pub(in crate::git) const OBJECT: u64 = 96 << 20;
     /// One commit or tag.
     pub(in crate::git) const COMMIT: u64 = 4 << 20;
@@ -52,16 +56,16 @@ pub(super) mod most {
     pub(in crate::git) const TREE: u64 = 32 << 20;
 }
 
-/// Where a repository's files are, and where they may be.
+/// Where a repository's files are, and where they may lie.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// The file that was asked about, by its name in the workspace.
+    /// The name in the workspace of the file that was asked about.
     pub(super) key: String,
     /// `.git` as it was found beside the files.
     pub(super) git: PathBuf,
-    /// The folder with `HEAD` and the index, free of links.
+    /// The folder with `HEAD` and the index, links resolved.
     pub(super) private: PathBuf,
-    /// The folder with everything that work trees share, free of links.
+    /// The folder with everything that work trees share, links resolved.
     pub(super) common: PathBuf,
     /// The workspace under both of its names.
     workspace: Vec<PathBuf>,
@@ -80,7 +84,7 @@ impl Place {
         }
     }
 
-    /// Whether a path that is free of links may be read: it is in the workspace or in the repository that owns the work tree.
+    /// Whether a path without links may be read: it lies in the workspace or in the repository that owns the work tree.
     pub(super) fn holds(&self, real: &Path) -> bool {
         self.workspace.iter().chain([&self.private, &self.common]).any(|folder| real.starts_with(folder))
     }
@@ -110,7 +114,7 @@ impl Place {
         GitError::Oversized { name: self.key.clone(), file: what.to_owned(), len, max, unit: "bytes" }
     }
 
-    /// What cannot be decoded.
+    /// The error for a file that does not decode.
     pub(super) fn malformed(&self, path: &Path) -> GitError {
         self.broken(self.called(path), MALFORMED)
     }
@@ -146,7 +150,7 @@ impl Place {
         self.broken(self.called(path), why)
     }
 
-    /// The folders on the way to a file below one that is free of links. `None` where one of them is not there.
+    /// Checks the folders on the way to a file below a path without links. `None` if one of them does not exist.
     pub(super) fn way(&self, base: &Path, below: &Path) -> Result<Option<()>, GitError> {
         let mut at = base.to_path_buf();
         for part in below.components() {
@@ -163,13 +167,13 @@ impl Place {
         Ok(Some(()))
     }
 
-    /// A folder, or a link to one that may be read.
+    /// A folder, or a link to one, that may be read.
     pub(super) fn folder(&self, path: &Path) -> Result<Option<()>, GitError> {
         let Some(found) = self.found(path)? else { return Ok(None) };
         Ok(found.is_dir().then_some(()))
     }
 
-    /// A file that may be opened; `None` where there is none.
+    /// A file that may be opened; `None` if it does not exist.
     pub(super) fn file(&self, path: &Path, max: u64) -> Result<Option<fs::Metadata>, GitError> {
         let Some(found) = self.found(path)? else { return Ok(None) };
         self.check(path, found.file_type(), found.len(), max)?;
@@ -186,12 +190,11 @@ impl Place {
         Ok(())
     }
 
-    /// What a name stands for; a link is followed if it leads to where one may read.
+    /// What a name leads to; a link is followed if its target may be read.
     fn found(&self, path: &Path) -> Result<Option<fs::Metadata>, GitError> {
-        let absent = |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         let found = match fs::symlink_metadata(path) {
             Ok(found) => found,
-            Err(error) if absent(&error) => return Ok(None),
+            Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(self.failed(path, &error)),
         };
         if !found.is_symlink() {
@@ -199,7 +202,7 @@ impl Place {
         }
         let real = match fs::canonicalize(path) {
             Ok(real) => real,
-            Err(error) if absent(&error) => return Ok(None),
+            Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(self.failed(path, &error)),
         };
         if !self.holds(&real) {
@@ -208,7 +211,7 @@ impl Place {
         fs::symlink_metadata(&real).map(Some).map_err(|error| self.failed(path, &error))
     }
 
-    /// Opens a file without waiting for it, whatever took its place since it was looked at.
+    /// Opens a file without blocking, whatever replaced it since it was checked.
     pub(super) fn open(&self, path: &Path, max: u64) -> Result<Option<(fs::File, Stat)>, GitError> {
         if self.file(path, max)?.is_none() {
             return Ok(None);
@@ -221,7 +224,7 @@ impl Place {
         Ok(Some((file, stat)))
     }
 
-    /// All of a file.
+    /// The whole content of a file.
     pub(super) fn read(&self, path: &Path, max: u64) -> Result<Option<Vec<u8>>, GitError> {
         let Some((file, stat)) = self.open(path, max)? else { return Ok(None) };
         let mut bytes = Vec::with_capacity(usize::try_from(stat.len).unwrap_or(0));
@@ -232,14 +235,14 @@ impl Place {
         Ok(Some(bytes))
     }
 
-    /// The one line of a file.
+    /// The content of a file with one line.
     pub(super) fn line(&self, path: &Path) -> Result<Option<String>, GitError> {
         let Some(bytes) = self.read(path, most::LINE)? else { return Ok(None) };
         let text = String::from_utf8(bytes).map_err(|_| self.malformed(path))?;
         Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
     }
 
-    /// Every file in a folder, and those below it: checked by what the folder says of them.
+    /// Checks every file in and below a folder, by the types in its listing.
     pub(super) fn files_below(&self, folder: &Path, count: u64, max: u64) -> Result<(), GitError> {
         let mut folders = Vec::from([folder.to_path_buf()]);
         let mut left = count;
@@ -258,7 +261,7 @@ impl Place {
         Ok(())
     }
 
-    /// The files of a folder of packs that are mapped, by what the folder says of them. Gives how many entries there are.
+    /// Checks the files in a folder of packs that gix maps, by the types in its listing. Returns the number of entries.
     pub(super) fn packs(&self, folder: &Path) -> Result<u64, GitError> {
         let Ok(entries) = fs::read_dir(folder) else { return Ok(0) };
         let mut count = 0;
@@ -278,7 +281,7 @@ impl Place {
     }
 }
 
-/// Said of whatever does not decode.
+/// The words for a file that does not decode.
 pub(super) const MALFORMED: &str = "it is damaged, or not in git's format";
 
 fn not_regular(kind: fs::FileType) -> Option<&'static str> {

@@ -1,5 +1,5 @@
-//! The repository that a file belongs to: found as git finds it, every file looked at before gix opens it, opened without a word
-//! from the environment, and used only where git itself would use it.
+//! Opens the repository that a file belongs to: found as git finds it, every file checked before gix opens it, without the
+//! environment, and only if git itself would use it.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use super::{
     Compare, GitError, GitSettings,
     look::{MALFORMED, Place, most},
     opened::{Before, Kept},
-    settings::{self, Own},
+    settings::{self, RepositorySettings},
 };
 use crate::{locate::FileRef, root::Root};
 
@@ -22,9 +22,9 @@ pub(super) struct Found<'a> {
     pub(super) repo: Repository,
     /// Where its files are.
     pub(super) place: Place,
-    /// The folders of objects, the repository's own first.
+    /// The object folders, the repository's own first.
     pub(super) databases: Vec<PathBuf>,
-    /// Where the working files are, free of links.
+    /// The root of the work tree, links resolved.
     pub(super) work_tree: PathBuf,
     /// The file's name in the repository.
     pub(super) name: String,
@@ -32,7 +32,7 @@ pub(super) struct Found<'a> {
     pub(super) key: String,
     /// Whether it was open already.
     pub(super) kept: bool,
-    /// Whether the caller lost interest.
+    /// Whether the caller cancelled.
     pub(super) cancelled: &'a dyn Fn() -> bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn find<'a>(root: &Root, file: &FileRef, ask: &Compare<'a>) -> Result
     find_with(root, file, options, Some((ask.settings, ask.settings_files)), ask.cancelled)
 }
 
-/// Kept open is what was opened with these settings.
+/// A repository that was opened with `settings` may be kept open; `None` opens a new one.
 fn find_with<'a>(
     root: &Root,
     file: &FileRef,
@@ -59,7 +59,7 @@ fn find_with<'a>(
     let kept = settings.and_then(|(settings, _)| root.repositories.get(&git, settings));
     let is_kept = kept.is_some();
     let (Kept { repo, databases }, before) = match kept {
-        // Its objects may have become a link since.
+        // Its object folder may have become a link since.
         Some(kept) => {
             place.folder(&place.common.join("objects"))?;
             (kept, None)
@@ -72,7 +72,7 @@ fn find_with<'a>(
         }
     };
     let Some(work_tree) = repo.workdir() else { return Err(GitError::Bare { name: key }) };
-    // A plain `.git` beside the files, as nearly always: where it lies is known to be free of links.
+    // Nearly always `.git` is a folder beside the files, whose path is known to have no links.
     let plain = git.parent() == Some(work_tree)
         && (repo.git_dir(), repo.common_dir()) == (&git, &git)
         && fs::symlink_metadata(&git).is_ok_and(|found| found.is_dir());
@@ -87,12 +87,12 @@ fn find_with<'a>(
         root.repositories.keep(&git, settings, before, &repo, &databases);
     }
     let mut repo = repo;
-    // A pack on disk needs no object from outside of it; looking for one would open a file that nobody looked at.
+    // A pack on disk needs no object from outside it; looking for one would open an unchecked file.
     repo.objects.max_recursion_depth = 0;
     Ok(Found { repo, place, databases, work_tree, name, key, kept: is_kept, cancelled })
 }
 
-/// Where the files of a repository are: `.git` may be a file or a link that leads elsewhere.
+/// Finds the files of a repository: `.git` may be a file or a link that leads elsewhere.
 fn locate(root: &Root, place: &mut Place) -> Result<(), GitError> {
     const NOWHERE: &str = "it leads nowhere";
     let git = place.git.clone();
@@ -114,33 +114,33 @@ fn locate(root: &Root, place: &mut Place) -> Result<(), GitError> {
         let common = fs::canonicalize(place.private.join(line));
         place.common = common.map_err(|_| place.broken("`.git/commondir`", NOWHERE))?;
     }
-    let own = settings::look(place)?;
-    if root.holds(&git) && !is_linked(root, place, &own)? {
+    let settings = settings::look(place)?;
+    if root.holds(&git) && !is_linked(root, place, &settings)? {
         return Err(GitError::NotLinked { name: place.key.clone() });
     }
     Ok(())
 }
 
-/// Whether a `.git` inside the workspace holds the repository, or is one that a repository elsewhere calls its own. Without
-/// that, a file that an agent can write would show it any repository of the person's.
-fn is_linked(root: &Root, place: &Place, own: &Own) -> Result<bool, GitError> {
+/// Whether a `.git` inside the workspace holds the repository, or the repository elsewhere names this work tree. Otherwise a
+/// file that an agent can write would show it any repository of the user.
+fn is_linked(root: &Root, place: &Place, settings: &RepositorySettings) -> Result<bool, GitError> {
     let Place { git, private, common, .. } = place;
     if root.holds(private) && root.holds(common) {
         return Ok(true);
     }
     let real = |path: &Path| fs::canonicalize(path).ok();
-    // A linked work tree: the repository has the way back in a file.
+    // A linked work tree: a file in the repository names it.
     let back = place.line(&private.join("gitdir"))?.and_then(|line| real(&private.join(line)));
     let above = private.parent().and_then(Path::parent);
     if back.is_some() && back == real(git) && above == Some(common) {
         return Ok(true);
     }
     // A submodule: its configuration names the work tree.
-    let named = own.work_tree.as_ref().and_then(|path| real(&private.join(path)));
+    let named = settings.work_tree.as_ref().and_then(|path| real(&private.join(path)));
     Ok(private == common && named.is_some() && named == git.parent().and_then(real))
 }
 
-/// Looks at everything that gix opens without being asked for it, and gives the folders of objects.
+/// Checks everything that gix opens by itself, and returns the object folders.
 fn look(place: &Place) -> Result<Vec<PathBuf>, GitError> {
     let Place { private, common, .. } = place;
     place.file(&private.join("HEAD"), most::LINE)?;
@@ -161,7 +161,7 @@ fn look(place: &Place) -> Result<Vec<PathBuf>, GitError> {
     databases(place)
 }
 
-/// All branches and tags in one file. gix sorts what is not sorted yet, in memory.
+/// `packed-refs`. gix sorts an unsorted one in memory.
 fn look_at_packed(place: &Place, path: &Path) -> Result<(), GitError> {
     use std::io::Read;
     let Some((file, stat)) = place.open(path, most::PACKED_REFS)? else { return Ok(()) };
@@ -178,13 +178,13 @@ fn look_at_packed(place: &Place, path: &Path) -> Result<(), GitError> {
     }
 }
 
-/// The folders of objects: the repository's own, and those it borrows from.
+/// The object folders: the repository's own, and its alternates.
 fn databases(place: &Place) -> Result<Vec<PathBuf>, GitError> {
     let top = place.common.join("objects");
     let (mut folders, mut found) = (Vec::from([top.clone()]), Vec::<PathBuf>::new());
     let borrowed = top.join("info/alternates");
     while let Some(folder) = folders.pop() {
-        // A database that is gone costs only its objects.
+        // A missing alternate costs only its objects.
         let Ok(real) = fs::canonicalize(&folder) else { continue };
         if !place.holds(&real) {
             return Err(place.leads_out(&borrowed));
@@ -201,7 +201,7 @@ fn databases(place: &Place) -> Result<Vec<PathBuf>, GitError> {
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            // A name in quotes may go on in the next line.
+            // A quoted name may continue on the next line.
             let line = std::str::from_utf8(line).ok().filter(|line| !line.starts_with('"'));
             folders.push(top.join(line.ok_or_else(|| place.malformed(&path))?));
             let count = (folders.len() + found.len()) as u64;
@@ -226,8 +226,8 @@ fn open(place: &Place, databases: &[PathBuf], options: gix::open::Options) -> Re
     Ok(repo)
 }
 
-/// Room for as many packs as there are, and for some that come meanwhile. Left to itself gix looks through the packs once to
-/// make room and once to use them; where packs lie elsewhere it must.
+/// Slots for the existing packs and some that may be added meanwhile. By default gix scans the packs once to count them and
+/// once to use them; with alternates it has to.
 fn slots(databases: &[PathBuf]) -> Slots {
     let [objects] = databases else { return Slots::default() };
     let count = fs::read_dir(objects.join("pack")).map(Iterator::count).ok();
@@ -237,33 +237,33 @@ fn slots(databases: &[PathBuf]) -> Slots {
     }
 }
 
-/// Room for packs that come while a repository is open.
+/// Slots for packs that are added while a repository is open.
 const SPARE_SLOTS: usize = 32;
 
 impl Found<'_> {
-    /// What gix could not read. Why is not told: its words hold parts of what stands in the file.
+    /// The error for what gix could not read. gix's message is left out: it quotes the file.
     pub(super) fn broken(&self, what: &'static str) -> GitError {
         self.place.broken(what, MALFORMED)
     }
 
-    /// Between two steps.
+    /// Checks between two steps whether the caller cancelled.
     pub(super) fn go_on(&self) -> Result<(), GitError> {
         if (self.cancelled)() { Err(GitError::Cancelled { name: self.key.clone() }) } else { Ok(()) }
     }
 
-    /// A yes or no of the configuration.
+    /// A boolean of the configuration.
     pub(super) fn flag(&self, key: &str, standard: bool) -> Result<bool, GitError> {
         let found = self.repo.config_snapshot().try_boolean(key);
         Ok(found.map_err(|_| self.broken("the configuration"))?.unwrap_or(standard))
     }
 
-    /// Whether only some of the files are meant to be there.
+    /// Whether it is a sparse checkout.
     pub(super) fn is_sparse_checkout(&self) -> Result<bool, GitError> {
         self.flag("core.sparseCheckout", false)
     }
 }
 
-/// The `.git` of the innermost repository: from folder to folder as git goes, and never onto another file system.
+/// The `.git` of the innermost repository: searched upwards as git does, never on another file system.
 fn nearest(path: &Path, key: &str) -> Result<PathBuf, GitError> {
     let none = || GitError::NoRepository { name: key.to_owned() };
     let mut device = None;
@@ -272,12 +272,12 @@ fn nearest(path: &Path, key: &str) -> Result<PathBuf, GitError> {
             // Git stays on one file system.
             (Ok(found), Some(device)) if found.dev() != device => break,
             (Ok(found), _) if found.is_dir() => device = Some(found.dev()),
-            // The folder of a deleted file may be gone, too.
+            // The folder of a deleted file may be gone as well.
             (Ok(_) | Err(_), _) => continue,
         }
         let git = folder.join(".git");
         match fs::metadata(&git) {
-            // A file that leads nowhere ends the search, a folder that is none of git's does not.
+            // A `.git` file that leads nowhere ends the search; a folder that is not a repository does not.
             Ok(found) if found.is_file() || is_git_folder(&git) => return Ok(git),
             Ok(_) | Err(_) => {}
         }
@@ -288,14 +288,14 @@ fn nearest(path: &Path, key: &str) -> Result<PathBuf, GitError> {
     Err(none())
 }
 
-/// By git's own test.
+/// Git's test for the folder of a repository.
 fn is_git_folder(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join("HEAD")).is_ok()
         && folder.join("refs").is_dir()
         && (folder.join("objects").is_dir() || folder.join("commondir").is_file())
 }
 
-/// No environment but the home folder, in which the person's settings are.
+/// No environment but the home folder, for the user's settings.
 fn options(settings: GitSettings, max_bytes: u64) -> gix::open::Options {
     let mut permissions = Permissions::isolated();
     permissions.config.includes = true;
@@ -305,7 +305,7 @@ fn options(settings: GitSettings, max_bytes: u64) -> gix::open::Options {
         (permissions.attributes.system, permissions.attributes.git) = (true, true);
         (permissions.env.home, permissions.env.xdg_config_home) = (sec::Permission::Allow, sec::Permission::Allow);
     }
-    // A delta needs its base, the result and its instructions at once. None of this is for the repository to say.
+    // A delta needs its base, the result and its instructions at once. The repository's settings must not change these.
     let object = max_bytes.saturating_mul(3).max(most::OBJECT);
     let overrides = [
         format!("gitoxide.objects.allocLimit={object}"),
@@ -316,7 +316,7 @@ fn options(settings: GitSettings, max_bytes: u64) -> gix::open::Options {
     options.open_path_as_is(true).lossy_config(true)
 }
 
-/// Bytes of objects that others are made from, kept for the next one.
+/// The size of the cache of delta bases.
 const DELTA_CACHE: u32 = 16 << 20;
 
 #[cfg(test)]
@@ -330,7 +330,7 @@ mod tests {
             fs::create_dir_all(temp.path().join(folder)).unwrap();
         }
         fs::write(temp.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        // Its own word for itself does not count.
+        // A repository cannot declare itself safe.
         fs::write(temp.path().join(".git/config"), "[core]\n\tbare = false\n[safe]\n\tdirectory = *\n").unwrap();
         fs::write(temp.path().join("a.txt"), "").unwrap();
         let root = Root::open(temp.path()).unwrap();
@@ -340,7 +340,7 @@ mod tests {
             find_with(&root, &file, ours, None, &|| false).unwrap_or_else(|error| panic!("{error}")).name,
             "a.txt"
         );
-        // As if it were another user's.
+        // Treated like another user's.
         let theirs = || ours().with(sec::Trust::Reduced);
         assert!(matches!(find_with(&root, &file, theirs, None, &|| false), Err(GitError::NotOwned { .. })));
         let safe = |folder: &str| {

@@ -1,5 +1,5 @@
-//! A repository that stays open between questions. Opening one takes as long as all the rest; it is opened anew whenever
-//! anything that opening it has read may be another by now, and after every error.
+//! Keeps a repository open between questions, because opening one takes as long as all the rest. It is opened again whenever
+//! anything that opening it read may have changed, and after every error.
 
 use std::{
     fmt, fs,
@@ -13,7 +13,7 @@ use gix::{Repository, ThreadSafeRepository};
 use super::GitSettings;
 use crate::snapshot::Stat;
 
-/// What opening a repository reads in its folder beside the configuration.
+/// What opening a repository reads in its folder, besides the configuration.
 const READ: [&str; 7] =
     ["config", "config.worktree", "packed-refs", "refs/replace", "shallow", "objects/info/alternates", "info/grafts"];
 
@@ -26,19 +26,19 @@ struct Open {
     settings: GitSettings,
     repo: ThreadSafeRepository,
     databases: Vec<PathBuf>,
-    /// Whose it is.
+    /// The identity of the folder and of its parent.
     owners: [Option<Owner>; 2],
-    /// What was read, as it was.
+    /// The state of everything that was read.
     marks: Vec<(PathBuf, Option<Stat>)>,
 }
 
-/// A repository that is open, and where its objects are.
+/// An open repository, and its object folders.
 pub(super) struct Kept {
     pub(super) repo: Repository,
     pub(super) databases: Vec<PathBuf>,
 }
 
-/// Who may change a folder.
+/// Device, inode, owner and permissions of a folder.
 type Owner = (u64, u64, u32, u32);
 
 impl fmt::Debug for Opened {
@@ -48,7 +48,7 @@ impl fmt::Debug for Opened {
 }
 
 impl Opened {
-    /// The repository with this folder, if it is open and nothing of it has changed.
+    /// The repository with this folder, if it is open and nothing has changed.
     pub(super) fn get(&self, git: &Path, settings: GitSettings) -> Option<Kept> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = open.as_ref().is_some_and(|open| {
@@ -63,7 +63,7 @@ impl Opened {
         open.as_ref().map(|open| Kept { repo: open.repo.to_thread_local(), databases: open.databases.clone() })
     }
 
-    /// Keeps a repository, whose `marks` were taken before it was opened.
+    /// Keeps a repository open; `marks` were taken before it was opened.
     pub(super) fn keep(
         &self,
         git: &Path,
@@ -72,7 +72,7 @@ impl Opened {
         repo: &Repository,
         databases: &[PathBuf],
     ) {
-        // What is included may depend on anything.
+        // An include may depend on anything.
         let includes = |name: &[u8]| name.to_ascii_lowercase().starts_with(b"include");
         let config = repo.config_snapshot();
         let listed = |path: &Path| before.marks.iter().any(|(known, _)| known == path);
@@ -80,7 +80,7 @@ impl Opened {
             .plumbing()
             .sections()
             .all(|section| !includes(section.header().name()) && section.meta().path.as_deref().is_none_or(listed));
-        // One that changed just now may change again without a sign of it.
+        // A file that changed just now may change again within the same tick of the clock.
         let settled = before.marks.iter().all(|(_, mark)| mark.as_ref().is_none_or(Stat::tells));
         let kept = (known && settled).then(|| Open {
             git: git.to_path_buf(),
@@ -93,35 +93,39 @@ impl Opened {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
-    /// Opens it anew the next time.
+    /// Closes it; the next question opens it again.
     pub(super) fn forget(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// How everything is before a repository is opened.
+/// The state of everything that opening a repository reads.
 pub(super) struct Before {
     owners: [Option<Owner>; 2],
     marks: Vec<(PathBuf, Option<Stat>)>,
 }
 
 impl Before {
-    /// `None` where settings count of which nobody says where they are. The packs are marked, too: another file among them
-    /// must be looked at before it is opened.
+    /// `None` if settings count whose files are unknown. The packs are included: a new file among them must be checked before
+    /// it is opened.
     pub(super) fn of(git: &Path, settings: GitSettings, files: &[PathBuf], databases: &[PathBuf]) -> Option<Self> {
         if settings == GitSettings::All && files.is_empty() {
             return None;
         }
-        let own = READ.iter().map(|name| git.join(name));
+        let read = READ.iter().map(|name| git.join(name));
         let packs = databases.iter().map(|folder| folder.join("pack"));
         let borrowed = databases.iter().skip(1).map(|folder| folder.join("info/alternates"));
-        let own = own.chain(packs).chain(borrowed);
-        let marks = own.chain(files.iter().cloned()).map(|path| (path.clone(), mark(&path))).collect();
+        let marks = read
+            .chain(packs)
+            .chain(borrowed)
+            .chain(files.iter().cloned())
+            .map(|path| (path.clone(), mark(&path)))
+            .collect();
         Some(Self { owners: owners(git), marks })
     }
 }
 
-/// Of the folder and of the one around it.
+/// The identity of a folder and of its parent.
 fn owners(git: &Path) -> [Option<Owner>; 2] {
     [Some(git), git.parent()].map(|path| {
         let found = fs::symlink_metadata(path?).ok()?;

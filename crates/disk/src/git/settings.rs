@@ -1,5 +1,5 @@
-//! The settings of a repository itself, looked at before gix reads them: every file, those it includes, and what they would make
-//! gix do. The person's own settings are trusted and not looked at.
+//! Checks a repository's own settings before gix reads them: every file, those it includes, and what they would make gix do. The
+//! user's settings are trusted and not checked.
 
 use std::{
     fs,
@@ -16,26 +16,26 @@ use super::{
     look::{Place, most},
 };
 
-/// So deep may files include others, as with git.
+/// How deep files may include others, as in git.
 const DEEPEST: usize = 10;
 
-/// What the settings of the repository itself say, as far as it matters before it is opened.
-pub(super) struct Own {
+/// What matters in the repository's own settings before it is opened.
+pub(super) struct RepositorySettings {
     /// `core.worktree`, as it is written.
     pub(super) work_tree: Option<PathBuf>,
 }
 
-/// Looks at every file of settings of the repository.
-pub(super) fn look(place: &Place) -> Result<Own, GitError> {
-    let mut own = Own { work_tree: None };
+/// Checks every settings file of the repository.
+pub(super) fn look(place: &Place) -> Result<RepositorySettings, GitError> {
+    let mut settings = RepositorySettings { work_tree: None };
     let mut read = Read { place, count: 0, bytes: 0 };
     for path in [place.common.join("config"), place.private.join("config.worktree")] {
         let Some(file) = read.file(&path, 0)? else { continue };
         check_format(place, &file)?;
         let named = file.string("core.worktree").map(|path| PathBuf::from(path.to_string()));
-        own.work_tree = named.or(own.work_tree);
+        settings.work_tree = named.or(settings.work_tree);
     }
-    Ok(own)
+    Ok(settings)
 }
 
 struct Read<'a> {
@@ -68,7 +68,7 @@ impl Read<'_> {
     fn include(&mut self, from: &Path, named: &[u8], depth: usize) -> Result<(), GitError> {
         const SETTING: &str = "an included file (`include.path`)";
         let out = || self.place.setting_leads_out(SETTING);
-        // The home folder, or where git is installed.
+        // Relative to the home folder, or to where git is installed.
         if named.starts_with(b"~") || named.starts_with(b"%(") {
             return Err(out());
         }
@@ -92,7 +92,7 @@ fn check_format(place: &Place, file: &File) -> Result<(), GitError> {
     match file.integer("core.repositoryFormatVersion") {
         Ok(None | Some(0 | 1)) => {}
         Ok(Some(_)) => return Err(place.broken("the configuration", "unsupported repository format version")),
-        Err(_) => return Err(place.broken("the configuration", "core.repositoryFormatVersion is no number")),
+        Err(_) => return Err(place.broken("the configuration", "core.repositoryFormatVersion is not a number")),
     }
     if file.string("attr.tree").is_some() {
         return Err(place.unsupported("attributes of another tree (attr.tree)"));
@@ -117,7 +117,7 @@ fn check_format(place: &Place, file: &File) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Only what git itself has words for is told on.
+/// Only names that git itself defines are passed on to the user.
 fn extension(name: &str, value: &str) -> String {
     match (name, value) {
         ("refstorage", "reftable") => "the extension refstorage=reftable".to_owned(),

@@ -1,41 +1,41 @@
-//! The moments of a write at which others may act or the process may end. A test kit can be told of them, to act or to be
-//! killed exactly there; nobody else is, and nothing about a write depends on it.
+//! The moments of a write between which other programs may act or the process may end. A test kit can register to be called at
+//! each, to act or be killed exactly there. Nothing about a write depends on it.
 
 use std::{fmt, sync::Arc};
 
-/// Where a write is.
+/// How far a write has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Moment {
-    /// The folder's turn is taken, nothing is done.
+    /// The folder's turn is held; nothing is done yet.
     Turn,
-    /// The note says what will be done.
+    /// The note is written.
     Noted,
-    /// There is a temporary file, without the new content.
+    /// The temporary file exists, without the new content.
     Made,
-    /// The new content is written, the old not looked at yet.
+    /// The new content is written; the old one is not checked yet.
     Written,
     /// The old content is as expected.
     Checked,
-    /// The note says that names change places next.
+    /// The note announces the exchange.
     Announced,
-    /// They changed places.
+    /// The names are exchanged.
     Exchanged,
-    /// What another wrote meanwhile was displaced, and the note says that it is put back next.
+    /// Another program's text was displaced, and the note announces that it is put back.
     GoingBack,
-    /// It is back.
+    /// That text is back.
     Back,
-    /// The name is settled, the temporary file is still there.
+    /// The name is settled; the temporary file still exists.
     Settled,
-    /// The temporary file is gone, the note is still there.
+    /// The temporary file is gone; the note still exists.
     Cleared,
-    /// The note is gone, others still wait.
+    /// The note is gone; others still wait.
     Unnoted,
-    /// Others may write, and the folder is not synced.
+    /// Others may write; the folder is not synced yet.
     Released,
 }
 
 impl Moment {
-    /// All of them, in their order.
+    /// All of them, in order.
     pub const ALL: [Self; 13] = [
         Self::Turn,
         Self::Noted,
@@ -55,7 +55,7 @@ impl Moment {
 
 type Watcher = Arc<dyn Fn(Moment) + Send + Sync>;
 
-/// Who is told; nobody, outside a test kit.
+/// What is called at each moment; nothing, outside a test kit.
 #[derive(Clone, Default)]
 pub(crate) struct Moments(Option<Watcher>);
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Moments {
 
 #[cfg(any(test, feature = "moments"))]
 impl crate::root::Root {
-    /// Tells every moment of a write and of a recovery, on the thread that is in it.
+    /// Calls this at every moment of a write and of a recovery, on the thread that performs it.
     #[must_use]
     pub fn watched(mut self, watcher: Arc<dyn Fn(Moment) + Send + Sync>) -> Self {
         self.moments = Moments(Some(watcher));

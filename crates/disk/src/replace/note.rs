@@ -1,7 +1,7 @@
-//! What a writer leaves in the folder for the case that it is killed: which temporary file belongs to which name, and which
-//! content was about to be put over which. One small file of a fixed name, as one writer at a time has the folder's turn.
-//! A note acts only in the folder and under the inode it was made for, so that one that came with a stranger's files is
-//! worth nothing. Never follows a link.
+//! What a writer leaves in the folder in case it is killed: which temporary file belongs to which name, and which content was
+//! about to replace which. One small file of a fixed name is enough, as one writer at a time has the folder's turn. A note
+//! counts only in the folder and under the inode it was made for, so one that came with a stranger's files is ignored. Never
+//! follows a link.
 
 use std::{
     fmt,
@@ -18,26 +18,27 @@ use rustix::{
 
 use super::temp::{is_ours, is_temporary};
 use crate::{
+    fault::missing_or,
     snapshot::{FileKind, MOST_BYTES, bytes::read_at},
     stores::{READ_FLAGS, STORE_NAME},
 };
 
-/// The one name of a note.
+/// The fixed name of a note.
 pub(crate) const NOTE: &str = ".readproof-turn";
 
 /// How the first line of a note begins.
 const HEAD: &str = "readproof-turn-1";
 
-/// A note with the most steps is smaller.
+/// The longest note is smaller.
 const NOTE_BYTES: u64 = 16 << 10;
 
-/// Blocks in which a file is hashed.
+/// A file is hashed in blocks of this size.
 const BLOCK: usize = 64 << 10;
 
-/// What a name holds, as far as it can be told apart from anything else.
+/// What a name holds, so far as needed to recognise it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// There is nothing.
+    /// No file.
     Missing,
     /// A regular file with these bytes.
     Bytes(ContentHash),
@@ -46,7 +47,7 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Looks at a name; a link is not followed.
+    /// Looks at a name without following a link.
     pub(crate) fn of(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
         let file = match rustix::fs::openat(folder, name, READ_FLAGS, Mode::empty()) {
             Ok(fd) => File::from(fd),
@@ -75,17 +76,14 @@ impl Content {
         Ok(Self::Bytes(hash))
     }
 
-    /// The same where it must be said of anything: what cannot be read is told by its inode.
+    /// The same for anything: what cannot be read is recognised by its inode.
     pub(crate) fn of_anything(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
         Self::of(folder, name).or_else(|_| Self::by_stat(folder, name))
     }
 
     fn by_stat(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
-        match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => Ok(Self::Other { mode: found.st_mode, ino: found.st_ino }),
-            Err(Errno::NOENT) => Ok(Self::Missing),
-            Err(errno) => Err(errno.into()),
-        }
+        let found = missing_or(rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW))?;
+        Ok(found.map_or(Self::Missing, |found| Self::Other { mode: found.st_mode, ino: found.st_ino }))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -110,21 +108,19 @@ impl fmt::Display for Content {
     }
 }
 
-/// One exchange of names that was announced.
+/// One announced exchange of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// What goes from the temporary name to the name.
+    /// What moves from the temporary name to the name.
     pub(crate) put: Content,
-    /// What is expected there.
+    /// What is expected under the name.
     pub(crate) over: Content,
 }
 
-/// What a note says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// The temporary file.
     pub(crate) temp: String,
-    /// The name that is written.
+    /// The name that is being written.
     pub(crate) base: String,
     /// The hash of the new text.
     pub(crate) new: ContentHash,
@@ -132,16 +128,14 @@ pub(crate) struct Note {
     pub(crate) step: Option<Step>,
 }
 
-/// What stands under a note's name.
+/// What was found under the note's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Nothing.
     Nothing,
-    /// Something that is no note of this user and is left alone.
+    /// Not a note of this user; it is left alone.
     NotOurs,
-    /// A note whose first line is not whole, so that its temporary file was not made yet; or one from elsewhere.
+    /// A note from elsewhere, or one whose first line is incomplete, so that its temporary file was not created yet.
     Worthless,
-    /// A note.
     Note(Note),
 }
 
@@ -187,24 +181,24 @@ impl Note {
             let (put, over) = line.strip_prefix("step ")?.split_once(' ')?;
             Some(Step { put: Content::parse(put)?, over: Content::parse(over)? })
         };
-        // A torn line was not acted upon.
+        // Nothing was done about a torn line.
         let step = lines.filter_map(step).last();
         Some(Self { temp: temp.to_owned(), base, new: ContentHash::parse(new)?, step })
     }
 
-    /// Whether this is about the file of that name; names that a file system may take for the same count.
+    /// Whether this is about the file of that name. Names that some file systems treat as equal count as equal.
     pub(crate) fn is_about(&self, base: &str) -> bool {
         self.base == base || self.base.to_lowercase() == base.to_lowercase()
     }
 }
 
-/// The note of a turn that goes on.
+/// The note of the current turn.
 pub(crate) struct Open {
     file: File,
 }
 
 impl Open {
-    /// Leaves a note; nothing may have its name.
+    /// Creates the note; fails if its name is taken.
     pub(crate) fn create(folder: BorrowedFd<'_>, temp: &str, base: &str, new: ContentHash) -> io::Result<Self> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::APPEND | OFlags::CLOEXEC;
@@ -223,24 +217,21 @@ impl Open {
         }
     }
 
-    /// Says what is exchanged next, in one write; on a line of its own, whatever was torn before.
+    /// Announces the next exchange, in one write; on a new line, whatever was torn before.
     pub(crate) fn step(&self, step: Step) -> io::Result<()> {
         (&self.file).write_all(format!("\nstep {} {}\n", step.put, step.over).as_bytes())
     }
 }
 
-/// Opens a note that is there, to go on with it.
+/// Opens an existing note, to continue it.
 pub(crate) fn reopen(folder: BorrowedFd<'_>) -> io::Result<Open> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::APPEND | OFlags::CLOEXEC;
     Ok(Open { file: rustix::fs::openat(folder, NOTE, flags, Mode::empty())?.into() })
 }
 
-/// Takes the note away.
 pub(crate) fn remove(folder: BorrowedFd<'_>) -> io::Result<()> {
-    match rustix::fs::unlinkat(folder.as_fd(), NOTE, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
+    missing_or(rustix::fs::unlinkat(folder.as_fd(), NOTE, AtFlags::empty()))?;
+    Ok(())
 }
 
 fn to_hex(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! A short-lived folder of our own, removed when dropped.
+//! A short-lived private folder, removed when dropped.
 
 use std::{
     fs,
@@ -10,17 +10,17 @@ use std::{
 
 use crate::root::RootError;
 
-/// A private folder that nobody else has.
+/// A new folder that only this user can use.
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes one inside `parent`.
+    /// Creates one inside `parent`.
     ///
     /// # Errors
-    /// When nothing can be made there.
+    /// When none can be created there.
     pub fn new(parent: &Path, prefix: &str) -> Result<Self, RootError> {
         let mut number = 0_u32;
         loop {
@@ -33,13 +33,13 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts a file into it. `name` is ours, not a caller's.
+    /// Puts a file into it. `name` must not come from a caller.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -51,7 +51,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system, as any temporary file.
+        // What cannot be removed is left to the system, like any temporary file.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

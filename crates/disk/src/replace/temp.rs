@@ -1,6 +1,6 @@
-//! A file that is not yet anyone's: written under a name of its own, then renamed, and removed if that never happens. Who
-//! is killed leaves one behind; those are found again by their names. Works only inside the folder handle it is given, with
-//! names of one component; never follows a link, never removes what is not exactly such a file of this user.
+//! Temporary files: written under a name of their own, then renamed, and removed if that never happens. A killed process leaves
+//! one behind; those are found by their names. Works only inside the folder handle it is given, with names of one component;
+//! never follows a link, never removes anything but such a file of this user.
 
 use std::{
     fs::File,
@@ -23,21 +23,20 @@ use super::{
 use crate::{
     root::Root,
     snapshot::FileKind,
-    stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder},
+    stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder, remove},
 };
 
-/// How the temporary files of writes to a workspace begin.
+/// How the names of temporary files in a workspace begin.
 pub(crate) const IN_WORKSPACE: &str = ".readproof-";
 
-/// How many taken names are stepped over: leftovers of crashed processes that had our process id.
+/// How many taken names are skipped: leftovers of crashed processes with the same process id.
 const TRIES: u32 = 65_536;
 
-/// What became of a rename that must not replace.
+/// The outcome of a rename that must not replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
-    /// The name is ours.
     New,
-    /// The name was taken; ours is gone.
+    /// The name was taken; the temporary file is gone.
     Taken,
 }
 
@@ -62,7 +61,7 @@ impl<'f> Temp<'f> {
         Err(Errno::EXIST.into())
     }
 
-    /// The same in a folder whose turn one has: the note tells its name before it is there.
+    /// The same in a folder whose turn is held: the note names the file before it exists.
     pub(crate) fn create_noted(
         turn: &mut Turn<'f>,
         (base, new): (&str, ContentHash),
@@ -91,19 +90,18 @@ impl<'f> Temp<'f> {
         Ok(Self { folder, name, file, renamed: false })
     }
 
-    /// The open file.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives it its name, replacing what has that name.
+    /// Renames it, replacing what has that name.
     pub(crate) fn replace(mut self, to: impl AsFd, name: &str) -> io::Result<()> {
         rustix::fs::renameat(self.folder, &self.name, to, name)?;
         self.renamed = true;
         Ok(())
     }
 
-    /// Changes places with what has that name, at once. `false`: the file system cannot.
+    /// Exchanges names with what has that name, atomically. `false`: the file system cannot.
     pub(crate) fn exchange(&self, name: &str) -> io::Result<bool> {
         match rustix::fs::renameat_with(self.folder, &self.name, self.folder, name, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
@@ -112,17 +110,17 @@ impl<'f> Temp<'f> {
         }
     }
 
-    /// What has its name in the folder: after [`Self::exchange`], what was there before.
+    /// The temporary name; after [`Self::exchange`] it holds the replaced file.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Leaves it to whoever comes next, with what has its name by now.
+    /// Leaves what has the temporary name for the next process.
     pub(crate) fn leave(mut self) {
         self.renamed = true;
     }
 
-    /// Gives it its name unless that is taken.
+    /// Renames it unless the name is taken.
     pub(crate) fn place(mut self, to: impl AsFd, name: &str) -> io::Result<Placed> {
         match rustix::fs::renameat_with(self.folder, &self.name, &to, name, RenameFlags::NOREPLACE) {
             Ok(()) => {
@@ -135,7 +133,7 @@ impl<'f> Temp<'f> {
         }
     }
 
-    /// For file systems without a rename that refuses to replace. The temporary name goes when `self` is dropped.
+    /// For file systems without a rename that refuses to replace. Dropping `self` removes the temporary name.
     fn link(self, to: impl AsFd, name: &str) -> io::Result<Placed> {
         match rustix::fs::linkat(self.folder, &self.name, to, name, AtFlags::empty()) {
             Ok(()) => Ok(Placed::New),
@@ -149,11 +147,11 @@ fn name_by(prefix: &str, counter: &AtomicU64) -> String {
     format!("{prefix}{}-{}.tmp", std::process::id(), counter.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Whether the last part of a name is one of ours in a workspace: a temporary file, or the note about one. Such files are
-/// never read, listed, searched, shown or kept, and nobody else writes them.
+/// Whether the last part of a name is that of a temporary file in a workspace, or of the note. Such files are never read,
+/// listed, searched, shown or stored, and callers may not write them.
 #[must_use]
 pub fn is_ours(base: &str) -> bool {
-    // Cheap for nearly all names.
+    // The first test rules out nearly all names.
     base.get(..IN_WORKSPACE.len()).is_some_and(|start| start.eq_ignore_ascii_case(IN_WORKSPACE))
         && (base.eq_ignore_ascii_case(NOTE) || is_temporary(&base.to_ascii_lowercase()))
 }
@@ -163,15 +161,15 @@ pub(crate) fn is_temporary(base: &str) -> bool {
     made_by("", base).is_some()
 }
 
-/// Whether the process that a temporary file is named after runs. Only that there is none says that it is gone.
+/// Whether the process that a temporary file is named after may run. Only "no such process" proves that it does not.
 pub(crate) fn is_running(temp: &str) -> bool {
     made_by("", temp).is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
 }
 
-/// No more names of a folder than this are looked at when it is written in.
+/// How many names of a folder are checked for leftovers before a write.
 const SWEPT: usize = 1000;
 
-/// Removes the temporary files that processes which are gone left without a note; only for who has the folder's turn.
+/// Removes the temporary files that dead processes left without a note. Only for the holder of the folder's turn.
 pub(crate) fn sweep(folder: &OwnedFd) {
     let Ok(entries) = rustix::fs::Dir::read_from(folder) else { return };
     for entry in entries.take(SWEPT).flatten() {
@@ -182,29 +180,28 @@ pub(crate) fn sweep(folder: &OwnedFd) {
     }
 }
 
-/// A temporary file of a process that may be gone.
+/// A temporary file whose process may be dead.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leftover {
-    /// Its name beneath the root.
+    /// Relative to the workspace root.
     pub name: String,
-    /// Its length.
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
     pub modified: u64,
-    /// Whether a process of the id in its name runs; for a note, whether somebody writes in its folder.
+    /// Whether a process with the id in its name runs; for a note, whether a process writes in its folder.
     pub running: bool,
     ino: u64,
 }
 
-/// Folders deeper than this are not looked into.
+/// Deeper folders are not searched.
 const DEPTH: usize = 100;
 
-/// No more names than this are looked at.
+/// No more names are checked.
 const NAMES: usize = 2_000_000;
 
 impl Root {
-    /// The temporary files of this user in the workspace and its store, those of running processes included, sorted; and
-    /// whether all folders could be looked into.
+    /// The temporary files of this user in the workspace and its store, including those of running processes, sorted; and
+    /// whether all folders could be searched.
     #[must_use]
     pub fn leftovers(&self) -> (Vec<Leftover>, bool) {
         let mut looking = Looking { found: Vec::new(), names: 0, all: true };
@@ -236,7 +233,7 @@ impl Root {
             _ => return Ok(Removed::Before),
         }
         if path.split('/').next() != Some(STORE_NAME) {
-            // A note may say that it holds what must go back.
+            // A note may say that it holds what must be put back.
             match Turn::take(&folder, &self.moments) {
                 Ok(turn) => drop(turn),
                 Err(NoTurn::Busy | NoTurn::InTheWay) => return Err(Errno::AGAIN),
@@ -246,11 +243,7 @@ impl Root {
                 return Ok(Removed::Done);
             }
         }
-        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
-            Ok(()) => Ok(Removed::Done),
-            Err(Errno::NOENT) => Ok(Removed::Before),
-            Err(errno) => Err(errno),
-        }
+        remove(folder.as_fd(), name)
     }
 }
 
@@ -268,7 +261,7 @@ impl Looking {
                 self.all = false;
                 return;
             }
-            // A store has its own names; that of another workspace beneath is not ours to look after.
+            // A store below belongs to another workspace.
             if name == "." || name == ".." || (name == STORE_NAME && depth > 0) {
                 continue;
             }
@@ -277,7 +270,7 @@ impl Looking {
                     let path = if path.is_empty() { name } else { format!("{path}/{name}") };
                     self.look(&below, &path, depth + 1);
                 }
-                // No folder, or a link.
+                // Not a folder, or a link.
                 Err(Errno::NOTDIR | Errno::LOOP) => self.found.extend(found(folder, path, &name)),
                 // Gone since it was listed.
                 Err(Errno::NOENT) => {}
@@ -287,7 +280,7 @@ impl Looking {
     }
 }
 
-/// The file of that name, if it is exactly a temporary file of ours: by its name, a regular file, and this user's.
+/// The file of that name, if it is a temporary file of Readproof: by its name, regular, and this user's.
 fn found(folder: &OwnedFd, path: &str, name: &str) -> Option<Leftover> {
     let in_store = path.split('/').next() == Some(STORE_NAME);
     let pid = if name == NOTE && !in_store { None } else { Some(made_by(path, name)?) };
@@ -299,7 +292,7 @@ fn found(folder: &OwnedFd, path: &str, name: &str) -> Option<Leftover> {
         name: if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") },
         bytes: u64::try_from(stat.st_size).ok()?,
         modified: u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000),
-        // Only that there is none says that it is gone.
+        // Only "no such process" proves that it is dead.
         running: match pid {
             Some(pid) => rustix::process::test_kill_process(pid) != Err(Errno::SRCH),
             None => is_taken(folder),
@@ -329,7 +322,7 @@ fn made_by(path: &str, name: &str) -> Option<Pid> {
 impl Drop for Temp<'_> {
     fn drop(&mut self) {
         if !self.renamed {
-            // Nothing can be done about a failure here, and the name is never read.
+            // A failure cannot be handled here, and the name is never read.
             let _ = rustix::fs::unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }

@@ -1,5 +1,5 @@
-//! Writes that others come between, and writes that end in the middle. A crash is what lies in the folder at one moment of
-//! a write, put there again after the write: with the same inodes, and with nobody in the turn.
+//! Writes during which other programs act, and writes that end in the middle. A crash is simulated by putting the folder back
+//! as it was at one moment of a write, after the write: with the same inodes, and with the turn free.
 
 #[cfg(target_os = "linux")]
 #[path = "../../tests/seccomp/mod.rs"]
@@ -27,7 +27,7 @@ struct World {
 }
 
 impl World {
-    /// A folder `d` with a file `f`, and beside it where a crash is kept.
+    /// A folder `d` with a file `f`, and beside it a folder for the state at a crash.
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         for folder in ["d", "kept"] {
@@ -51,7 +51,7 @@ impl World {
         root.replace(&self.file("f"), NEW, expected, HardLinks::Refuse).map(drop)
     }
 
-    /// Edits `f` while another does something at that moment.
+    /// Edits `f` while another program acts at that moment.
     fn edit(&self, moment: Moment, other: impl Fn(&Path) + Send + Sync + 'static) -> Result<(), ReplaceError> {
         let folder = self.at(".");
         let at = move |now| {
@@ -62,8 +62,8 @@ impl World {
         self.replace(at, Expected::Text(ContentHash::of(OLD.as_bytes())))
     }
 
-    /// Edits `f` and puts the folder back as it was at that moment, the first time it came; `acts` happen each once. Says
-    /// whether the moment came, and which acts had happened by then.
+    /// Edits `f` and puts the folder back as it was when that moment first came; each of `acts` happens once. Returns whether
+    /// the moment came, and which acts had happened by then.
     fn crash(&self, moment: Moment, expected: Expected, acts: Vec<(Moment, Act)>) -> (bool, usize) {
         let state = Arc::new(Mutex::new((false, 0, Vec::new())));
         let (folder, kept, shared) = (self.at("."), self.temp.path().join("kept"), state.clone());
@@ -115,7 +115,7 @@ impl World {
     }
 }
 
-/// All of them, ours included.
+/// All names, including Readproof's.
 fn names_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -127,7 +127,7 @@ fn old() -> Expected {
     Expected::Text(ContentHash::of(OLD.as_bytes()))
 }
 
-/// As an editor saves.
+/// Saves as an editor does.
 fn save(folder: &Path, text: &str) {
     fs::write(folder.join("g"), text).unwrap();
     fs::rename(folder.join("g"), folder.join("f")).unwrap();
@@ -145,7 +145,7 @@ fn what_is_as_expected_is_replaced() {
     assert_eq!(world.names(), ["f"]);
 }
 
-/// A change that comes in at any moment before the names change places is kept, and nothing is left behind.
+/// A change at any moment before the exchange is kept, and nothing is left behind.
 #[test]
 fn a_change_by_another_is_never_lost() {
     for moment in [Moment::Written, Moment::Checked, Moment::Announced] {
@@ -179,7 +179,7 @@ fn a_change_by_another_is_never_lost() {
     }
 }
 
-/// A file that another made first is kept, and nothing is left behind.
+/// A file that another program created first is kept, and nothing is left behind.
 #[test]
 fn a_new_file_replaces_nothing() {
     let world = World::new();
@@ -202,7 +202,7 @@ fn a_new_file_replaces_nothing() {
     assert_eq!(world.names(), ["f", "g", "h"]);
 }
 
-/// Who still writes into the old file after it was replaced is noticed; who replaced the new one has the last word.
+/// A program that still writes into the old file after it was replaced is noticed; one that replaces the new file wins.
 #[test]
 fn a_change_after_the_names_changed_places() {
     let world = World::new();
@@ -223,8 +223,8 @@ fn a_change_after_the_names_changed_places() {
     assert_eq!(world.names(), ["f"]);
 }
 
-/// Whenever a writer ends, and whatever another program saved before it did: the next read gives what was saved last, and
-/// leaves nothing of the writer behind.
+/// Wherever a writer ends, and whatever another program saved before: the next read returns what was saved last, and removes
+/// everything the writer left.
 #[test]
 fn a_crash_at_any_moment_loses_nothing() {
     use Moment::{Announced, Back, Exchanged, GoingBack};
@@ -278,7 +278,7 @@ fn a_crash_of_a_plain_write_leaves_nothing() {
     }
 }
 
-/// Who is asked for a name that leads nowhere puts its folder in order too.
+/// Looking for a name that does not exist puts its folder in order too.
 #[test]
 fn a_missing_name_leaves_no_secret_beside_it() {
     let world = World::new();
@@ -289,13 +289,13 @@ fn a_missing_name_leaves_no_secret_beside_it() {
     assert_eq!(world.names(), [""; 0]);
 }
 
-/// A recovery that ends in the middle is gone on with.
+/// A recovery that ends in the middle is resumed.
 #[test]
 fn a_crash_while_a_crash_is_put_right() {
     for moment in [Moment::GoingBack, Moment::Back, Moment::Settled, Moment::Cleared] {
         let world = World::new();
         assert_eq!(world.crash(Moment::Exchanged, old(), vec![(Moment::Announced, saves("one"))]), (true, 1));
-        // The next writer takes the turn, begins to put right and ends there.
+        // The next writer takes the turn, begins the recovery and ends there.
         let expected = Expected::Text(ContentHash::of(b"one"));
         assert_eq!(world.crash(moment, expected, Vec::new()), (true, 0), "{moment:?}");
         assert_eq!(world.read("f").unwrap(), "one", "{moment:?}");
@@ -303,7 +303,7 @@ fn a_crash_while_a_crash_is_put_right() {
     }
 }
 
-/// A reader never gets a text that is taken back: it waits for the moment in which that is open, and only then.
+/// A reader never gets a text that is undone: it waits while that is undecided, and only then.
 #[test]
 fn a_reader_beside_a_writer() {
     let world = World::new();
@@ -321,7 +321,7 @@ fn a_reader_beside_a_writer() {
     };
     let changed = world.replace(
         move |now| {
-            // Whatever goes on, other files are read, and this one until names change places.
+            // Other files can always be read, and this one until the exchange.
             assert_eq!(reading("other")(), "beside\n", "{now:?}");
             if now < Moment::Announced {
                 assert_eq!(reading("f")(), OLD, "{now:?}");
@@ -343,7 +343,7 @@ fn a_reader_beside_a_writer() {
     assert_eq!(world.text(), "mine");
 }
 
-/// Where a file that was opened has lost its name since, its name is opened again.
+/// If an opened file has lost its name since, the name is opened again.
 #[test]
 fn a_file_that_was_taken_back_is_not_read() {
     let world = World::new();
@@ -357,7 +357,7 @@ fn a_file_that_was_taken_back_is_not_read() {
     assert_eq!(stream.at(0, 9).unwrap(), b"again");
 }
 
-/// Two of ours take turns: the second sees what the first has written.
+/// Two writers of Readproof take turns: the second sees what the first has written.
 #[test]
 fn writers_take_turns() {
     let world = World::new();
@@ -380,7 +380,7 @@ fn writers_take_turns() {
     assert_eq!(world.names(), ["f"]);
 }
 
-/// A writer that does not go on costs the others an error, after a while, and readers of other files nothing.
+/// A writer that hangs costs other writers an error after a while, and readers of other files nothing.
 #[test]
 fn a_writer_that_does_not_go_on() {
     let world = World::new();
@@ -399,8 +399,7 @@ fn a_writer_that_does_not_go_on() {
     assert_eq!(world.read("other").unwrap(), "beside\n");
 }
 
-/// A note that came with the files of a stranger does nothing but go, and what is no note stays.
-/// Who must not wait is refused at once, where nobody goes on either.
+/// A root that must not wait refuses at once, even if no writer is at work.
 #[test]
 fn a_reader_that_does_not_wait() {
     let world = World::new();
@@ -412,6 +411,7 @@ fn a_reader_that_does_not_wait() {
     assert!(world.read("f").is_ok() && root.snapshot(&file, &rules).is_ok());
 }
 
+/// A note that came with a stranger's files is removed and does nothing else; what is not a note stays.
 #[test]
 fn notes_that_nobody_here_wrote() {
     let (one, two) = (ContentHash::of(NEW.as_bytes()), ContentHash::of(b"x"));
@@ -431,7 +431,7 @@ fn notes_that_nobody_here_wrote() {
             let (folder, note) = if genuine { (ino(world.at(".")), ino(world.at(NOTE))) } else { (1, 2) };
             fs::write(world.at(NOTE), forged(folder, note, base)).unwrap();
             let text = world.read("f").unwrap();
-            // Only who knows the inodes of this very machine can have written it.
+            // Its inodes are only known on this machine.
             assert_eq!(text, if genuine && base == "f" { "evil" } else { NEW }, "{base} {genuine}");
             assert_eq!(fs::read_to_string(world.at("../kept/g")).unwrap(), NEW, "{base}");
             assert!(!world.names().contains(&NOTE.to_owned()), "{base}");
@@ -465,7 +465,7 @@ fn what_is_no_note_is_left_alone() {
     }
 }
 
-/// What is ours is neither read nor written by name, nor listed.
+/// Readproof's temporary files are neither read nor written by name, nor listed.
 #[test]
 fn temporaries_are_ours() {
     let world = World::new();
@@ -490,12 +490,12 @@ fn temporaries_are_ours() {
     for name in [".readproof", ".readproof-", ".readproof-turns", ".readproof-x-0.tmp", "readproof-1-0.tmp", "é"] {
         assert!(!is_ours(name), "{name}");
     }
-    // Those of processes that are gone go when somebody writes in the folder.
+    // Those of dead processes are removed by the next write in the folder.
     world.edit(Moment::Checked, |_| {}).unwrap();
     assert_eq!(world.names(), [running.as_str(), "f", "link"]);
 }
 
-/// What lies about is told, and taking it away first puts right what it belongs to.
+/// Leftovers are reported, and removing one first completes the write it belongs to.
 #[test]
 fn leftovers_hold_what_must_go_back() {
     for first in [NOTE, ".tmp"] {
@@ -507,7 +507,7 @@ fn leftovers_hold_what_must_go_back() {
         assert_eq!(world.root.remove_leftover(one).unwrap(), crate::stores::Removed::Done, "{first}");
         assert_eq!((world.text(), world.names()), ("mine".to_owned(), vec!["f".to_owned()]), "{first}");
     }
-    // Each counts as removed, though they lie together.
+    // Each counts as removed, though they belong together.
     let world = World::new();
     for number in 0..2 {
         fs::write(world.at(&format!(".readproof-999999999-{number}.tmp")), "").unwrap();
@@ -515,7 +515,7 @@ fn leftovers_hold_what_must_go_back() {
     for one in world.root.leftovers().0 {
         assert_eq!(world.root.remove_leftover(&one).unwrap(), crate::stores::Removed::Done, "{one:?}");
     }
-    // Who writes has a note too, and that is no leftover.
+    // A writer at work has a note too, and that is not a leftover.
     let world = World::new();
     let folder = world.root.path().to_path_buf();
     world
@@ -526,7 +526,7 @@ fn leftovers_hold_what_must_go_back() {
         .unwrap();
 }
 
-/// On a disk that cannot be written the right text is read, and where only a wrong one has the name, that is said.
+/// On a read-only disk the right text is read; if the name holds a wrong one, the read is refused.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_crash_on_a_disk_that_is_read_only_by_now() {
@@ -560,7 +560,7 @@ fn a_file_system_without_locks() {
     let world = World::new();
     unlocked(&|| world.edit(Moment::Checked, |_| {}).unwrap());
     assert_eq!((world.text().as_str(), world.names()), (NEW, vec!["f".to_owned()]));
-    // Its writer runs, as far as anyone can tell: this very process.
+    // Its writer seems to run: it is this process.
     let world = World::new();
     assert!(world.crash(Moment::Exchanged, old(), vec![(Moment::Announced, saves("mine"))]).0);
     unlocked(&|| assert!(matches!(world.read("f"), Err(SnapshotError::Busy { .. }))));

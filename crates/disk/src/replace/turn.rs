@@ -1,9 +1,9 @@
-//! Turns: who writes in a folder has its lock, and who finds the note of a writer that is gone finishes what it says before
-//! anything is read or written there. The lock is the kernel's, on the folder itself: nothing is left of it, whatever
-//! becomes of the process. Where folders cannot be locked (NFS), the note is the turn: whoever makes it has it, and one
-//! whose process does not run on this machine counts as left behind once it was waited for.
+//! Turns: a writer holds the lock of its folder; a process that finds the note of a dead writer completes what the note says
+//! before it reads or writes there. The lock is a kernel lock on the folder itself, so nothing of it outlives the process.
+//! Where folders cannot be locked (NFS), creating the note is the turn; a note whose process does not run on this machine
+//! counts as left behind after a wait.
 //!
-//! Never waits for ever, and never for a writer of another file.
+//! Every wait is bounded, and a reader never waits for a writer of another file.
 
 use std::{
     io,
@@ -24,31 +24,31 @@ use super::{
     temp::{is_ours, is_running},
 };
 use crate::{
+    fault::missing_or,
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, SnapshotError},
 };
 
-/// How often the turn is asked for: about ten seconds to write, two to read. In the tests of this room nobody waits so long.
+/// How often the turn is tried: about ten seconds to write, two to read. This crate's tests wait less.
 const TO_WRITE: u32 = if cfg!(test) { 100 } else { 1000 };
 const TO_READ: u32 = if cfg!(test) { 100 } else { 200 };
 
-/// Between two times; the first are shorter.
+/// The pause between two tries; the first pauses are shorter.
 const PAUSE: Duration = Duration::from_millis(10);
 const SHORT_PAUSE: Duration = Duration::from_millis(1);
 const SHORT_PAUSES: u32 = 20;
 
-/// How often others may take a name within microseconds of each other before the last of them has to wait for the next.
+/// How often other programs may replace a file within microseconds before the last of them has to wait for the next call.
 const STEPS: u32 = 32;
 
 /// Why there is no turn.
 #[derive(Debug)]
 pub(crate) enum NoTurn {
-    /// Another has it and does not give it back.
+    /// Another process holds it and does not release it.
     Busy,
-    /// Something that is no note has a note's name.
+    /// Something that is not a note has the note's name.
     InTheWay,
-    /// The system refuses.
     Io(io::Error),
 }
 
@@ -58,7 +58,7 @@ impl From<io::Error> for NoTurn {
     }
 }
 
-/// The right to write in a folder; dropping it takes the note away and gives the right back.
+/// The right to write in a folder; dropping it removes the note and releases the right.
 pub(crate) struct Turn<'f> {
     folder: &'f OwnedFd,
     moments: &'f Moments,
@@ -67,7 +67,7 @@ pub(crate) struct Turn<'f> {
 }
 
 impl<'f> Turn<'f> {
-    /// Waits for the folder's turn, and finishes what a writer that is gone has left.
+    /// Waits for the folder's turn, and completes what a dead writer left.
     pub(crate) fn take(folder: &'f OwnedFd, moments: &'f Moments) -> Result<Self, NoTurn> {
         for attempt in 0..TO_WRITE {
             let locked = match try_lock(folder)? {
@@ -94,7 +94,7 @@ impl<'f> Turn<'f> {
         self.folder.as_fd()
     }
 
-    /// Says what will be done, before it is.
+    /// Writes the note, before anything is done.
     pub(crate) fn note(&mut self, temp: &str, base: &str, new: ContentHash) -> Result<(), NoTurn> {
         for attempt in 0..TO_WRITE {
             match note::Open::create(self.folder.as_fd(), temp, base, new) {
@@ -104,7 +104,7 @@ impl<'f> Turn<'f> {
                     return Ok(());
                 }
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
-                // Whoever has the lock has found out that it is no note.
+                // The holder of the lock has found out that it is not a note.
                 Err(_) if self.locked => return Err(NoTurn::InTheWay),
                 Err(_) => pause(attempt),
             }
@@ -112,18 +112,18 @@ impl<'f> Turn<'f> {
         Err(NoTurn::Busy)
     }
 
-    /// Takes back what was said.
+    /// Removes the note again.
     pub(crate) fn unnote(&mut self) -> io::Result<()> {
         self.noted = None;
         note::remove(self.folder.as_fd())
     }
 
-    /// Leaves the note to whoever comes next.
+    /// Leaves the note for the next process.
     pub(crate) fn leave(&mut self) {
         self.noted = None;
     }
 
-    /// Says that names change places next.
+    /// Adds to the note that names are exchanged next.
     pub(crate) fn announce(&self, step: Step) -> io::Result<()> {
         self.noted.as_ref().map_or(Ok(()), |note| note.step(step))
     }
@@ -139,7 +139,7 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.moments.tell(Moment::Cleared);
         if self.noted.take().is_some() {
-            // One that stays is found by whoever opens something here next.
+            // If it stays, the next process that opens something here finds it.
             let _ = note::remove(self.folder.as_fd());
         }
         self.moments.tell(Moment::Unnoted);
@@ -152,7 +152,7 @@ impl Drop for Turn<'_> {
 enum Lock {
     Taken,
     Busy,
-    /// The file system has no locks on folders.
+    /// The file system cannot lock folders.
     Impossible,
 }
 
@@ -165,7 +165,7 @@ fn try_lock(folder: &OwnedFd) -> io::Result<Lock> {
     }
 }
 
-/// Where the note is the turn: whether there is none, or, once it was `waited` for, only one of a process that is gone.
+/// Where the note is the turn: whether there is none or, after a wait (`waited`), only one of a dead process.
 fn is_free(folder: &OwnedFd, waited: bool) -> bool {
     match Found::read(folder.as_fd()) {
         Found::Nothing => true,
@@ -174,7 +174,7 @@ fn is_free(folder: &OwnedFd, waited: bool) -> bool {
     }
 }
 
-/// Whether somebody writes in a folder.
+/// Whether a process writes in a folder.
 pub(crate) fn is_taken(folder: &OwnedFd) -> bool {
     match try_lock(folder) {
         Ok(Lock::Taken) => {
@@ -190,18 +190,18 @@ fn pause(attempt: u32) {
     thread::sleep(if attempt < SHORT_PAUSES { SHORT_PAUSE } else { PAUSE });
 }
 
-/// What stood under a name when new content was put there.
+/// What a name held when new content was put there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Displaced {
-    /// What was expected.
+    /// The expected content.
     Expected,
-    /// Something else, and that or something newer is there again.
+    /// Something else; that, or something newer, is back under the name.
     Another,
 }
 
-/// After an exchange: if what was displaced is not what was expected, another put it there meanwhile, and it goes back; that
-/// is an exchange too, so what it displaces is looked at likewise. In the end the name holds the newest that others put
-/// there, whenever this is interrupted and gone on with.
+/// After an exchange: if the displaced file is not what was expected, another program put it there meanwhile, and it is put
+/// back. That is an exchange too, so what it displaces is checked in the same way. In the end the name holds the newest file
+/// that others put there, wherever this is interrupted and resumed.
 fn settle_name(
     (folder, temp, base): (BorrowedFd<'_>, &str, &str),
     mut step: Step,
@@ -216,11 +216,11 @@ fn settle_name(
         }
         displaced = Displaced::Another;
         if Content::of_anything(folder, base)? != step.put {
-            // Newer than what was displaced.
+            // Newer than the displaced file.
             return Ok(displaced);
         }
         step = Step { put: found, over: step.put };
-        // It goes back even where that cannot be noted.
+        // It is put back even if that cannot be noted.
         let _ = note.step(step);
         moments.tell(Moment::GoingBack);
         if !exchange(folder, temp, base)? {
@@ -231,25 +231,22 @@ fn settle_name(
     Ok(displaced)
 }
 
-/// `false`: nothing has the name any more.
+/// `false`: nothing has the name now.
 fn exchange(folder: BorrowedFd<'_>, temp: &str, base: &str) -> io::Result<bool> {
-    match rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE) {
-        Ok(()) => Ok(true),
-        Err(Errno::NOENT) => Ok(false),
-        Err(errno) => Err(errno.into()),
-    }
+    let exchanged = rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE);
+    Ok(missing_or(exchanged)?.is_some())
 }
 
-/// What became of a note.
+/// What happened to a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovered {
-    /// There is none any more.
+    /// It is gone.
     Done,
-    /// There is something of that name that is not ours.
+    /// Something of that name is not ours.
     NotOurs,
 }
 
-/// Finishes what a writer that is gone has left. Only for who has the turn.
+/// Completes what a dead writer left. Only for the holder of the turn.
 fn recover(folder: BorrowedFd<'_>, moments: &Moments) -> io::Result<Recovered> {
     match Found::read(folder) {
         Found::Nothing => return Ok(Recovered::Done),
@@ -271,12 +268,12 @@ fn recover(folder: BorrowedFd<'_>, moments: &Moments) -> io::Result<Recovered> {
 fn resume(folder: BorrowedFd<'_>, note: &Note, step: Step, moments: &Moments) -> io::Result<()> {
     let at = (folder, &*note.temp, &*note.base);
     if Content::of_anything(folder, &note.temp)? != step.put {
-        // The names did change places.
+        // The names were exchanged.
         settle_name(at, step, &note::reopen(folder)?, moments)?;
         return Ok(());
     }
     let is_first = step.put == Content::Bytes(note.new);
-    // A new text that never got its name was never acknowledged; what was to go back was.
+    // A new text that never got its name was never acknowledged; the file to be put back was.
     if !is_first && Content::of_anything(folder, &note.base)? == step.over && exchange(folder, &note.temp, &note.base)?
     {
         moments.tell(Moment::Back);
@@ -285,38 +282,33 @@ fn resume(folder: BorrowedFd<'_>, note: &Note, step: Step, moments: &Moments) ->
     Ok(())
 }
 
-/// Takes away what a note calls temporary, whatever it is by now, but no folder.
+/// Removes the temporary file that a note names, whatever it is now, except a folder.
 fn remove_temp(folder: BorrowedFd<'_>, temp: &str) -> io::Result<()> {
-    match rustix::fs::statat(folder, temp, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) if FileKind::of(found.st_mode) == Some(FileKind::Directory) => return Ok(()),
-        Ok(_) => {}
-        Err(Errno::NOENT) => return Ok(()),
-        Err(errno) => return Err(errno.into()),
+    let found = missing_or(rustix::fs::statat(folder, temp, AtFlags::SYMLINK_NOFOLLOW))?;
+    if found.is_some_and(|found| FileKind::of(found.st_mode) != Some(FileKind::Directory)) {
+        missing_or(rustix::fs::unlinkat(folder, temp, AtFlags::empty()))?;
     }
-    match rustix::fs::unlinkat(folder, temp, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
+    Ok(())
 }
 
-/// Whether what was opened can be relied upon.
+/// Whether an opened file can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// Nothing was under way.
+    /// No write was under way.
     Yes,
-    /// Something was, and is over: open it again.
+    /// A write was under way and is over: open the file again.
     Anew,
 }
 
 impl Root {
-    /// To be asked after a file was opened and before its link count is looked at: whether a write of it is under way that
-    /// may have to be taken back, or was left so. One `stat` where nobody writes in the folder; without knowing that no
-    /// part of the name is a link, one more for each part.
+    /// Call this after a file was opened and before its link count is checked. Tells whether a write of it that may have to be
+    /// undone is under way or was left behind. Costs one `stat` if nobody writes in the folder, and one more for each part of
+    /// the name if any part may be a link.
     ///
-    /// A write that was taken back has unlinked what was opened, so a file with a name and no note beside it is settled.
+    /// Undoing a write unlinks the file that was opened, so a file with a name and no note beside it is settled.
     ///
     /// # Errors
-    /// [`SnapshotError`] for a file of our own, a writer that does not go on, or a disk on which nothing can be put back.
+    /// [`SnapshotError`] for a temporary file of Readproof, a writer that hangs, or a disk on which nothing can be put back.
     pub(crate) fn settled(&self, file: &FileRef, links: Links) -> Result<Settled, SnapshotError> {
         let followed;
         let real = match links {
@@ -342,18 +334,18 @@ impl Root {
         })
     }
 
-    /// A root whose reads wait for no writer: where one may be at work they are refused as busy.
+    /// A root whose reads never wait: while a writer may be at work they are refused as busy.
     #[must_use]
     pub fn without_waiting(mut self) -> Self {
         self.waits = false;
         self
     }
 
-    /// For a name that leads nowhere: what a killed writer left beside it goes all the same.
+    /// For a name that does not exist: still removes what a killed writer left beside it.
     pub(crate) fn settle_beside(&self, file: &FileRef) {
         let parent = file.name().rsplit_once('/').map_or(".", |(parent, _)| parent);
         if self.waits && self.has_note(parent) {
-            // Nothing is answered from this folder.
+            // No answer comes from this folder.
             let _ = self.settle(parent, "");
         }
     }
@@ -382,7 +374,7 @@ impl Root {
             }
             match &found {
                 Found::Nothing => return Ok(Settled::Anew),
-                // Names do not change places before the note is whole and says so.
+                // Names are exchanged only after the note is complete and says so.
                 Found::Worthless => return Ok(Settled::Yes),
                 Found::Note(note) if note.step.is_none() || !note.is_about(base) => return Ok(Settled::Yes),
                 Found::Note(_) | Found::NotOurs => pause(attempt),
@@ -395,9 +387,9 @@ impl Root {
 /// Whether a name may lead through links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// It was opened without any.
+    /// It was opened without following any.
     None,
-    /// Nobody knows.
+    /// Unknown.
     Perhaps,
 }
 
@@ -412,12 +404,12 @@ enum Unsettled {
     Left(io::Error),
 }
 
-/// Finishes what was left, for a reader that has the lock; the lock goes with the folder's handle.
+/// Completes what was left, for a reader that holds the lock; the lock ends with the folder's handle.
 fn restore(folder: &OwnedFd, base: &str, moments: &Moments) -> Result<Settled, Unsettled> {
     match recover(folder.as_fd(), moments) {
         Ok(Recovered::Done) => Ok(Settled::Anew),
         Ok(Recovered::NotOurs) => Ok(Settled::Yes),
-        // Where nothing can be written: a name holds what it should unless something else waits to go back there.
+        // If nothing can be written, a name holds the right text unless another file waits to be put back there.
         Err(error) => match must_go_back(folder.as_fd(), base) {
             Ok(false) => Ok(Settled::Yes),
             Ok(true) | Err(_) => Err(Unsettled::Left(error)),
@@ -425,7 +417,7 @@ fn restore(folder: &OwnedFd, base: &str, moments: &Moments) -> Result<Settled, U
     }
 }
 
-/// Whether the name holds a text that was never acknowledged in place of one that was.
+/// Whether the name holds a text that was never acknowledged instead of one that was.
 fn must_go_back(folder: BorrowedFd<'_>, base: &str) -> io::Result<bool> {
     let Found::Note(Note { temp, base: of, new, step: Some(step) }) = Found::read(folder) else { return Ok(false) };
     if of.to_lowercase() != base.to_lowercase() {

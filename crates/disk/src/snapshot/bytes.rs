@@ -1,11 +1,11 @@
-//! Bytes out of an open regular file. Never opens anything, never reads more than it was told to.
+//! Reads bytes of an open regular file. Never opens anything, never reads more than it was told to.
 
 use std::{fs::File, io};
 
 use rustix::{buffer::spare_capacity, io::Errno};
 
-/// Up to `expected + 1` bytes from `at` on, straight into the vector that is returned. The one byte more shows a file that
-/// grew. A read that stops just at `expected` is taken for the end without asking again: the caller compares the stat.
+/// Up to `expected + 1` bytes from `at` on, read directly into the returned vector. The additional byte reveals a file that
+/// grew. A read that stops at `expected` counts as the end of the file without another call: the caller compares the stat.
 pub(crate) fn read_at(file: &File, at: u64, expected: u64) -> io::Result<Vec<u8>> {
     let want = usize::try_from(expected).ok().and_then(|n| n.checked_add(1)).ok_or(io::ErrorKind::OutOfMemory)?;
     let mut bytes = Vec::new();

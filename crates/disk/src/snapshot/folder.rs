@@ -1,5 +1,5 @@
-//! A folder with what lies directly in it, for walks. It is opened beneath the root by a name in which no part is a link and
-//! read by its descriptor: a link that takes its place is never followed, and nothing in it is ever waited for.
+//! A folder and its direct entries, for walks. It is opened beneath the root by a name in which no part is a link and read
+//! through its descriptor, so a link that takes its place is never followed; and opening never blocks.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,20 +19,16 @@ use crate::{
     root::{Root, RootError},
 };
 
-/// A folder with more entries is not listed: all their names are held at once, as they are sorted.
+/// A folder with more entries is not listed: all names are held in memory to be sorted.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// How a folder is opened.
 const TO_LIST: OFlags = TO_READ.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
-    /// A link, wherever it leads.
+    /// A symbolic link, wherever it leads.
     Link,
     /// A pipe, socket or device.
     Other,
@@ -44,23 +40,22 @@ pub struct Folder<'r> {
     root: &'r Root,
     dir: Dir,
     name: String,
-    /// What lies in it, in the order of the names' bytes.
+    /// Its entries, sorted by the bytes of their names.
     pub entries: Vec<(OsString, EntryKind)>,
 }
 
-/// What a small file holds.
+/// The content of a small file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Small {
-    /// There is none, or this user may not read it.
+    /// No such file, or this user may not read it.
     None,
-    /// Its bytes.
     Bytes(Vec<u8>),
-    /// It is too large, no regular file, or a link out of the workspace.
+    /// Too large, not a regular file, or a link out of the workspace.
     Refused,
 }
 
 impl Root {
-    /// The folder itself.
+    /// The root as a folder.
     ///
     /// # Errors
     /// [`RootError`] when it is gone or cannot be listed.
@@ -68,10 +63,10 @@ impl Root {
         self.folder(".").map_err(|error| RootError::from_io(self.path(), error))
     }
 
-    /// A folder inside by its key, if no part of its name is a link.
+    /// The folder with this key, if no part of its name is a link.
     ///
     /// # Errors
-    /// What the system says, or that it has too many entries.
+    /// The system's error, or that it has too many entries.
     pub fn folder(&self, name: &str) -> io::Result<Folder<'_>> {
         if name.split('/').any(|part| matches!(part, "" | "..")) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -89,7 +84,7 @@ impl Root {
             }
             let mut kind = entry.file_type();
             if kind == FileType::Unknown {
-                // Some file systems do not tell.
+                // Some file systems do not tell the type.
                 let Ok(found) = rustix::fs::statat(dir.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
                 kind = FileType::from_raw_mode(found.st_mode);
             }
@@ -105,7 +100,7 @@ impl Root {
             use rustix::fs::{ResolveFlags, openat2};
             let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match retry_on_intr(|| openat2(&self.dir, name, TO_LIST, Mode::empty(), resolve)) {
-                // No such call, or it is forbidden.
+                // No `openat2`, or a sandbox forbids it.
                 Err(Errno::NOSYS | Errno::PERM) => {}
                 done => return done,
             }
@@ -117,14 +112,13 @@ impl Root {
 }
 
 impl Folder<'_> {
-    /// What an entry of this name is.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<EntryKind> {
         let at = self.entries.binary_search_by(|(other, _)| other.as_os_str().cmp(OsStr::new(name))).ok()?;
         Some(self.entries[at].1)
     }
 
-    /// The bytes of a file directly in it, if it is small. A link counts if it stays in the workspace.
+    /// The bytes of a small file directly in it. A link is followed if it stays in the workspace.
     #[must_use]
     pub fn small(&self, name: &str, most: u64) -> Small {
         let opened = match self.entry(name) {
@@ -134,7 +128,7 @@ impl Folder<'_> {
             Some(EntryKind::Link) => Err(Errno::LOOP),
         };
         let opened = match opened {
-            // Whatever was listed: this is what it is now.
+            // It may have changed since it was listed.
             Err(Errno::LOOP | Errno::MLINK) => return self.root.small_link(&self.name, name, most),
             Err(Errno::NOENT | Errno::ACCESS) => return Small::None,
             Err(_) => return Small::Refused,
@@ -150,7 +144,7 @@ impl Folder<'_> {
 }
 
 impl Root {
-    /// A small file deeper inside, by its key.
+    /// The bytes of a small file deeper inside, by its key.
     #[must_use]
     pub fn small(&self, key: &str, most: u64) -> Small {
         let Some(file) = self.file_ref(&self.absolute(key)) else { return Small::Refused };
@@ -238,7 +232,7 @@ mod tests {
         for name in ["link", "link/e", "out", "b", "none", "d/none", "..", "/", "d/../.."] {
             assert!(root.folder(name).is_err(), "{name}");
         }
-        // Held open, a folder that is moved out of the way is still the one that was listed.
+        // An open folder that is moved away is still the one that was listed.
         let held = root.folder("d").unwrap();
         fs::rename(at("d"), at("moved")).unwrap();
         fs::create_dir(at("d")).unwrap();
@@ -273,7 +267,7 @@ mod tests {
         ] {
             assert_eq!(folder.small(name, 10), expected, "{name}");
         }
-        // A pipe that takes the place of a file after it was listed is not waited for.
+        // A pipe that replaces a file after it was listed does not block.
         fs::remove_file(at("d/plain")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, at("d/plain"), Mode::RUSR | Mode::WUSR).unwrap();
         assert_eq!(folder.small("plain", 10), Small::Refused);

@@ -1,5 +1,5 @@
-//! A file in pieces, for one that is too large to be read at once or is only looked through. Holds no more of it than was
-//! asked for; says nothing about how pieces belong together when the file changes meanwhile.
+//! A file read in pieces, for one that is too large to be read at once or is only scanned. Holds no more of it than was asked
+//! for. If the file changes meanwhile, pieces may belong to different states of it.
 
 use std::{fs::File, io};
 
@@ -11,19 +11,17 @@ use crate::{
     snapshot::{ATTEMPTS, FileKind, HardLinks, SnapshotError, Stat},
 };
 
-/// A regular file, open.
+/// An open regular file.
 #[derive(Debug)]
 pub struct Stream {
     file: File,
     stat: Stat,
 }
 
-/// What a name leads to, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What it is; `None` is a regular file.
+    /// `None` for a regular file.
     pub kind: Option<FileKind>,
-    /// Its bytes.
     pub len: u64,
     /// When its bytes last changed, in milliseconds since 1970.
     pub mtime_ms: i64,
@@ -33,7 +31,7 @@ impl Root {
     /// Opens a file to be read in pieces.
     ///
     /// # Errors
-    /// As [`Root::snapshot`], but for its size.
+    /// As [`Root::snapshot`], but of any size.
     pub fn stream(
         &self,
         file: &FileRef,
@@ -59,16 +57,16 @@ impl Root {
         Err(SnapshotError::Changing { name: name() })
     }
 
-    /// What a name leads to; nothing is opened.
+    /// What a name leads to, following links. Opens nothing.
     ///
     /// # Errors
-    /// [`SnapshotError`] when that cannot be told.
+    /// [`SnapshotError`] when that is unknown.
     pub fn found(&self, file: &FileRef) -> Result<Found, SnapshotError> {
         use cap_std::fs::MetadataExt;
         let look = || self.dir.metadata(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error));
         for _ in 0..ATTEMPTS {
             let found = look()?;
-            // The same file still: one that was taken back meanwhile has lost its name.
+            // Still the same file: a write that was undone meanwhile has lost its name.
             let same = || look().map(|again| (again.dev(), again.ino()) == (found.dev(), found.ino()));
             if self.settled(file, Links::Perhaps)? == Settled::Anew || !same()? {
                 continue;
@@ -81,7 +79,7 @@ impl Root {
 }
 
 impl Stream {
-    /// What the file system said when it was opened.
+    /// The stat from when it was opened.
     #[must_use]
     pub fn stat(&self) -> Stat {
         self.stat

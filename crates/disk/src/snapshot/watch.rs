@@ -1,6 +1,6 @@
-//! Whether anything happened in some folders. Never says "quiet" when it cannot tell. Sees what is done by name on this
-//! machine; a file changed through another of its hard links or from another machine is not seen. And whether the other end of
-//! standard input is still there.
+//! Watches folders for changes. Never reports "quiet" when it cannot know. Sees changes made by name on this machine; a file
+//! changed through another hard link or from another machine is not seen. Also tells whether the other end of standard input
+//! is still open.
 
 use rustix::event::{PollFd, PollFlags};
 use std::path::Path;
@@ -8,7 +8,6 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 use rustix::{fd::OwnedFd, fs::inotify};
 
-/// Folders under watch.
 #[derive(Debug)]
 pub struct Watch {
     #[cfg(target_os = "linux")]
@@ -17,14 +16,14 @@ pub struct Watch {
 
 #[cfg(target_os = "linux")]
 impl Watch {
-    /// `None` where the system has no more room for one.
+    /// `None` when the system allows no further one.
     #[must_use]
     pub fn new() -> Option<Self> {
         let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
         Some(Self { queue: inotify::init(flags).ok()? })
     }
 
-    /// Watches what happens directly in a folder from now on; `false` where that cannot be done.
+    /// Watches a folder and its direct entries from now on; `false` when that is impossible.
     #[must_use]
     pub fn add(&self, folder: &Path) -> bool {
         use inotify::WatchFlags as On;
@@ -33,7 +32,7 @@ impl Watch {
         inotify::add_watch(&self.queue, folder, changes | own).is_ok()
     }
 
-    /// Whether nothing happened since this was last asked.
+    /// Whether nothing happened since the last call.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
@@ -50,36 +49,33 @@ impl Watch {
     }
 }
 
-/// Elsewhere nobody tells, so everything may have changed.
+/// Other systems have no such watch, so everything may have changed.
 #[cfg(not(target_os = "linux"))]
 impl Watch {
-    /// `None`: there is none here.
     #[must_use]
     pub fn new() -> Option<Self> {
         None
     }
 
-    /// Never.
     #[must_use]
     pub fn add(&self, _folder: &Path) -> bool {
         false
     }
 
-    /// Never.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         false
     }
 }
 
-/// What is asked for beside the end itself, which is always told: a socket's other end that only stopped writing.
+/// What `poll` is asked for beside the hang-up, which it always reports: that a socket's other end stopped writing.
 #[cfg(target_os = "linux")]
 const ENDED: PollFlags = PollFlags::RDHUP;
 #[cfg(not(target_os = "linux"))]
 const ENDED: PollFlags = PollFlags::empty();
 
-/// Waits until the other end of standard input is closed, whatever is left to read; `false` for what cannot be watched, which
-/// is read to its end like a file.
+/// Waits until the other end of standard input is closed, whatever is left to read. `false` if that cannot be watched: such
+/// input ends like a file.
 #[must_use]
 pub fn input_is_closed_at_last() -> bool {
     let input = std::io::stdin();

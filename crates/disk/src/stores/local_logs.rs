@@ -20,7 +20,7 @@ use super::{
     local_leases::{LocalLeases, lock},
     local_store::{READ_FLAGS, entries, names},
 };
-use crate::snapshot::bytes::read_at;
+use crate::{fault::missing_or, snapshot::bytes::read_at};
 
 /// Far more than a header has: a log with a second line has it within these.
 const HEADER_BYTES: u64 = 64 * 1024;
@@ -50,10 +50,9 @@ impl LocalLogs {
         // Without it, as on a file system that has no locks, it is done all the same.
         let _lease = LocalLeases::new(Arc::clone(&self.folder)).take(Right::RetireLogs);
         let name = log.file();
-        match rustix::fs::statat(&self.folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => {}
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(fail(errno)),
+        let found = missing_or(rustix::fs::statat(&self.folder, &name, AtFlags::SYMLINK_NOFOLLOW));
+        if found.map_err(fail)?.is_none() {
+            return Ok(None);
         }
         // Everyone who has it open sees by this mark that it is out of use, even if it cannot be renamed.
         let file = rustix::fs::openat(&self.folder, &name, READ_FLAGS, Mode::empty()).map(File::from);
@@ -86,7 +85,7 @@ impl LocalLogs {
             Err(Errno::NXIO) => return Err(LogError::NotAFile { log: log.clone() }),
             Err(errno) => return Err(LogError::from_io(log, errno.into())),
         };
-        Ok(Some(Box::new(LocalLog::new(&self.folder, log, file)?.as_evidence())))
+        Ok(Some(Box::new(LocalLog::new(&self.folder, log, file)?.into_evidence())))
     }
 }
 
@@ -123,7 +122,7 @@ impl Logs for LocalLogs {
         for number in 0..u32::MAX {
             let name = format!("{}.draft-{}-{number}", log.file(), std::process::id());
             match rustix::fs::openat(&self.folder, &name, flags, Mode::RUSR | Mode::WUSR) {
-                Ok(fd) => return Ok(Box::new(LocalLog::new(&self.folder, log, File::from(fd))?.as_draft(name))),
+                Ok(fd) => return Ok(Box::new(LocalLog::new(&self.folder, log, File::from(fd))?.into_draft(name))),
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(LogError::from_io(log, errno.into())),
             }

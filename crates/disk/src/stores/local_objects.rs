@@ -20,9 +20,10 @@ use rustix::{
 use self::packs::{Packs, SMALL};
 use super::{
     Create, Loaded, Objects, Put, Removal, Removed, STORE_NAME, SmallTexts, StoreError, Stored,
-    local_store::{IGNORE_ALL, READ_FLAGS, names, open_folder, private_folder, shared_folder},
+    local_store::{IGNORE_ALL, READ_FLAGS, names, open_folder, private_folder, remove, shared_folder},
 };
 use crate::{
+    fault::missing_or,
     replace::temp::{IN_WORKSPACE, Placed, Temp},
     root::Root,
     snapshot::bytes::read_at,
@@ -54,7 +55,7 @@ enum There {
 }
 
 impl LocalObjects {
-    /// The texts of our own store.
+    /// The texts of a store.
     pub(super) fn of_store(folder: OwnedFd, tmp: Arc<OwnedFd>) -> Self {
         Self {
             folder: Arc::new(folder),
@@ -113,31 +114,25 @@ impl LocalObjects {
     }
 
     fn look(&self, name: &str, text: &Text) -> io::Result<There> {
-        match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(found) => {
-                let len = usize::try_from(found.st_size).ok();
-                let fits = FileKind::of(found.st_mode).is_none() && len == Some(text.as_str().len());
-                Ok(if fits { There::Fitting } else { There::Torn })
-            }
-            Err(Errno::NOENT) => Ok(There::Nothing),
-            Err(errno) => Err(errno.into()),
-        }
+        let found = missing_or(rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW))?;
+        Ok(found.map_or(There::Nothing, |found| {
+            let len = usize::try_from(found.st_size).ok();
+            let fits = FileKind::of(found.st_mode).is_none() && len == Some(text.as_str().len());
+            if fits { There::Fitting } else { There::Torn }
+        }))
     }
 
     fn put_durably(&self, name: &str, text: &Text) -> io::Result<Put> {
         let there = match self.look(name, text)? {
             // What a pack holds is not synced.
             There::Fitting if load_from(self.folder(), text.hash()) == Loaded::Text(text.clone()) => {
-                match rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty()) {
-                    Ok(file) => {
-                        rustix::fs::fsync(&file)?;
-                        rustix::fs::fsync(&self.folder)?;
-                        return Ok(Put::Present);
-                    }
-                    // Removed since it was loaded, as by another process's `gc`.
-                    Err(Errno::NOENT) => There::Nothing,
-                    Err(errno) => return Err(errno.into()),
+                if let Some(file) = missing_or(rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty()))? {
+                    rustix::fs::fsync(&file)?;
+                    rustix::fs::fsync(&self.folder)?;
+                    return Ok(Put::Present);
                 }
+                // Removed since it was loaded, as by another process's `gc`.
+                There::Nothing
             }
             There::Fitting | There::Torn => There::Torn,
             There::Nothing => There::Nothing,
@@ -260,10 +255,8 @@ impl Objects for LocalObjects {
 
 /// Makes git ignore a folder, unless that was done.
 fn ignore_all(folder: BorrowedFd<'_>) -> io::Result<()> {
-    match rustix::fs::statat(folder, ".gitignore", AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(_) => return Ok(()),
-        Err(Errno::NOENT) => {}
-        Err(errno) => return Err(errno.into()),
+    if missing_or(rustix::fs::statat(folder, ".gitignore", AtFlags::SYMLINK_NOFOLLOW))?.is_some() {
+        return Ok(());
     }
     let temp = Temp::create(folder, IN_WORKSPACE, Mode::RUSR | Mode::WUSR, &AtomicU64::new(0))?;
     temp.file().write_all(IGNORE_ALL.as_bytes())?;
@@ -280,14 +273,6 @@ fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
         FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified })
     };
     names(folder).into_iter().filter_map(look).collect()
-}
-
-fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
-    match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
-        Ok(()) => Ok(Removed::Done),
-        Err(Errno::NOENT) => Ok(Removed::Before),
-        Err(errno) => Err(errno),
-    }
 }
 
 fn load_from(folder: BorrowedFd<'_>, hash: ContentHash) -> Loaded {

@@ -9,7 +9,7 @@ mod owner;
 pub use database::database_in_memory;
 pub use folder::is_folder;
 pub(super) use folder::{Privacy, entries, private_folder, shared_folder};
-pub(crate) use folder::{READ_FLAGS, names, open_folder};
+pub(crate) use folder::{READ_FLAGS, names, open_folder, remove};
 pub use owner::user_id;
 
 use std::{
@@ -20,10 +20,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
 };
 
-use rustix::{
-    fs::{Access, AtFlags, Mode},
-    io::Errno,
-};
+use rustix::fs::{Access, AtFlags, Mode};
 
 use self::owner::Owner;
 use super::{
@@ -31,6 +28,7 @@ use super::{
     Stores, Usage, local_leases::LocalLeases, local_logs::LocalLogs, local_objects::LocalObjects,
 };
 use crate::{
+    fault::missing_or,
     replace::temp::Temp,
     root::{Root, RootError},
     snapshot::bytes::read_at,
@@ -52,7 +50,7 @@ pub enum SmallTexts {
     Together,
 }
 
-/// Whose store counts. A stranger's archive or clone may bring one, which then says what the stranger likes.
+/// Whose store counts. An archive or clone from a stranger may bring one that claims anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Whose {
     /// Anyone's: for a workspace that no stranger has touched.
@@ -73,7 +71,7 @@ pub struct LocalStores {
 }
 
 impl LocalStores {
-    /// The stores of this workspace. Opens and makes nothing yet.
+    /// The stores of this workspace. Opens and creates nothing yet.
     ///
     /// # Errors
     /// [`RootError`] when the system gives no further handle on the workspace.
@@ -98,7 +96,7 @@ impl LocalStores {
     /// Whether anything has the name of the store.
     fn is_there(&self) -> bool {
         let found = rustix::fs::statat(&self.root.dir, STORE_NAME, AtFlags::SYMLINK_NOFOLLOW);
-        !found.is_err_and(|errno| errno == Errno::NOENT)
+        !matches!(missing_or(found), Ok(None))
     }
 }
 
@@ -120,10 +118,10 @@ impl Stores for LocalStores {
 
     fn retire(&self, log: &LogName) -> Result<Option<RetiredLog>, LogError> {
         let folder = open_folder(self.root.dir.as_fd(), STORE_NAME);
-        match folder.and_then(|folder| open_folder(folder.as_fd(), "log")) {
-            Ok(folder) => LocalLogs::new(Arc::new(folder)).retire(log),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(LogError::from_io(log, errno.into())),
+        let folder = missing_or(folder.and_then(|folder| open_folder(folder.as_fd(), "log")));
+        match folder.map_err(|errno| LogError::from_io(log, errno.into()))? {
+            Some(folder) => LocalLogs::new(Arc::new(folder)).retire(log),
+            None => Ok(None),
         }
     }
 
@@ -139,7 +137,7 @@ impl Stores for LocalStores {
 /// An open `.readproof` directory.
 #[derive(Debug)]
 pub struct LocalStore {
-    /// Where it lies, for SQLite, which opens files by their path.
+    /// Its path, for SQLite, which opens files by path.
     path: PathBuf,
     folder: OwnedFd,
     tmp: Arc<OwnedFd>,
@@ -150,8 +148,8 @@ pub struct LocalStore {
 }
 
 impl LocalStore {
-    /// Opens the store of a workspace, whoever made it; whatever of it is missing is made. An existing store is opened
-    /// without a write.
+    /// Opens the store of a workspace, no matter who made it, and creates what is missing. An existing store is opened without
+    /// a write.
     ///
     /// # Errors
     /// [`StoreError`]; the caller can go on without a store.
@@ -160,7 +158,7 @@ impl LocalStore {
         Self::open_with(root, Create::Yes, None)?.ok_or_else(gone)
     }
 
-    /// The same if there is one; never makes or changes anything.
+    /// The same if there is one; never creates or changes anything.
     ///
     /// # Errors
     /// [`StoreError`], also when a part of the store is missing.
@@ -214,10 +212,9 @@ impl LocalStore {
     /// Makes a small file in one step, unless it is there.
     fn make(&self, name: &str, content: &str) -> Result<(), StoreError> {
         let fail = |error| StoreError::from_io(&format!("{STORE_NAME}/{name}"), error);
-        match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => return Ok(()),
-            Err(Errno::NOENT) => {}
-            Err(errno) => return Err(fail(errno.into())),
+        let found = missing_or(rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW));
+        if found.map_err(|errno| fail(errno.into()))?.is_some() {
+            return Ok(());
         }
         let temp = Temp::create(self.tmp.as_fd(), "", Mode::RUSR | Mode::WUSR, &AtomicU64::new(0)).map_err(fail)?;
         temp.file().write_all(content.as_bytes()).map_err(fail)?;

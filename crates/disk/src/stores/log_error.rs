@@ -8,81 +8,46 @@ use crate::fault::Fault;
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// It is not what was written.
     #[error(
         "the log of {log} is damaged at line {line} (`{}`); the next read with it keeps the log as \
          evidence and begins anew", shown(.log)
     )]
     Damaged {
-        /// Which one.
         log: LogName,
-        /// The first line that does not fit.
+        /// The first line that does not fit the chain.
         line: u64,
     },
-    /// Another appends.
     #[error("the log of {log} is locked by another process; try again, or start another session")]
     Busy { log: LogName },
-    /// The caller has not read what others appended.
     #[error("the log of {log} grew since it was read; catch up before appending")]
     Behind { log: LogName },
-    /// It would be two lines, or look like a fragment.
+    /// It would become two lines, or look like a fragment.
     #[error("a payload for {log} holds a line end or U+0018; escape it")]
     BadPayload { log: LogName },
-    /// Someone removed it or took it out of use.
     #[error("the log of {log} was removed or taken out of use; try again: the session begins anew")]
     Gone { log: LogName },
     /// A link could lead anywhere.
     #[error("`{}` is a symbolic link; remove it", shown(.log))]
     Link { log: LogName },
-    /// Something else has its name.
-    #[error("`{}` is no regular file; move it away", shown(.log))]
+    #[error("`{}` is not a regular file; move it away", shown(.log))]
     NotAFile { log: LogName },
-    /// Others can use it.
     #[error(
         "`{}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run `chmod 600` on it, \
          else delete it", shown(.log)
     )]
-    NotPrivate {
-        /// Which one.
-        log: LogName,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// It is another user's.
+    NotPrivate { log: LogName, mode: u32 },
     #[error("`{}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user", shown(.log))]
-    NotOurs {
-        /// Which one.
-        log: LogName,
-        /// Its owner.
-        uid: u32,
-    },
-    /// More than is read at once.
+    NotOurs { log: LogName, uid: u32 },
     #[error("`{}` has {len} bytes, more than the {max} that are read; start another session", shown(.log))]
-    TooLarge {
-        /// Which one.
-        log: LogName,
-        /// Its bytes.
-        len: u64,
-        /// The cap.
-        max: u64,
-    },
-    /// No space.
+    TooLarge { log: LogName, len: u64, max: u64 },
     #[error("there is no space left for the log of {log}; free some and try again")]
     Full { log: LogName },
-    /// No writes.
     #[error("the log of {log} lies on a read-only file system; nothing is recorded until it can be written")]
     ReadOnly { log: LogName },
-    /// Permissions.
-    #[error("`{}` may not be used by this user; change its permissions", shown(.log))]
+    #[error("this user may not use `{}`; change its permissions", shown(.log))]
     Denied { log: LogName },
-    /// Anything else.
     #[error("`{}` cannot be used: {source}; try again or start another session", shown(.log))]
-    Io {
-        /// Which one.
-        log: LogName,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { log: LogName, source: io::Error },
 }
 
 /// The file of a log, seen from the workspace.

@@ -64,7 +64,6 @@ pub enum Loaded {
 pub struct Stored {
     /// The hash it is stored under.
     pub hash: ContentHash,
-    /// Its length.
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
     pub modified: u64,

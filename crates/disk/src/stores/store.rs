@@ -81,7 +81,6 @@ pub enum Create {
 /// A store that may be relied on.
 #[derive(Clone, Debug)]
 pub struct OpenedStore {
-    /// The store.
     pub store: Arc<dyn Store>,
     /// What was put aside to make room for it.
     pub put_aside: Option<PutAside>,
@@ -101,7 +100,7 @@ pub struct PutAside {
 pub enum Strange {
     /// It was made by another user, on another machine, or in another folder.
     Elsewhere,
-    /// It was made by a version that did not say whose it is.
+    /// It was made by a version that did not record its owner.
     Older,
 }
 

@@ -5,115 +5,55 @@ use std::io;
 use super::{STORE_NAME, Strange};
 use crate::fault::Fault;
 
-/// Why there is no store to use. A read goes on without one.
+/// Why there is no store to use. A read goes on without one. `name` is relative to the workspace root.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A link could lead anywhere, now or later.
     #[error("`{name}` is a symbolic link; the store must be a directory of its own: remove the link")]
-    LinkOut {
-        /// The link.
-        name: String,
-    },
-    /// Something else has its name.
+    LinkOut { name: String },
     #[error("`{name}` is not a directory; move it away so that the store can be made")]
-    NotAFolder {
-        /// What is in the way.
-        name: String,
-    },
-    /// Others can use it.
+    NotAFolder { name: String },
     #[error(
         "`{name}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run \
          `chmod -R go= {}`, else delete it",
         folder_of(name)
     )]
-    NotPrivate {
-        /// The part of the store.
-        name: String,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// It is another user's.
+    NotPrivate { name: String, mode: u32 },
     #[error("`{name}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user")]
-    NotOurs {
-        /// The part of the store.
-        name: String,
-        /// Its owner.
-        uid: u32,
-    },
-    /// Nobody knows who wrote what it says.
+    NotOurs { name: String, uid: u32 },
+    /// It is unknown who wrote what it says.
     #[error("the store `.readproof` {}, so nothing in it counts; delete it or let it be put aside", .why.as_str())]
-    Foreign {
-        /// Why.
-        why: Strange,
-    },
-    /// As before, too often.
+    Foreign { why: Strange },
+    /// The same, and no further store can be put aside.
     #[error(
-        "`.readproof` was not made here, and as many as are kept were put aside already; delete `.readproof/foreign-*`"
+        "`.readproof` was not made here, and too many such stores were put aside already; delete `.readproof/foreign-*`"
     )]
     TooManyAside,
-    /// There is no place for the id that stores are known by.
+    /// Without the id, no store can be recognised as this user's.
     #[error(
-        "no folder of this user outside the workspace can keep the id by which its stores are known; set \
+        "no folder outside the workspace can hold the id that marks this user's stores; set \
          READPROOF_STATE_DIR to one"
     )]
     NoOwner,
-    /// Made by a later version.
     #[error("the store has format {found}, this program knows {known}; use a newer readproof or delete `.readproof`")]
-    Newer {
-        /// In the store.
-        found: u32,
-        /// By this program.
-        known: u32,
-    },
-    /// Not as it was made.
+    Newer { found: u32, known: u32 },
     #[error("the store is damaged at `{name}`: {why}; delete `{}` to begin anew", folder_of(name))]
-    Damaged {
-        /// The part of the store.
-        name: String,
-        /// What is wrong.
-        why: &'static str,
-    },
-    /// It was there.
+    Damaged { name: String, why: &'static str },
     #[error("`{name}` was removed while in use; open the store again")]
-    Gone {
-        /// The part of the store.
-        name: String,
-    },
-    /// Another uses it.
+    Gone { name: String },
     #[error("`{name}` is kept locked by another process; try again")]
-    Busy {
-        /// The part of the store.
-        name: String,
-    },
-    /// No writes.
+    Busy { name: String },
     #[error("`{name}` lies on a read-only file system; nothing is kept until it can be written")]
-    ReadOnly {
-        /// The part of the store.
-        name: String,
-    },
-    /// No space.
+    ReadOnly { name: String },
     #[error("there is no space left for `{name}`; free some or delete `{}`", folder_of(name))]
-    Full {
-        /// The part of the store.
-        name: String,
-    },
-    /// Permissions.
-    #[error("`{name}` may not be used by this user; change its permissions or those of the workspace")]
-    Denied {
-        /// The part of the store.
-        name: String,
-    },
-    /// Anything else.
+    Full { name: String },
+    #[error("this user may not use `{name}`; change its permissions or those of the workspace")]
+    Denied { name: String },
     #[error("`{name}` cannot be used: {source}; check it or delete `{}`", folder_of(name))]
-    Io {
-        /// The part of the store.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
-/// The folder that may be deleted whole: our own, or the one of ours in another tool's.
+/// The folder that may be deleted as a whole: `.readproof`, or Readproof's folder inside another tool's.
 fn folder_of(name: &str) -> &str {
     let depth = usize::from(!name.starts_with(STORE_NAME));
     name.match_indices('/').nth(depth).map_or(name, |(end, _)| &name[..end])

@@ -90,11 +90,11 @@ impl LocalLog {
         })
     }
 
-    pub(super) fn as_draft(self, name: String) -> Self {
+    pub(super) fn into_draft(self, name: String) -> Self {
         Self { draft: Some(name), ..self }
     }
 
-    pub(super) fn as_evidence(self) -> Self {
+    pub(super) fn into_evidence(self) -> Self {
         Self { is_evidence: true, ..self }
     }
 
@@ -197,7 +197,7 @@ impl LocalLog {
         match written {
             Ok(count) if count == bytes.len() => Ok(()),
             Ok(_) => {
-                // A regular file takes less than all only when there is no space for more.
+                // A regular file accepts less than everything only when there is no space for more.
                 self.end = None;
                 Err(LogError::Full { log: self.log.clone() })
             }

@@ -1,8 +1,7 @@
-//! Small texts, many to a file: `objects/small-<first hex digit of the hash>`. To make a file costs many times what it costs
-//! to append to one. A record is `sha256-<64hex> <bytes> <seconds since 1970>\n`, the text, `\n`, appended by one write, by
-//! any number of processes, without a lock. Nothing is ever appended behind a record that is torn or not understood: such a
-//! pack is left as it is until it is made anew. A text is verified against its hash on every load, so it does not matter
-//! what a damaged pack seems to say.
+//! Small texts, many to a file: `objects/small-<first hex digit of the hash>`. Creating a file costs many times as much as
+//! appending to one. A record is `sha256-<64hex> <bytes> <seconds since 1970>\n`, the text, `\n`, appended by one write, by any
+//! number of processes, without a lock. Nothing is ever appended after a record that is torn or unknown: such a pack stays as
+//! it is until it is rewritten. A text is verified against its hash on every load, so a damaged pack cannot mislead.
 
 mod record;
 
@@ -34,17 +33,17 @@ use crate::{
     snapshot::{Extent, FileKind},
 };
 
-/// A pack of so many bytes is full: who opens one looks for all its records. Further texts get files of their own.
+/// A pack of this size is full, because opening one means to find all its records. Further texts get files of their own.
 const MOST: u64 = 64 << 20;
 
-/// How often a pack that was made anew underneath is opened again.
+/// How often a pack that was rewritten meanwhile is opened again.
 const TRIES: u32 = 8;
 
 /// The packs of one store. Threads share them; each pack has a lock of its own, so that texts seldom wait for each other.
 #[derive(Debug, Default)]
 pub(super) struct Packs([Mutex<Slot>; 16]);
 
-/// A pack, once it was needed.
+/// A pack; `None` until it is needed.
 type Slot = Option<Pack>;
 
 /// One pack and what is known of it.
@@ -52,22 +51,22 @@ type Slot = Option<Pack>;
 struct Pack {
     file: File,
     can_append: bool,
-    /// Behind the last record that was understood.
+    /// The end of the last record that was understood.
     seen: u64,
-    /// Whether something follows there that is no record.
+    /// Whether something follows there that is not a record.
     damaged: bool,
     texts: HashMap<ContentHash, Known>,
 }
 
-/// A text of which a header tells.
+/// A text that a header announces.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     place: Place,
-    /// Whether it was written or read by this process, and so really stands there.
+    /// Whether this process has written or read it, so that it is really there.
     verified: bool,
 }
 
-/// Whether an open pack still is the one of its name.
+/// Whether an open pack still has its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Now {
     Current,
@@ -114,7 +113,7 @@ impl Packs {
         all
     }
 
-    /// The names of the packs that hold something that is no record.
+    /// The names of the packs that hold something other than records.
     pub(super) fn damaged(&self, folder: BorrowedFd<'_>) -> Vec<String> {
         let is_damaged = |digit: &usize| {
             let found =
@@ -124,8 +123,8 @@ impl Packs {
         (0..16).filter(is_damaged).map(name).collect()
     }
 
-    /// Makes every pack anew that holds one of `gone`, or that is damaged, with what else is good in it. Returns what went,
-    /// and the packs for which that failed.
+    /// Rewrites every pack that holds one of `gone`, or that is damaged, with the other good texts in it. Returns what was
+    /// removed, and the packs for which that failed.
     pub(super) fn remove(
         &self,
         folders: (BorrowedFd<'_>, BorrowedFd<'_>),
@@ -134,14 +133,14 @@ impl Packs {
     ) -> (BTreeSet<ContentHash>, Vec<(String, io::Error)>) {
         let (mut removed, mut failed) = (BTreeSet::new(), Vec::new());
         for digit in 0..16 {
-            if let Err(error) = make_anew(&mut self.slot(digit), folders, temps, (digit, gone), &mut removed) {
+            if let Err(error) = rewrite(&mut self.slot(digit), folders, temps, (digit, gone), &mut removed) {
                 failed.push((name(digit), error));
             }
         }
         (removed, failed)
     }
 
-    /// What is known of a pack is only where its texts stand, and each is verified: a panic elsewhere spoils nothing.
+    /// A slot only says where texts are, and each is verified: a panic of another thread does no harm.
     fn slot(&self, digit: usize) -> MutexGuard<'_, Slot> {
         self.0[digit].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -149,7 +148,7 @@ impl Packs {
 
 /// Stores a small text, unless its pack has `most` bytes or more.
 fn put_below(slot: &mut Slot, folder: BorrowedFd<'_>, text: &Text, most: u64) -> io::Result<Put> {
-    // Should another process have stored it since, it stands there twice.
+    // If another process has stored it since, it is there twice.
     if let Some(pack) = slot
         && !pack.texts.contains_key(&text.hash())
         && pack.can_append
@@ -170,13 +169,13 @@ fn put_below(slot: &mut Slot, folder: BorrowedFd<'_>, text: &Text, most: u64) ->
         if pack.append(text)? == Now::Current {
             return Ok(Put::Stored);
         }
-        // Made anew while this was written to the old one.
+        // The pack was rewritten while this was appended to the old one.
     }
     Err(Errno::BUSY.into())
 }
 
-/// What cannot be read just now is an error, and the pack stays as it is; what is not good goes.
-fn make_anew(
+/// Rewrites a pack without what is `gone` or damaged. If it cannot be read now, that is an error and it stays as it is.
+fn rewrite(
     slot: &mut Slot,
     (folder, tmp): (BorrowedFd<'_>, BorrowedFd<'_>),
     temps: &AtomicU64,
@@ -199,7 +198,7 @@ fn make_anew(
         }
         Ok(())
     })?;
-    // Or a power failure could leave the name of the good one with nothing in it.
+    // Otherwise a power failure could leave an empty file under the name.
     rustix::fs::fsync(temp.file())?;
     temp.replace(folder, &name(digit))?;
     removed.append(&mut going);
@@ -220,7 +219,7 @@ fn make_anew(
     failed
 }
 
-/// A pack that nobody else makes anew while this is held. Another process is waited for a second.
+/// A pack that no other process rewrites while this is held. Waits about a second for another process.
 fn locked(slot: &mut Slot, folder: BorrowedFd<'_>, digit: usize) -> io::Result<Option<Pack>> {
     for _ in 0..TRIES {
         *slot = None;
@@ -262,12 +261,12 @@ impl Pack {
         let (file, can_append) = match rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => (File::from(fd), true),
             Err(Errno::NOENT) => return Ok(None),
-            // To look into it is possible all the same.
+            // It can be read all the same.
             Err(Errno::ROFS) => (File::from(rustix::fs::openat(folder, name, READ_FLAGS, Mode::empty())?), false),
             Err(errno) => return Err(errno.into()),
         };
         let found = rustix::fs::fstat(&file)?;
-        // What has another name too may be someone's file.
+        // A file with another name may belong to someone.
         let is_ours = found.st_nlink <= 1 && matches!(Privacy::of(found.st_mode, found.st_uid), Privacy::Private);
         if FileKind::of(found.st_mode).is_some() || !is_ours {
             return Err(Errno::ACCESS.into());
@@ -275,14 +274,14 @@ impl Pack {
         Ok(Some(Self { file, can_append, seen: 0, damaged: false, texts: HashMap::new() }))
     }
 
-    /// Takes in what was appended. When nothing was, this costs one `statx`.
+    /// Reads what was appended. Costs one `statx` when nothing was.
     fn catch_up(&mut self) -> io::Result<Now> {
         let found = Extent::of(&self.file)?;
         if found.nlink == 0 {
             return Ok(Now::Replaced);
         }
         if found.len < self.seen {
-            // Emptied underneath.
+            // It was truncated.
             self.seen = 0;
             self.texts.clear();
         }
@@ -298,7 +297,7 @@ impl Pack {
                 Some((hash, place)) => {
                     self.seen = place.end();
                     let known = self.texts.entry(hash).or_insert(Known { place, verified: false });
-                    // The later of two, unless the first is known to be good.
+                    // The later of two counts, unless the first is known to be good.
                     known.place = if known.verified { known.place } else { place };
                 }
                 // Torn, altered, or being written just now.
@@ -315,7 +314,7 @@ impl Pack {
         loaded
     }
 
-    /// Whether a text is here and can be loaded. One that cannot is forgotten.
+    /// Whether a text is here and can be loaded. Forgets one that cannot.
     fn has(&mut self, text: &Text) -> bool {
         let Some(known) = self.texts.get_mut(&text.hash()) else { return false };
         known.verified = known.verified || record::holds(&self.file, known.place, text);
@@ -326,13 +325,13 @@ impl Pack {
         has
     }
 
-    /// Appends a text; that it stands behind what is known is found out afterwards.
+    /// Appends a text; whether others appended too is checked afterwards.
     fn append(&mut self, text: &Text) -> io::Result<Now> {
         if self.damaged || !self.can_append {
             return Err(Errno::INVAL.into());
         }
         let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-        // What a write leaves that went wrong is torn, until it is looked at again.
+        // A failed write may leave a torn record; the next catch-up tells.
         let written = record::write(&self.file, text, seconds).inspect_err(|_| self.damaged = true)?;
         let found = Extent::of(&self.file)?;
         if found.nlink == 0 {
@@ -345,7 +344,7 @@ impl Pack {
             self.seen = found.len;
             return Ok(Now::Current);
         }
-        // Another appended meanwhile; behind a torn record of theirs this one would not be found.
+        // Another process appended meanwhile; after a torn record this text would not be found.
         match self.catch_up()? {
             Now::Current if !self.texts.contains_key(&text.hash()) => Err(Errno::BUSY.into()),
             now @ (Now::Current | Now::Replaced) => Ok(now),

@@ -1,4 +1,4 @@
-//! A SQLite file in the store, for what can be made again at any time. Private like all of the store, and never reached
+//! A SQLite file in the store, for what can be made again at any time. Private like the rest of the store, and never opened
 //! through a link.
 
 use std::{os::fd::BorrowedFd, path::Path};
@@ -16,18 +16,15 @@ use super::{
 };
 use crate::snapshot::FileKind;
 
-/// What SQLite puts beside a file of its own.
+/// The suffixes of files that SQLite puts beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Opens a database of this name, which is made if need be.
-///
-/// # Errors
-/// [`StoreError`]; the caller can do without it.
+/// Opens a database, creating it if it is missing.
 pub(super) fn open(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Database, StoreError> {
     let shown = format!("{STORE_NAME}/{name}");
     let fail = |errno: Errno| StoreError::from_io(&shown, errno.into());
-    // Made here, as SQLite would let others read it; what it puts beside gets the same permissions. One that is there
-    // is not opened: to close it again would undo the locks of another connection of this process.
+    // Created here, because SQLite would let others read it; its side files get the same permissions. An existing one is
+    // not opened here: closing it again would release the locks of another connection in this process.
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR) {
         Ok(_) | Err(Errno::EXIST) => {}
@@ -35,27 +32,21 @@ pub(super) fn open(folder: BorrowedFd<'_>, path: &Path, name: &str) -> Result<Da
     }
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
     if FileKind::of(found.st_mode).is_some() {
-        return Err(StoreError::Damaged { name: shown, why: "it is no regular file" });
+        return Err(StoreError::Damaged { name: shown, why: "it is not a regular file" });
     }
     is_private(&found, &shown)?;
     connect(&path.join(name)).map_err(|_| StoreError::Damaged { name: shown, why: "SQLite cannot open it" })
 }
 
-/// Removes a database, for one that cannot be used; another process that has it open goes on without it.
-///
-/// # Errors
-/// [`StoreError`] when it is still there.
 pub(super) fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<(), StoreError> {
     for name in BESIDE.iter().map(|end| format!("{name}{end}")).chain([name.to_owned()]) {
-        match rustix::fs::unlinkat(folder, &name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(StoreError::from_io(&format!("{STORE_NAME}/{name}"), errno.into())),
-        }
+        let removed = super::remove(folder, &name);
+        removed.map_err(|errno| StoreError::from_io(&format!("{STORE_NAME}/{name}"), errno.into()))?;
     }
     Ok(())
 }
 
-/// A database that is gone with the process.
+/// A database that ends with the process.
 ///
 /// # Errors
 /// When there is no memory for one.

@@ -1,5 +1,5 @@
-//! How the folders and files of a store are opened and listed: beneath a handle, never through a link, never waiting, and
-//! only if nobody else can use them.
+//! Opens and lists the folders and files of a store: beneath a handle, never through a link, never blocking, and only if
+//! nobody else can use them.
 
 use std::{
     fs,
@@ -12,10 +12,10 @@ use rustix::{
     io::Errno,
 };
 
-use super::super::{Create, StoreError};
-use crate::snapshot::FileKind;
+use super::super::{Create, Removed, StoreError};
+use crate::{fault::missing_or, snapshot::FileKind};
 
-/// Opens a folder that only this user can use. `None`: it is missing and not to be made.
+/// Opens a folder that only this user can use. `None`: it is missing and not to be created.
 pub(in super::super) fn private_folder(
     parent: BorrowedFd<'_>,
     name: &str,
@@ -26,7 +26,7 @@ pub(in super::super) fn private_folder(
     let mut opened = open_folder(parent, name);
     if create == Create::Yes && matches!(opened, Err(Errno::NOENT)) {
         match rustix::fs::mkdirat(parent, name, Mode::RWXU) {
-            // Another process may be quicker.
+            // Another process may be faster.
             Ok(()) | Err(Errno::EXIST) => opened = open_folder(parent, name),
             Err(errno) => return Err(fail(errno)),
         }
@@ -42,7 +42,7 @@ pub(in super::super) fn private_folder(
     }
 }
 
-/// Opens or makes a folder that other programs use too.
+/// Opens or creates a folder that other programs use too.
 pub(in super::super) fn shared_folder(parent: BorrowedFd<'_>, name: &str, shown: &str) -> Result<OwnedFd, StoreError> {
     let fail = |errno: Errno| StoreError::from_io(shown, errno.into());
     match rustix::fs::mkdirat(parent, name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
@@ -55,7 +55,7 @@ pub(in super::super) fn shared_folder(parent: BorrowedFd<'_>, name: &str, shown:
     }
 }
 
-/// A folder beneath another, never through a link.
+/// Opens a folder beneath another, never through a link.
 pub(crate) fn open_folder(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(parent, name, flags, Mode::empty())
@@ -69,7 +69,7 @@ fn not_a_folder(parent: BorrowedFd<'_>, name: &str, shown: &str) -> StoreError {
     }
 }
 
-/// A store that others can write could vouch for what they like; one that others can read gives away what was read.
+/// If others can write a store, they can make it claim anything; if they can read it, it reveals what was read.
 pub(super) fn check_private(open: BorrowedFd<'_>, shown: &str) -> Result<(), StoreError> {
     is_private(&rustix::fs::fstat(open).map_err(|errno| StoreError::from_io(shown, errno.into()))?, shown)
 }
@@ -84,16 +84,12 @@ pub(super) fn is_private(found: &rustix::fs::Stat, shown: &str) -> Result<(), St
 
 /// Who can use a file.
 pub(in super::super) enum Privacy {
-    /// Only this user.
     Private,
-    /// Others too.
+    /// Others can use it too.
     Open {
-        /// Its permissions.
         mode: u32,
     },
-    /// It is another user's.
     Foreign {
-        /// That user.
         uid: u32,
     },
 }
@@ -110,7 +106,7 @@ impl Privacy {
     }
 }
 
-/// How a file of the store is opened for reading: never through a link, never waiting.
+/// How a file of the store is opened for reading: never through a link, never blocking.
 pub(crate) const READ_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -124,6 +120,12 @@ pub(in super::super) fn entries(folder: BorrowedFd<'_>) -> Vec<(String, u64)> {
     names(folder).into_iter().filter_map(look).collect()
 }
 
+/// Removes a file.
+pub(crate) fn remove(folder: BorrowedFd<'_>, name: &str) -> Result<Removed, Errno> {
+    let removed = missing_or(rustix::fs::unlinkat(folder, name, AtFlags::empty()))?;
+    Ok(removed.map_or(Removed::Before, |()| Removed::Done))
+}
+
 /// The names in a folder of the store, sorted.
 pub(crate) fn names(folder: BorrowedFd<'_>) -> Vec<String> {
     let Ok(dir) = rustix::fs::Dir::read_from(folder) else { return Vec::new() };
@@ -133,7 +135,7 @@ pub(crate) fn names(folder: BorrowedFd<'_>) -> Vec<String> {
     found
 }
 
-/// Whether there is a folder of this name. For what hosts keep outside every workspace.
+/// Whether a folder exists; for the folders of hosts, outside every workspace.
 #[must_use]
 pub fn is_folder(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_dir())

@@ -13,39 +13,40 @@ use super::{
     folder::check_private,
     owner::{self, Owner},
 };
-use crate::snapshot::{FileKind, bytes::read_at};
+use crate::{
+    fault::missing_or,
+    snapshot::{FileKind, bytes::read_at},
+};
 
 /// The format this program writes: a number, and after it the seal.
 const FORMAT: u32 = 2;
 
-/// The format before, without a seal.
+/// The previous format, without a seal.
 const UNSEALED: u32 = 1;
 
 /// The longest format file: ten digits, a seal of 64, and two line ends.
 const FORMAT_BYTES: u64 = 76;
 
-/// What the format file says.
+/// The content of the format file.
 pub(super) enum Format {
-    /// That of the version before.
+    /// The previous format.
     Unsealed,
-    /// This one, and the seal of whose it is; none where whoever made it did not care.
+    /// The present format, and the seal that says whose the store is; none if it was made without an owner.
     Sealed(Option<String>),
 }
 
 /// Reads the format file. `None`: there is none.
 pub(super) fn read(folder: BorrowedFd<'_>) -> Result<Option<Format>, StoreError> {
     let shown = format!("{STORE_NAME}/format");
-    let file = match rustix::fs::openat(folder, "format", READ_FLAGS, Mode::empty()) {
-        Ok(fd) => File::from(fd),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(errno) => return Err(StoreError::from_io(&shown, errno.into())),
-    };
-    let found = rustix::fs::fstat(&file).map_err(|errno| StoreError::from_io(&shown, errno.into()))?;
+    let fail = |errno: Errno| StoreError::from_io(&shown, errno.into());
+    let opened = missing_or(rustix::fs::openat(folder, "format", READ_FLAGS, Mode::empty())).map_err(fail)?;
+    let Some(file) = opened.map(File::from) else { return Ok(None) };
+    let found = rustix::fs::fstat(&file).map_err(fail)?;
     if FileKind::of(found.st_mode).is_some() {
-        return Err(StoreError::Damaged { name: shown, why: "it is no file" });
+        return Err(StoreError::Damaged { name: shown, why: "it is not a file" });
     }
     check_private(file.as_fd(), &shown)?;
-    // Anything longer fails to parse.
+    // A longer file fails to parse.
     let bytes = read_at(&file, 0, FORMAT_BYTES + 1).map_err(|error| StoreError::from_io(&shown, error))?;
     let lines = str::from_utf8(&bytes).ok().and_then(|text| text.split_once('\n'));
     let number = lines.and_then(|(number, rest)| Some((number.parse::<u32>().ok()?, rest)));
@@ -56,11 +57,11 @@ pub(super) fn read(folder: BorrowedFd<'_>) -> Result<Option<Format>, StoreError>
             Ok(Some(Format::Sealed(Some(seal.trim_end().to_owned()))))
         }
         Some((found, _)) if found > FORMAT => Err(StoreError::Newer { found, known: FORMAT }),
-        Some(_) | None => Err(StoreError::Damaged { name: shown, why: "it holds no known number" }),
+        Some(_) | None => Err(StoreError::Damaged { name: shown, why: "it does not hold a known number" }),
     }
 }
 
-/// Whether a store may be relied on by this owner.
+/// Refuses a store that this owner may not rely on.
 pub(super) fn check_owner(
     folder: BorrowedFd<'_>,
     format: Option<&Format>,
@@ -68,7 +69,7 @@ pub(super) fn check_owner(
 ) -> Result<(), StoreError> {
     let Some(owner) = owner else { return Ok(()) };
     let seal = match format {
-        // One that is being made is empty. Another may have made it since its format was looked for.
+        // A store that is being made is empty. Another process may have finished it since its format was read.
         None if !owner::holds_something(folder) => return Ok(()),
         None => match read(folder)? {
             Some(Format::Sealed(Some(seal))) => seal,
@@ -80,8 +81,8 @@ pub(super) fn check_owner(
         Some(Format::Sealed(None)) => return Err(StoreError::Foreign { why: Strange::Elsewhere }),
         Some(Format::Sealed(Some(seal))) => seal.clone(),
     };
-    let own = owner.seal(folder).map_err(|error| StoreError::from_io(STORE_NAME, error))?;
-    if own == seal { Ok(()) } else { Err(StoreError::Foreign { why: Strange::Elsewhere }) }
+    let expected = owner.seal(folder).map_err(|error| StoreError::from_io(STORE_NAME, error))?;
+    if expected == seal { Ok(()) } else { Err(StoreError::Foreign { why: Strange::Elsewhere }) }
 }
 
 /// What the format file of a new store says.

@@ -1,8 +1,8 @@
-//! Whose a store is. What a store says counts only for the user and on the machine that made it: a stranger's archive or
-//! clone may bring one that claims whatever it likes. So a random id is kept outside every workspace, and a store carries a
-//! seal made of that id and of what the system says of the store's folder. A moved or renamed workspace keeps its store; a
-//! copy, an unpacked archive or a clone has another folder, and so none. Never tells the id, never takes one that lies in
-//! the workspace or that others can read or replace.
+//! Tells whose a store is. A store counts only for the user and on the machine that made it: an archive or clone from a stranger
+//! may bring one that claims anything. So a random id is kept outside every workspace, and a store carries a seal: a hash of
+//! that id and of the identity of the store's folder. A moved or renamed workspace keeps its store; in a copy, an unpacked
+//! archive or a clone the folder is another one, and the seal does not fit. Never reveals the id, and never uses one that lies
+//! in the workspace or that others can read or replace.
 
 use std::{
     fmt,
@@ -39,19 +39,19 @@ const ID_NAME: &str = "id";
 /// 128 bits.
 const ID_BYTES: usize = 16;
 
-/// How many folders are made for it at most: `.local/state/readproof` in a home that is there.
+/// The most folders that are created for it: `.local/state/readproof` in an existing home.
 const MADE: usize = 3;
 
-/// How a store that is put aside is called in the one that takes its place.
+/// How the name of a store begins that was put aside in the one that replaced it.
 const ASIDE: &str = "foreign-";
 
-/// So many are kept; then somebody should look at them.
+/// The most stores that are put aside; then a person has to look at them.
 const ASIDE_MOST: u32 = 8;
 
 /// This user on this machine.
 pub(super) struct Owner {
     id: Vec<u8>,
-    /// Taken while a store is put aside.
+    /// The folder of the id, whose file is locked while a store is put aside.
     folder: OwnedFd,
 }
 
@@ -62,11 +62,11 @@ impl fmt::Debug for Owner {
 }
 
 impl Owner {
-    /// By the id in the first of these folders that can be used; it is made where there is none. A folder in the workspace,
-    /// of another user, or that others can write, cannot.
+    /// The owner with the id in the first of these folders that can be used; it is created if there is none. A folder in the
+    /// workspace, of another user, or that others can write, cannot be used.
     ///
     /// # Errors
-    /// [`StoreError::NoOwner`] when none can.
+    /// [`StoreError::NoOwner`] when no folder can be used.
     pub(super) fn of(root: &Root, folders: &[PathBuf]) -> Result<Self, StoreError> {
         folders.iter().find_map(|folder| Self::at(root, folder)).ok_or(StoreError::NoOwner)
     }
@@ -84,23 +84,23 @@ impl Owner {
         Some(Self { id, folder })
     }
 
-    /// What a store of this owner in this folder has in its format.
+    /// The seal of this owner's store in this folder.
     pub(super) fn seal(&self, folder: BorrowedFd<'_>) -> io::Result<String> {
         let found = File::from(folder.try_clone_to_owned()?).metadata()?;
-        // An inode is used again, but not with the time at which it was made; where the system does not tell that, it is 0.
+        // An inode number may be used again, but not with the same birth time. That is 0 if the system does not tell it.
         let born = found.created().ok().and_then(|born| born.duration_since(SystemTime::UNIX_EPOCH).ok());
         let (inode, born) = (found.ino().to_le_bytes(), born.unwrap_or_default().as_nanos().to_le_bytes());
         Ok(ContentHash::of_parts(&[b"readproof store 2\0", &self.id, &inode, &born]).to_string())
     }
 }
 
-/// The user whose files are this process's own, as a number.
+/// The effective user id of this process.
 #[must_use]
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Opens the folder of the id, and makes it if little of its name is missing.
+/// Opens the folder of the id; creates it if only its last few components are missing.
 fn state_folder(root: &Root, path: &Path) -> Option<OwnedFd> {
     if !path.is_absolute() {
         return None;
@@ -128,7 +128,7 @@ fn read_id(folder: BorrowedFd<'_>) -> Option<Vec<u8>> {
     well.then(|| hex.to_vec())
 }
 
-/// Makes an id, unless another was faster.
+/// Creates an id, unless another process is faster.
 fn make_id(folder: BorrowedFd<'_>) -> io::Result<()> {
     let mut random = [0; ID_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut random)?;
@@ -140,13 +140,13 @@ fn make_id(folder: BorrowedFd<'_>) -> io::Result<()> {
     temp.place(folder, ID_NAME).map(drop)
 }
 
-/// Puts a store that is not this owner's aside, into the one that takes its place; gives its new name, seen from the
-/// workspace. `None`: there is none of that kind any more.
+/// Puts a store that is not this owner's aside, into the one that replaces it. Returns its new name, relative to the workspace
+/// root; `None` if there is no such store now.
 ///
 /// # Errors
 /// [`StoreError::Foreign`] where it cannot be put aside.
 pub(super) fn put_aside(root: &Root, owner: &Owner) -> Result<Option<String>, StoreError> {
-    // One at a time, or one process would put aside what another has just made.
+    // One process at a time, or one would put aside what another has just made.
     let id = rustix::fs::openat(&owner.folder, ID_NAME, READ_FLAGS, Mode::empty()).map(File::from);
     if !id.as_ref().is_ok_and(|id| lock(id).is_ok()) {
         return Err(StoreError::Busy { name: STORE_NAME.to_owned() });
@@ -160,14 +160,14 @@ pub(super) fn put_aside(root: &Root, owner: &Owner) -> Result<Option<String>, St
     aside.map(|name| Some(format!("{STORE_NAME}/{name}"))).ok_or(StoreError::TooManyAside)
 }
 
-/// The stores that were put aside in the one in this folder.
+/// The stores that were put aside in this one.
 pub(super) fn aside(folder: BorrowedFd<'_>) -> Vec<String> {
     let mut found = names(folder);
     found.retain(|name| name.starts_with(ASIDE));
     found
 }
 
-/// Gives the name of the store to an empty folder that holds the old one. `None`: it holds too many already.
+/// Replaces the store by a new folder that holds the old one. `None`: it holds too many already.
 fn exchanged(root: &Root) -> Result<Option<String>, Errno> {
     let (top, old) = (root.dir.as_fd(), open_folder(root.dir.as_fd(), STORE_NAME)?);
     let held: Vec<String> = names(old.as_fd()).into_iter().filter(|name| name.starts_with(ASIDE)).collect();
@@ -177,16 +177,16 @@ fn exchanged(root: &Root) -> Result<Option<String>, Errno> {
     let new = open_folder(top, &begun)?;
     ignore(new.as_fd());
     ignore(old.as_fd());
-    // What it holds itself comes along beside it, so that they can be counted.
+    // The stores inside it move along, so that they are counted.
     for held in held {
         rustix::fs::renameat(&old, &held, &new, &held)?;
     }
     rustix::fs::renameat(top, STORE_NAME, &new, &name)?;
-    // Where somebody has made one meanwhile, this folder stays beside it.
+    // If another process has made a store meanwhile, this folder stays beside it.
     rustix::fs::renameat(top, &begun, top, STORE_NAME).map(|()| Some(name))
 }
 
-/// Makes a folder that was not there.
+/// Creates a new folder.
 fn make_apart(top: BorrowedFd<'_>) -> Result<String, Errno> {
     for number in 0..64 {
         let name = format!("{STORE_NAME}.new-{number}");
@@ -199,7 +199,7 @@ fn make_apart(top: BorrowedFd<'_>) -> Result<String, Errno> {
     Err(Errno::EXIST)
 }
 
-/// Makes git ignore a folder, if it can be done.
+/// Makes git ignore a folder, if possible.
 fn ignore(folder: BorrowedFd<'_>) {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::openat(folder, ".gitignore", flags, Mode::RUSR | Mode::WUSR) {
@@ -207,7 +207,7 @@ fn ignore(folder: BorrowedFd<'_>) {
     }
 }
 
-/// Whether a store without a format holds what only one with a format can hold.
+/// Whether a store without a format file holds anything that is only put into a finished store.
 pub(super) fn holds_something(folder: BorrowedFd<'_>) -> bool {
     names(folder).iter().filter(|name| !matches!(name.as_str(), "." | ".." | ".gitignore" | "tmp")).any(|name| {
         if name.starts_with(ASIDE) {

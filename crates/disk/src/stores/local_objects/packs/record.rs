@@ -1,5 +1,5 @@
-//! What a pack consists of: how a record is written, found and read. Reads by blocks, as most records are small. Remembers
-//! nothing, and never believes what a header says of its text.
+//! The records of a pack: how one is written, found and read. Reads in blocks, as most records are small. Keeps no state, and
+//! never trusts a header.
 
 use std::{
     fs::File,
@@ -16,16 +16,16 @@ use crate::snapshot::bytes::read_at;
 /// Texts up to this many bytes are small.
 pub(in super::super) const SMALL: usize = 1 << 20;
 
-/// `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end are the most a header can have.
+/// The longest header: `sha256-`, the hash, a space, seven digits, a space, twenty digits and a line end.
 const HEADER_BYTES: usize = 7 + 64 + 1 + 7 + 1 + 20 + 1;
 
 /// How every record begins.
 const FIRST: &[u8] = b"sha256-";
 
-/// How much is read at once to look for records.
+/// How much is read at once to find records.
 const BLOCK: u64 = 64 << 10;
 
-/// Where the text of a record stands.
+/// Where the text of a record is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) at: u64,
@@ -34,17 +34,17 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Behind its record.
+    /// The end of its record.
     pub(super) fn end(self) -> u64 {
         self.at + self.bytes + 1
     }
 }
 
-/// The records of a pack up to some place.
+/// The records of a pack up to `end`.
 pub(super) struct Records<'f> {
     file: &'f File,
     end: u64,
-    /// What was read last, and where it stands.
+    /// The block that was read last, and its position.
     block: Vec<u8>,
     at: u64,
 }
@@ -69,13 +69,12 @@ impl<'f> Records<'f> {
             fits.then_some((hash, place))
         };
         let Some((hash, place)) = parsed() else { return Ok(None) };
-        // Behind a header whose text is torn stands something else, or its line end is not where it should be.
+        // If the text is torn, there is no line end where it should be.
         let is_whole = self.bytes(place.at + place.bytes, 1)?.first() == Some(&b'\n');
         Ok(is_whole.then_some((hash, place)))
     }
 
-    /// Every text from `at` on that is good, with its seconds; returns the place behind the last. What else stands between
-    /// them is stepped over.
+    /// Every good text from `at` on, with its seconds; returns the end of the last one. Skips anything else between them.
     pub(super) fn each_good(
         &mut self,
         mut at: u64,
@@ -95,7 +94,7 @@ impl<'f> Records<'f> {
         Ok(done)
     }
 
-    /// Where behind `at` the next record may begin. That a text may hold what looks like one does no harm.
+    /// Where the next record after `at` may begin. It does no harm if a text contains something that looks like one.
     fn next(&mut self, mut at: u64) -> io::Result<u64> {
         let end = self.end;
         at += 1;
@@ -107,12 +106,12 @@ impl<'f> Records<'f> {
             if bytes.len() < FIRST.len() {
                 return Ok(end);
             }
-            // A part of it may stand at the end of the block.
+            // A part of it may be at the end of the block.
             at += (bytes.len() - (FIRST.len() - 1)) as u64;
         }
     }
 
-    /// What stands from `at` on: no less than so many bytes, unless there are no more.
+    /// The bytes from `at` on: at least `least`, unless the file ends.
     fn bytes(&mut self, at: u64, least: usize) -> io::Result<&[u8]> {
         let left = usize::try_from(self.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let read = at.checked_sub(self.at).and_then(|from| self.block.get(usize::try_from(from).ok()?..));
@@ -135,14 +134,14 @@ pub(super) fn read(file: &File, hash: ContentHash, place: Place) -> io::Result<L
     })
 }
 
-/// Whether this text stands at a place.
+/// Whether this text is at a place.
 pub(super) fn holds(file: &File, place: Place, text: &Text) -> bool {
     let text = text.as_str().as_bytes();
     let is = |bytes: Vec<u8>| bytes.get(..text.len()) == Some(text);
     place.bytes == text.len() as u64 && read_at(file, place.at, place.bytes).is_ok_and(is)
 }
 
-/// One record by one write; returns its bytes.
+/// Appends one record with one write; returns its length.
 pub(super) fn write(file: &File, text: &Text, seconds: u64) -> io::Result<u64> {
     let header = format!("sha256-{} {} {seconds}\n", text.hash(), text.as_str().len());
     let parts = [header.as_bytes(), text.as_str().as_bytes(), b"\n"].map(IoSlice::new);
@@ -153,7 +152,7 @@ pub(super) fn write(file: &File, text: &Text, seconds: u64) -> io::Result<u64> {
             other => break other?,
         }
     };
-    // A regular file takes less than all only when there is no room for more.
+    // A regular file accepts less than everything only when there is no space for more.
     if written == whole { Ok(whole as u64) } else { Err(Errno::NOSPC.into()) }
 }
 
@@ -162,8 +161,8 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// The good texts behind this many bytes of something else, and where they end.
-    fn behind(other: &[u8], texts: &[Text]) -> (Vec<Text>, u64, u64) {
+    /// The good texts after these bytes of something else, and where they end.
+    fn after(other: &[u8], texts: &[Text]) -> (Vec<Text>, u64, u64) {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(other).unwrap();
         for text in texts {
@@ -186,8 +185,8 @@ mod tests {
         for bytes in (0..10).chain(block - 300..block + 10) {
             for other in ["\n", "s", "sha256-"] {
                 let other: Vec<u8> = other.bytes().cycle().take(bytes).collect();
-                let (good, done, end) = behind(&other, &texts);
-                assert_eq!((good.as_slice(), done), (texts.as_slice(), end), "behind {bytes}");
+                let (good, done, end) = after(&other, &texts);
+                assert_eq!((good.as_slice(), done), (texts.as_slice(), end), "after {bytes}");
             }
         }
     }
