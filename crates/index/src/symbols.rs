@@ -2,36 +2,16 @@
 //! language; nothing here looks at more than one text.
 
 #![cfg_attr(
-    not(all(
-        feature = "bash",
-        feature = "c",
-        feature = "cpp",
-        feature = "csharp",
-        feature = "go",
-        feature = "java",
-        feature = "javascript",
-        feature = "json",
-        feature = "kotlin",
-        feature = "markdown",
-        feature = "php",
-        feature = "python",
-        feature = "ruby",
-        feature = "rust",
-        feature = "swift",
-        feature = "toml",
-        feature = "typescript",
-        feature = "yaml"
-    )),
-    allow(dead_code, reason = "not every language needs all of it")
+    not(feature = "languages"),
+    allow(dead_code, unused_imports, reason = "not every language needs all of it")
 )]
 
+mod formats;
 mod grammar;
 mod lang;
 mod language;
 mod parse;
 mod walk;
-#[cfg(feature = "yaml")]
-mod yaml;
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -39,7 +19,8 @@ use readproof_core::scope::Lines;
 use tree_sitter::Parser;
 
 use grammar::Grammar;
-pub use language::Language;
+pub use lang::Language;
+use lang::Reader;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,10 +162,16 @@ pub enum NoOutline {
 /// The longest text that is parsed.
 const TEXT_BYTES: usize = 1 << 30;
 
-/// Parsers that have been used before, one for each language.
+/// Finds what texts define. Keeps a parser for each language that was needed.
 #[derive(Default)]
 pub struct Parsers {
-    ready: BTreeMap<Language, (Grammar, Parser)>,
+    ready: BTreeMap<Language, Ready>,
+}
+
+/// What finds the definitions of one language.
+enum Ready {
+    Grammar(Grammar, Parser),
+    Function(fn(&str) -> Outline),
 }
 
 impl Parsers {
@@ -201,11 +188,11 @@ impl Parsers {
         if cancelled() {
             return Err(NoOutline::Cancelled);
         }
-        #[cfg(feature = "yaml")]
-        if language == Language::Yaml {
-            return Ok(yaml::outline(text));
-        }
-        let Some((grammar, parser)) = self.ready(language) else { return Ok(Outline::default()) };
+        let (grammar, parser) = match self.ready(language) {
+            None => return Ok(Outline::default()),
+            Some(Ready::Function(outline)) => return Ok(outline(text)),
+            Some(Ready::Grammar(grammar, parser)) => (grammar, parser),
+        };
         if text.len() > TEXT_BYTES || grammar.refuse.is_some_and(|refuse| refuse(text)) || parse::is_deep(text) {
             return Err(NoOutline::TooHard);
         }
@@ -215,15 +202,21 @@ impl Parsers {
         Ok(walk::outline(grammar, &tree, text))
     }
 
-    /// What parses a language; `None` if it is not built in.
-    fn ready(&mut self, language: Language) -> Option<&mut (Grammar, Parser)> {
+    /// `None` if the language is not built in.
+    fn ready(&mut self, language: Language) -> Option<&mut Ready> {
         match self.ready.entry(language) {
             Entry::Occupied(ready) => Some(ready.into_mut()),
             Entry::Vacant(place) => {
-                let grammar = Grammar::new(lang::spec(language)?);
-                let mut parser = Parser::new();
-                parser.set_language(&grammar.language).ok()?;
-                Some(place.insert((grammar, parser)))
+                let ready = match language.reader()? {
+                    Reader::Function(outline) => Ready::Function(outline),
+                    Reader::Grammar(grammar, spec) => {
+                        let grammar = Grammar::new(grammar, spec);
+                        let mut parser = Parser::new();
+                        parser.set_language(&grammar.language).ok()?;
+                        Ready::Grammar(grammar, parser)
+                    }
+                };
+                Some(place.insert(ready))
             }
         }
     }

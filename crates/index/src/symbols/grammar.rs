@@ -103,9 +103,8 @@ impl Define {
     }
 }
 
-/// What there is to know of a language.
+/// The rules of a language.
 pub(super) struct Spec {
-    pub(super) grammar: tree_sitter::Language,
     /// By the names of the kinds; a kind that is not listed is entered.
     pub(super) rules: &'static [(&'static str, Rule)],
     /// Numbers that the language's own functions know kinds by; 0 is any other kind.
@@ -121,13 +120,8 @@ pub(super) struct Spec {
 }
 
 impl Spec {
-    /// A language of which its tables say it all.
-    pub(super) fn new(
-        grammar: impl Into<tree_sitter::Language>,
-        rules: &'static [(&'static str, Rule)],
-        tags: &'static [(&'static str, u8)],
-    ) -> Self {
-        Self { grammar: grammar.into(), rules, tags, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
+    pub(super) const fn new(rules: &'static [(&'static str, Rule)], tags: &'static [(&'static str, u8)]) -> Self {
+        Self { rules, tags, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
     }
 }
 
@@ -143,8 +137,7 @@ pub(super) struct Grammar {
 }
 
 impl Grammar {
-    pub(super) fn new(spec: Spec) -> Self {
-        let language = spec.grammar;
+    pub(super) fn new(language: tree_sitter::Language, spec: Spec) -> Self {
         let count = language.node_kind_count();
         let (mut rules, mut tags) = (vec![Rule::Enter; count], vec![0; count]);
         for id in 0..u16::try_from(count).unwrap_or(u16::MAX) {

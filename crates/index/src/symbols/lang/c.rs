@@ -16,15 +16,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-#[cfg(feature = "c")]
-pub(super) fn c() -> Spec {
-    Spec { prepare: Some(macros::without), ..Spec::new(tree_sitter_c::LANGUAGE, RULES, TAGS) }
-}
-
-#[cfg(feature = "cpp")]
-pub(super) fn cpp() -> Spec {
-    Spec { prepare: Some(macros::without), ..Spec::new(tree_sitter_cpp::LANGUAGE, RULES, TAGS) }
-}
+pub(super) const SPEC: Spec = Spec { prepare: Some(macros::without), ..Spec::new(RULES, TAGS) };
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),

@@ -11,20 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-#[cfg(feature = "javascript")]
-pub(super) fn javascript() -> Spec {
-    Spec::new(tree_sitter_javascript::LANGUAGE, RULES, TAGS)
-}
-
-#[cfg(feature = "typescript")]
-pub(super) fn typescript() -> Spec {
-    Spec::new(tree_sitter_typescript::LANGUAGE_TYPESCRIPT, RULES, TAGS)
-}
-
-#[cfg(feature = "typescript")]
-pub(super) fn tsx() -> Spec {
-    Spec::new(tree_sitter_typescript::LANGUAGE_TSX, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),

@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_go::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -50,7 +48,7 @@ const POINTER: u8 = 3;
 const GENERIC: u8 = 4;
 const QUALIFIED: u8 = 5;
 const PARAMETER: u8 = 6;
-const SPEC: u8 = 7;
+const DECLARED: u8 = 7;
 const IDENTIFIER: u8 = 8;
 
 const TAGS: &[(&str, u8)] = &[
@@ -61,10 +59,10 @@ const TAGS: &[(&str, u8)] = &[
     ("generic_type", GENERIC),
     ("qualified_type", QUALIFIED),
     ("parameter_declaration", PARAMETER),
-    ("type_spec", SPEC),
-    ("type_alias", SPEC),
-    ("const_spec", SPEC),
-    ("var_spec", SPEC),
+    ("type_spec", DECLARED),
+    ("type_alias", DECLARED),
+    ("const_spec", DECLARED),
+    ("var_spec", DECLARED),
     ("identifier", IDENTIFIER),
 ];
 
@@ -77,7 +75,7 @@ fn package<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
 
 /// `type`, `const` and `var` with one thing begin that thing; with a list in brackets they only stand around it.
 fn declaration<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    let is_single = node.child(1).is_some_and(|child| walker.grammar.tag(child) == SPEC);
+    let is_single = node.child(1).is_some_and(|child| walker.grammar.tag(child) == DECLARED);
     if is_single { Step::Wrap } else { Step::Enter }
 }
 

@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_java::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("line_comment", Comment),

@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec { refuse: Some(is_too_deep), ..Spec::new(tree_sitter_python::LANGUAGE, RULES, TAGS) }
-}
+pub(super) const SPEC: Spec = Spec { refuse: Some(is_too_deep), ..Spec::new(RULES, TAGS) };
 
 /// Spaces before a line: each level of indentation takes one at least, and the scanner has room for 510.
 const INDENT_BYTES: usize = 400;

@@ -11,13 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec {
-        not_leading: &["//!", "/*!"],
-        local_words: LOCAL_WORDS,
-        ..Spec::new(tree_sitter_rust::LANGUAGE, RULES, TAGS)
-    }
-}
+pub(super) const SPEC: Spec = Spec { not_leading: &["//!", "/*!"], local_words: LOCAL_WORDS, ..Spec::new(RULES, TAGS) };
 
 /// Whatever is defined in a function, one of these says so.
 const LOCAL_WORDS: &[&str] =

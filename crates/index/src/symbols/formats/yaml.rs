@@ -3,13 +3,13 @@
 
 use readproof_core::scope::Lines;
 
-use super::{
+use crate::symbols::{
     Outline, Symbol, SymbolKind,
     walk::{ALL_NAME_BYTES, MOST_AROUND, MOST_SYMBOLS, NAME_BYTES},
 };
 
 /// What a text defines: its keys, and its anchors as variables.
-pub(super) fn outline(text: &str) -> Outline {
+pub(in crate::symbols) fn outline(text: &str) -> Outline {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rows: Vec<&str> = text.split_terminator('\n').map(|row| row.strip_suffix('\r').unwrap_or(row)).collect();
     let mut reader =

@@ -12,9 +12,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, last_row},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_md::LANGUAGE, RULES, TAGS)
-}
+pub(in crate::symbols) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[("document", Special(document))];
 
