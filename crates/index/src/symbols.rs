@@ -1,5 +1,5 @@
-//! What a file defines: names with their kind, place and the names around them, by parsing it. One grammar for each
-//! language; nothing here looks at more than one text.
+//! Lists the definitions in a text by parsing it: each with its kind, lines and the names that enclose it. Never looks at
+//! more than one text.
 
 #![cfg_attr(
     not(feature = "languages"),
@@ -22,49 +22,45 @@ use grammar::Grammar;
 pub use lang::Language;
 use lang::Reader;
 
-/// What a name stands for.
+/// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SymbolKind {
-    /// A function that belongs to no type.
+    /// Not a member of a type.
     Function,
-    /// A function of a type.
+    /// A member of a type.
     Method,
-    /// A class, record, actor or object.
+    /// Also a record, actor or object.
     Class,
-    /// A structure or union.
+    /// Also a union.
     Struct,
-    /// An enumeration.
     Enum,
     /// One value of an enumeration.
     Variant,
-    /// An interface or protocol.
+    /// Also a protocol.
     Interface,
     /// A Rust or PHP trait.
     Trait,
-    /// Another name for a type.
+    /// A type alias.
     Type,
-    /// A module, namespace or package.
+    /// Also a namespace or package.
     Module,
-    /// A field or property.
+    /// Also a property.
     Field,
-    /// A constant.
     Constant,
     /// A variable that is not local to a function.
     Variable,
-    /// A macro.
     Macro,
-    /// A name that is said to exist and defined elsewhere, as a prototype.
+    /// Of something that is defined elsewhere, such as a prototype.
     Declaration,
-    /// An implementation or extension of a type, called like the type.
+    /// Also an extension of a type. It has the type's name.
     Implementation,
-    /// A heading of a document.
+    /// Of a document.
     Heading,
-    /// A key of a data file.
+    /// Of a data file.
     Key,
 }
 
 impl SymbolKind {
-    /// All of them.
     pub const ALL: [Self; 18] = [
         Self::Function,
         Self::Method,
@@ -121,39 +117,38 @@ impl SymbolKind {
 /// One definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// What it is called, without what qualifies it.
+    /// Without qualifiers.
     pub name: String,
-    /// What it is.
     pub kind: SymbolKind,
-    /// The names around it, outermost first: modules, types, classes, functions.
+    /// The names that enclose it, outermost first: modules, types, functions.
     pub scope: Vec<String>,
-    /// The trait or interface for which an implementation has it, where the language says so there.
+    /// The trait or interface that it implements, if the language says so at the definition.
     pub of: Option<String>,
-    /// All of it, with its doc comment and attributes.
+    /// All of it, including doc comment and attributes.
     pub lines: Lines,
-    /// The line where its name stands.
+    /// The line of its name.
     pub line: u32,
-    /// From its first keyword to the end of its signature: all but doc comment, attributes and body.
+    /// From its first keyword to the end of its signature: without doc comment, attributes and body.
     pub signature: Lines,
-    /// Where in the list that which encloses it stands.
+    /// Index in the outline of the definition that encloses it.
     pub parent: Option<u32>,
 }
 
-/// What a text defines.
+/// The definitions in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// In the order of their names in the text; what encloses stands before what it encloses.
+    /// In the order of their names in the text; a definition comes before those that it encloses.
     pub symbols: Vec<Symbol>,
-    /// Imports of the file, in order.
+    /// The lines of the imports, in order.
     pub imports: Vec<Lines>,
-    /// Whether there are more than are listed.
+    /// Whether some definitions are left out.
     pub truncated: bool,
 }
 
 /// Why a text has no outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoOutline {
-    /// The caller lost interest.
+    /// The caller no longer wants it.
     Cancelled,
     /// It would take too many steps to parse.
     TooHard,
@@ -162,23 +157,23 @@ pub enum NoOutline {
 /// The longest text that is parsed.
 const TEXT_BYTES: usize = 1 << 30;
 
-/// Finds what texts define. Keeps a parser for each language that was needed.
+/// Finds definitions. Keeps a parser for each language that was needed.
 #[derive(Default)]
 pub struct Parsers {
     ready: BTreeMap<Language, Ready>,
 }
 
-/// What finds the definitions of one language.
+/// A [`Reader`] that is ready for use.
 enum Ready {
     Grammar(Grammar, Parser),
     Function(fn(&str) -> Outline),
 }
 
 impl Parsers {
-    /// What a text defines.
+    /// The definitions in a text; none if the language is not built in.
     ///
     /// # Errors
-    /// [`NoOutline`] says why that cannot be told.
+    /// [`NoOutline`]: cancelled, or too hard to parse.
     pub fn outline(
         &mut self,
         language: Language,

@@ -1,17 +1,17 @@
-//! Which language a file is written in, by its name and how it begins.
+//! Detects the language of a file from its name and its beginning.
 
 use super::lang::{Language, Signs};
 
-/// How much of a header is looked at to tell C++ from C.
+/// How much of a header is searched to tell C++ from C.
 const HEADER_BYTES: usize = 64 << 10;
 
 impl Language {
-    /// The language of a file by its name and its text, of which the beginning is enough; `None` where it is none that can
-    /// be parsed here. The first line decides for a file whose name says nothing, the first 64 KiB whether a `.h` is C or C++.
+    /// The language of a file; `None` if it is not known or not built in. `text` may be only the beginning: the first line
+    /// decides if the name does not, and the first 64 KiB tell whether a `.h` is C or C++.
     #[must_use]
     pub fn of(path: &str, text: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // A dot at the beginning hides a file and begins no extension.
+        // A leading dot makes a file hidden and does not begin an extension.
         let language = match name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
             Some((_, extension)) => Self::of_extension(extension, text),
             None => Self::with(|signs| signs.names.contains(&name))
@@ -22,7 +22,7 @@ impl Language {
 
     fn of_extension(extension: &str, text: &str) -> Option<Self> {
         let of = |extension: &str| Self::with(|signs| signs.extensions.contains(&extension));
-        // `.C` and `.H` are C++ where case tells; elsewhere case does not matter.
+        // The upper-case `.C` and `.H` are C++; otherwise case does not matter.
         let language = of(extension).or_else(|| of(&extension.to_ascii_lowercase()))?;
         Some(if language == Self::C && extension == "h" && is_cpp(text) { Self::Cpp } else { language })
     }
@@ -44,7 +44,7 @@ impl Language {
     }
 }
 
-/// Whether a header has a line that begins as none of C does.
+/// Whether a header has a line that begins as no line of C does.
 fn is_cpp(text: &str) -> bool {
     let mut end = text.len().min(HEADER_BYTES);
     while !text.is_char_boundary(end) {

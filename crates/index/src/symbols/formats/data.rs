@@ -1,4 +1,4 @@
-//! TOML and JSON: keys, each in the keys around it.
+//! TOML and JSON: keys, each within the keys that enclose it.
 
 use tree_sitter::Node;
 
@@ -43,7 +43,7 @@ fn json_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Module)
 }
 
-/// Puts all but the last part of a key around, and gives the node and the name of that.
+/// Makes all but the last part of a key enclose what follows; returns the node and the name of the last part.
 fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
     // `a.b.c` nests to the left, however long it is.
     let mut parts = Vec::new();
@@ -60,7 +60,7 @@ fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
     (last, plain(walker.text_of(last)))
 }
 
-/// `[a.b]` and `[[a.b]]`; what leads to the next table stands at the end of this one.
+/// `[a.b]` and `[[a.b]]`. In the tree, comments before the next table are at the end of this one.
 fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let parts = walk::children(node);
     let Some(key) = parts.iter().find(|part| matches!(walker.grammar.tag(**part), DOTTED | KEY)) else {

@@ -73,7 +73,7 @@ fn package<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.import(node)
 }
 
-/// `type`, `const` and `var` with one thing begin that thing; with a list in brackets they only stand around it.
+/// A `type`, `const` or `var` with one declaration begins it; one with a list in brackets only contains them.
 fn declaration<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let is_single = node.child(1).is_some_and(|child| walker.grammar.tag(child) == DECLARED);
     if is_single { Step::Wrap } else { Step::Enter }
@@ -115,13 +115,13 @@ fn type_spec<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
         Some(INTERFACE) => Interface,
         _ => Type,
     };
-    // The brace opens behind the word `struct` or `interface`.
+    // The body begins after the word `struct` or `interface`.
     let body = ty.and_then(|ty| ty.child(1)).filter(|_| kind != Type);
     let symbol = walker.add(kind, name, node, body);
     walker.inside(symbol, name, Within::Type)
 }
 
-/// Fields; one without a name is called as its type.
+/// Fields; an embedded one has the name of its type.
 fn field<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let ty = node.child_by_field_name("type");
     let names = fields(node, "name");
