@@ -13,7 +13,7 @@ use std::{
 use readproof_core::path::Bearings;
 use readproof_disk::{HardLinks, Root, STANDARD_PATTERNS, Sensitive, SessionName, SnapshotRules, database_in_memory};
 use readproof_engine::{Engine, Read, Settings, SmallTexts};
-use readproof_index::{Catalog, Rules, walk};
+use readproof_index::{Catalog, FileRules, walk};
 use tempfile::TempDir;
 
 use crate::{
@@ -147,8 +147,8 @@ struct Builds {
     round: u32,
 }
 
-fn rules(sensitive: &Sensitive) -> Rules<'_> {
-    Rules { snapshot: SnapshotRules { max_bytes: 1 << 24, hard_links: HardLinks::Allow }, sensitive }
+fn rules(sensitive: &Sensitive) -> FileRules<'_> {
+    FileRules { snapshot: SnapshotRules { max_bytes: 1 << 24, hard_links: HardLinks::Allow }, sensitive }
 }
 
 fn texts(folder: &Path, into: &mut Vec<String>) -> Result<(), Broken> {

@@ -15,7 +15,7 @@ mod upkeep;
 
 pub use diff::{Against, DiffStatus, Preview, Previewed};
 pub use error::Error;
-pub use find::{FileStat, FindIn, Hit, InFile, Search, SearchMode, Searched, Skipped};
+pub use find::{FileStat, FindIn, InFile, Search, Searched};
 pub use pi::{
     PiAnswer, PiCut, PiFile, PiFound, PiMeta, PiRead, PiRefreshed, PiSession, PiSources, PiSpan, PiStatus, PiTalk,
     PiView, pi_session,
@@ -26,7 +26,7 @@ pub use readproof_hosts::{
     own::{EntryId, Step},
 };
 pub use readproof_index::{
-    BadQuery, BadWalk, Defined, Fit, Fitting, Line, Query, Refreshed as Indexed, Symbol, SymbolKind,
+    BadQuery, BadWalk, Defined, Fit, Fitting, Hit, Indexed, Line, Query, SearchMode, Skipped, Symbol, SymbolKind,
 };
 pub use request::{Answer, Audience, Change, Freshness, Most, Read, Receipt, Refreshed, Write, Written};
 pub use session::{Listed, SessionView};

@@ -9,8 +9,8 @@ use readproof_core::{
 };
 use readproof_disk::{Create, SessionName, database_in_memory};
 use readproof_index::{
-    Catalog, Defined, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol, SymbolKind,
-    Target, Unindexed, Unusable, Upset, nearest, rank,
+    Catalog, CatalogError, Defined, FileRules, Fitting, Indexed, Language, NoOutline, Outline, Parsers, Symbol,
+    SymbolKind, Target, Unindexed, Unusable, nearest, rank,
 };
 
 use crate::{Cancelled, Engine, Error, Read, go_on, read::Glimpse};
@@ -38,7 +38,7 @@ pub type Indexing<'a> = &'a dyn Fn(u64, u64);
 pub(crate) struct Symbols {
     catalog: Option<Catalog>,
     /// Why the catalog is in memory only.
-    homeless: Option<String>,
+    in_memory_reason: Option<String>,
     parsers: Parsers,
     /// What was parsed last.
     last: Option<(ContentHash, Language, Outline)>,
@@ -230,7 +230,7 @@ impl Engine {
             }
             Ok(out)
         })?;
-        out.notices.extend(self.symbols.homeless.clone());
+        out.notices.extend(self.symbols.in_memory_reason.clone());
         Ok(out)
     }
 
@@ -313,14 +313,14 @@ impl Engine {
         &mut self,
         cancelled: Cancelled<'_>,
         progress: Indexing<'_>,
-        ask: impl Fn(&Catalog, Indexed) -> Result<T, Upset>,
+        ask: impl Fn(&Catalog, Indexed) -> Result<T, CatalogError>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
             let mut catalog = match self.symbols.catalog.take() {
                 Some(catalog) => catalog,
                 None => self.open_catalog()?,
             };
-            let rules = Rules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
+            let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
             let indexed = if catalog.is_fresh() {
                 Ok(Indexed::default())
             } else {
@@ -331,16 +331,18 @@ impl Engine {
                     self.symbols.catalog = Some(catalog);
                     return Ok(answer);
                 }
-                Err(Upset::Cancelled) => {
+                Err(CatalogError::Cancelled) => {
                     self.symbols.catalog = Some(catalog);
                     return Err(Error::Aborted);
                 }
-                Err(Upset::Walk(error)) => {
+                Err(CatalogError::Walk(error)) => {
                     self.symbols.catalog = Some(catalog);
                     return Err(error.into());
                 }
-                Err(Upset::Database(error)) if attempt > 0 => return Err(Error::Index { why: error.to_string() }),
-                Err(Upset::Database(error)) => {
+                Err(CatalogError::Database(error)) if attempt > 0 => {
+                    return Err(Error::Index { why: error.to_string() });
+                }
+                Err(CatalogError::Database(error)) => {
                     drop(catalog);
                     self.symbols.catalog = Some(self.in_memory(&error.to_string())?);
                 }
@@ -365,7 +367,7 @@ impl Engine {
         });
         match opened {
             Ok(catalog) => {
-                self.symbols.homeless = None;
+                self.symbols.in_memory_reason = None;
                 Ok(catalog)
             }
             Err(why) => self.in_memory(&why),
@@ -373,7 +375,8 @@ impl Engine {
     }
 
     fn in_memory(&mut self, why: &str) -> Result<Catalog, Error> {
-        self.symbols.homeless = Some(format!("the index of symbols is not stored and is made anew each time: {why}"));
+        self.symbols.in_memory_reason =
+            Some(format!("the index of symbols is not stored and is made anew each time: {why}"));
         let database = database_in_memory().map_err(|error| Error::Index { why: error.to_string() })?;
         Catalog::new(database).map_err(|error| Error::Index { why: error.to_string() })
     }
