@@ -1,4 +1,4 @@
-//! Names the rules by which symbols are found, so that an index made by other rules is never believed.
+//! Hashes everything that decides which symbols are found, so that an index made by other rules is rebuilt.
 #![allow(clippy::disallowed_methods, reason = "it looks at sources, not at a workspace")]
 
 use std::{
@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What decides about symbols: the rules, and by the lock file the grammars.
+/// The rules, and the lock file for the versions of the grammars.
 const SOURCES: [&str; 3] = ["src/symbols.rs", "src/symbols", "../../Cargo.lock"];
 
 fn main() {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     for source in SOURCES {
         println!("cargo:rerun-if-changed={source}");
-        // Without the lock file, as in a package, the version of the crate has to do.
+        // In a package without the lock file, the version of the crate must do.
         if let Err(error) = add(Path::new(source), &mut hash) {
             println!("cargo:warning={source} is not part of what names the index: {error}");
         }

@@ -18,7 +18,7 @@ use readproof_engine::{
     Engine, HandleConversation, Settings, SmallTexts,
     operation::{AnswerLimit, Audience, Freshness, Operation, Read, ReadSymbol},
 };
-use readproof_index::{Catalog, Rules, walk};
+use readproof_index::{Catalog, FileRules, walk};
 use readproof_testkit::ask::{Ask, WAIT};
 use tempfile::TempDir;
 
@@ -161,8 +161,8 @@ struct Builds {
     round: u32,
 }
 
-fn rules(sensitive: &Sensitive) -> Rules<'_> {
-    Rules { snapshot: SnapshotRules { max_bytes: 1 << 24, hard_links: HardLinks::Allow }, sensitive }
+fn rules(sensitive: &Sensitive) -> FileRules<'_> {
+    FileRules { snapshot: SnapshotRules { max_bytes: 1 << 24, hard_links: HardLinks::Allow }, sensitive }
 }
 
 fn texts(folder: &Path, into: &mut Vec<String>) -> Result<(), Broken> {

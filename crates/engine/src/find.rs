@@ -1,28 +1,19 @@
-//! Finding: what a name leads to, lines in one file, lines, files and names in the whole workspace. Reads in blocks or up
-//! to the largest file that is read at once. Nothing is held of what was found, and what is held of those lines under another
-//! text goes. Bounds are by size, never by clock.
+//! Finding: what a name leads to, lines in one file, lines, files and names in the whole workspace. Nothing is held of what
+//! was found, and what is held of those lines under another text goes. Bounds are by size, never by clock.
 
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
     path::{candidates, meant},
-    text::NotText,
 };
-use readproof_disk::{FileKind, FileRef, LocateError, MOST_BYTES, SessionName, SnapshotError, Stream};
-use readproof_index::{Best, Case, Entry, Extent, Finder, Fit, Found, LINE_BYTES, Line, Query, Words, fit, walk};
-use std::{cell::Cell, io};
+use readproof_disk::{FileKind, LocateError, SessionName, SnapshotError};
+use readproof_index::{
+    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeError, TreeSearch, label,
+};
 
 use crate::{Control, Engine, Error, read::Glimpse};
 
 /// The most characters given of one line in a file.
 const LINE_CHARS: usize = 2000;
-/// The most characters given of one line of a search.
-const PREVIEW_CHARS: usize = 300;
-/// The most matching lines shown of a ranked file.
-const PREVIEWS: usize = 3;
-/// The most files that are ranked, whatever is asked.
-const MOST_RANKED: usize = 1000;
-/// Characters beside path and text in one printed line: a number and what stands around it.
-const NUMBER_CHARS: usize = 16;
 
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,40 +53,6 @@ pub struct InFile {
     pub bytes: u64,
     /// Whatever else there is to say.
     pub notices: Vec<String>,
-}
-
-/// What was found in one file of many.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
-    /// By its name in the workspace. Any character may stand in it: escape it where a person reads it.
-    pub path: String,
-    /// What it is ranked by, where files are ranked; more is better.
-    pub score: Option<u64>,
-    /// How its name fits, where names are searched.
-    pub fit: Option<Fit>,
-    /// Lines that match.
-    pub matches: u64,
-    /// Some of them, with those around them, in order.
-    pub lines: Vec<Line>,
-}
-
-/// What was left out of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Skipped {
-    /// Files larger than those that are read at once.
-    pub large: u64,
-    /// Files that are no text.
-    pub binary: u64,
-    /// Files and folders that cannot be read.
-    pub unreadable: u64,
-    /// Files whose names are no UTF-8.
-    pub odd_names: u64,
-    /// Folders whose ignore file is no small regular file.
-    pub folders: u64,
-    /// Files whose names say that they hold secrets, and that were not asked for by name.
-    pub sensitive: u64,
-    /// Files with a line that is too long for the pattern.
-    pub long_lines: u64,
 }
 
 /// What a search gives.
@@ -198,7 +155,7 @@ impl Engine {
             chars: asked.max_chars,
             label: if asked.with_path { label(&path) } else { NUMBER_CHARS },
         };
-        let found = match in_stream(&finder, &stream, extent, control) {
+        let found = match finder.find_in(&stream, extent, control.cancelled) {
             Ok(found) => found,
             Err(SearchError::Cancelled) => return Err(Error::Aborted),
             Err(SearchError::LongLine) => return Err(Error::LongLine { path, most: finder.line_bytes() }),
@@ -242,204 +199,34 @@ impl Engine {
         if empty {
             return Err(Error::EmptyQuery);
         }
-        let mut out = Searched { query: asked.query.clone(), mode: asked.mode, ..Searched::default() };
-        let tree = Tree { engine: self, asked, control };
-        match asked.mode {
-            SearchMode::Regex => tree.lines(&mut out)?,
-            SearchMode::Text => tree.texts(&mut out)?,
-            SearchMode::Path => tree.names(&mut out)?,
-        }
-        out.top = out.hits.iter().map(|hit| hit.path.clone()).collect();
-        Ok(out)
-    }
-
-    /// A file that the walk has met, if it is still one, not too large and, unless it `is_named`, not sensitive.
-    fn met(&self, name: &str, is_named: bool, skipped: &mut Skipped) -> Option<Stream> {
-        let opened = self.root.locate_open(&[self.root.absolute(name)]).ok();
-        // Without a handle a link has taken its place since.
-        let opened = opened.and_then(|(file, opened): (FileRef, _)| Some((file, Some(opened?))));
-        let is_secret = |(file, _): &(FileRef, _)| self.sensitive.is_sensitive(&self.root, file);
-        if !is_named && opened.as_ref().is_some_and(is_secret) {
-            skipped.sensitive += 1;
-            return None;
-        }
-        let stream = opened.and_then(|(file, opened)| self.root.stream(&file, opened, self.hard_links()).ok());
-        let Some(stream) = stream else {
-            skipped.unreadable += 1;
-            return None;
+        let search = TreeSearch {
+            root: &self.root,
+            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
+            query: &asked.query,
+            mode: asked.mode,
+            glob: asked.glob.as_deref(),
+            limit: asked.limit.unwrap_or_else(|| asked.mode.limit()),
+            context_lines: asked.context_lines,
+            max_chars: asked.max_chars,
         };
-        if stream.stat().len > self.settings.file_bytes.min(MOST_BYTES) {
-            skipped.large += 1;
-            return None;
-        }
-        Some(stream)
-    }
-}
-
-/// One search under way.
-struct Tree<'a> {
-    engine: &'a Engine,
-    asked: &'a Search,
-    control: &'a Control<'a>,
-}
-
-impl Tree<'_> {
-    /// Every file in the order of the walk.
-    fn each(
-        &self,
-        out: &mut Searched,
-        mut look: impl FnMut(&mut Searched, String) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.control.check_cancelled()?;
-        let mut walk = walk(&self.engine.root, self.asked.glob.as_deref())?;
-        for entry in &mut walk {
-            self.control.check_cancelled()?;
-            match entry {
-                Entry::File(name) => {
-                    look(out, name)?;
-                    out.looked_at += 1;
-                    self.control.tell(out.looked_at, None);
-                }
-                Entry::Other => {}
-                Entry::OddName => out.skipped.odd_names += 1,
-                Entry::Unreadable => out.skipped.unreadable += 1,
-            }
-        }
-        out.skipped.folders = walk.closed();
-        Ok(())
-    }
-
-    /// Whether the caller asked for this very file.
-    fn is_named(&self, path: &str) -> bool {
-        self.asked.glob.as_deref().is_some_and(|glob| glob.strip_prefix('/').unwrap_or(glob) == path)
-    }
-
-    fn limit(&self) -> usize {
-        self.asked.limit.unwrap_or_else(|| self.asked.mode.limit())
-    }
-
-    fn lines(&self, out: &mut Searched) -> Result<(), Error> {
-        let finder = Finder::new(&self.asked.query, Query::Regex, Case::Exact)?;
-        let (mut left, mut chars) = (self.limit(), self.asked.max_chars);
-        self.each(out, |out, path| {
-            let Some(stream) = self.engine.met(&path, self.is_named(&path), &mut out.skipped) else { return Ok(()) };
-            let extent = self.preview(left, chars, &path);
-            let Some(found) = self.found(&finder, &stream, extent, &mut out.skipped)? else { return Ok(()) };
-            if found.total == 0 {
-                return Ok(());
-            }
-            (out.matches, out.files) = (out.matches + found.total, out.files + 1);
-            if found.given() < found.total {
-                // Nothing that stands behind a line left out is given, so what is given is the beginning.
-                (out.truncated, left) = (true, 0);
-            }
-            left = left.saturating_sub(usize::try_from(found.given()).unwrap_or(usize::MAX));
-            chars = chars.saturating_sub(found.chars);
-            if !found.lines.is_empty() {
-                out.hits.push(Hit { path, score: None, fit: None, matches: found.total, lines: found.lines });
-            }
-            Ok(())
+        let found = search.run(control.cancelled, &|done| control.tell(done, None)).map_err(|error| match error {
+            TreeError::Cancelled => Error::Aborted,
+            TreeError::Query(error) => error.into(),
+            TreeError::Walk(error) => error.into(),
+        })?;
+        Ok(Searched {
+            query: asked.query.clone(),
+            mode: asked.mode,
+            top: found.hits.iter().map(|hit| hit.path.clone()).collect(),
+            hits: found.hits,
+            matches: found.matches,
+            files: found.files,
+            looked_at: found.looked_at,
+            truncated: found.truncated,
+            skipped: found.skipped,
+            notices: Vec::new(),
         })
     }
-
-    fn texts(&self, out: &mut Searched) -> Result<(), Error> {
-        let words = Words::new(&self.asked.query)?;
-        let mut best = Best::new(self.limit().min(MOST_RANKED));
-        self.each(out, |out, path| {
-            let Some(stream) = self.engine.met(&path, self.is_named(&path), &mut out.skipped) else { return Ok(()) };
-            let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
-            let Ok(bytes) = stream.at(0, len) else {
-                out.skipped.unreadable += 1;
-                return Ok(());
-            };
-            if bytes.contains(&0) || is_utf16(&bytes) {
-                out.skipped.binary += 1;
-                return Ok(());
-            }
-            let Some(text) = words.of(&bytes) else { return Ok(()) };
-            let extent = self.preview(PREVIEWS, self.asked.max_chars, &path);
-            let Ok(found) = text.finder.find(&*bytes, extent) else {
-                out.skipped.large += 1;
-                return Ok(());
-            };
-            let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-            (out.matches, out.files) = (out.matches + found.total, out.files + 1);
-            let score = words.score(&path, text.phrase, found.total, lines);
-            best.offer(score, || {
-                let (matches, lines) = (found.total, found.lines);
-                Hit { path, score: Some(score), fit: None, matches, lines }
-            });
-            Ok(())
-        })?;
-        self.ranked(out, best);
-        Ok(())
-    }
-
-    fn names(&self, out: &mut Searched) -> Result<(), Error> {
-        let mut best = Best::new(self.limit().min(MOST_RANKED));
-        self.each(out, |out, path| {
-            let Some(fit) = fit(&path, self.asked.query.trim()) else { return Ok(()) };
-            (out.matches, out.files) = (out.matches + 1, out.files + 1);
-            let score = fit.score(&path);
-            best.offer(score, || Hit { path, score: Some(score), fit: Some(fit), matches: 1, lines: Vec::new() });
-            Ok(())
-        })?;
-        self.ranked(out, best);
-        Ok(())
-    }
-
-    /// The best that an answer holds: of a file that is given, as many lines as still fit.
-    fn ranked(&self, out: &mut Searched, best: Best<Hit>) {
-        let mut left = self.asked.max_chars;
-        for mut hit in best.into_values() {
-            let label = label(&hit.path);
-            let Some(rest) = left.checked_sub(label) else { break };
-            left = rest;
-            let cost = |line: &Line| line.text.chars().count().saturating_add(label);
-            if hit.lines.iter().map(cost).sum::<usize>() > left {
-                // Matches before what stands around them.
-                hit.lines.retain(|line| line.matches);
-                out.truncated = true;
-            }
-            hit.lines.retain(|line| {
-                let rest = left.checked_sub(cost(line));
-                left = rest.unwrap_or(left);
-                rest.is_some()
-            });
-            out.hits.push(hit);
-        }
-        out.truncated |= out.files > out.hits.len() as u64;
-    }
-
-    fn preview(&self, matches: usize, chars: usize, path: &str) -> Extent {
-        let around = self.asked.context_lines;
-        Extent { matches, before: around, after: around, line_chars: PREVIEW_CHARS, chars, label: label(path) }
-    }
-
-    /// What cannot be searched is counted.
-    fn found(
-        &self,
-        finder: &Finder,
-        stream: &Stream,
-        extent: Extent,
-        skipped: &mut Skipped,
-    ) -> Result<Option<Found>, Error> {
-        let count = match in_stream(finder, stream, extent, self.control) {
-            Ok(found) => return Ok(Some(found)),
-            Err(SearchError::Cancelled) => return Err(Error::Aborted),
-            Err(SearchError::Binary(_)) => &mut skipped.binary,
-            Err(SearchError::LongLine) if finder.line_bytes() < LINE_BYTES => &mut skipped.long_lines,
-            Err(SearchError::LongLine) => &mut skipped.large,
-            Err(SearchError::Io(_)) => &mut skipped.unreadable,
-        };
-        *count += 1;
-        Ok(None)
-    }
-}
-
-/// What a path takes of each line that is printed with it, escaped if need be.
-fn label(path: &str) -> usize {
-    path.escape_default().count() + NUMBER_CHARS
 }
 
 fn kind(kind: Option<FileKind>) -> &'static str {
@@ -451,66 +238,6 @@ fn kind(kind: Option<FileKind>) -> &'static str {
         Some(FileKind::CharDevice) => "char_device",
         Some(FileKind::BlockDevice) => "block_device",
         Some(FileKind::Link | FileKind::Unknown) => "unknown",
-    }
-}
-
-/// The engine would read it by its byte-order mark; nothing else here does, so its lines could not be read afterwards.
-fn is_utf16(start: &[u8]) -> bool {
-    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
-}
-
-/// Why a file was not searched.
-enum SearchError {
-    Cancelled,
-    LongLine,
-    Binary(NotText),
-    Io(io::Error),
-}
-
-fn in_stream(finder: &Finder, stream: &Stream, extent: Extent, control: &Control<'_>) -> Result<Found, SearchError> {
-    let (stopped, encoded) = (Cell::new(false), Cell::new(false));
-    let blocks = Blocks { stream, at: 0, end: stream.stat().len, control, stopped: &stopped, encoded: &encoded };
-    match finder.find(blocks, extent) {
-        Ok(found) => match found.binary {
-            Some(at) => Err(SearchError::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
-            None => Ok(found),
-        },
-        Err(_) if stopped.get() => Err(SearchError::Cancelled),
-        Err(_) if encoded.get() => Err(SearchError::Binary(NotText::Encoding(0))),
-        Err(error) if error.raw_os_error().is_none() => Err(SearchError::LongLine),
-        Err(error) => Err(SearchError::Io(error)),
-    }
-}
-
-/// A file in blocks, up to the length it had when it was opened: one that grows is not followed.
-struct Blocks<'a> {
-    stream: &'a Stream,
-    at: u64,
-    end: u64,
-    control: &'a Control<'a>,
-    stopped: &'a Cell<bool>,
-    /// Whether it begins as UTF-16 does.
-    encoded: &'a Cell<bool>,
-}
-
-impl io::Read for Blocks<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if (self.control.cancelled)() {
-            self.stopped.set(true);
-            return Err(io::ErrorKind::Other.into());
-        }
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        if left == 0 {
-            return Ok(0);
-        }
-        let bytes = self.stream.at(self.at, into.len().min(left))?;
-        if self.at == 0 && is_utf16(&bytes) {
-            self.encoded.set(true);
-            return Err(io::ErrorKind::Other.into());
-        }
-        into[..bytes.len()].copy_from_slice(&bytes);
-        self.at += bytes.len() as u64;
-        Ok(bytes.len())
     }
 }
 

@@ -18,7 +18,7 @@ pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
 pub use door::{Call, Concern, Control, Progress, Told};
 pub use error::Error;
-pub use find::{FileStat, Hit, InFile, Searched, Skipped};
+pub use find::{FileStat, InFile, Searched};
 pub use outcome::{Answer, Outcome, Receipt, Refreshed, Written};
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
@@ -28,7 +28,7 @@ pub use readproof_hosts::{
     session::{EntryId, EntryKind},
 };
 pub use readproof_index::{
-    BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Line, Refreshed as Indexed, Symbol, SymbolKind,
+    BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind,
 };
 pub use settings::{Handles, Settings};
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Outlined, Resolved, Surroundings, SymbolsFound, qualified};

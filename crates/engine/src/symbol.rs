@@ -10,8 +10,8 @@ use readproof_core::{
 };
 use readproof_disk::{Create, SessionName, database_in_memory};
 use readproof_index::{
-    Catalog, Defined as DefinedAt, Fitting, Language, NoOutline, Outline, Parsers, Refreshed as Indexed, Rules, Symbol,
-    SymbolKind, Target, Unindexed, Unusable, Upset, nearest, rank,
+    Catalog, CatalogError, Defined as DefinedAt, FileRules, Fitting, Indexed, Language, NoOutline, Outline, Parsers,
+    Symbol, SymbolKind, Target, Unindexed, Unusable, nearest, rank,
 };
 
 use std::sync::{Arc, Mutex};
@@ -335,7 +335,7 @@ impl Engine {
     fn with_catalog<T>(
         &self,
         control: &Control<'_>,
-        ask: impl Fn(&Catalog, Indexed) -> Result<T, Upset>,
+        ask: impl Fn(&Catalog, Indexed) -> Result<T, CatalogError>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
             let idle = locked(&self.symbols.catalogs).pop();
@@ -343,7 +343,7 @@ impl Engine {
                 Some(catalog) => catalog,
                 None => self.open_catalog()?,
             };
-            let rules = Rules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
+            let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
             let progress = |done: u64, total: u64| control.tell(done, Some(total));
             let indexed = if catalog.is_fresh() {
                 Ok(Indexed::default())
@@ -357,16 +357,18 @@ impl Engine {
                     back(catalog);
                     return Ok(answer);
                 }
-                Err(Upset::Cancelled) => {
+                Err(CatalogError::Cancelled) => {
                     back(catalog);
                     return Err(Error::Aborted);
                 }
-                Err(Upset::Walk(error)) => {
+                Err(CatalogError::Walk(error)) => {
                     back(catalog);
                     return Err(error.into());
                 }
-                Err(Upset::Database(error)) if attempt > 0 => return Err(Error::Index { why: error.to_string() }),
-                Err(Upset::Database(error)) => {
+                Err(CatalogError::Database(error)) if attempt > 0 => {
+                    return Err(Error::Index { why: error.to_string() });
+                }
+                Err(CatalogError::Database(error)) => {
                     drop(catalog);
                     back(self.in_memory(&error.to_string())?);
                 }

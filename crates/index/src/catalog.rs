@@ -1,6 +1,6 @@
-//! Where names are defined in a workspace: what every file defines, kept in SQLite by the hash of its text, so that only
-//! a text not met before is parsed. Can be made again at any time; several processes share one. What it says of a file is
-//! true of the text it was made from, and it names that text: whoever uses it compares.
+//! The index of all definitions in a workspace, in SQLite. Definitions are stored by the hash of the text, so that only a
+//! new text is parsed. It can be rebuilt at any time and is shared between processes. Each answer names the text that it is
+//! true of; the caller compares that with the file.
 
 mod lookup;
 mod packed;
@@ -8,7 +8,7 @@ mod refresh;
 mod rows;
 
 pub use lookup::{Defined, Fitting, Unindexed};
-pub use refresh::{Refreshed, Rules, Upset};
+pub use refresh::{CatalogError, Indexed};
 
 use readproof_disk::Watch;
 use rusqlite::Connection;
@@ -16,28 +16,28 @@ use std::{fmt, path::Path};
 
 use crate::{Language, Parsers};
 
-/// Another number for another layout of the tables.
+/// Version of the table layout.
 const LAYOUT: u32 = 4;
 
-/// What every file of a workspace defines.
+/// The definitions of a workspace.
 pub struct Catalog {
     db: Connection,
     parsers: Parsers,
     watch: Option<Watch>,
     others: Others,
-    /// The state of the database after the last refresh, if every folder of the workspace is watched since.
+    /// The state of the database after the last refresh, if every folder of the workspace has been watched since.
     fresh: Option<i64>,
-    /// Files that the last refresh left out, as they are sensitive.
+    /// Number of files that the last refresh left out because they are sensitive.
     sensitive: u64,
 }
 
-/// How changes by other processes are noticed.
+/// How changes to the database by other processes are noticed.
 enum Others {
-    /// It is in memory.
+    /// Not at all: it is in memory.
     None,
-    /// The folder of the database is watched, which costs less than to ask the database.
+    /// By watching its folder, which is cheaper than a query.
     Watched(Watch),
-    /// It is asked.
+    /// By a query.
     Asked,
 }
 
@@ -48,7 +48,7 @@ impl Others {
         watch.map_or(Self::Asked, Self::Watched)
     }
 
-    /// Whether nobody else can have changed it since it was in this state.
+    /// Whether no other process can have changed it since it was in this state.
     fn are_quiet(&self, db: &Connection, state: i64) -> bool {
         match self {
             Self::None => true,
@@ -58,12 +58,12 @@ impl Others {
     }
 }
 
-/// Why there is no catalog.
+/// Why a database cannot be used.
 #[derive(Debug)]
 pub enum Unusable {
-    /// Made by another version of this program, or with other languages.
+    /// It was made by another version of this program, or one with other languages.
     Other,
-    /// SQLite says so.
+    /// An error of SQLite.
     Broken(rusqlite::Error),
 }
 
@@ -83,17 +83,17 @@ impl From<rusqlite::Error> for Unusable {
 }
 
 impl Catalog {
-    /// Takes a database, which may be new.
+    /// Opens the catalog in a database, which may be new.
     ///
     /// # Errors
-    /// [`Unusable`]: remove it and take a new one, or one in memory.
+    /// [`Unusable`]: remove the database and use a new one, or one in memory.
     pub fn new(db: Connection) -> Result<Self, Unusable> {
         rows::prepare(&db, &made_by())?;
         let others = Others::of(&db);
         Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None, sensitive: 0 })
     }
 
-    /// Says that it may be out of date, whatever it knows of changes.
+    /// Forces a refresh at the next question, even if no change was noticed.
     pub fn doubt(&mut self) {
         self.fresh = None;
     }
@@ -110,7 +110,7 @@ impl Catalog {
     }
 }
 
-/// What the rows depend on beside the texts.
+/// Everything beside the texts that the rows depend on.
 fn made_by() -> String {
     let languages: Vec<&str> =
         Language::ALL.iter().filter(|language| language.is_built_in()).map(|language| language.as_str()).collect();

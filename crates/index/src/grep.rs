@@ -1,79 +1,89 @@
-//! Lines that match a pattern, by ripgrep's engine: the same lines `rg` prints, each once, in order. Holds no more of a
-//! text than a block, the longest line and what is asked for. A first byte-order mark belongs to no line, as in `rg`.
+//! Finds the lines that match a pattern with ripgrep's engine: those that `rg` prints, each once, in order. Holds no more of
+//! a text than a block, the longest line and the lines asked for. As in `rg`, a byte-order mark at the start is not part of
+//! a line.
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
-use std::io;
+use readproof_core::text::NotText;
+use readproof_disk::Stream;
+use std::{cell::Cell, io};
 
 mod width;
 
-/// How a query is meant.
+/// How a query is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
-    /// As the very letters.
+    /// As literal text.
     Literal,
     /// As a regular expression.
     Regex,
 }
 
-/// Whether large and small letters differ.
+/// Whether case matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// They do.
+    /// Case-sensitive.
     Exact,
-    /// They do not.
+    /// Case-insensitive.
     Folded,
 }
 
-/// A query that cannot be searched for.
+/// A query that is malformed or too large.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{query}` cannot be searched for: {why}; correct it, or search for it as plain text")]
 pub struct BadQuery {
-    /// As given.
     pub query: String,
-    /// In the engine's words.
     pub why: String,
 }
 
-/// The longest line that is searched; on a longer one the search gives up. A wide pattern has a lower limit.
+/// The longest line that is searched; at a longer one the search of a file ends. A wide pattern has a lower limit.
 pub const LINE_BYTES: usize = 32 << 20;
 
-/// The most memory that a query may take once it is made ready, and again while it is searched for.
+/// The most memory that a compiled query takes, and that its lazy automaton takes during a search.
 const QUERY_BYTES: usize = 8 << 20;
 
-/// The most places of a pattern that a text may stand at together.
+/// The most states that a pattern may be in at once.
 const WIDTH: usize = 4096;
 
-/// How many places are followed at most before a search looks whether it is still wanted, counted once for every byte: at
-/// worst a tenth of a second.
+/// The most states, summed over the bytes of a line, that are followed before a search asks whether it is cancelled: at worst
+/// a tenth of a second.
 const STEPS: usize = 1 << 24;
 
-/// The most lines kept before or behind a match.
+/// The most lines kept before or after a match.
 const MOST_AROUND: usize = 1000;
 
-/// A query made ready; making one costs more than searching a small file.
+/// Characters of a printed line beside its path and text: the number and the separators.
+pub const NUMBER_CHARS: usize = 16;
+
+/// Characters of a printed line beside its text if the path, escaped if need be, is printed with it.
+#[must_use]
+pub fn label(path: &str) -> usize {
+    path.escape_default().count() + NUMBER_CHARS
+}
+
+/// A compiled query. Compiling costs more than searching a small file.
 #[derive(Debug)]
 pub struct Finder {
     matcher: RegexMatcher,
-    /// The longest line that it is searched for in.
+    /// The longest line that is searched with it.
     line_bytes: usize,
 }
 
-/// What is given of a text.
+/// How much of a text is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// The most matching lines that are kept; all are counted.
     pub matches: usize,
-    /// Lines kept before each.
+    /// Lines kept before each match.
     pub before: usize,
-    /// Lines kept behind each.
+    /// Lines kept after each match.
     pub after: usize,
     /// The most characters kept of one line.
     pub line_chars: usize,
-    /// The most characters kept of all lines, each with what is printed before it.
+    /// The most characters of all lines that are kept, labels included.
     pub chars: usize,
-    /// Characters that are printed before each line.
+    /// Characters printed beside the text of each line.
     pub label: usize,
 }
 
@@ -83,36 +93,37 @@ impl Default for Extent {
     }
 }
 
-/// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its number, from 1.
+    /// From 1.
     pub number: u64,
-    /// Its text without the terminator.
+    /// Without the terminator.
     pub text: String,
-    /// Whether it matches, or stands beside one that does.
+    /// Whether it matches; else it is context.
     pub matches: bool,
-    /// Whether more of it exists than is given.
+    /// Whether part of it is left out.
     pub cut: bool,
-    /// Whether it is no UTF-8: what could not be read stands as U+FFFD.
+    /// Whether it is not UTF-8; the text then has U+FFFD in place of what is not.
     pub lossy: bool,
 }
 
-/// What was found in one text.
+/// The matches in one text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// The lines kept, in order, none twice.
+pub struct Matches {
+    /// The lines that were kept, in order, none twice.
     pub lines: Vec<Line>,
-    /// Lines that match, kept or not.
+    /// Number of matching lines, kept or not.
     pub total: u64,
-    /// Where the first NUL stands; nothing behind its block was looked at.
+    /// Position of the first NUL; nothing after its block was searched.
     pub binary: Option<u64>,
-    /// Characters of the lines kept, with what is printed before them.
+    /// Characters of the lines that were kept, labels included.
     pub chars: usize,
+    /// Whether a line was not kept because [`Extent::chars`] was used up.
+    pub dropped: bool,
 }
 
-impl Found {
-    /// How many of the lines kept match.
+impl Matches {
+    /// How many of the lines that were kept match.
     #[must_use]
     pub fn given(&self) -> u64 {
         self.lines.iter().filter(|line| line.matches).count() as u64
@@ -120,7 +131,7 @@ impl Found {
 }
 
 impl Finder {
-    /// Makes a query ready.
+    /// Compiles a query.
     ///
     /// # Errors
     /// [`BadQuery`] says where it is malformed.
@@ -128,15 +139,25 @@ impl Finder {
         Self::any_of(&[query], kind, case)
     }
 
-    /// Makes several queries ready: a line matches if one of them does.
+    /// Compiles several queries: a line matches if one of them does.
     ///
     /// # Errors
     /// [`BadQuery`] says where one is malformed.
     pub fn any_of<Q: AsRef<str>>(queries: &[Q], kind: Query, case: Case) -> Result<Self, BadQuery> {
-        // As ripgrep sets it up, but for less memory.
+        Self::for_threads(1, queries, kind, case)
+    }
+
+    /// Like [`Self::any_of`], for several threads that together take no more memory than one.
+    pub(crate) fn for_threads<Q: AsRef<str>>(
+        threads: usize,
+        queries: &[Q],
+        kind: Query,
+        case: Case,
+    ) -> Result<Self, BadQuery> {
+        // As ripgrep does, with less memory.
         let mut builder = RegexMatcherBuilder::new();
         builder.multi_line(true).line_terminator(Some(b'\n')).ban_byte(Some(0));
-        builder.size_limit(QUERY_BYTES).dfa_size_limit(QUERY_BYTES);
+        builder.size_limit(QUERY_BYTES).dfa_size_limit(QUERY_BYTES / threads.max(1));
         builder.case_insensitive(case == Case::Folded).fixed_strings(kind == Query::Literal);
         let bad = |why| BadQuery { query: queries.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" "), why };
         let width = match kind {
@@ -145,15 +166,15 @@ impl Finder {
         };
         if width > WIDTH {
             return Err(bad(format!(
-                "this pattern is too large ({width} places that a text may stand at together; {WIDTH} are allowed); \
-                 make it simpler, as by smaller counts in `{{…}}`"
+                "this pattern is too large (it may be in {width} states at once; {WIDTH} are allowed); make it simpler, for \
+                 example with smaller counts in `{{…}}`"
             )));
         }
         let matcher = builder.build_many(queries).map_err(|error| bad(error.to_string()))?;
         Ok(Self { matcher, line_bytes: (STEPS / width).min(LINE_BYTES) })
     }
 
-    /// The longest line that it is searched for in, at most [`LINE_BYTES`].
+    /// The longest line that is searched, at most [`LINE_BYTES`].
     #[must_use]
     pub fn line_bytes(&self) -> usize {
         self.line_bytes
@@ -162,8 +183,8 @@ impl Finder {
     /// The matching lines of a text.
     ///
     /// # Errors
-    /// What reading says; an error without a code of the system's is a line longer than [`Finder::line_bytes`].
-    pub fn find(&self, text: impl io::Read, extent: Extent) -> io::Result<Found> {
+    /// From reading. An error without an OS code means a line longer than [`Finder::line_bytes`].
+    pub fn find(&self, text: impl io::Read, extent: Extent) -> io::Result<Matches> {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .before_context(extent.before.min(MOST_AROUND))
@@ -173,9 +194,33 @@ impl Finder {
             .build();
         let extent = Extent { after: extent.after.min(MOST_AROUND), ..extent };
         let mut keep =
-            Keep { matcher: &self.matcher, extent, found: Found::default(), after: 0, before: 0, full: false };
+            Keep { matcher: &self.matcher, extent, found: Matches::default(), after: 0, before: 0, full: false };
         searcher.search_reader(&self.matcher, text, &mut keep)?;
         Ok(keep.found)
+    }
+
+    /// The matching lines of a file, which is read in blocks up to the length it had when it was opened.
+    ///
+    /// # Errors
+    /// [`SearchError`] says why it was not searched.
+    pub fn find_in(
+        &self,
+        stream: &Stream,
+        extent: Extent,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Matches, SearchError> {
+        let (stopped, encoded) = (Cell::new(false), Cell::new(false));
+        let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, encoded: &encoded };
+        match self.find(blocks, extent) {
+            Ok(found) => match found.binary {
+                Some(at) => Err(SearchError::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
+                None => Ok(found),
+            },
+            Err(_) if stopped.get() => Err(SearchError::Cancelled),
+            Err(_) if encoded.get() => Err(SearchError::Binary(NotText::Encoding(0))),
+            Err(error) if error.raw_os_error().is_none() => Err(SearchError::LongLine),
+            Err(error) => Err(SearchError::Io(error)),
+        }
     }
 
     /// Whether anything in a text matches.
@@ -185,21 +230,71 @@ impl Finder {
     }
 }
 
+/// Why a file was not searched.
+#[derive(Debug)]
+pub enum SearchError {
+    /// The caller no longer wants the result.
+    Cancelled,
+    /// A line is longer than [`Finder::line_bytes`].
+    LongLine,
+    /// It is not text.
+    Binary(NotText),
+    /// It cannot be read.
+    Io(io::Error),
+}
+
+/// ripgrep's engine would decode such a text; nothing else here does, so its lines could not be read afterwards.
+pub(crate) fn is_utf16(start: &[u8]) -> bool {
+    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
+}
+
+/// A file in blocks.
+struct Blocks<'a> {
+    stream: &'a Stream,
+    at: u64,
+    end: u64,
+    cancelled: &'a dyn Fn() -> bool,
+    stopped: &'a Cell<bool>,
+    /// Whether it begins as UTF-16 does.
+    encoded: &'a Cell<bool>,
+}
+
+impl io::Read for Blocks<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if (self.cancelled)() {
+            self.stopped.set(true);
+            return Err(io::ErrorKind::Other.into());
+        }
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        if left == 0 {
+            return Ok(0);
+        }
+        let bytes = self.stream.at(self.at, into.len().min(left))?;
+        if self.at == 0 && is_utf16(&bytes) {
+            self.encoded.set(true);
+            return Err(io::ErrorKind::Other.into());
+        }
+        into[..bytes.len()].copy_from_slice(&bytes);
+        self.at += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+}
+
 /// Keeps what is asked for and counts the rest.
 struct Keep<'m> {
     matcher: &'m RegexMatcher,
     extent: Extent,
-    found: Found,
-    /// Lines behind the last kept match that are still to be kept.
+    found: Matches,
+    /// Context lines still to be kept after the last match.
     after: usize,
-    /// Lines kept since, that stand before the next match.
+    /// Context lines that were kept for the next match.
     before: usize,
-    /// A line did not fit any more.
+    /// A matching line did not fit.
     full: bool,
 }
 
 impl Keep<'_> {
-    /// Keeps a line that fits. For a match, what stands farthest before it makes room.
+    /// Keeps a line if it fits. Context before it makes room, the farthest line first.
     fn push(&mut self, number: Option<u64>, bytes: &[u8], matches: bool) -> bool {
         if self.full {
             return false;
@@ -212,9 +307,11 @@ impl Keep<'_> {
             let farthest = self.found.lines.len().saturating_sub(self.before);
             let gone = self.found.lines.remove(farthest);
             self.found.chars = self.found.chars.saturating_sub(self.cost(&gone));
+            self.found.dropped = true;
             self.before -= 1;
         }
         let fits = self.found.chars.saturating_add(chars) <= self.extent.chars;
+        self.found.dropped |= !fits;
         if fits {
             self.found.chars += chars;
             self.found.lines.push(line);
@@ -226,7 +323,7 @@ impl Keep<'_> {
         line.text.chars().count().saturating_add(self.extent.label)
     }
 
-    /// A match that does not fit is the end, and what stands before it goes with it.
+    /// Nothing is kept from the first match on that does not fit, its context included.
     fn matched(&mut self, number: Option<u64>, bytes: &[u8]) {
         if !self.push(number, bytes, true) && !self.full {
             self.full = true;
@@ -237,8 +334,8 @@ impl Keep<'_> {
     }
 }
 
-/// Only as much of a line is made text as is kept: its beginning or, where what was found stands behind that, what is around
-/// it, with `…` for what was left out before.
+/// A line, decoded only as far as it is kept: its beginning or, if the match is further on, the part around the match with
+/// `…` before it.
 fn line(number: u64, bytes: &[u8], found: Option<usize>, most: usize) -> Line {
     let lossy = std::str::from_utf8(bytes).is_err();
     let starts = |byte: &u8| *byte & 0xc0 != 0x80;
@@ -249,7 +346,7 @@ fn line(number: u64, bytes: &[u8], found: Option<usize>, most: usize) -> Line {
     });
     let (mark, most) = if from > 0 { ("…", most.saturating_sub(1)) } else { ("", most) };
     let rest = &bytes[from..];
-    // No character has more than four bytes, so whatever the edge splits is cut off below.
+    // A character has at most four bytes, so one that is split at the edge is cut off below.
     let edge = most.saturating_mul(4).saturating_add(4).min(rest.len());
     let mut text = String::from_utf8_lossy(&rest[..edge]).into_owned();
     let end = text.char_indices().nth(most).map(|(at, _)| at);
@@ -269,7 +366,7 @@ impl Sink for Keep<'_> {
             self.matched(found.line_number(), found.bytes());
             self.after = self.extent.after;
         } else if self.after > 0 {
-            // It stands right behind the last one that was kept.
+            // Context of the last match that was kept.
             self.after -= 1;
             self.matched(found.line_number(), found.bytes());
         }
@@ -286,7 +383,7 @@ impl Sink for Keep<'_> {
             }
             After if self.after > 0 => {
                 let kept = self.push(line.line_number(), line.bytes(), false);
-                // None behind one that is missing.
+                // No gap in the context.
                 self.after = if kept { self.after - 1 } else { 0 };
             }
             Before | After | Other => {}
@@ -335,7 +432,7 @@ mod tests {
         let text = "1\na1\n2\na2\n3\na3\n";
         let room = |chars| Extent { before: 1, chars, label: 1, ..Extent::default() };
         assert_eq!(found("a", Query::Literal, text, room(5)), "1-1 2:a1 of 3");
-        // The line before a match goes where both do not fit, and with a match that does not fit.
+        // Context makes room for its match, and is dropped with a match that does not fit.
         assert_eq!(found("a", Query::Literal, text, room(8)), "1-1 2:a1 4:a2 of 3");
         assert_eq!(found("a", Query::Literal, text, room(7)), "1-1 2:a1 of 3");
         assert_eq!(found("a", Query::Literal, text, room(10)), "1-1 2:a1 3-2 4:a2 of 3");
@@ -395,7 +492,7 @@ mod tests {
             let found = Finder::new(pattern, Query::Regex, Case::Exact).unwrap();
             assert_eq!(found.find(text.as_bytes(), Extent::default()).unwrap().total, expected, "{pattern}");
         }
-        // On a line as long as those of bundled scripts, too.
+        // Also on a line as long as those of bundled scripts.
         let long = format!("{}foo(", "let a=b+c;".repeat(100_000));
         let finder = Finder::new(r"\bfoo\s*\(", Query::Regex, Case::Exact).unwrap();
         assert_eq!(finder.find(long.as_bytes(), Extent { line_chars: 9, ..Extent::default() }).unwrap().total, 1);
@@ -417,7 +514,7 @@ mod tests {
         assert_eq!(finder.line_bytes(), STEPS / 303);
         let error = finder.find(line.as_bytes(), Extent::default()).unwrap_err();
         assert_eq!(error.raw_os_error(), None);
-        // The same text in lines is searched, a block at a time.
+        // The same text is searched if it is divided into lines.
         let lines: String =
             line.as_bytes().chunks(400).map(|line| format!("{}\n", str::from_utf8(line).unwrap())).collect();
         assert_eq!(finder.find(lines.as_bytes(), Extent::default()).unwrap().total, 0);

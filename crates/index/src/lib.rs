@@ -1,18 +1,23 @@
-//! Finding things: names by walking and ranking them, lines by ripgrep's engine. Opens no file: `disk` hands over names
-//! and bytes, and lists folders.
+//! Finding things: names by walking and ranking them, lines by ripgrep's engine, definitions by parsing. Opens no file:
+//! `disk` hands over names and bytes, and lists folders.
+#![allow(missing_docs, reason = "used by our own crates only: docs say what a name does not")]
 
 mod catalog;
+mod file_rules;
 mod grep;
 mod nearest;
 mod rank;
+mod search;
 mod symbols;
 mod target;
 mod walk;
 
-pub use catalog::{Catalog, Defined, Fitting, Refreshed, Rules, Unindexed, Unusable, Upset};
-pub use grep::{BadQuery, Case, Extent, Finder, Found, LINE_BYTES, Line, Query};
+pub use catalog::{Catalog, CatalogError, Defined, Fitting, Indexed, Unindexed, Unusable};
+pub use file_rules::FileRules;
+pub use grep::{BadQuery, Case, Extent, Finder, LINE_BYTES, Line, Matches, NUMBER_CHARS, Query, SearchError, label};
 pub use nearest::nearest;
-pub use rank::{Best, Fit, Text, Words, fit};
+pub use rank::Fit;
+pub use search::{Hit, Skipped, TreeError, TreeMatches, TreeSearch};
 pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
 pub use target::{Target, rank};
-pub use walk::{BadWalk, Entry, Walk, walk};
+pub use walk::{BadWalk, Walk, WalkEntry, walk};

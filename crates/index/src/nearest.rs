@@ -1,18 +1,18 @@
-//! Names that resemble one that does not exist, for "did you mean".
+//! Finds existing names similar to a missing one, for "did you mean".
 
-/// At most this many names are offered.
+/// The most names that are suggested.
 const MOST: usize = 3;
 
-/// The names closest to `wanted`, best first; none when nothing is close.
+/// The names closest to `wanted`, best first; none if none is close.
 #[must_use]
 pub fn nearest(wanted: &str, names: &[String]) -> Vec<String> {
     let wanted_lower = wanted.to_lowercase();
-    // A third of the letters may differ: beyond that a guess is noise.
+    // A third of the letters may differ; beyond that a guess is noise.
     let tolerance = (wanted_lower.chars().count() / 3).max(1);
     let len = wanted_lower.len();
     let mut close: Vec<(usize, &String)> = names
         .iter()
-        // No letter has more than four bytes.
+        // A character has at most four bytes, so these cannot be close.
         .filter(|name| name.len() <= (len + tolerance) * 4 && len <= (name.len() + tolerance) * 4)
         .map(|name| (distance(&wanted_lower, &name.to_lowercase()), name))
         .filter(|(distance, _)| *distance <= tolerance)
@@ -21,8 +21,7 @@ pub fn nearest(wanted: &str, names: &[String]) -> Vec<String> {
     close.into_iter().take(MOST).map(|(_, name)| name.clone()).collect()
 }
 
-/// Single-letter edits that lead from one name to the other, two letters in the wrong order being one; names are short, so
-/// the plain table will do.
+/// The edit distance, with a swap of two neighbouring letters as one edit. Names are short, so a plain table is enough.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = [vec![0; b.len() + 1], (0..=b.len()).collect(), vec![0; b.len() + 1]];

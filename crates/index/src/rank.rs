@@ -1,14 +1,14 @@
-//! Which files come first. Whole numbers only, no clock and no hash order: the same tree gives the same order.
+//! Ranks files. Integers only, no clock, no hash order: the same tree gives the same order.
 //!
-//! A file that holds all words of a text query scores, from the weightiest part down:
-//! 1. whether the words stand in it as one phrase,
+//! The score of a file that contains all words of a text query, the weightiest part first:
+//! 1. whether the words occur in it as one phrase,
 //! 2. how many of the words occur in its file name, at most 15,
 //! 3. how dense its matching lines are: `1000 × matching / (lines + 20)`; the 20 keep tiny files from winning by size,
 //! 4. how shallow its path is: 255 less one per folder.
 //!
-//! A path scores by [`Fit`], then by how shallow it is. What is equal stays in the order of the walk.
+//! A path is scored by [`Fit`], then by how shallow it is. Equal scores stay in the order of the walk.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, slice};
 
 use crate::grep::{BadQuery, Case, Finder, Query};
 
@@ -17,15 +17,15 @@ const PHRASE: u64 = 1 << 40;
 const NAME: u64 = 1 << 32;
 const DENSITY: u64 = 1 << 16;
 
-/// How many of the words a file name is credited with.
+/// The most words that a file name is credited with.
 const MOST_NAMED: usize = 15;
 
-/// The most words that are told apart; those behind only count as part of the phrase. White space is one space in it.
+/// The most words that must occur on their own; later ones only count as part of the phrase.
 const MOST_WORDS: usize = 32;
 
-/// A text query, made ready. Without a capital letter in it, large and small letters are the same.
+/// A compiled text query. It is case-sensitive if it has a capital letter. In the phrase, any white space is one space.
 #[derive(Debug)]
-pub struct Words {
+pub(crate) struct Words {
     case: Case,
     words: Vec<String>,
     each: Vec<Finder>,
@@ -33,42 +33,40 @@ pub struct Words {
     phrase: Finder,
 }
 
-/// What a text has of a query.
-pub struct Text<'w> {
-    /// Finds the lines worth showing: with the phrase where it stands, else with any of the words.
-    pub finder: &'w Finder,
-    /// Whether the words stand in it as one phrase.
-    pub phrase: bool,
+/// A text that has all words of a query.
+pub(crate) struct WordMatch<'w> {
+    /// Finds the lines worth showing: those with the phrase if it occurs, else those with any of the words.
+    pub(crate) finder: &'w Finder,
+    /// Whether the words occur as one phrase.
+    pub(crate) phrase: bool,
 }
 
 impl Words {
-    /// Makes a query ready; one without words has nothing to find.
+    /// Compiles a query for a number of threads.
     ///
     /// # Errors
-    /// [`BadQuery`] when the engine cannot take it.
-    pub fn new(query: &str) -> Result<Self, BadQuery> {
+    /// [`BadQuery`] if it is too large.
+    pub(crate) fn new(query: &str, threads: usize) -> Result<Self, BadQuery> {
         let case = smart(query);
         let words: Vec<String> = query.split_whitespace().take(MOST_WORDS).map(|word| folded(word, case)).collect();
-        let each: Result<_, _> = words.iter().map(|word| Finder::new(word, Query::Literal, case)).collect();
-        let any = Finder::any_of(&words, Query::Literal, case)?;
-        let phrase = query.split_whitespace().collect::<Vec<_>>().join(" ");
-        let phrase = Finder::new(&phrase, Query::Literal, case)?;
+        let finder = |words: &[String]| Finder::for_threads(threads, words, Query::Literal, case);
+        let each: Result<_, _> = words.iter().map(|word| finder(slice::from_ref(word))).collect();
+        let any = finder(&words)?;
+        let phrase = finder(&[query.split_whitespace().collect::<Vec<_>>().join(" ")])?;
         Ok(Self { case, each: each?, any, phrase, words })
     }
 
-    /// What a text has of it; `None` if a word is missing.
-    #[must_use]
-    pub fn of(&self, text: &[u8]) -> Option<Text<'_>> {
-        if !self.each.iter().all(|word| word.is_in(text)) {
+    /// `None` if a word is missing, or the search is cancelled.
+    pub(crate) fn of(&self, text: &[u8], cancelled: &dyn Fn() -> bool) -> Option<WordMatch<'_>> {
+        if !self.each.iter().all(|word| !cancelled() && word.is_in(text)) {
             return None;
         }
         let phrase = self.phrase.is_in(text);
-        Some(Text { finder: if phrase { &self.phrase } else { &self.any }, phrase })
+        Some(WordMatch { finder: if phrase { &self.phrase } else { &self.any }, phrase })
     }
 
-    /// The score of a file, given how many of its lines match.
-    #[must_use]
-    pub fn score(&self, path: &str, phrase: bool, matching: u64, lines: u64) -> u64 {
+    /// The score of a file, by the number of its matching lines and of all its lines.
+    pub(crate) fn score(&self, path: &str, phrase: bool, matching: u64, lines: u64) -> u64 {
         let name = folded(file_name(path), self.case);
         let named = self.words.iter().filter(|word| name.contains(&**word)).count().min(MOST_NAMED);
         let density = (matching.saturating_mul(1000) / lines.saturating_add(20)).min(1000);
@@ -79,15 +77,15 @@ impl Words {
 /// How a path fits a query, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
-    /// It is the file's name.
+    /// The query is the file's name.
     Name,
-    /// The file's name begins with it.
+    /// The file's name begins with the query.
     Prefix,
-    /// It stands in the file's name.
+    /// The file's name contains the query.
     InName,
-    /// It stands in the path.
+    /// The path contains the query.
     InPath,
-    /// Its letters stand in the path in this order, others between them.
+    /// The path contains the query's letters in this order, with others between them.
     Letters,
 }
 
@@ -104,7 +102,7 @@ impl Fit {
         }
     }
 
-    /// The score of a path that fits so.
+    /// The score of a path with this fit.
     #[must_use]
     pub fn score(self, path: &str) -> u64 {
         let rank: u64 = match self {
@@ -118,9 +116,8 @@ impl Fit {
     }
 }
 
-/// How a path fits; `None` if it does not. Without a capital letter in the query, large and small letters are the same.
-#[must_use]
-pub fn fit(path: &str, query: &str) -> Option<Fit> {
+/// How a path fits; `None` if it does not. Case-sensitive if the query has a capital letter.
+pub(crate) fn fit(path: &str, query: &str) -> Option<Fit> {
     let case = smart(query);
     let (path, query) = (folded(path, case), folded(query, case));
     let name = file_name(&path);
@@ -138,24 +135,22 @@ pub fn fit(path: &str, query: &str) -> Option<Fit> {
     }
 }
 
-/// The best of what is offered, no more than asked for; memory does not grow with what is offered.
+/// Keeps the best of what is offered, so that memory does not grow with the number of offers.
 #[derive(Debug)]
-pub struct Best<T> {
+pub(crate) struct Best<T> {
     most: usize,
-    /// By rising rank: score turned around, then order of arrival.
+    /// By score, the highest first, then by order of arrival.
     kept: BTreeMap<(u64, u64), T>,
     offered: u64,
 }
 
 impl<T> Best<T> {
-    /// At most this many.
-    #[must_use]
-    pub fn new(most: usize) -> Self {
+    pub(crate) fn new(most: usize) -> Self {
         Self { most, kept: BTreeMap::new(), offered: 0 }
     }
 
-    /// Makes it and keeps it, if it is among the best so far.
-    pub fn offer(&mut self, score: u64, make: impl FnOnce() -> T) {
+    /// Makes and keeps a value if it is among the best so far.
+    pub(crate) fn offer(&mut self, score: u64, make: impl FnOnce() -> T) {
         let rank = (u64::MAX - score, self.offered);
         self.offered += 1;
         if self.kept.len() >= self.most {
@@ -167,14 +162,8 @@ impl<T> Best<T> {
         self.kept.insert(rank, make());
     }
 
-    /// How many were offered.
-    #[must_use]
-    pub fn offered(&self) -> u64 {
-        self.offered
-    }
-
     /// Best first.
-    pub fn into_values(self) -> impl Iterator<Item = T> {
+    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
         self.kept.into_values()
     }
 }
@@ -225,7 +214,7 @@ mod tests {
 
     #[test]
     fn phrase_then_name_then_density_then_depth() {
-        let words = Words::new("two words").unwrap();
+        let words = Words::new("two words", 1).unwrap();
         let ordered = [
             words.score("deep/er/a.rs", true, 1, 900),
             words.score("two_words.rs", false, 1, 900),
@@ -240,14 +229,14 @@ mod tests {
 
     #[test]
     fn all_words_or_nothing() {
-        let words = Words::new("two words").unwrap();
-        let of = |text: &str| words.of(text.as_bytes()).map(|text| text.phrase);
+        let words = Words::new("two words", 1).unwrap();
+        let of = |text: &str| words.of(text.as_bytes(), &|| false).map(|text| text.phrase);
         assert_eq!(of("Two Words"), Some(true));
         assert_eq!(of("words\nand two"), Some(false));
         assert_eq!(of("two"), None);
-        assert!(Words::new(" two\n words").unwrap().of(b"two words").is_some_and(|text| text.phrase));
-        let exact = Words::new("Two").unwrap();
-        assert!(exact.of(b"two").is_none() && exact.of(b"Two").is_some());
+        assert!(Words::new(" two\n words", 1).unwrap().of(b"two words", &|| false).is_some_and(|text| text.phrase));
+        let exact = Words::new("Two", 1).unwrap();
+        assert!(exact.of(b"two", &|| false).is_none() && exact.of(b"Two", &|| false).is_some());
     }
 
     #[test]
@@ -256,10 +245,9 @@ mod tests {
         for (score, name) in [(1, "a"), (5, "b"), (3, "c"), (5, "d"), (3, "e"), (0, "f")] {
             best.offer(score, || name);
         }
-        assert_eq!(best.offered(), 6);
         assert_eq!(best.into_values().collect::<Vec<_>>(), ["b", "d", "c"]);
         let mut none = Best::new(0);
         none.offer(1, || ());
-        assert_eq!((none.offered(), none.into_values().count()), (1, 0));
+        assert_eq!(none.into_values().count(), 0);
     }
 }

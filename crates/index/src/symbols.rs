@@ -1,37 +1,17 @@
-//! What a file defines: names with their kind, place and the names around them, by parsing it. One grammar for each
-//! language; nothing here looks at more than one text.
+//! Lists the definitions in a text by parsing it: each with its kind, lines and the names that enclose it. Never looks at
+//! more than one text.
 
 #![cfg_attr(
-    not(all(
-        feature = "bash",
-        feature = "c",
-        feature = "cpp",
-        feature = "csharp",
-        feature = "go",
-        feature = "java",
-        feature = "javascript",
-        feature = "json",
-        feature = "kotlin",
-        feature = "markdown",
-        feature = "php",
-        feature = "python",
-        feature = "ruby",
-        feature = "rust",
-        feature = "swift",
-        feature = "toml",
-        feature = "typescript",
-        feature = "yaml"
-    )),
-    allow(dead_code, reason = "not every language needs all of it")
+    not(feature = "languages"),
+    allow(dead_code, unused_imports, reason = "not every language needs all of it")
 )]
 
+mod formats;
 mod grammar;
 mod lang;
 mod language;
 mod parse;
 mod walk;
-#[cfg(feature = "yaml")]
-mod yaml;
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -39,51 +19,48 @@ use readproof_core::scope::Lines;
 use tree_sitter::Parser;
 
 use grammar::Grammar;
-pub use language::Language;
+pub use lang::Language;
+use lang::Reader;
 
-/// What a name stands for.
+/// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SymbolKind {
-    /// A function that belongs to no type.
+    /// Not a member of a type.
     Function,
-    /// A function of a type.
+    /// A member of a type.
     Method,
-    /// A class, record, actor or object.
+    /// Also a record, actor or object.
     Class,
-    /// A structure or union.
+    /// Also a union.
     Struct,
-    /// An enumeration.
     Enum,
     /// One value of an enumeration.
     Variant,
-    /// An interface or protocol.
+    /// Also a protocol.
     Interface,
     /// A Rust or PHP trait.
     Trait,
-    /// Another name for a type.
+    /// A type alias.
     Type,
-    /// A module, namespace or package.
+    /// Also a namespace or package.
     Module,
-    /// A field or property.
+    /// Also a property.
     Field,
-    /// A constant.
     Constant,
     /// A variable that is not local to a function.
     Variable,
-    /// A macro.
     Macro,
-    /// A name that is said to exist and defined elsewhere, as a prototype.
+    /// Of something that is defined elsewhere, such as a prototype.
     Declaration,
-    /// An implementation or extension of a type, called like the type.
+    /// Also an extension of a type. It has the type's name.
     Implementation,
-    /// A heading of a document.
+    /// Of a document.
     Heading,
-    /// A key of a data file.
+    /// Of a data file.
     Key,
 }
 
 impl SymbolKind {
-    /// All of them.
     pub const ALL: [Self; 18] = [
         Self::Function,
         Self::Method,
@@ -140,39 +117,38 @@ impl SymbolKind {
 /// One definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// What it is called, without what qualifies it.
+    /// Without qualifiers.
     pub name: String,
-    /// What it is.
     pub kind: SymbolKind,
-    /// The names around it, outermost first: modules, types, classes, functions.
+    /// The names that enclose it, outermost first: modules, types, functions.
     pub scope: Vec<String>,
-    /// The trait or interface for which an implementation has it, where the language says so there.
+    /// The trait or interface that it implements, if the language says so at the definition.
     pub of: Option<String>,
-    /// All of it, with its doc comment and attributes.
+    /// All of it, including doc comment and attributes.
     pub lines: Lines,
-    /// The line where its name stands.
+    /// The line of its name.
     pub line: u32,
-    /// From its first keyword to the end of its signature: all but doc comment, attributes and body.
+    /// From its first keyword to the end of its signature: without doc comment, attributes and body.
     pub signature: Lines,
-    /// Where in the list that which encloses it stands.
+    /// Index in the outline of the definition that encloses it.
     pub parent: Option<u32>,
 }
 
-/// What a text defines.
+/// The definitions in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// In the order of their names in the text; what encloses stands before what it encloses.
+    /// In the order of their names in the text; a definition comes before those that it encloses.
     pub symbols: Vec<Symbol>,
-    /// Imports of the file, in order.
+    /// The lines of the imports, in order.
     pub imports: Vec<Lines>,
-    /// Whether there are more than are listed.
+    /// Whether some definitions are left out.
     pub truncated: bool,
 }
 
 /// Why a text has no outline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoOutline {
-    /// The caller lost interest.
+    /// The caller no longer wants it.
     Cancelled,
     /// It would take too many steps to parse.
     TooHard,
@@ -181,17 +157,23 @@ pub enum NoOutline {
 /// The longest text that is parsed.
 const TEXT_BYTES: usize = 1 << 30;
 
-/// Parsers that have been used before, one for each language.
+/// Finds definitions. Keeps a parser for each language that was needed.
 #[derive(Default)]
 pub struct Parsers {
-    ready: BTreeMap<Language, (Grammar, Parser)>,
+    ready: BTreeMap<Language, Ready>,
+}
+
+/// A [`Reader`] that is ready for use.
+enum Ready {
+    Grammar(Grammar, Parser),
+    Function(fn(&str) -> Outline),
 }
 
 impl Parsers {
-    /// What a text defines.
+    /// The definitions in a text; none if the language is not built in.
     ///
     /// # Errors
-    /// [`NoOutline`] says why that cannot be told.
+    /// [`NoOutline`]: cancelled, or too hard to parse.
     pub fn outline(
         &mut self,
         language: Language,
@@ -201,11 +183,11 @@ impl Parsers {
         if cancelled() {
             return Err(NoOutline::Cancelled);
         }
-        #[cfg(feature = "yaml")]
-        if language == Language::Yaml {
-            return Ok(yaml::outline(text));
-        }
-        let Some((grammar, parser)) = self.ready(language) else { return Ok(Outline::default()) };
+        let (grammar, parser) = match self.ready(language) {
+            None => return Ok(Outline::default()),
+            Some(Ready::Function(outline)) => return Ok(outline(text)),
+            Some(Ready::Grammar(grammar, parser)) => (grammar, parser),
+        };
         if text.len() > TEXT_BYTES || grammar.refuse.is_some_and(|refuse| refuse(text)) || parse::is_deep(text) {
             return Err(NoOutline::TooHard);
         }
@@ -215,15 +197,21 @@ impl Parsers {
         Ok(walk::outline(grammar, &tree, text))
     }
 
-    /// What parses a language; `None` if it is not built in.
-    fn ready(&mut self, language: Language) -> Option<&mut (Grammar, Parser)> {
+    /// `None` if the language is not built in.
+    fn ready(&mut self, language: Language) -> Option<&mut Ready> {
         match self.ready.entry(language) {
             Entry::Occupied(ready) => Some(ready.into_mut()),
             Entry::Vacant(place) => {
-                let grammar = Grammar::new(lang::spec(language)?);
-                let mut parser = Parser::new();
-                parser.set_language(&grammar.language).ok()?;
-                Some(place.insert((grammar, parser)))
+                let ready = match language.reader()? {
+                    Reader::Function(outline) => Ready::Function(outline),
+                    Reader::Grammar(grammar, spec) => {
+                        let grammar = Grammar::new(grammar, spec);
+                        let mut parser = Parser::new();
+                        parser.set_language(&grammar.language).ok()?;
+                        Ready::Grammar(grammar, parser)
+                    }
+                };
+                Some(place.insert(ready))
             }
         }
     }

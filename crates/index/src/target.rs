@@ -1,20 +1,20 @@
-//! A symbol as a person or a model writes it, and whether a definition is the one that is meant. Knows no language: what
-//! qualifies a name may be written with `::`, `.` or `#` whatever the file.
+//! Parses a symbol's name as people and models write it, and tells which definitions it may mean. Independent of the
+//! language: qualifiers may be written with `::`, `.` or `#` for any file.
 
 use crate::{Symbol, SymbolKind};
 
-/// What leads to the beginning of a program and says nothing about where a name is defined.
+/// Qualifiers that say nothing about where a name is defined.
 const NOWHERE: [&str; 5] = ["crate", "self", "super", "this", "Self"];
 
-/// Files that stand for the folder they are in.
+/// Stems of files that stand for their folder.
 const FOLDER_FILES: [&str; 5] = ["mod", "lib", "main", "index", "__init__"];
 
-/// A symbol that is asked for.
+/// The name of a symbol, as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// As written, for names that hold anything: a heading, a key with dots in it.
+    /// As written, for names that may contain anything, such as headings or keys with dots.
     whole: String,
-    /// What qualifies it, outermost first.
+    /// The qualifiers, outermost first.
     within: Vec<String>,
     name: String,
     /// The trait of `<Type as Trait>::name`.
@@ -22,7 +22,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Reads what was written; `None` where nothing was.
+    /// `None` if it is blank.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let whole = text.trim();
@@ -46,7 +46,7 @@ impl Target {
         if self.whole == self.name { vec![&self.name] } else { vec![&self.name, &self.whole] }
     }
 
-    /// Whether a definition in this file can be meant.
+    /// Whether it may mean a definition in this file.
     #[must_use]
     pub fn fits(&self, path: &str, symbol: &Symbol) -> bool {
         if symbol.name == self.whole {
@@ -58,7 +58,7 @@ impl Target {
         self.is_within(path, symbol)
     }
 
-    /// Whether what qualifies it is right, whatever the name.
+    /// Whether the qualifiers fit a definition, whatever its name.
     #[must_use]
     pub fn is_within(&self, path: &str, symbol: &Symbol) -> bool {
         let scope = || symbol.scope.iter().map(String::as_str);
@@ -71,7 +71,7 @@ impl Target {
     }
 }
 
-/// How readily a definition is taken where several have the name: the lowest wins, equals are ambiguous.
+/// Which definition is taken if several have a name: the one of the lowest rank. Equal ranks are ambiguous.
 #[must_use]
 pub fn rank(kind: SymbolKind) -> u8 {
     match kind {
@@ -95,8 +95,8 @@ pub fn rank(kind: SymbolKind) -> u8 {
     }
 }
 
-/// Whether the innermost name is right and the others stand before it in this order: what lies between, as a module that
-/// is only passed through, need not be said.
+/// Whether `around` ends with the innermost wanted name and has the others before it in this order. Names between them, such
+/// as modules, may be left out.
 fn is_end(around: &[&str], wanted: &[String]) -> bool {
     let Some((innermost, outer)) = wanted.split_last() else { return true };
     let Some((last, before)) = around.split_last() else { return false };
@@ -104,8 +104,8 @@ fn is_end(around: &[&str], wanted: &[String]) -> bool {
     innermost == last && outer.iter().all(|want| before.any(|has| has == want))
 }
 
-/// The folders of a path and its file as names that may qualify what is in it: in some languages the file counts, in
-/// others only the folder. A file called like the one thing it defines is not named twice.
+/// The folders of a path and the stem of its file, as names that may qualify a definition: in some languages the file counts,
+/// in others only the folder. `None` for a file that is named after the one thing it defines, or that stands for its folder.
 fn places<'p>(path: &'p str, scope: &[String]) -> (Vec<&'p str>, Option<&'p str>) {
     let mut folders: Vec<&str> = path.split('/').collect();
     let file = folders.pop().unwrap_or_default();
@@ -114,17 +114,17 @@ fn places<'p>(path: &'p str, scope: &[String]) -> (Vec<&'p str>, Option<&'p str>
     (folders, counts.then_some(stem))
 }
 
-/// Without the arguments behind a name.
+/// Without arguments after the name.
 fn without_call(text: &str) -> &str {
     let Some(before) = text.strip_suffix(')') else { return text };
     match before.rfind('(') {
-        // `(*T)` is no call.
+        // `(*T)` is not a call.
         Some(at) if at > 0 && !before[at..].starts_with("(*") && !before[..at].ends_with("operator") => &text[..at],
         Some(_) | None => text,
     }
 }
 
-/// Without what it is generic over.
+/// Without generic parameters.
 fn bare(name: &str) -> &str {
     let name = name.trim();
     match name.find('<') {

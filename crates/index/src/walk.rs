@@ -1,7 +1,7 @@
-//! The names of a workspace's files: the order of `rg --sort path` and its rules for what is ignored, with `-g` for a
-//! glob. Follows no link and looks at nothing outside the workspace, so ignore files above it and in the user's home do
-//! not count. Folders are listed and ignore files read by `disk`, which never waits for one and never leaves the workspace,
-//! whatever is put in their place meanwhile.
+//! Walks the files of a workspace in the order of `rg --sort path`, by its rules for ignored files and, with a glob, for
+//! `-g`. Follows no symbolic link and reads nothing outside the workspace, so ignore files above it or in the user's home do
+//! not count. `disk` lists folders and reads ignore files; it never blocks on one and never leaves the workspace, whatever
+//! is put in their place during the walk.
 
 mod rules;
 
@@ -12,49 +12,44 @@ use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours};
 
 use rules::Rules;
 
-/// Never walked, whatever a glob says.
+/// Never walked, even if a glob asks for it.
 const NEVER: [&str; 2] = [".git", STORE_NAME];
 
-/// Git's own list of what to leave out, beside the history.
+/// Ignore rules of a repository that are not under version control.
 const EXCLUDE: &str = ".git/info/exclude";
 const EXCLUDE_FOLDER: &str = ".git/info";
 
 /// The largest ignore file that is read.
 const IGNORE_BYTES: u64 = 128 << 10;
 
-/// One thing that was met.
+/// One thing that the walk met.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum WalkEntry {
     /// A regular file, by its name in the workspace.
     File(String),
-    /// A folder or something else that has no line in any answer.
+    /// A folder, or something that cannot be searched.
     Other,
-    /// A name that is no UTF-8, which nothing else can speak of.
+    /// A file whose name is not UTF-8.
     OddName,
     /// A folder that cannot be listed.
     Unreadable,
 }
 
-/// Why there is no walk.
+/// Why a workspace cannot be walked.
 #[derive(Debug, thiserror::Error)]
 pub enum BadWalk {
-    /// The pattern for names.
-    #[error("`{glob}` is no glob: {why}; use one like `*.rs` or `src/**`")]
-    Glob {
-        /// As given.
-        glob: String,
-        /// In the engine's words.
-        why: String,
-    },
-    /// What is ignored cannot be told.
+    /// The glob is malformed.
+    #[error("`{glob}` is not a valid glob: {why}; use one like `*.rs` or `src/**`")]
+    Glob { glob: String, why: String },
+    /// An ignore file of the workspace's root cannot be used, so nothing says what to leave out.
     #[error(
-        "`{name}` is no regular file of at most {IGNORE_BYTES} bytes inside the workspace; put one there or remove it"
+        "`{name}` is not a regular file of at most {IGNORE_BYTES} bytes inside the workspace; put one there or remove it"
     )]
     IgnoreFile {
-        /// Its name in the workspace.
+        /// Relative to the workspace.
         name: String,
     },
-    /// The workspace is gone.
+    /// The workspace itself cannot be listed.
     #[error(transparent)]
     Root(#[from] RootError),
 }
@@ -64,31 +59,31 @@ pub struct Walk<'w> {
     root: &'w Root,
     folders: Folders<'w>,
     only: Override,
-    /// The folders that the walk is in, the innermost last.
+    /// The folders that the walk is in, innermost last.
     levels: Vec<Level>,
     closed: u64,
 }
 
-/// What is left of a folder. It is not held open: each is opened anew from the root, and no part of its name may be a link.
+/// The rest of a folder. It is not held open: every folder is opened from the root, and no part of its path may be a link.
 struct Level {
-    /// What names in it begin with.
+    /// Its path with a slash, or nothing.
     prefix: String,
     left: std::vec::IntoIter<(std::ffi::OsString, EntryKind)>,
     rules: Rules,
 }
 
-/// Walks a workspace; with a glob, only the files that it lets through.
+/// Walks a workspace; with a glob, only the files that match it.
 ///
 /// # Errors
-/// [`BadWalk`] says what is malformed.
+/// [`BadWalk`]: the glob or an ignore file of the root cannot be used.
 pub fn walk<'w>(root: &'w Root, glob: Option<&str>) -> Result<Walk<'w>, BadWalk> {
     walk_watched(root, glob, &|_| ())
 }
 
-/// Called with every folder before it is listed.
+/// Called with the path of every folder before it is listed.
 pub(crate) type Folders<'w> = &'w dyn Fn(&Path);
 
-/// The same, telling every folder, and the one that holds git's own list of what is ignored.
+/// Like [`walk`]. `folders` is told every folder, and the one that holds [`EXCLUDE`].
 pub(crate) fn walk_watched<'w>(root: &'w Root, glob: Option<&str>, folders: Folders<'w>) -> Result<Walk<'w>, BadWalk> {
     let only = glob.map_or_else(|| Ok(Override::empty()), only)?;
     folders(root.path());
@@ -101,7 +96,7 @@ pub(crate) fn walk_watched<'w>(root: &'w Root, glob: Option<&str>, folders: Fold
     Ok(Walk { root, folders, only, levels: vec![Level { prefix: String::new(), left, rules }], closed: 0 })
 }
 
-/// What a glob lets through, by names in the workspace.
+/// The files that a glob lets through, by their paths in the workspace.
 pub(crate) fn only(glob: &str) -> Result<Override, BadWalk> {
     let bad = |error: ignore::Error| BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() };
     let mut overrides = OverrideBuilder::new("");
@@ -110,13 +105,13 @@ pub(crate) fn only(glob: &str) -> Result<Override, BadWalk> {
 }
 
 impl Walk<'_> {
-    /// Folders that were left out, as what they ignore cannot be told.
+    /// How many folders were left out because an ignore file in them cannot be used, or their name is not UTF-8.
     #[must_use]
     pub fn closed(&self) -> u64 {
         self.closed
     }
 
-    /// Whether what is ignored, hidden or not asked for has this name.
+    /// Whether a name is ignored, hidden or not asked for.
     fn leaves_out(&self, level: &Level, path: &Path, name: &[u8], is_folder: bool) -> bool {
         let asked = self.only.matched(path, is_folder);
         if !asked.is_none() {
@@ -125,10 +120,9 @@ impl Walk<'_> {
         level.rules.leaves_out(path, is_folder).unwrap_or_else(|| name.starts_with(b"."))
     }
 
-    /// Goes into a folder.
-    fn enter(&mut self, key: String, rules: Rules) -> Entry {
+    fn enter(&mut self, key: String, rules: Rules) -> WalkEntry {
         (self.folders)(&self.root.path().join(&key));
-        let Ok(mut folder) = self.root.folder(&key) else { return Entry::Unreadable };
+        let Ok(mut folder) = self.root.folder(&key) else { return WalkEntry::Unreadable };
         match rules.inside(&key, &folder) {
             Some(rules) => {
                 let left = take(&mut folder);
@@ -136,7 +130,7 @@ impl Walk<'_> {
             }
             None => self.closed += 1,
         }
-        Entry::Other
+        WalkEntry::Other
     }
 }
 
@@ -145,9 +139,9 @@ fn take(folder: &mut Folder<'_>) -> std::vec::IntoIter<(std::ffi::OsString, Entr
 }
 
 impl Iterator for Walk<'_> {
-    type Item = Entry;
+    type Item = WalkEntry;
 
-    fn next(&mut self) -> Option<Entry> {
+    fn next(&mut self) -> Option<WalkEntry> {
         loop {
             let level = self.levels.last_mut()?;
             let Some((name, kind)) = level.left.next() else {
@@ -161,21 +155,21 @@ impl Iterator for Walk<'_> {
                 continue;
             }
             let Some(name) = name.to_str() else {
-                // What is in such a folder has no name either.
+                // Nothing in such a folder can be named either.
                 self.closed += u64::from(is_folder);
-                return Some(if kind == EntryKind::File { Entry::OddName } else { Entry::Other });
+                return Some(if kind == EntryKind::File { WalkEntry::OddName } else { WalkEntry::Other });
             };
             if NEVER.contains(&name) || is_ours(name) {
                 continue;
             }
             let key = format!("{}{name}", level.prefix);
             return Some(match kind {
-                EntryKind::File => Entry::File(key),
+                EntryKind::File => WalkEntry::File(key),
                 EntryKind::Folder => {
                     let rules = level.rules.clone();
                     self.enter(key, rules)
                 }
-                EntryKind::Link | EntryKind::Other => Entry::Other,
+                EntryKind::Link | EntryKind::Other => WalkEntry::Other,
             });
         }
     }
@@ -213,8 +207,8 @@ mod tests {
 
     fn files(temp: &TempDir, glob: Option<&str>) -> Vec<String> {
         let file = |entry| match entry {
-            Entry::File(name) => Some(name),
-            Entry::Other | Entry::OddName | Entry::Unreadable => None,
+            WalkEntry::File(name) => Some(name),
+            WalkEntry::Other | WalkEntry::OddName | WalkEntry::Unreadable => None,
         };
         walk(&Root::open(temp.path()).unwrap(), glob).unwrap().filter_map(file).collect()
     }
@@ -234,7 +228,7 @@ mod tests {
         put(&temp, ".rgignore", "/g\n");
         put(&temp, ".git/info/exclude", "c.tmp\n");
         assert_eq!(files(&temp, None), ["b.rs", "d/e.log"]);
-        // As with `-g`, a file that is asked for is not ignored; what is never walked stays out.
+        // As with `-g`, a file that is asked for is not ignored.
         assert_eq!(files(&temp, Some("*.log")), ["a.log", "d/e.log"]);
         assert_eq!(files(&temp, Some("!*.rs")), ["d/e.log"]);
         assert_eq!(files(&temp, Some("d/**")), ["d/.ignore", "d/e.log", "d/f.tmp"]);
@@ -243,7 +237,7 @@ mod tests {
         }
         let error = walk(&Root::open(temp.path()).unwrap(), Some("a[")).err().unwrap().to_string();
         assert!(
-            error.starts_with("`a[` is no glob: ") && error.ends_with("; use one like `*.rs` or `src/**`"),
+            error.starts_with("`a[` is not a valid glob: ") && error.ends_with("; use one like `*.rs` or `src/**`"),
             "{error}"
         );
     }
@@ -268,7 +262,7 @@ mod tests {
         fs::write(temp.path().join(OsStr::from_bytes(b"odd\xff")), "").unwrap();
         assert_eq!(files(&temp, None), ["a", "d/b"]);
         let root = Root::open(temp.path()).unwrap();
-        let odd = walk(&root, None).unwrap().filter(|entry| *entry == Entry::OddName);
+        let odd = walk(&root, None).unwrap().filter(|entry| *entry == WalkEntry::OddName);
         assert_eq!(odd.count(), 1);
     }
 
@@ -279,11 +273,11 @@ mod tests {
         symlink("/dev/zero", temp.path().join("e/.ignore")).unwrap();
         let root = Root::open(temp.path()).unwrap();
         let mut met = walk(&root, None).unwrap();
-        assert_eq!(met.by_ref().filter(|entry| matches!(entry, Entry::File(_))).count(), 2);
+        assert_eq!(met.by_ref().filter(|entry| matches!(entry, WalkEntry::File(_))).count(), 2);
         assert_eq!(met.closed(), 2);
         pipe(&temp, ".ignore");
         let error = walk(&root, None).err().unwrap().to_string();
-        assert!(error.starts_with("`.ignore` is no regular file of at most 131072 bytes"), "{error}");
+        assert!(error.starts_with("`.ignore` is not a regular file of at most 131072 bytes"), "{error}");
         fs::remove_file(temp.path().join(".ignore")).unwrap();
         fs::create_dir_all(temp.path().join(".git/info")).unwrap();
         pipe(&temp, ".git/info/exclude");
@@ -299,7 +293,7 @@ mod tests {
         put(&temp, ".rgignore", "\u{feff}!c\r\n# no rule\n");
         put(&temp, "d/.gitignore", "!a\nb\n");
         put(&temp, "d/e/.ignore", "a\n");
-        // A rule of another kind is stronger wherever it stands; of one kind the innermost is.
+        // A stronger kind of ignore file wins wherever it is; of one kind the innermost wins.
         assert_eq!(files(&temp, None), [".h/x", ".i", "b", "c", "d/a", "d/b", "d/c"]);
         fs::remove_file(temp.path().join(".rgignore")).unwrap();
         assert_eq!(files(&temp, None), [".h/x", ".i", "b", "d/a", "d/b"]);
@@ -326,7 +320,7 @@ mod tests {
         let temp = tree(&["a", "b", "c"]);
         fs::write(temp.path().join(".ignore"), b"a\n[\n\xff\nb\n").unwrap();
         assert_eq!(files(&temp, None), ["b", "c"]);
-        // A link counts as what it leads to, if that is in the workspace.
+        // A link to an ignore file counts if it stays in the workspace.
         fs::rename(temp.path().join(".ignore"), temp.path().join("rules")).unwrap();
         symlink("rules", temp.path().join(".ignore")).unwrap();
         assert_eq!(files(&temp, None), ["b", "c", "rules"]);
@@ -359,12 +353,12 @@ mod tests {
         put("a/b/.ignore", &half);
         put("a/b/y.txt", "");
         put("c/z.txt", "");
-        // A line that nobody wrote is none.
+        // A line of this length is not a pattern that anybody wrote.
         put("c/.ignore", &format!("{}\n", "?*".repeat(3_000)));
         let root = Root::open(temp.path()).unwrap();
         let mut found = walk(&root, None).unwrap();
-        let files: Vec<Entry> = found.by_ref().filter(|entry| matches!(entry, Entry::File(_))).collect();
-        assert_eq!(files, ["a/x.txt", "c/z.txt"].map(|name| Entry::File(name.to_owned())));
+        let files: Vec<WalkEntry> = found.by_ref().filter(|entry| matches!(entry, WalkEntry::File(_))).collect();
+        assert_eq!(files, ["a/x.txt", "c/z.txt"].map(|name| WalkEntry::File(name.to_owned())));
         assert_eq!(found.closed(), 1);
         put(".ignore", &"x\n".repeat(70_000));
         assert!(matches!(walk(&root, None), Err(BadWalk::IgnoreFile { .. })));
@@ -396,13 +390,13 @@ mod tests {
         std::thread::spawn(move || {
             let root = Root::open(&path).unwrap();
             for _ in 0..400 {
-                let met: Vec<Entry> = walk(&root, None).unwrap().collect();
+                let met: Vec<WalkEntry> = walk(&root, None).unwrap().collect();
                 sender.send(met).unwrap();
             }
         });
         for _ in 0..400 {
             let met = walked.recv_timeout(std::time::Duration::from_secs(20)).expect("the walk hangs");
-            let out = met.iter().find(|entry| matches!(entry, Entry::File(name) if name.contains("secret")));
+            let out = met.iter().find(|entry| matches!(entry, WalkEntry::File(name) if name.contains("secret")));
             assert_eq!(out, None);
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);

@@ -215,3 +215,13 @@ fn hostile_texts_are_given_up() {
         }
     }
 }
+
+/// A language comes with a source here that shows what is found in it.
+#[test]
+#[cfg(feature = "languages")]
+fn every_language_has_a_source() {
+    let sources = sources();
+    for language in Language::ALL {
+        assert!(sources.iter().any(|(_, of, _)| of == language), "{} has no source", language.as_str());
+    }
+}

@@ -252,7 +252,7 @@ fn every_line_of_the_tree() {
     let exact = ws.run("search two --mode regex --limit 2 --json").json();
     assert_eq!(exact["meta"]["truncated"], false);
     ws.run("search [ --mode regex").refused(1, &["`[` cannot be searched for: ", "unclosed character class"]);
-    ws.run("search a --glob a[").refused(1, &["`a[` is no glob"]);
+    ws.run("search a --glob a[").refused(1, &["`a[` is not a valid glob"]);
     ws.run("search a --mode fuzzy").refused(2, &["text", "regex", "path"]);
     ws.run_args(&["search", " "]).refused(2, &["the query is empty"]);
     // Lines of a search are short.

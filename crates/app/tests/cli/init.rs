@@ -219,9 +219,7 @@ fn an_entry_that_differs_is_shown_and_replaced_only_after_a_yes() {
         "{\n  \"mcpServers\": {\n    \"readproof\": { \"command\": \"/old/readproof\", \"args\": [\"mcp\"] }\n  }\n}\n";
     world.put("ws/.mcp.json", old);
     let text = world.run("init claude-code").text();
-    for part in
-        ["the entry that is there:", "\"/old/readproof\"", "would become:", COMMAND, "nothing changed; to write"]
-    {
+    for part in ["the existing entry:", "\"/old/readproof\"", "would become:", COMMAND, "nothing changed; to write"] {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     let json = world.run("init claude-code --json").json();
@@ -260,18 +258,23 @@ fn a_person_is_asked() {
 #[test]
 fn a_file_that_cannot_take_it_is_left_and_the_entry_is_shown() {
     for (words, file, text, says) in [
-        ("claude-code", "ws/.mcp.json", "{\"mcpServers\": {", &["it cannot be understood", "by hand:\n{"][..]),
-        ("cursor", "ws/.cursor/mcp.json", "{\"mcpServers\": []}", &["is no object", "by hand:\n{\n  \"mcpServers\""]),
-        ("gemini", "ws/.gemini/settings.json", "[]", &["is no object", "\"command\": \"readproof\""]),
-        ("codex", "ws/.codex/config.toml", "a = \n", &["it cannot be understood"]),
+        ("claude-code", "ws/.mcp.json", "{\"mcpServers\": {", &["it cannot be parsed", "by hand:\n{"][..]),
+        (
+            "cursor",
+            "ws/.cursor/mcp.json",
+            "{\"mcpServers\": []}",
+            &["is not an object", "by hand:\n{\n  \"mcpServers\""],
+        ),
+        ("gemini", "ws/.gemini/settings.json", "[]", &["is not an object", "\"command\": \"readproof\""]),
+        ("codex", "ws/.codex/config.toml", "a = \n", &["it cannot be parsed"]),
         ("codex", "ws/.codex/config.toml", "mcp_servers = {}\n", &["more than the entry", "[mcp_servers.readproof]"]),
-        ("opencode", "ws/opencode.json", "{", &["it cannot be understood", "init opencode --print"]),
+        ("opencode", "ws/opencode.json", "{", &["it cannot be parsed", "init opencode --print"]),
         ("zed", "ws/.zed/settings.json", "{}\0", &["not text"]),
     ] {
         for more in ["", " --yes"] {
             let world = World::new();
             world.put(file, text);
-            world.run(&format!("init {words}{more}")).refused(1, &[&["is left as it is"], says].concat());
+            world.run(&format!("init {words}{more}")).refused(1, &[&["is left unchanged"], says].concat());
             let json = world.run(&format!("init {words} --json{more}"));
             assert!(json.code == Some(1) && json.out.contains("\"HOST_FILE\""), "{json:?}");
             assert_eq!(world.get(file), text);
@@ -286,7 +289,7 @@ fn what_is_no_file_is_left() {
     fs::create_dir(world.at("ws/.mcp.json")).unwrap();
     world.run("init claude-code --yes").refused(1, &["is a directory"]);
     world.put("ws/.cursor", "a file");
-    world.run("init cursor --yes").refused(1, &["is left as it is", "by hand"]);
+    world.run("init cursor --yes").refused(1, &["is left unchanged", "by hand"]);
     fs::hard_link(world.at("ws/.cursor"), world.at("ws/other")).unwrap();
     world.put("ws/.zed/settings.json", "{}");
     fs::hard_link(world.at("ws/.zed/settings.json"), world.at("ws/linked")).unwrap();
@@ -301,11 +304,11 @@ fn a_link_in_a_project_never_leads_out() {
     world.put("home/.bashrc", "{}");
     for target in [world.at("home/.bashrc"), PathBuf::from("../home/.bashrc")] {
         symlink(&target, world.at("ws/.mcp.json")).unwrap();
-        world.run("init claude-code --yes").refused(1, &["is left as it is", "a link out of the workspace"]);
+        world.run("init claude-code --yes").refused(1, &["is left unchanged", "a link out of the workspace"]);
         fs::remove_file(world.at("ws/.mcp.json")).unwrap();
     }
     symlink(world.at("home"), world.at("ws/.vscode")).unwrap();
-    world.run("init vscode --yes").refused(1, &["is left as it is"]);
+    world.run("init vscode --yes").refused(1, &["is left unchanged"]);
     assert_eq!((world.get("home/.bashrc"), names_in(&world.at("home"))), ("{}".to_owned(), vec![".bashrc".to_owned()]));
     // One that stays inside is kept, and its target written.
     world.put("ws/conf/mcp.json", "{}\n");
@@ -371,7 +374,7 @@ fn without_a_readproof_on_the_path_the_entry_names_this_one() {
     assert_eq!(command(""), this);
     assert_eq!(command(&format!("{empty}:{}", world.at("bin").display())), json!("readproof"));
     let text = finish(world.command("init gemini").env("PATH", &empty)).text();
-    assert!(text.contains("there is no readproof on PATH, so the entry names"), "{text}");
+    assert!(text.contains("there is no readproof on PATH, so the entry has the path"), "{text}");
     assert!(!world.run("init gemini").text().contains("on PATH"));
     // A folder relative to wherever the host starts, and a file that cannot be run, are no help to it.
     assert_eq!(command("../bin"), this);

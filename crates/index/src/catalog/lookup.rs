@@ -1,38 +1,37 @@
-//! Asking the catalog: by exact name, by a name that is only remembered in part, by text.
+//! Queries of the catalog: by exact name, by part of a name, all.
 
 use ignore::overrides::Override;
 use readproof_core::text::ContentHash;
 use rusqlite::params;
 use std::cmp::Reverse;
 
-use super::{Catalog, Upset, packed::unpack, rows};
+use super::{Catalog, CatalogError, packed::unpack, rows};
 use crate::{Symbol, Target, nearest, rank, walk::only};
 
-/// One definition and the text it stands in.
+/// One definition, and the text that it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defined {
-    /// The file, by its name in the workspace.
+    /// Relative to the workspace.
     pub path: String,
-    /// The text that was parsed.
+    /// Of the text that was parsed.
     pub hash: ContentHash,
-    /// What is defined, and where in that text.
     pub symbol: Symbol,
 }
 
-/// How well a name fits what is searched for; more is better.
+/// How well a name fits a query, worst first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fitting {
-    /// Its letters stand in it in this order.
+    /// It has the query's letters in this order.
     Letters,
-    /// It stands somewhere in it.
+    /// It contains the query.
     Inside,
-    /// A word of it begins so.
+    /// One of its words begins with the query.
     Word,
-    /// It begins so.
+    /// It begins with the query.
     Start,
-    /// It is it, but for large and small letters.
+    /// It equals the query except for case.
     Name,
-    /// It is it.
+    /// It equals the query.
     Exact,
 }
 
@@ -50,7 +49,7 @@ impl Fitting {
         }
     }
 
-    /// `None`: not at all. Letters that are scattered count only where there are a few of them.
+    /// `None` if it does not fit. Scattered letters count only if there are at least three.
     fn of(name: &str, wanted: &str) -> Option<Self> {
         if name == wanted {
             return Some(Self::Exact);
@@ -77,26 +76,26 @@ impl Fitting {
     }
 }
 
-/// What an answer of the catalog may lack.
+/// Files whose definitions are not in the catalog.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unindexed {
-    /// Files that take too many steps to parse or are too large.
+    /// Number of files that take too many steps to parse or are too large.
     pub files: u64,
     /// The first of them, each with whether it is too large.
     pub first: Vec<(String, bool)>,
-    /// Files that are left out, as they are sensitive.
+    /// Number of files that are left out because they are sensitive.
     pub sensitive: u64,
 }
 
-/// So many files that are not indexed are named.
+/// The most files that are named as not indexed.
 const UNINDEXED_NAMED: usize = 5;
 
 impl Catalog {
-    /// What is not known of the files that `counts` lets through.
+    /// The files that are not indexed, of those that `counts` lets through.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn unindexed(&self, counts: impl Fn(&str) -> bool) -> Result<Unindexed, Upset> {
+    pub fn unindexed(&self, counts: impl Fn(&str) -> bool) -> Result<Unindexed, CatalogError> {
         let mut out = Unindexed { sensitive: self.sensitive, ..Unindexed::default() };
         let mut statement = self.db.prepare_cached(rows::UNINDEXED)?;
         let mut rows = statement.query([])?;
@@ -112,24 +111,24 @@ impl Catalog {
         Ok(out)
     }
 
-    /// The same of the files that a glob lets through.
+    /// The files that are not indexed, of those that match a glob.
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
-    pub fn unindexed_in(&self, glob: Option<&str>) -> Result<Unindexed, Upset> {
+    pub fn unindexed_in(&self, glob: Option<&str>) -> Result<Unindexed, CatalogError> {
         let only = only_of(glob)?;
         self.unindexed(|path| only.as_ref().is_none_or(|only| only.matched(path, false).is_whitelist()))
     }
 
-    /// The definitions that can be meant, in the order of paths and lines.
+    /// The definitions that a name may mean, by path and line.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn find(&self, target: &Target) -> Result<Vec<Defined>, Upset> {
+    pub fn find(&self, target: &Target) -> Result<Vec<Defined>, CatalogError> {
         let mut found = Vec::new();
         for name in target.names() {
             found.extend(self.named(name)?.into_iter().filter(|defined| target.fits(&defined.path, &defined.symbol)));
-            // What was written is taken for a name as a whole only where it is no name with what qualifies it.
+            // The whole of what was written counts as a name only if it does not fit as a qualified one.
             if !found.is_empty() {
                 break;
             }
@@ -139,7 +138,7 @@ impl Catalog {
         Ok(found)
     }
 
-    fn named(&self, name: &str) -> Result<Vec<Defined>, Upset> {
+    fn named(&self, name: &str) -> Result<Vec<Defined>, CatalogError> {
         let mut statement = self.db.prepare_cached(rows::NAMED)?;
         let mut rows = statement.query(params![name])?;
         let mut found = Vec::new();
@@ -155,11 +154,11 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Names that resemble one that is not defined.
+    /// Names similar to one that is not defined.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn near(&self, target: &Target) -> Result<Vec<String>, Upset> {
+    pub fn near(&self, target: &Target) -> Result<Vec<String>, CatalogError> {
         let names: Vec<String> = self.names()?.into_iter().map(|(name, _)| name).collect();
         let wanted = target.names()[0];
         let mut near = nearest(wanted, &names);
@@ -172,7 +171,7 @@ impl Catalog {
         Ok(near)
     }
 
-    /// All names that some file has, with the best rank of each.
+    /// All names that are defined in some file, each with its best rank.
     fn names(&self) -> Result<Vec<(String, u8)>, rusqlite::Error> {
         let sql = "SELECT name, min(rank) FROM names WHERE text IN (SELECT text FROM files) GROUP BY name";
         let mut rows = self.db.prepare_cached(sql)?;
@@ -180,7 +179,7 @@ impl Catalog {
         rows.collect()
     }
 
-    /// Definitions whose names fit, the best first, and how many there are. What qualifies a name must be right.
+    /// Definitions whose names fit, the best first, and how many there are. Qualifiers must be right.
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
@@ -189,14 +188,14 @@ impl Catalog {
         query: &Target,
         glob: Option<&str>,
         limit: usize,
-    ) -> Result<(Vec<(Fitting, Defined)>, u64), Upset> {
+    ) -> Result<(Vec<(Fitting, Defined)>, u64), CatalogError> {
         let only = only_of(glob)?;
         let mut fits: Vec<(Fitting, u8, String)> = Vec::new();
         for (name, rank) in self.names()? {
             let best = query.names().into_iter().filter_map(|wanted| Fitting::of(&name, wanted)).max();
             fits.extend(best.map(|fitting| (fitting, rank, name)));
         }
-        // By how a name fits, what it is, how short it is; then by place.
+        // By fit, kind and length of the name; then by place.
         fits.sort_by(|a, b| (Reverse(a.0), a.1, a.2.len(), &a.2).cmp(&(Reverse(b.0), b.1, b.2.len(), &b.2)));
         let (mut found, mut total) = (Vec::new(), 0);
         for (fitting, _, name) in fits {
@@ -220,7 +219,7 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
-    pub fn all(&self, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), Upset> {
+    pub fn all(&self, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), CatalogError> {
         let only = only_of(glob)?;
         let mut statement = self.db.prepare_cached(rows::ALL)?;
         let mut rows = statement.query([])?;
@@ -239,8 +238,8 @@ impl Catalog {
     }
 }
 
-fn only_of(glob: Option<&str>) -> Result<Option<Override>, Upset> {
-    glob.map(only).transpose().map_err(Upset::Walk)
+fn only_of(glob: Option<&str>) -> Result<Option<Override>, CatalogError> {
+    glob.map(only).transpose().map_err(CatalogError::Walk)
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
-//! The definitions of a text as bytes. Read back only by the version that wrote them; what cannot be read ends the list.
+//! The definitions of a text as bytes. Read only by the version that wrote them; the list ends at what cannot be read.
 
 use readproof_core::scope::Lines;
 
 use crate::{Symbol, SymbolKind};
 
-/// In place of a number that is not there.
+/// Stands for a missing number.
 const NONE: u32 = u32::MAX;
 
-/// All of them.
 pub(super) fn pack(symbols: &[Symbol]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(symbols.len() * 64);
     for symbol in symbols {
@@ -34,14 +33,14 @@ pub(super) fn pack(symbols: &[Symbol]) -> Vec<u8> {
         for name in &symbol.scope {
             text(&mut bytes, name);
         }
-        // How long it is stands before it, so that others can be passed over.
+        // The length comes first, so that a definition can be skipped.
         let len = u32::try_from(bytes.len() - start - 4).unwrap_or(NONE);
         bytes[start..start + 4].copy_from_slice(&len.to_le_bytes());
     }
     bytes
 }
 
-/// Those of this name, or all.
+/// The definitions with this name, or all.
 pub(super) fn unpack(mut bytes: &[u8], name: Option<&str>) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     while let Some(len) = take_number(&mut bytes) {
@@ -91,7 +90,7 @@ fn number(bytes: &mut Vec<u8>, value: u32) {
     bytes.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Names have no more than a kilobyte.
+/// Names have at most 1,024 bytes.
 fn text(bytes: &mut Vec<u8>, text: &str) {
     number(bytes, u32::try_from(text.len()).unwrap_or(0));
     bytes.extend_from_slice(text.as_bytes());
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!(unpack(&bytes, None), all);
         assert_eq!(unpack(&bytes, Some("a")), [all[0].clone(), all[2].clone()]);
         assert_eq!(unpack(&bytes, Some("b")), []);
-        // Damaged or cut off, it ends early and never fails.
+        // Damaged or cut off, the list ends early.
         for end in 0..bytes.len() {
             assert!(unpack(&bytes[..end], None).len() < 3, "{end}");
         }

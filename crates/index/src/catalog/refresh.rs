@@ -1,8 +1,8 @@
-//! Bringing the catalog up to date: what the walk meets is compared with what is known by the stat of each file, what may
-//! have changed is read and hashed, and only a text that was not met before is parsed.
+//! Brings the catalog up to date: walks the workspace, compares the stat of each file with the known one, reads and hashes
+//! the files that may have changed, and parses only texts that are new.
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{Root, Sensitive, SnapshotError, SnapshotRules, Stat, Watch};
+use readproof_disk::{Root, SnapshotError, SnapshotRules, Stat, Watch};
 use rusqlite::{Connection, params};
 use std::{
     cell::Cell,
@@ -20,45 +20,36 @@ use std::{
 };
 
 use super::{Catalog, rows};
-use crate::{BadWalk, Entry, Language, NoOutline, Outline, Parsers, walk::walk_watched};
+use crate::{BadWalk, FileRules, Language, NoOutline, Outline, Parsers, WalkEntry, walk::walk_watched};
 
-/// No larger file is parsed.
+/// The largest file that is parsed.
 const MOST_BYTES: u64 = 2 << 20;
 
-/// So many files are written down together: what is done survives when the rest is given up.
+/// Files stored in one transaction: what is done is kept if the rest is cancelled.
 const TOGETHER: usize = 64;
 
-/// So often it is asked whether anybody still waits.
+/// How often cancellation is checked while results are awaited.
 const PATIENCE: Duration = Duration::from_millis(20);
-
-/// What may be looked at.
-#[derive(Clone, Copy)]
-pub struct Rules<'a> {
-    /// Which files are read.
-    pub snapshot: SnapshotRules,
-    /// Names of which nothing is kept.
-    pub sensitive: &'a Sensitive,
-}
 
 /// What a refresh did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Refreshed {
-    /// Files in a language that is known.
+pub struct Indexed {
+    /// Files in a known language.
     pub files: u64,
-    /// Those that were read, as they may have changed.
+    /// Files that were read because they may have changed.
     pub read: u64,
     /// Texts that were parsed.
     pub parsed: u64,
-    /// Files that are gone.
+    /// Files that no longer exist.
     pub gone: u64,
-    /// Files of which nothing is kept, as their names say that they hold secrets.
+    /// Files that were left out because their names say that they hold secrets.
     pub sensitive: u64,
 }
 
 /// Why the catalog is not up to date.
 #[derive(Debug)]
-pub enum Upset {
-    /// The caller lost interest.
+pub enum CatalogError {
+    /// The caller no longer wants the result.
     Cancelled,
     /// The workspace cannot be walked.
     Walk(BadWalk),
@@ -66,74 +57,74 @@ pub enum Upset {
     Database(rusqlite::Error),
 }
 
-impl<E: Into<rusqlite::Error>> From<E> for Upset {
+impl<E: Into<rusqlite::Error>> From<E> for CatalogError {
     fn from(error: E) -> Self {
         Self::Database(error.into())
     }
 }
 
-/// How often what other processes wrote meanwhile is looked at again.
+/// The most passes over the workspace when other processes keep writing to the catalog.
 const ATTEMPTS: u32 = 100;
 
 /// A file that may have changed.
 struct Changed {
     name: String,
     len: u64,
-    /// Its row as it was when the file was looked at.
+    /// Its row in the database when its stat was compared.
     row: Option<i64>,
 }
 
-/// What was found out about one file.
+/// The result of reading one file.
 struct Read {
     file: Changed,
-    /// None where a later change could go unnoticed.
+    /// `None` if a later change could go unnoticed.
     stamp: Option<Vec<u8>>,
     what: What,
 }
 
 enum What {
-    /// Nothing is kept of it.
+    /// Nothing is stored.
     Nothing,
-    /// The same, as it is sensitive.
+    /// Nothing is stored because the file is sensitive.
     Sensitive,
-    /// Nobody need look at it again until it changes.
+    /// It has no definitions, which is remembered until it changes.
     NoSymbols,
-    /// The same, and what it defines is missed.
+    /// It is too large, which is remembered until it changes.
     Large,
     Text(ContentHash, Language, Parsed),
 }
 
 enum Parsed {
-    /// It was met before.
+    /// The text is in the catalog already.
     Known,
     New(Outline),
     TooHard,
 }
 
 impl Catalog {
-    /// Brings it up to date. `progress` is told how many files of how many are done.
+    /// Brings the catalog up to date. `progress` is told how many files of how many are done.
     ///
     /// # Errors
-    /// [`Upset`]; what was done is kept.
+    /// [`CatalogError`]; what was done until then is kept.
     pub fn refresh(
         &mut self,
         root: &Root,
-        rules: Rules<'_>,
+        rules: FileRules<'_>,
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64, u64),
-    ) -> Result<Refreshed, Upset> {
-        let mut all = Refreshed::default();
+    ) -> Result<Indexed, CatalogError> {
+        let mut all = Indexed::default();
         for _ in 0..ATTEMPTS {
             let (done, overtaken) = self.pass(root, rules, cancelled, progress)?;
-            all = Refreshed {
+            all = Indexed {
                 files: done.files,
                 read: all.read + done.read,
                 parsed: all.parsed + done.parsed,
                 gone: all.gone + done.gone,
                 sensitive: done.sensitive,
             };
-            // A file that another process has written down meanwhile may have been looked at before or after this one
-            // did: only another look tells.
+            // Another process may have read a file before or after this one did; only another pass tells which state is
+            // the newer one.
             if !overtaken {
                 break;
             }
@@ -141,14 +132,14 @@ impl Catalog {
         Ok(all)
     }
 
-    /// One look at every file; whether another process has overtaken it.
+    /// One pass over every file. Also tells whether another process has stored one of the files meanwhile.
     fn pass(
         &mut self,
         root: &Root,
-        rules: Rules<'_>,
+        rules: FileRules<'_>,
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64, u64),
-    ) -> Result<(Refreshed, bool), Upset> {
+    ) -> Result<(Indexed, bool), CatalogError> {
         let version = rows::changes(&self.db)?;
         let all_watched = Cell::new(true);
         let _ = self.watch.as_ref().map(Watch::is_quiet);
@@ -162,7 +153,8 @@ impl Catalog {
         if done.read > 0 || done.gone > 0 {
             rows::sweep(&self.db)?;
         }
-        // What was written here is no news; what another process wrote meanwhile is, whether or not this has seen it.
+        // Forget this process's own writes. A write by another process during the pass means that the catalog is not
+        // fresh, whether or not the pass has seen it.
         let _ = self.others.are_quiet(&self.db, version);
         let alone = !overtaken && rows::changes(&self.db)? == version;
         self.fresh = (alone && all_watched.get()).then_some(version);
@@ -170,35 +162,35 @@ impl Catalog {
         Ok((done, overtaken))
     }
 
-    /// Walks: counts files, and finds those that may have changed and those that are gone.
+    /// Walks: counts files, and lists those that may have changed and those that no longer exist.
     fn meet(
         &self,
         root: &Root,
         all_watched: &Cell<bool>,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<(Refreshed, Vec<Changed>, Vec<Changed>), Upset> {
+    ) -> Result<(Indexed, Vec<Changed>, Vec<Changed>), CatalogError> {
         let mut known = known(&self.db)?;
         let folders = |folder: &Path| {
             if !self.watch.as_ref().is_some_and(|watch| watch.add(folder)) {
                 all_watched.set(false);
             }
         };
-        let (mut done, mut changed) = (Refreshed::default(), Vec::new());
-        let walk = walk_watched(root, None, &folders).map_err(Upset::Walk)?;
+        let (mut done, mut changed) = (Indexed::default(), Vec::new());
+        let walk = walk_watched(root, None, &folders).map_err(CatalogError::Walk)?;
         for entry in walk {
             if cancelled() {
-                return Err(Upset::Cancelled);
+                return Err(CatalogError::Cancelled);
             }
             let name = match entry {
-                Entry::File(name) if may_be_known(&name) => name,
-                // What is in a folder that cannot be listed is not there; when that changes, its folder changes.
-                Entry::File(_) | Entry::Other | Entry::OddName | Entry::Unreadable => continue,
+                WalkEntry::File(name) if may_be_known(&name) => name,
+                // The files of an unreadable folder count as missing. When it becomes readable, its parent changes.
+                WalkEntry::File(_) | WalkEntry::Other | WalkEntry::OddName | WalkEntry::Unreadable => continue,
             };
             done.files += 1;
             let before = known.remove(&name);
             let (row, kept) = before.map_or((None, None), |(row, kept)| (Some(row), kept));
             let now = root.glance(&name);
-            // What is written under another name of the file does not happen in its folder.
+            // A write through another hard link does not touch this folder, so the watch does not see it.
             if now.as_ref().is_some_and(|now| now.nlink > 1) {
                 all_watched.set(false);
             }
@@ -206,14 +198,14 @@ impl Catalog {
                 changed.push(Changed { name, len: now.map_or(0, |now| now.len), row });
             }
         }
-        // The large ones first, so that no core is left alone with one at the end.
+        // Large files first, so that no core is left alone with one at the end.
         changed.sort_by_key(|file| Reverse(file.len));
         let gone = known.into_iter().map(|(name, (row, _))| Changed { name, len: 0, row: Some(row) });
         Ok((done, changed, gone.collect()))
     }
 
-    /// Whether another process has overtaken it.
-    fn forget(&mut self, gone: &[Changed]) -> Result<bool, Upset> {
+    /// Removes files; whether another process has changed one of them meanwhile.
+    fn forget(&mut self, gone: &[Changed]) -> Result<bool, CatalogError> {
         if gone.is_empty() {
             return Ok(false);
         }
@@ -227,15 +219,15 @@ impl Catalog {
         Ok(overtaken)
     }
 
-    /// Reads what may have changed, on all cores, and writes down what it defines.
+    /// Reads and parses files on all cores, and stores their definitions.
     fn take_in(
         &mut self,
         root: &Root,
-        rules: Rules<'_>,
+        rules: FileRules<'_>,
         changed: Vec<Changed>,
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64, u64),
-    ) -> Result<Kept, Upset> {
+    ) -> Result<Kept, CatalogError> {
         let total = changed.len();
         if total == 0 {
             return Ok(Kept::default());
@@ -264,7 +256,7 @@ impl Catalog {
                 });
             }
             drop(done);
-            // Whoever loses interest does not wait for a file that takes long.
+            // Cancellation does not wait for a slow file.
             let next = || loop {
                 match results.recv_timeout(PATIENCE) {
                     Ok(read) => return Some(read),
@@ -273,7 +265,7 @@ impl Catalog {
                 }
             };
             let kept = keep(&mut self.db, std::iter::from_fn(next), total, cancelled, progress);
-            // Where it was given up the others end with the file they have.
+            // After a cancellation the other threads end with their present file.
             stop.store(true, Ordering::Relaxed);
             drop(results);
             kept
@@ -281,30 +273,29 @@ impl Catalog {
     }
 }
 
-/// What became of files that were read.
+/// What was stored.
 #[derive(Default)]
 struct Kept {
     /// Texts that were parsed.
     parsed: u64,
-    /// Whether another process had written down one of them meanwhile, and that was left.
+    /// Whether another process had stored one of the files meanwhile; its row was kept.
     overtaken: bool,
-    /// Sensitive files.
     sensitive: u64,
 }
 
-/// Writes down what comes in.
+/// Stores results in batches.
 fn keep(
     db: &mut Connection,
     mut results: impl Iterator<Item = Option<Read>>,
     total: usize,
     cancelled: &dyn Fn() -> bool,
     progress: &dyn Fn(u64, u64),
-) -> Result<Kept, Upset> {
+) -> Result<Kept, CatalogError> {
     let (mut kept, mut done) = (Kept::default(), 0);
     loop {
         let batch: Vec<Option<Read>> = results.by_ref().take(TOGETHER).take_while(|_| !cancelled()).collect();
         if batch.is_empty() {
-            return if cancelled() { Err(Upset::Cancelled) } else { Ok(kept) };
+            return if cancelled() { Err(CatalogError::Cancelled) } else { Ok(kept) };
         }
         done += batch.len();
         let work = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -318,7 +309,7 @@ fn keep(
     }
 }
 
-/// `false`: another process has written it down since it was looked at.
+/// Stores one result; `false` if another process has stored the file since its stat was compared.
 fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
     let now = {
         let mut row = db.prepare_cached("SELECT id FROM files WHERE path = +?1")?;
@@ -342,7 +333,7 @@ fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
             };
             match (rows::text(db, hash, language.as_str())?, &parsed) {
                 (Some(id), _) => Some(id),
-                // It was known, and somebody has removed it since.
+                // Another process has removed it since.
                 (None, Parsed::Known) => return Ok(false),
                 (None, Parsed::New(_) | Parsed::TooHard) => {
                     let hard = matches!(parsed, Parsed::TooHard);
@@ -359,22 +350,22 @@ fn write(db: &Connection, read: Read) -> Result<bool, rusqlite::Error> {
 /// Reads and parses files.
 struct Reader<'a> {
     root: &'a Root,
-    rules: Rules<'a>,
+    rules: FileRules<'a>,
     known: &'a HashSet<(ContentHash, String)>,
 }
 
 impl Reader<'_> {
-    /// `None`: the caller lost interest.
+    /// `None` if cancelled.
     fn read(&self, file: Changed, parsers: &mut Parsers, cancelled: &dyn Fn() -> bool) -> Option<Read> {
         let nothing = |file| Some(Read { file, stamp: None, what: What::Nothing });
         let name = file.name.clone();
         let path = self.root.absolute(&name);
-        // Without a handle a link has taken its place since the walk.
+        // Without a handle, a link has taken its place since the walk.
         let Ok((found, Some(opened))) = self.root.locate_open(&[path]) else { return nothing(file) };
         let most = SnapshotRules { max_bytes: self.rules.snapshot.max_bytes.min(MOST_BYTES), ..self.rules.snapshot };
         let read = match self.root.snapshot_opened(&found, Some(opened), None, &most) {
             Ok(read) => read,
-            // As long as it does not change that will not either.
+            // This holds until the file changes.
             Err(error @ (SnapshotError::TooLarge { .. } | SnapshotError::NotText { .. })) => {
                 let stamp = self.root.glance(&name).filter(Stat::tells).map(|now| stamp(&now));
                 let large = matches!(error, SnapshotError::TooLarge { .. }) && Language::of(&name, "").is_some();
@@ -411,13 +402,13 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the name alone does not rule it out.
+/// Whether a file may be in a known language, by its name.
 fn may_be_known(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     !file.trim_start_matches('.').contains('.') || Language::of(name, "").is_some()
 }
 
-/// What tells that a file is as it was.
+/// A file with the same stamp is unchanged.
 fn stamp(stat: &Stat) -> Vec<u8> {
     let numbers = [stat.len, stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned(), stat.dev, stat.ino];
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()

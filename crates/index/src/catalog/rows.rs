@@ -1,5 +1,5 @@
-//! The tables. A text stands for all files that have it, by its hash and language; what it defines is packed beside it, and
-//! its names lead to it. Whenever a file is written down it gets another id, so that who looked at it earlier notices.
+//! The tables. A text, by its hash and language, stands for all files that have it; its definitions are packed in its row,
+//! and the names table leads to it. A file gets a new id whenever it is stored, so that another process notices.
 
 use readproof_core::text::ContentHash;
 use rusqlite::{Connection, config::DbConfig, params};
@@ -7,10 +7,10 @@ use rusqlite::{Connection, config::DbConfig, params};
 use super::{Unusable, packed::pack};
 use crate::{Symbol, target::rank};
 
-/// So long another process may hold the database.
+/// How long to wait for another process's lock.
 const PATIENCE_MS: u32 = 10_000;
 
-/// So many pages are written before they are moved to their place: 16 MiB.
+/// Size of the write-ahead log at which it is checkpointed: 16 MiB.
 const CHECKPOINT_PAGES: u32 = 4096;
 
 const TABLES: &str = "
@@ -26,37 +26,36 @@ const TABLES: &str = "
         PRIMARY KEY(name, rank, text)) WITHOUT ROWID;
 ";
 
-/// The texts that define a name, the best kinds first, as far as they are looked at. With the plus SQLite does not plan anew
-/// for every name.
+/// The texts that define a name, the best kinds first. The unary plus keeps SQLite from planning anew for every name.
 pub(super) const NAMED: &str = "SELECT f.path, t.hash, n.rank, t.symbols \
      FROM names n JOIN texts t ON t.id = n.text JOIN files f ON f.text = n.text \
      WHERE n.name = +?1 ORDER BY n.rank LIMIT 2000";
 
-/// All texts, file by file.
+/// The text of every file.
 pub(super) const ALL: &str =
     "SELECT f.path, t.hash, t.symbols FROM files f JOIN texts t ON t.id = f.text ORDER BY f.path";
 
-/// Files whose definitions are not known, with whether they are too large; the others take too many steps to parse. Not
-/// sorted, and joined in this order: else SQLite looks through all files, and these are few.
+/// Files that are not indexed, each with whether it is too large; the others take too many steps to parse. Not sorted, and
+/// joined in this order: otherwise SQLite scans all files, and these are few.
 pub(super) const UNINDEXED: &str = "SELECT path, 1 FROM files INDEXED BY files_large WHERE large \
      UNION ALL SELECT f.path, 0 FROM texts t INDEXED BY texts_hard CROSS JOIN files f ON f.text = t.id WHERE t.hard";
 
-/// Makes the tables of a new database; refuses those of another version.
+/// Creates the tables of a new database; refuses those of another version.
 pub(super) fn prepare(db: &Connection, made_by: &str) -> Result<(), Unusable> {
     db.busy_timeout(std::time::Duration::from_millis(PATIENCE_MS.into()))?;
-    // Written without waiting for the disk: after a power cut an older state is as good, and none at all is, too.
+    // Creation does not wait for the disk: after a power cut an older state, or none, is just as good.
     db.pragma_update(None, "synchronous", "OFF")?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "NORMAL")?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
-    // What was written is moved to its place when there is much of it, not whenever a process ends.
+    // Checkpoint by size, not whenever a process ends.
     db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let made = |db: &Connection| db.query_row("SELECT made_by FROM about", [], |row| row.get::<_, String>(0));
     let tables = |db: &Connection| db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     if tables(db)? == 0 {
         db.execute_batch("BEGIN IMMEDIATE")?;
-        // Another process may have been quicker.
+        // Another process may have been faster.
         let done = match tables(db) {
             Ok(0) => db
                 .execute_batch(TABLES)
@@ -74,14 +73,14 @@ pub(super) fn changes(db: &Connection) -> Result<i64, rusqlite::Error> {
     db.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
-/// The row of a text, if it is known.
+/// The row of a text.
 pub(super) fn text(db: &Connection, hash: ContentHash, language: &str) -> Result<Option<i64>, rusqlite::Error> {
     let mut known = db.prepare_cached("SELECT id FROM texts WHERE hash = +?1 AND language = +?2")?;
     let mut rows = known.query(params![hash.as_bytes(), language])?;
     rows.next()?.map(|row| row.get(0)).transpose()
 }
 
-/// Keeps what a text defines that is not known yet.
+/// Stores the definitions of a new text.
 pub(super) fn insert(
     db: &Connection,
     hash: ContentHash,
@@ -103,15 +102,16 @@ pub(super) fn insert(
     Ok(id)
 }
 
-/// A hash as it is kept.
+/// A hash from its column.
 pub(super) fn hash(bytes: &[u8]) -> Option<ContentHash> {
     bytes.try_into().ok().map(ContentHash::from_digest)
 }
 
-/// Texts that no file has are kept for a while, as files go back to them; but no more than there are files, and some.
+/// Texts that no file has any more are kept, as files often return to an earlier text: as many as are in use, and this many
+/// more.
 const SPARE: i64 = 1000;
 
-/// Removes what no file has, when it has become much.
+/// Removes texts that no file has, if there are many.
 pub(super) fn sweep(db: &Connection) -> Result<(), rusqlite::Error> {
     let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0));
     let live = count("SELECT count(DISTINCT text) FROM files")?;

@@ -1,5 +1,5 @@
-//! At how many places of a pattern a text may stand at once, estimated from above: what one byte of the text costs at worst
-//! is in proportion to it.
+//! An upper estimate of the states that a pattern may be in at once. The worst cost of one byte of text is proportional to
+//! it.
 
 use regex_syntax::{
     ParserBuilder,
@@ -8,7 +8,7 @@ use regex_syntax::{
 
 use super::Case;
 
-/// Alternatives without repetition share most of what they cost.
+/// Alternatives without repetition share most of their states.
 const SHARED: usize = 16;
 
 /// The width of a pattern; 0 for one that is malformed.
@@ -17,7 +17,7 @@ pub(super) fn of(pattern: &str, case: Case) -> usize {
     parser.parse(pattern).map_or(0, |hir| width(&hir).0)
 }
 
-/// The width, and whether nothing in it is repeated. The parser bounds how deep a pattern is nested.
+/// The width, and whether nothing is repeated. The parser bounds how deep a pattern is nested.
 fn width(hir: &Hir) -> (usize, bool) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => (0, true),

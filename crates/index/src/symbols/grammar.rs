@@ -1,5 +1,5 @@
-//! What the kinds of a grammar's nodes mean for an outline: a table of rules for each language, made ready once by turning
-//! names into the grammar's numbers.
+//! What the node kinds of a grammar mean for an outline: a table of rules for each language, resolved once from names to the
+//! grammar's numbers.
 
 use std::num::NonZeroU16;
 
@@ -10,128 +10,119 @@ use super::{
     walk::{Step, Walker},
 };
 
-/// Where in a text something stands, as far as it changes what a definition is.
+/// The surroundings of a definition, as far as they matter for its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Within {
-    /// In the file itself, a module or a namespace.
+    /// The file itself, a module or a namespace.
     Module,
-    /// In a type that has methods and fields.
+    /// A type with methods and fields.
     Type,
-    /// In an enumeration whose values are bare names.
+    /// An enumeration whose values are bare names.
     Enum,
-    /// In a block of things that are defined elsewhere.
+    /// A block of declarations of things that are defined elsewhere.
     Extern,
-    /// In a function: variables there are nobody else's business.
+    /// A function: its variables are local and not listed.
     Function,
 }
 
-/// What a language does with a kind of node by itself.
+/// A language's own function for a kind of node.
 pub(super) type Special = for<'t> fn(&mut Walker<'t>, Node<'t>) -> Step;
 
-/// What is done with a kind of node.
+/// What to do with a kind of node.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
-    /// Its children are looked at.
+    /// Look at its children.
     Enter,
-    /// Nothing in it counts.
+    /// Pass over it.
     Skip,
-    /// A word or mark that has no part in anything.
+    /// A keyword or punctuation.
     Token,
-    /// It is an import.
     Import,
-    /// A comment, which belongs to what follows on the next line.
+    /// Belongs to the definition on the next line.
     Comment,
-    /// An attribute, decorator or annotation: belongs to what follows, but not to its signature.
+    /// An attribute, decorator or annotation: belongs to the definition that follows, but not to its signature.
     Attribute,
-    /// Holds attributes beside words that belong to the signature.
+    /// Contains attributes and words that belong to the signature.
     Modifiers,
-    /// What is defined in it begins where it begins.
+    /// A definition in it begins where it begins.
     Wrap,
-    /// A definition.
     Define(Define),
-    /// Something for which a table has no words.
+    /// Anything that the other rules cannot express.
     Special(Special),
 }
 
-/// A definition whose parts are fields of its node.
+/// A definition whose name and body are fields of its node.
 #[derive(Clone, Copy)]
 pub(super) struct Define {
     pub(super) kind: SymbolKind,
     body: &'static str,
-    /// What its insides are; `None` where nothing in it counts.
+    /// The surroundings of what it contains; `None` if nothing in it is listed.
     pub(super) inside: Option<Within>,
-    /// Whether it counts in a function even if it is a variable.
+    /// Whether it is listed inside a function even if it is a variable.
     pub(super) even_local: bool,
     pub(super) name_field: Option<NonZeroU16>,
     pub(super) body_field: Option<NonZeroU16>,
 }
 
-/// A definition with its name in the field `name` and its body in the field `body`, and nothing in it that counts.
+/// A definition with its name in the field `name`, its body in the field `body`, and nothing in it that is listed.
 pub(super) const fn leaf(kind: SymbolKind) -> Define {
     Define { kind, body: "body", inside: None, even_local: false, name_field: None, body_field: None }
 }
 
-/// A type: what is in it are methods and fields.
+/// A type: it contains methods and fields.
 pub(super) const fn ty(kind: SymbolKind) -> Rule {
     leaf(kind).inside(Within::Type).rule()
 }
 
-/// A function: what is in it is local.
+/// A function: what it contains is local.
 pub(super) const fn function(kind: SymbolKind) -> Rule {
     leaf(kind).inside(Within::Function).rule()
 }
 
 impl Define {
-    /// Its body is in another field.
+    /// With its body in another field.
     pub(super) const fn body(self, field: &'static str) -> Self {
         Self { body: field, ..self }
     }
 
-    /// Things are defined in it.
+    /// With definitions in it.
     pub(super) const fn inside(self, within: Within) -> Self {
         Self { inside: Some(within), ..self }
     }
 
-    /// It counts wherever it stands.
+    /// Listed even if it is local to a function.
     pub(super) const fn even_local(self) -> Self {
         Self { even_local: true, ..self }
     }
 
-    /// The rule that says so.
     pub(super) const fn rule(self) -> Rule {
         Rule::Define(self)
     }
 }
 
-/// What there is to know of a language.
+/// The rules of a language.
 pub(super) struct Spec {
-    pub(super) grammar: tree_sitter::Language,
-    /// By the names of the kinds; a kind that is not listed is entered.
+    /// By node kind. [`Rule::Enter`] applies to kinds that are not listed.
     pub(super) rules: &'static [(&'static str, Rule)],
-    /// Numbers that the language's own functions know kinds by; 0 is any other kind.
+    /// Numbers by which the language's own functions know node kinds; 0 is any other kind.
     pub(super) tags: &'static [(&'static str, u8)],
-    /// How a comment begins that belongs to nothing below it.
+    /// Beginnings of comments that do not belong to the definition below.
     pub(super) not_leading: &'static [&'static str],
-    /// Gives a text of the same bytes and lines that parses better, if there is one.
+    /// Returns a text of the same length and lines that parses better, if there is one.
     pub(super) prepare: Option<fn(&str) -> Option<String>>,
-    /// Says which texts its scanner cannot be trusted with.
+    /// Tells texts that the grammar's scanner cannot handle safely.
     pub(super) refuse: Option<fn(&str) -> bool>,
-    /// Words of which every definition in a function has one: without any, its body need not be looked at. None: it must.
+    /// Every definition inside a function has one of these words, so a body without any is skipped. Empty: never skipped.
     pub(super) local_words: &'static [&'static str],
 }
 
 impl Spec {
-    /// A language of which its tables say it all.
-    pub(super) fn new(
-        grammar: impl Into<tree_sitter::Language>,
-        rules: &'static [(&'static str, Rule)],
-        tags: &'static [(&'static str, u8)],
-    ) -> Self {
-        Self { grammar: grammar.into(), rules, tags, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
+    pub(super) const fn new(rules: &'static [(&'static str, Rule)], tags: &'static [(&'static str, u8)]) -> Self {
+        Self { rules, tags, not_leading: &[], prepare: None, refuse: None, local_words: &[] }
     }
 }
 
-/// A language made ready.
+/// A grammar with its rules, resolved.
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
     rules: Vec<Rule>,
@@ -143,14 +134,13 @@ pub(super) struct Grammar {
 }
 
 impl Grammar {
-    pub(super) fn new(spec: Spec) -> Self {
-        let language = spec.grammar;
+    pub(super) fn new(language: tree_sitter::Language, spec: Spec) -> Self {
         let count = language.node_kind_count();
         let (mut rules, mut tags) = (vec![Rule::Enter; count], vec![0; count]);
         for id in 0..u16::try_from(count).unwrap_or(u16::MAX) {
             let at = usize::from(id);
             if !language.node_kind_is_named(id) {
-                // A mark between a comment and what it belongs to parts them not.
+                // Punctuation between a comment and its definition does not separate them.
                 rules[at] = Rule::Token;
                 continue;
             }
@@ -166,7 +156,7 @@ impl Grammar {
         Self { language, rules, tags, not_leading, prepare, refuse, local_words }
     }
 
-    /// Whether something may be defined in the body of a function.
+    /// Whether the body of a function may contain definitions.
     pub(super) fn may_define(&self, body: &str) -> bool {
         if self.local_words.is_empty() {
             return true;
@@ -191,12 +181,12 @@ impl Grammar {
         false
     }
 
-    /// What is done with a node. Errors have no place in the table: what the parser made of them is looked at.
+    /// The rule for a node. Error nodes are not in the table: what the parser made of them is entered.
     pub(super) fn rule(&self, node: Node<'_>) -> &Rule {
         self.rules.get(usize::from(node.kind_id())).unwrap_or(&Rule::Enter)
     }
 
-    /// The number of a node's kind in the language's own list.
+    /// The number of a node's kind in [`Spec::tags`].
     pub(super) fn tag(&self, node: Node<'_>) -> u8 {
         self.tags.get(usize::from(node.kind_id())).copied().unwrap_or(0)
     }

@@ -1,130 +1,33 @@
-//! Which language a file is written in, by its name and how it begins.
+//! Detects the language of a file from its name and its beginning.
 
-/// A language that can be parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    /// Shell scripts, also those of `sh`.
-    Bash,
-    /// C.
-    C,
-    /// C++.
-    Cpp,
-    /// C#.
-    CSharp,
-    /// Go.
-    Go,
-    /// Java.
-    Java,
-    /// JavaScript, with JSX.
-    JavaScript,
-    /// JSON.
-    Json,
-    /// Kotlin.
-    Kotlin,
-    /// Markdown.
-    Markdown,
-    /// PHP.
-    Php,
-    /// Python.
-    Python,
-    /// Ruby.
-    Ruby,
-    /// Rust.
-    Rust,
-    /// Swift.
-    Swift,
-    /// TOML.
-    Toml,
-    /// TypeScript with JSX.
-    Tsx,
-    /// TypeScript.
-    TypeScript,
-    /// YAML.
-    Yaml,
-}
+use super::lang::{Language, Signs};
 
-/// How much of a header is looked at to tell C++ from C.
+/// How much of a header is searched to tell C++ from C.
 const HEADER_BYTES: usize = 64 << 10;
 
 impl Language {
-    /// All of them.
-    pub const ALL: [Self; 19] = [
-        Self::Bash,
-        Self::C,
-        Self::Cpp,
-        Self::CSharp,
-        Self::Go,
-        Self::Java,
-        Self::JavaScript,
-        Self::Json,
-        Self::Kotlin,
-        Self::Markdown,
-        Self::Php,
-        Self::Python,
-        Self::Ruby,
-        Self::Rust,
-        Self::Swift,
-        Self::Toml,
-        Self::Tsx,
-        Self::TypeScript,
-        Self::Yaml,
-    ];
-
-    /// The language of a file by its name and its text, of which the beginning is enough; `None` where it is none that can
-    /// be parsed here. The first line decides for a file whose name says nothing, the first 64 KiB whether a `.h` is C or C++.
+    /// The language of a file; `None` if it is not known or not built in. `text` may be only the beginning: the first line
+    /// decides if the name does not, and the first 64 KiB tell whether a `.h` is C or C++.
     #[must_use]
     pub fn of(path: &str, text: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // A dot at the beginning hides a file and begins no extension.
+        // A leading dot makes a file hidden and does not begin an extension.
         let language = match name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()) {
             Some((_, extension)) => Self::of_extension(extension, text),
-            None => Self::of_name(name).or_else(|| Self::of_first_line(text.lines().next().unwrap_or_default())),
+            None => Self::with(|signs| signs.names.contains(&name))
+                .or_else(|| Self::of_first_line(text.lines().next().unwrap_or_default())),
         };
         language.filter(|language| language.is_built_in())
     }
 
     fn of_extension(extension: &str, text: &str) -> Option<Self> {
-        // `.C` and `.H` are C++ where case tells; for all others it does not.
-        if matches!(extension, "C" | "H") {
-            return Some(Self::Cpp);
-        }
-        match extension.to_ascii_lowercase().as_str() {
-            "sh" | "bash" | "bats" | "ksh" => Some(Self::Bash),
-            "c" => Some(Self::C),
-            "h" => Some(if is_cpp(text) { Self::Cpp } else { Self::C }),
-            "cc" | "cpp" | "cxx" | "c++" | "hh" | "hpp" | "hxx" | "h++" | "ipp" | "inl" | "tpp" | "cppm" | "ixx" => {
-                Some(Self::Cpp)
-            }
-            "cs" | "csx" => Some(Self::CSharp),
-            "go" => Some(Self::Go),
-            "java" => Some(Self::Java),
-            "js" | "mjs" | "cjs" | "jsx" => Some(Self::JavaScript),
-            "json" | "jsonc" | "json5" | "webmanifest" => Some(Self::Json),
-            "kt" | "kts" => Some(Self::Kotlin),
-            "md" | "markdown" | "mdown" | "mkd" => Some(Self::Markdown),
-            "php" | "phtml" | "php5" | "inc" => Some(Self::Php),
-            "py" | "pyi" | "pyw" => Some(Self::Python),
-            "rb" | "rake" | "gemspec" | "ru" => Some(Self::Ruby),
-            "rs" => Some(Self::Rust),
-            "swift" => Some(Self::Swift),
-            "toml" => Some(Self::Toml),
-            "tsx" => Some(Self::Tsx),
-            "ts" | "mts" | "cts" => Some(Self::TypeScript),
-            "yaml" | "yml" => Some(Self::Yaml),
-            _ => None,
-        }
+        let of = |extension: &str| Self::with(|signs| signs.extensions.contains(&extension));
+        // The upper-case `.C` and `.H` are C++; otherwise case does not matter.
+        let language = of(extension).or_else(|| of(&extension.to_ascii_lowercase()))?;
+        Some(if language == Self::C && extension == "h" && is_cpp(text) { Self::Cpp } else { language })
     }
 
-    /// Names that are known without an extension.
-    fn of_name(name: &str) -> Option<Self> {
-        match name {
-            ".bashrc" | ".bash_profile" | ".bash_aliases" | ".profile" | "PKGBUILD" => Some(Self::Bash),
-            "Gemfile" | "Rakefile" | "Vagrantfile" | "Podfile" => Some(Self::Ruby),
-            _ => None,
-        }
-    }
-
-    /// By what is to run the file, as in `#!/usr/bin/env -S python3 -u`.
+    /// By the program that is to run the file, as in `#!/usr/bin/env -S python3 -u`.
     fn of_first_line(line: &str) -> Option<Self> {
         let command = line.strip_prefix("#!")?;
         let mut words = command.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
@@ -132,68 +35,16 @@ impl Language {
         let program =
             if first == "env" { words.find(|word| !word.starts_with('-') && !word.contains('='))? } else { first };
         // `python3.12` is `python`.
-        match program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.') {
-            "sh" | "bash" | "dash" | "ash" | "ksh" => Some(Self::Bash),
-            "python" | "pypy" => Some(Self::Python),
-            "ruby" => Some(Self::Ruby),
-            "node" | "nodejs" => Some(Self::JavaScript),
-            "php" => Some(Self::Php),
-            _ => None,
-        }
+        let program = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        Self::with(|signs| signs.programs.contains(&program))
     }
 
-    /// Whether its grammar is part of this program.
-    pub(crate) fn is_built_in(self) -> bool {
-        match self {
-            Self::Bash => cfg!(feature = "bash"),
-            Self::C => cfg!(feature = "c"),
-            Self::Cpp => cfg!(feature = "cpp"),
-            Self::CSharp => cfg!(feature = "csharp"),
-            Self::Go => cfg!(feature = "go"),
-            Self::Java => cfg!(feature = "java"),
-            Self::JavaScript => cfg!(feature = "javascript"),
-            Self::Json => cfg!(feature = "json"),
-            Self::Kotlin => cfg!(feature = "kotlin"),
-            Self::Markdown => cfg!(feature = "markdown"),
-            Self::Php => cfg!(feature = "php"),
-            Self::Python => cfg!(feature = "python"),
-            Self::Ruby => cfg!(feature = "ruby"),
-            Self::Rust => cfg!(feature = "rust"),
-            Self::Swift => cfg!(feature = "swift"),
-            Self::Toml => cfg!(feature = "toml"),
-            Self::Tsx | Self::TypeScript => cfg!(feature = "typescript"),
-            Self::Yaml => cfg!(feature = "yaml"),
-        }
-    }
-
-    /// The word used on every wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Bash => "bash",
-            Self::C => "c",
-            Self::Cpp => "cpp",
-            Self::CSharp => "csharp",
-            Self::Go => "go",
-            Self::Java => "java",
-            Self::JavaScript => "javascript",
-            Self::Json => "json",
-            Self::Kotlin => "kotlin",
-            Self::Markdown => "markdown",
-            Self::Php => "php",
-            Self::Python => "python",
-            Self::Ruby => "ruby",
-            Self::Rust => "rust",
-            Self::Swift => "swift",
-            Self::Toml => "toml",
-            Self::Tsx => "tsx",
-            Self::TypeScript => "typescript",
-            Self::Yaml => "yaml",
-        }
+    fn with(is_told_by: impl Fn(&Signs) -> bool) -> Option<Self> {
+        Self::ALL.iter().copied().find(|language| is_told_by(language.signs()))
     }
 }
 
-/// Whether a header has a line that begins as none of C does.
+/// Whether a header has a line that begins as no line of C does.
 fn is_cpp(text: &str) -> bool {
     let mut end = text.len().min(HEADER_BYTES);
     while !text.is_char_boundary(end) {
@@ -219,16 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg(all(
-        feature = "bash",
-        feature = "c",
-        feature = "cpp",
-        feature = "javascript",
-        feature = "python",
-        feature = "ruby",
-        feature = "php",
-        feature = "typescript"
-    ))]
+    #[cfg(feature = "languages")]
     fn by_name_and_beginning() {
         use Language::{Bash, C, Cpp, JavaScript, Php, Python, Ruby, Rust, Tsx, TypeScript};
         let of = |path, text| Language::of(path, text);
@@ -253,10 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_its_own() {
-        let mut words: Vec<&str> = Language::ALL.iter().map(|language| language.as_str()).collect();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), Language::ALL.len());
+    fn every_sign_tells_one_language() {
+        let check = |of: fn(Language) -> Vec<&'static str>| {
+            let mut all: Vec<&str> = Language::ALL.iter().flat_map(|language| of(*language)).collect();
+            let count = all.len();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), count, "{all:?}");
+        };
+        check(|language| vec![language.as_str()]);
+        check(|language| language.signs().extensions.to_vec());
+        check(|language| language.signs().names.to_vec());
+        check(|language| language.signs().programs.to_vec());
     }
 }

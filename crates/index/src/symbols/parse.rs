@@ -1,6 +1,6 @@
-//! Parsing with bounds that follow from the text alone, so that the same text is always given up or always parsed. The parser
-//! says how many steps it has taken, but not what they cost: where it meets one error after another, or holds many open
-//! ends, a step costs as much as all that came before it, in time and in memory. So both are looked for as well.
+//! Parses within bounds that depend on the text alone, so that a given text is always parsed or always given up. The parser
+//! reports how many steps it has taken, but not their cost: with one error after another, or many unfinished constructs, a
+//! step may cost as much as everything before it, in time and memory. So these two are watched as well.
 
 use std::{
     cell::Cell,
@@ -15,52 +15,51 @@ use tree_sitter::{LogType, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::NoOutline;
 
-/// How often the parser may report on a text whatever its length; it does so every hundred steps.
+/// Reports that any text may take. The parser reports every hundred steps.
 const REPORTS: usize = 200;
 
-/// Bytes of a text that may cost one report more. Source takes at most a report for 32 bytes.
+/// A text may take one more report for so many bytes. Real source takes at most one for 32 bytes.
 const BYTES_A_REPORT: usize = 25;
 
-/// The most reports whatever its length: each may leave more than ten kilobytes behind. A table of a megabyte and a half
-/// takes 11,000.
+/// The most reports of any text, as each may allocate more than ten kilobytes. A table of 1.5 MB takes 11,000.
 const MOST_REPORTS: usize = 16_000;
 
-/// Bytes that are read at once.
+/// Bytes handed to the parser at once.
 const CHUNK_BYTES: usize = 4096;
 
-/// How often a text may be read whatever its length: after each look at its end, reading starts over.
+/// Chunks that may be read of any text: after each look at the end, reading starts over.
 const READS: usize = 4096;
 
-/// How often each chunk may be read: a scanner that looks far ahead again and again takes time that no step shows.
+/// How often each chunk may be read. A scanner that repeatedly looks far ahead takes time that no report shows.
 const READS_A_CHUNK: usize = 64;
 
-/// What the parser does is looked at in one report of so many, as to look takes twenty times as long as to parse.
+/// One report of so many is observed through the parser's log, which makes parsing twenty times slower.
 const SAMPLE: usize = 80;
 
-/// The same behind a report full of errors.
+/// The same after a report full of errors.
 const SAMPLE_AGAIN: usize = 4;
 
-/// So many errors in one report are a sign of a text in another language, or in none. Source has at most 6, but for lists of
-/// numbers that are included elsewhere.
+/// So many errors in one report suggest that the text is in another language, or in none. Real source has at most 6, except
+/// for lists of numbers that are included elsewhere.
 const ERRORS: usize = 12;
 
-/// After so many such reports in a row a text is given up.
+/// A text is given up after so many such reports in a row.
 const LOST: u32 = 4;
 
-/// What the parser holds grows by at least this in one report where nothing is ended, such as `a?b:a?b:` without end.
+/// The parser's stack grows by at least this in one report if nothing is ever completed, as in `a?b:a?b:` without end.
 const GROWN: isize = 8;
 
-/// After so many such reports in a row a text is given up. Source has at most 9.
+/// A text is given up after so many such reports in a row. Real source has at most 9.
 const GROWING: u32 = 20;
 
-/// The most brackets that may be open at once. The deepest source has some 50.
+/// The most brackets that may be open at once. The deepest real source has about 50.
 const MOST_OPEN: usize = 1000;
 
-/// The most `<` that may be open in one statement. The deepest source has some 20.
+/// The most `<` that may be open in one statement. The deepest real source has about 20.
 const MOST_ANGLES: usize = 250;
 
-/// Whether so many brackets are open at once that the parser may not get through. Takes no notice of strings and comments:
-/// what is closed or ended in them is closed or ended, as the parser may see it so.
+/// Whether too many brackets are open at once for the parser. Ignores that some may be in strings or comments, as the parser
+/// may see them otherwise.
 pub(super) fn is_deep(text: &str) -> bool {
     let (mut open, mut angles, mut before) = (0_usize, 0_usize, 0);
     for byte in text.bytes() {
@@ -68,7 +67,7 @@ pub(super) fn is_deep(text: &str) -> bool {
         let second = before == b'<' && matches!(byte, b'<' | b'=' | b'-');
         before = if second { 0 } else { byte };
         match byte {
-            // A shift, no more than, or an arrow.
+            // `<<`, `<=` or `<-`.
             _ if second => angles = angles.saturating_sub(1),
             b'(' | b'[' => open += 1,
             b'{' => (open, angles) = (open + 1, 0),
@@ -86,19 +85,19 @@ pub(super) fn is_deep(text: &str) -> bool {
     false
 }
 
-/// Parses a text in a number of steps that its length bounds.
+/// Parses a text in a number of steps that is bounded by its length.
 pub(super) fn parse(parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Result<Tree, NoOutline> {
     parser.reset();
     let done = in_turns(parser, text, cancelled);
     parser.set_logger(None);
     if done.is_err() {
-        // What it holds of a text that was given up may be much.
+        // It may hold much memory for a text that was given up.
         parser.reset();
     }
     done
 }
 
-/// Parses with and without looking at what the parser does, in turns.
+/// Parses with the log off and on, in turns.
 fn in_turns(parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Result<Tree, NoOutline> {
     let seen = Arc::new(Seen::default());
     let mut bounds = Bounds::new(text, cancelled);
@@ -131,12 +130,12 @@ fn in_turns(parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Re
     }
 }
 
-/// What the parser did in one report.
+/// What the log showed in one report.
 #[derive(Default)]
 struct Seen {
-    /// How often it mended an error.
+    /// Errors that the parser recovered from.
     errors: AtomicUsize,
-    /// How many more pieces it holds.
+    /// Growth of the parser's stack.
     grown: AtomicIsize,
 }
 
@@ -153,7 +152,7 @@ impl Seen {
     }
 }
 
-/// What is left for a text.
+/// The steps that a text has left.
 struct Bounds<'a> {
     text: &'a str,
     cancelled: &'a dyn Fn() -> bool,
@@ -168,7 +167,7 @@ impl<'a> Bounds<'a> {
         Self { text, cancelled, reports, reads }
     }
 
-    /// Goes on for so many reports; `None`: there is more to parse.
+    /// Parses for so many reports; `None` if there is more to parse.
     fn turn(&mut self, parser: &mut Parser, mut reports: usize) -> Result<Option<Tree>, NoOutline> {
         let Self { text, cancelled, reports: left, reads } = self;
         let stopped = Cell::new(None);
@@ -184,7 +183,7 @@ impl<'a> Bounds<'a> {
         };
         let options = ParseOptions::new().progress_callback(&mut report);
         let mut read = |at: usize, _: Point| {
-            // Nothing more to read is what ends a scan at once: in one step a scanner may look through all of a text.
+            // An empty chunk ends a scan at once. A scanner may go through the whole text in a single step.
             reads.set(reads.get().saturating_sub(1));
             if stopped.get().is_none() && cancelled() {
                 stopped.set(Some(NoOutline::Cancelled));
@@ -200,7 +199,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// A piece of a text, between characters.
+/// A chunk of a text that ends at a character boundary.
 fn chunk(text: &str, at: usize) -> &str {
     let end = text.len().min(at.saturating_add(CHUNK_BYTES));
     let end = (end..text.len()).find(|end| text.is_char_boundary(*end)).unwrap_or(text.len());

@@ -1,5 +1,5 @@
-//! One pass over a tree, from the top, that finds what the rules of its language say. Never recursive: how deep a text is
-//! nested is its author's choice.
+//! Walks a syntax tree once, from the top, and lists the definitions that the language's rules describe. Not recursive: a
+//! hostile text may be nested to any depth.
 
 mod list;
 
@@ -16,38 +16,37 @@ use super::{
 /// The most definitions that are listed for a text.
 pub(super) const MOST_SYMBOLS: usize = 20_000;
 
-/// The most names around a definition.
+/// The most names that enclose a definition.
 pub(super) const MOST_AROUND: usize = 64;
 
 /// The longest name, in bytes.
 pub(super) const NAME_BYTES: usize = 1024;
 
-/// The most bytes that all names take, with those around them.
+/// The most bytes of all names of a text, enclosing ones included.
 pub(super) const ALL_NAME_BYTES: usize = 16 << 20;
 
 /// What to do with a node's children.
 pub(super) enum Step {
-    /// Pass them over.
     Skip,
-    /// Look at them; they stand where the node does.
+    /// Look at them; they have the node's surroundings.
     Enter,
-    /// Look at them; what they define begins where the node does.
+    /// Look at them; a definition among them begins where the node begins.
     Wrap,
-    /// The same, with a note for the functions of the language that look at them.
+    /// Like `Wrap`, with a note for the language's own functions.
     WrapNoted(u8),
-    /// Look at them; they stand in something else.
+    /// Look at them; they have other surroundings.
     Inside(Place),
-    /// Pass them over; what follows the node stands in something else.
+    /// Skip them; what follows the node has other surroundings.
     Rest(Place),
 }
 
-/// What surrounds a node.
+/// The surroundings of a node.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// The innermost definition around it.
+    /// The innermost definition that encloses it.
     pub(super) parent: Option<u32>,
     pub(super) within: Within,
-    /// The name of the trait that is implemented here, by its place in the walker's list.
+    /// The trait that is implemented here, as an index into the walker's list.
     of: Option<usize>,
 }
 
@@ -57,7 +56,7 @@ const TOP: Place = Place { parent: None, within: Within::Module, of: None };
 /// Rows where something begins.
 #[derive(Clone, Copy)]
 pub(super) struct Start {
-    /// With its comments and attributes.
+    /// Including comments and attributes.
     pub(super) whole: usize,
     pub(super) signature: usize,
 }
@@ -65,11 +64,11 @@ pub(super) struct Start {
 /// The children of one node.
 struct Level {
     place: Place,
-    /// How many names are around its node.
+    /// How many names enclose the node.
     scope: usize,
-    /// The rows of the comments and attributes that wait for what they belong to.
+    /// The rows of comments and attributes whose definition has not come yet.
     lead: Option<(usize, usize)>,
-    /// Where the node begins, if it is a wrapper of which nothing has been defined yet.
+    /// Where the node begins, if it is a wrapper in which nothing has been defined yet.
     wrapped: Option<Start>,
     note: u8,
 }
@@ -79,27 +78,27 @@ pub(super) struct Walker<'t> {
     pub(super) grammar: &'t Grammar,
     pub(super) text: &'t str,
     cursor: TreeCursor<'t>,
-    /// Of the node that is visited.
+    /// Of the visited node.
     level: Level,
-    /// Those around it.
+    /// Of the nodes that enclose it.
     levels: Vec<Level>,
     scope: Vec<String>,
-    /// How many names stay around what follows the node that is visited, if it says so.
+    /// How many names enclose what follows the visited node, if it changes that.
     rest: Option<usize>,
     traits: Vec<String>,
-    /// Rows of the text.
+    /// Number of rows.
     rows: usize,
     /// Bytes left for names.
     room: usize,
-    /// With the byte where each name stands.
+    /// Each with the position of its name.
     symbols: Vec<(usize, Symbol)>,
-    /// Names of which only the first counts.
+    /// Names that are listed only once.
     names: BTreeSet<&'t str>,
     imports: Vec<Lines>,
     truncated: bool,
 }
 
-/// What a tree defines.
+/// The definitions in a tree.
 pub(super) fn outline(grammar: &Grammar, tree: &Tree, text: &str) -> Outline {
     let ends = text.bytes().filter(|byte| *byte == b'\n').count();
     let mut walker = Walker {
@@ -145,7 +144,7 @@ impl<'t> Walker<'t> {
         self.truncated = true;
     }
 
-    /// Goes on to what follows a node; false at the end.
+    /// Goes to the next node; `false` at the end.
     fn next(&mut self) -> bool {
         while !self.cursor.goto_next_sibling() {
             if !self.cursor.goto_parent() {
@@ -153,7 +152,7 @@ impl<'t> Walker<'t> {
             }
             self.scope.truncate(self.level.scope);
             let Some(outer) = self.levels.pop() else { return false };
-            // A comment at the end of something may belong to what follows it.
+            // A comment at the end of a node may belong to the definition that follows it.
             let lead = self.level.lead;
             self.level = outer;
             self.level.lead = lead;
@@ -161,7 +160,7 @@ impl<'t> Walker<'t> {
         true
     }
 
-    /// Where the children of a node stand, if they are to be looked at.
+    /// The surroundings of a node's children, if they are to be visited.
     fn visit(&mut self, node: Node<'t>) -> Option<Level> {
         let (symbols, scope) = (self.symbols.len(), self.scope.len());
         let grammar = self.grammar;
@@ -182,7 +181,7 @@ impl<'t> Walker<'t> {
         let Level { place, lead, wrapped, .. } = self.level;
         let entered = match step {
             Step::Skip => None,
-            // What leads to a node leads to what comes first in it.
+            // Comments before a node also precede its first child.
             Step::Enter => Some(Level { place, scope, lead, wrapped, note: 0 }),
             Step::Wrap => Some(Level { place, scope, lead: None, wrapped: Some(self.start(node)), note: 0 }),
             Step::WrapNoted(note) => Some(Level { place, scope, lead: None, wrapped: Some(self.start(node)), note }),
@@ -200,34 +199,33 @@ impl<'t> Walker<'t> {
         entered
     }
 
-    /// What surrounds the node that is visited.
+    /// The surroundings of the visited node.
     pub(super) fn place(&self) -> Place {
         self.level.place
     }
 
-    /// What was noted for the children of the node around.
+    /// The note that the parent has left, see [`Step::WrapNoted`].
     pub(super) fn note(&self) -> u8 {
         self.level.note
     }
 
-    /// A node's text.
     pub(super) fn text_of(&self, node: Node<'t>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Puts a name around what is defined in the node that is visited.
+    /// Adds a name to those that enclose the definitions in the visited node.
     pub(super) fn within_name(&mut self, name: &str) {
         if !name.is_empty() {
             self.scope.push(one_line(name));
         }
     }
 
-    /// The innermost name around the node that is visited.
+    /// The innermost name that encloses the visited node.
     pub(super) fn innermost(&self) -> &str {
         self.scope.last().map_or("", String::as_str)
     }
 
-    /// Takes a node for an import of the file; one in a function is local.
+    /// Lists an import, unless it is local to a function.
     pub(super) fn import(&mut self, node: Node<'t>) -> Step {
         if self.level.place.within == Within::Function {
             return Step::Skip;
@@ -259,7 +257,7 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// What a definition is where it stands; `None` if it is no business of others.
+    /// The kind of a definition in these surroundings; `None` if it is local.
     pub(super) fn settle(&self, kind: SymbolKind, even_local: bool) -> Option<SymbolKind> {
         match (self.level.place.within, kind) {
             (Within::Function, SymbolKind::Variable) if !even_local => None,
@@ -270,13 +268,13 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Looks into a definition.
+    /// Goes into a definition.
     pub(super) fn inside(&mut self, symbol: Option<u32>, name: Node<'t>, within: Within) -> Step {
         let name = self.text_of(name);
         self.inside_named(symbol, name, within)
     }
 
-    /// Looks into what has a name, whether it is a definition or not.
+    /// Goes into something with a name, whether it was listed or not.
     pub(super) fn inside_named(&mut self, symbol: Option<u32>, name: &str, within: Within) -> Step {
         if self.scope.len() > MOST_AROUND {
             self.truncated = true;
@@ -287,7 +285,7 @@ impl<'t> Walker<'t> {
         Step::Inside(Place { parent, within, of: None })
     }
 
-    /// Leaves what the file stood in up to a node.
+    /// Ends what [`Self::rest_inside`] began, before a node.
     pub(super) fn leave_rest(&mut self, node: Node<'t>) {
         let end = self.line(self.start(node).whole.saturating_sub(1));
         if self.levels.len() != 1 {
@@ -301,18 +299,18 @@ impl<'t> Walker<'t> {
         self.scope.clear();
     }
 
-    /// Puts the node that is visited into the first of the names around it, and into a definition.
+    /// Sets how many names enclose the visited node, and its innermost definition.
     pub(super) fn stand_in(&mut self, names: usize, parent: Option<u32>) {
         self.scope.truncate(names);
         self.level.place.parent = parent;
     }
 
-    /// How many rows the text has.
+    /// Number of rows in the text.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Lists what all that follows stands in.
+    /// Lists a definition that encloses everything that follows.
     pub(super) fn rest_inside(&mut self, name: &str, kind: SymbolKind, at: Node<'t>, whole: Node<'t>) -> Step {
         let start = self.start(whole);
         let symbol = self.add_rows(name, kind, at, (start.whole, self.rows), (start.signature, last_row(whole)));
@@ -322,20 +320,20 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Whether a name has not been asked for before.
+    /// Whether a name was not asked for before.
     pub(super) fn is_first(&mut self, name: Node<'t>) -> bool {
         let name = self.text_of(name);
         self.names.insert(name)
     }
 
-    /// Says for which trait or interface a definition is.
+    /// Sets the trait or interface that a definition implements.
     pub(super) fn mark_of(&mut self, symbol: Option<u32>, of: &str) {
         if let Some((_, symbol)) = symbol.and_then(|symbol| self.symbols.get_mut(symbol as usize)) {
             symbol.of = Some(one_line(of));
         }
     }
 
-    /// Lists the implementation of a type, and looks into it.
+    /// Lists the implementation of a type, and goes into it.
     pub(super) fn implementation(&mut self, node: Node<'t>, at: Node<'t>, name: &str, of: Option<&str>) -> Step {
         let body = node.child_by_field_name("body");
         let symbol = self.add_named(name, SymbolKind::Implementation, at, node, body);
@@ -351,17 +349,17 @@ impl<'t> Walker<'t> {
     }
 }
 
-/// The children of a node.
+/// All children of a node.
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
-/// The children that stand in a field.
+/// The children in a field.
 pub(super) fn fields<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
     node.children_by_field_name(field, &mut node.walk()).collect()
 }
 
-/// The last row that a node has a part of.
+/// The last row of a node.
 pub(super) fn last_row(node: Node<'_>) -> usize {
     let (start, end) = (node.start_position(), node.end_position());
     if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row }

@@ -1,5 +1,5 @@
-//! What is ignored in a folder, by its own ignore files and those above it, as ripgrep has it: `.rgignore` before `.ignore`
-//! before `.gitignore` before git's own list; of each, the innermost file that says something.
+//! What is ignored in a folder, by its ignore files and those above it, as in ripgrep: `.rgignore` wins over `.ignore`, that
+//! over `.gitignore`, that over `.git/info/exclude`; of one kind, the innermost file with a matching line wins.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,44 +11,44 @@ use readproof_disk::{Folder, Root, Small};
 
 use super::{EXCLUDE, IGNORE_BYTES};
 
-/// What ripgrep reads in each folder to know what to leave out, the strongest first.
+/// The ignore files of a folder, the strongest first.
 const IGNORE_FILES: [&str; 3] = [".rgignore", ".ignore", ".gitignore"];
 
-/// A longer line is no pattern that anybody wrote.
+/// A longer line is not a pattern that anybody wrote.
 const LINE_BYTES: usize = 4096;
 
-/// The last of them counts only in a work tree.
+/// The one that counts only in a work tree.
 const GIT: usize = 2;
 
-/// The rules that hold in a folder.
+/// The rules that apply in a folder.
 #[derive(Clone)]
 pub(super) struct Rules {
     all: Arc<All>,
     /// The innermost folder that has rules of its own.
     own: Option<Arc<Own>>,
-    /// Whether this is in a work tree, so that git's rules count.
+    /// Whether git's rules apply.
     in_work_tree: bool,
-    /// Bytes of the ignore files that hold here: each costs hundreds of times its size.
+    /// Size of the ignore files that apply here. Compiled, they take hundreds of times as much memory.
     bytes: u64,
 }
 
-/// What is the same in the whole workspace.
+/// What applies in the whole workspace.
 struct All {
     exclude: Option<Gitignore>,
-    /// Whether work trees are looked for, as the workspace is in none.
+    /// Whether folders may be work trees, as the workspace is not inside one.
     seeks_work_trees: bool,
 }
 
-/// What one folder adds.
+/// The rules that one folder adds.
 struct Own {
     outer: Option<Arc<Own>>,
     matchers: [Gitignore; 3],
-    /// Whether a work tree begins here: git's rules above it do not count in it.
+    /// Whether a work tree begins here: git's rules from above do not apply in it.
     is_work_tree: bool,
 }
 
 impl Rules {
-    /// Those of the workspace itself.
+    /// The rules of the workspace's root.
     ///
     /// # Errors
     /// The name of an ignore file that cannot be used.
@@ -57,7 +57,7 @@ impl Rules {
         let exclude = match top.entry(".git") {
             Some(_) => match root.small(EXCLUDE, IGNORE_BYTES) {
                 Small::Bytes(bytes) => Some(matcher("", &bytes)),
-                // It only adds to what git itself leaves out.
+                // A search without these rules finds too much rather than too little.
                 Small::None | Small::Refused => None,
             },
             None => None,
@@ -71,7 +71,7 @@ impl Rules {
         self.all.exclude.is_some()
     }
 
-    /// Those of a folder in this one; `None` if one of its ignore files cannot be used.
+    /// The rules of a folder in this one; `None` if one of its ignore files cannot be used.
     pub(super) fn inside(&self, key: &str, folder: &Folder<'_>) -> Option<Self> {
         self.add(key, folder).ok()
     }
@@ -102,7 +102,7 @@ impl Rules {
         Ok(Self { all: self.all.clone(), own: Some(Arc::new(own)), in_work_tree, bytes: all_bytes })
     }
 
-    /// Whether a name in this folder is ignored, where any rule speaks of it.
+    /// Whether a name in this folder is ignored; `None` if no rule matches it.
     pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<bool> {
         let mut said = [None; 3];
         let (mut git, mut own) = (self.in_work_tree, self.own.as_deref());
@@ -128,8 +128,8 @@ fn verdict<T>(found: &Match<T>) -> Option<bool> {
     }
 }
 
-/// The rules of an ignore file in the folder `key`. What is no UTF-8 ends it; a malformed or very long line is left out, and all of them
-/// where they are too much together.
+/// The rules of an ignore file in the folder `key`. They end at the first line that is not UTF-8. A malformed or very long
+/// line is left out; if the rest cannot be compiled, all are.
 fn matcher(key: &str, bytes: &[u8]) -> Gitignore {
     let mut builder = GitignoreBuilder::new(key);
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {

@@ -1,6 +1,8 @@
-//! The entry that makes a host start `readproof mcp`, whatever the format, and why a text cannot take it. Touches no text.
+//! The entry that makes a host start `readproof mcp`, independent of the file format, and the errors of editing a text.
+//! Edits no text itself.
 
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// The name of the entry in every host.
 pub(crate) const NAME: &str = "readproof";
@@ -12,45 +14,59 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// All of it as one value.
     pub(crate) fn value(&self) -> Value {
-        let fields = self.fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-        Value::Object(fields.collect::<Map<_, _>>())
+        Value::Object(self.fields().collect::<Map<_, _>>())
     }
 
-    /// Whether `there` says all that this entry says. What a person added to it, as variables or limits, is no difference.
-    pub(crate) fn stands_in(&self, there: &Value) -> bool {
-        self.fields.iter().all(|(key, value)| there.get(key) == Some(value))
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (String, Value)> {
+        self.fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone()))
+    }
+
+    /// Whether `existing` has every field of this entry. Fields that the user added, such as environment variables, do not
+    /// count as a difference.
+    pub(crate) fn is_contained_in(&self, existing: &Value) -> bool {
+        self.fields.iter().all(|(key, value)| existing.get(key) == Some(value))
     }
 }
 
-/// An entry that a text has already.
+/// An entry that a text already has.
 #[derive(Debug, PartialEq)]
-pub(crate) struct There {
-    /// As it is written there.
+pub(crate) struct Existing {
+    /// As written there.
     pub(crate) text: String,
-    /// What it says.
     pub(crate) value: Value,
 }
 
-/// Why a text cannot be changed.
+/// Why the entry cannot be set in a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unfit {
-    /// It is not of its format.
+pub(crate) enum EditError {
+    /// The text does not parse.
     Malformed(String),
-    /// The entry has no place in it.
+    /// Something else is where the entry belongs.
     NoPlace(String),
-    /// The change would touch more than the entry.
-    Unsure,
+    /// The change would alter more than the entry.
+    AltersMore,
 }
 
-impl Unfit {
-    /// What to tell a person.
-    pub(crate) fn says(&self) -> String {
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) => format!("it cannot be understood ({why})"),
-            Self::NoPlace(why) => why.clone(),
-            Self::Unsure => "it cannot be changed without touching more than the entry".to_owned(),
+            Self::Malformed(why) => write!(f, "it cannot be parsed ({why})"),
+            Self::NoPlace(why) => f.write_str(why),
+            Self::AltersMore => f.write_str("the entry cannot be set without changing more than the entry"),
         }
     }
+}
+
+/// The value at `path`; missing objects on the way are created. `None` where something on the way is not an object.
+pub(crate) fn slot<'v>(mut value: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
+    for key in path {
+        value = value.as_object_mut()?.entry(*key).or_insert_with(|| Value::Object(Map::new()));
+    }
+    Some(value)
+}
+
+/// The line terminator of a text, by its first line.
+pub(crate) fn newline(text: &str) -> &'static str {
+    if text.find('\n').is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" }
 }

@@ -1,22 +1,22 @@
-//! What is known of each host: where its settings are, how an entry looks there, what shows that it is in use. Facts only;
-//! opens no file.
+//! Facts about each host: where its settings are, what an entry looks like there, what shows that the host is in use. Opens
+//! no file.
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use super::entry::{Entry, NAME, There, Unfit};
+use super::entry::{EditError, Entry, Existing, NAME};
 use super::{jsonc, toml_text};
 use crate::{
     cli::{Host, Scope},
     config::Surroundings,
 };
 
-/// Every host, in the order in which they are listed.
+/// In the order in which they are listed.
 pub(crate) const ALL: [Host; 7] =
     [Host::ClaudeCode, Host::Codex, Host::Opencode, Host::Gemini, Host::Cursor, Host::Vscode, Host::Zed];
 
 impl Host {
-    /// As it is typed.
+    /// As typed on the command line.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -29,7 +29,7 @@ impl Host {
         }
     }
 
-    /// The files that may hold the entry: the first that exists, else the last. `None` where no folder is known for them.
+    /// The files that may hold the entry: the first that exists counts, else the last. `None` if their folder is not known.
     pub(crate) fn files(self, scope: Scope, workspace: &Path, around: &Surroundings) -> Option<Vec<PathBuf>> {
         let folder = match scope {
             Scope::Project => Some(workspace.join(self.project_folder())),
@@ -61,7 +61,7 @@ impl Host {
         let home = |name: &str| around.home.as_ref().map(|home| home.join(name));
         let config = |name: &str| around.config.as_ref().map(|config| config.join(name));
         match self {
-            // Beside its folder, not in it, unless it was told of another.
+            // In the home directory, beside `.claude`, unless the environment names another folder.
             Self::ClaudeCode => around.claude.clone().or_else(|| around.home.clone()),
             Self::Codex => around.codex.clone().or_else(|| home(".codex")),
             Self::Opencode => config("opencode"),
@@ -73,7 +73,7 @@ impl Host {
         }
     }
 
-    /// The names in a workspace that show that the host is used there.
+    /// Names in a workspace that show that the host is used there.
     pub(crate) fn project_signs(self) -> &'static [&'static str] {
         match self {
             Self::ClaudeCode => &[".mcp.json", ".claude", "CLAUDE.md"],
@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// The folder that shows that the person uses the host.
+    /// The folder that shows that the user has the host.
     pub(crate) fn user_sign(self, around: &Surroundings) -> Option<PathBuf> {
         match self {
             Self::ClaudeCode => around.claude.clone().or_else(|| around.home.as_ref().map(|home| home.join(".claude"))),
@@ -96,7 +96,7 @@ impl Host {
         }
     }
 
-    /// What a person must know about an entry there.
+    /// What the user must know about an entry there.
     pub(crate) fn note(self, scope: Scope) -> Option<&'static str> {
         match (self, scope) {
             (Self::ClaudeCode, Scope::Project) => Some("Claude Code asks once whether this project's servers may run"),
@@ -107,34 +107,34 @@ impl Host {
         }
     }
 
-    /// The form of an entry in a text of the host. The text matters to opencode only: since its second version servers may
-    /// stand one level deeper, and a file that has them there keeps its way.
-    pub(crate) fn form(self, text: &str, command: &str) -> Result<Form, Unfit> {
+    /// The entry for a settings file. `text` matters for opencode only: since its second version servers may be one level
+    /// deeper, and a file that has them there keeps them there.
+    pub(crate) fn entry(self, text: &str, command: &str) -> Result<HostEntry, EditError> {
         let started = [("command", json!(command)), ("args", json!(["mcp"]))];
         let stdio = || [("type", json!("stdio"))].into_iter().chain(started.clone()).collect();
-        let form =
-            |format, path: &[&'static str], fields| Form { format, path: path.to_vec(), entry: Entry { fields } };
+        let entry =
+            |format, path: &[&'static str], fields| HostEntry { format, path: path.to_vec(), fields: Entry { fields } };
         Ok(match self {
-            Self::ClaudeCode | Self::Cursor => form(Format::Json, &["mcpServers", NAME], stdio()),
-            Self::Gemini => form(Format::Json, &["mcpServers", NAME], started.to_vec()),
-            Self::Vscode => form(Format::Json, &["servers", NAME], stdio()),
-            Self::Zed => form(Format::Json, &["context_servers", NAME], started.to_vec()),
-            Self::Codex => form(Format::Toml, &["mcp_servers", NAME], started.to_vec()),
+            Self::ClaudeCode | Self::Cursor => entry(Format::Json, &["mcpServers", NAME], stdio()),
+            Self::Gemini => entry(Format::Json, &["mcpServers", NAME], started.to_vec()),
+            Self::Vscode => entry(Format::Json, &["servers", NAME], stdio()),
+            Self::Zed => entry(Format::Json, &["context_servers", NAME], started.to_vec()),
+            Self::Codex => entry(Format::Toml, &["mcp_servers", NAME], started.to_vec()),
             Self::Opencode => {
                 let local = [("type", json!("local")), ("command", json!([command, "mcp"]))];
                 let document = jsonc::parse(text)?.unwrap_or_default();
                 let servers = document.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
-                // A server of the name `servers` has one of these fields, each no object.
+                // A server that happens to be called `servers` has one of these fields, and none of them is an object.
                 let is_server = |servers: &serde_json::Map<String, Value>| {
                     ["type", "command", "enabled"]
                         .iter()
                         .any(|field| servers.get(*field).is_some_and(|f| !f.is_object()))
                 };
                 if servers.is_some_and(|servers| !is_server(servers)) {
-                    form(Format::Json, &["mcp", "servers", NAME], local.to_vec())
+                    entry(Format::Json, &["mcp", "servers", NAME], local.to_vec())
                 } else {
                     let fields = local.into_iter().chain([("enabled", json!(true))]).collect();
-                    form(Format::Json, &["mcp", NAME], fields)
+                    entry(Format::Json, &["mcp", NAME], fields)
                 }
             }
         })
@@ -147,23 +147,23 @@ enum Format {
     Toml,
 }
 
-/// An entry, and where in a text it belongs.
+/// An entry, and its place in a host's settings.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct HostEntry {
     format: Format,
     path: Vec<&'static str>,
-    pub(crate) entry: Entry,
+    pub(crate) fields: Entry,
 }
 
-impl Form {
-    /// The program it starts.
+impl HostEntry {
+    /// The program that it starts.
     pub(crate) fn command(&self) -> &str {
-        let command = self.entry.fields.iter().find(|(key, _)| *key == "command").map(|(_, command)| command);
+        let command = self.fields.fields.iter().find(|(key, _)| *key == "command").map(|(_, command)| command);
         command.and_then(|command| command.as_str().or_else(|| command.get(0)?.as_str())).unwrap_or_default()
     }
 
-    /// The entry that a text has.
-    pub(crate) fn get(&self, text: &str) -> Result<Option<There>, Unfit> {
+    /// The entry that a text already has.
+    pub(crate) fn get(&self, text: &str) -> Result<Option<Existing>, EditError> {
         match self.format {
             Format::Json => jsonc::get(text, &self.path),
             Format::Toml => toml_text::get(text, &self.path),
@@ -171,14 +171,14 @@ impl Form {
     }
 
     /// The text with the entry.
-    pub(crate) fn set(&self, text: &str) -> Result<String, Unfit> {
+    pub(crate) fn set(&self, text: &str) -> Result<String, EditError> {
         match self.format {
-            Format::Json => jsonc::set(text, &self.path, &self.entry),
-            Format::Toml => toml_text::set(text, &self.path, &self.entry),
+            Format::Json => jsonc::set(text, &self.path, &self.fields),
+            Format::Toml => toml_text::set(text, &self.path, &self.fields),
         }
     }
 
-    /// A file that holds nothing but the entry.
+    /// The text of a file that holds nothing else.
     pub(crate) fn alone(&self) -> String {
         self.set("").unwrap_or_default()
     }

@@ -1,348 +1,210 @@
-//! One entry set in a JSON text that may hold comments and trailing commas. The text is only added to, or the old value of
-//! the entry replaced: every other byte stays. What comes out is parsed and compared before it is given. Knows no host and
-//! opens no file.
+//! Sets one entry in a JSON text that may hold comments and trailing commas. `jsonc-parser` parses the text and tells where
+//! everything is; the entry is inserted there, or replaces the old value, and every other byte stays. (The crate's own
+//! editor reformats one-line objects and drops blank lines.) The result is parsed and compared before it is returned. Knows
+//! no host and opens no file.
 
+use jsonc_parser::{
+    CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult,
+    ast::{Object, ObjectProp, Value as Node},
+    common::Ranged,
+    parse_to_ast,
+    tokens::{Token, TokenAndRange},
+};
 use serde_json::{Map, Value};
-use std::ops::Range;
 
-use super::entry::{Entry, There, Unfit};
+use super::entry::{EditError, Entry, Existing, newline, slot};
 
 const BOM: char = '\u{feff}';
 
-/// What JSON calls white space; a comment may end in other kinds, which are part of it.
+/// White space of JSON. A comment may end in other kinds, which belong to it.
 const WHITE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// The value of a text; `None` where there is none, as in an empty file.
-pub(crate) fn parse(text: &str) -> Result<Option<Value>, Unfit> {
-    let plain = plain(text)?;
-    if plain.trim_matches(WHITE).is_empty() {
-        return Ok(None);
-    }
-    serde_json::from_str(&plain).map(Some).map_err(|error| Unfit::Malformed(error.to_string()))
+/// JSON with comments and trailing commas, and no further extension.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// The value of a text; `None` if it has none, as an empty file.
+pub(crate) fn parse(text: &str) -> Result<Option<Value>, EditError> {
+    let (_, text) = split_bom(text);
+    Ok(parsed(text)?.value.map(Value::from))
 }
 
-/// What stands at `path`.
-pub(crate) fn get(text: &str, path: &[&str]) -> Result<Option<There>, Unfit> {
-    let Some(value) = parse(text)? else { return Ok(None) };
-    let mut node = root(text)?;
-    for key in path {
-        let found = node.and_then(|node| node.members.into_iter().flatten().rfind(|member| member.key == *key));
-        node = found.map(|member| member.value);
-    }
-    let value = path.iter().try_fold(&value, |value, key| value.get(key));
-    Ok(node.zip(value).map(|(node, value)| There { text: text[node.span].to_owned(), value: value.clone() }))
+/// The entry at `path`.
+pub(crate) fn get(text: &str, path: &[&str]) -> Result<Option<Existing>, EditError> {
+    let (_, text) = split_bom(text);
+    let document = parsed(text)?.value;
+    let node = document.as_ref().and_then(|root| {
+        path.iter().try_fold(root, |node, key| property(node.as_object()?, key).map(|property| &property.value))
+    });
+    Ok(node.map(|node| Existing { text: node.text(text).to_owned(), value: node.clone().into() }))
 }
 
-/// The text with the entry at `path`, which is made as far as it is missing.
-pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, Unfit> {
-    let before = parse(text)?;
-    let node = root(text)?;
-    let layout = Layout::of(text, node.as_ref());
-    let changed = match node {
-        None => layout.document(text, path, entry),
-        Some(node) => within(text, &node, path, entry, &layout)?,
+/// The text with the entry at `path`. Missing objects on the way are created.
+pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, EditError> {
+    let (bom, text) = split_bom(text);
+    let document = parsed(text)?;
+    let tokens = document.tokens.unwrap_or_default();
+    let source = Source { text, tokens: &tokens, layout: Layout::of(text, document.value.as_ref()) };
+    let changed = match &document.value {
+        None => source.layout.document(text, path, entry),
+        Some(node) => source.with_entry(node, path, entry)?,
     };
-    let mut expected = before.unwrap_or_else(|| Value::Object(Map::new()));
-    put(&mut expected, path, entry.value()).ok_or(Unfit::Unsure)?;
-    if parse(&changed)?.as_ref() == Some(&expected) { Ok(changed) } else { Err(Unfit::Unsure) }
+    let mut expected = document.value.map_or_else(|| Value::Object(Map::new()), Value::from);
+    *slot(&mut expected, path).ok_or(EditError::AltersMore)? = entry.value();
+    if parse(&changed)? == Some(expected) { Ok(format!("{bom}{changed}")) } else { Err(EditError::AltersMore) }
 }
 
-/// Sets a value, and makes the objects around it.
-fn put(value: &mut Value, path: &[&str], entry: Value) -> Option<()> {
-    let Some((key, rest)) = path.split_first() else {
-        *value = entry;
-        return Some(());
-    };
-    let inner = value.as_object_mut()?.entry(*key).or_insert_with(|| Value::Object(Map::new()));
-    put(inner, rest, entry)
+fn split_bom(text: &str) -> (&str, &str) {
+    text.split_at(if text.starts_with(BOM) { BOM.len_utf8() } else { 0 })
 }
 
-/// The same text with spaces for its comments and its trailing commas, line by line and column by column.
-fn plain(text: &str) -> Result<String, Unfit> {
-    let mut out = String::with_capacity(text.len());
-    let mut scan = Scan { text, at: 0 };
-    if text.starts_with(BOM) {
-        scan.at = BOM.len_utf8();
-    }
-    while let Some(next) = scan.rest().chars().next() {
-        let from = scan.at;
-        match next {
-            '"' => {
-                scan.string()?;
-                out.push_str(&text[from..scan.at]);
-            }
-            '/' => {
-                scan.comment()?;
-                out.extend(text[from..scan.at].chars().map(|c| if c == '\n' || c == '\r' { c } else { ' ' }));
-            }
-            ',' => {
-                scan.at += 1;
-                let mut ahead = Scan { text, at: scan.at };
-                ahead.trivia()?;
-                out.push(if ahead.rest().starts_with(['}', ']']) { ' ' } else { ',' });
-            }
-            _ => {
-                scan.at += next.len_utf8();
-                out.push(next);
-            }
-        }
-    }
-    Ok(out)
+fn parsed(text: &str) -> Result<ParseResult<'_>, EditError> {
+    let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
+    parse_to_ast(text, &collect, &OPTIONS).map_err(|error| EditError::Malformed(error.to_string()))
 }
 
-/// Where the value of a text stands; `None` where there is none.
-fn root(text: &str) -> Result<Option<Node>, Unfit> {
-    let mut scan = Scan { text, at: if text.starts_with(BOM) { BOM.len_utf8() } else { 0 } };
-    scan.trivia()?;
-    if scan.rest().is_empty() { Ok(None) } else { scan.value().map(Some) }
+/// Of several properties with one name the last counts.
+fn property<'o, 't>(object: &'o Object<'t>, key: &str) -> Option<&'o ObjectProp<'t>> {
+    object.properties.iter().rfind(|property| property.name.as_str() == key)
 }
 
-/// Where a value stands.
-#[derive(Debug)]
-struct Node {
-    span: Range<usize>,
-    /// Of an object.
-    members: Option<Vec<Member>>,
+/// A parsed text.
+struct Source<'s> {
+    text: &'s str,
+    /// In order, without comments.
+    tokens: &'s [TokenAndRange<'s>],
+    layout: Layout,
 }
 
-#[derive(Debug)]
-struct Member {
-    key: String,
-    key_start: usize,
-    value: Node,
-    /// Where its comma ends.
-    comma: Option<usize>,
-}
-
-/// A place in the text. Only for texts that [`parse`] took: it finds places and judges nothing.
-struct Scan<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Scan<'t> {
-    fn rest(&self) -> &'t str {
-        &self.text[self.at..]
-    }
-
-    fn malformed<T>(&self, what: &str) -> Result<T, Unfit> {
-        let line = self.text[..self.at].matches('\n').count() + 1;
-        Err(Unfit::Malformed(format!("{what} at line {line}")))
-    }
-
-    /// Steps over white space and comments.
-    fn trivia(&mut self) -> Result<(), Unfit> {
-        loop {
-            self.at = self.text.len() - self.rest().trim_start_matches(WHITE).len();
-            if !self.rest().starts_with('/') {
-                return Ok(());
-            }
-            self.comment()?;
-        }
-    }
-
-    fn comment(&mut self) -> Result<(), Unfit> {
-        let rest = self.rest();
-        let len = if rest.starts_with("//") {
-            rest.find(['\n', '\r']).unwrap_or(rest.len())
-        } else if let Some(inside) = rest.strip_prefix("/*") {
-            match inside.find("*/") {
-                Some(end) => end + 4,
-                None => return self.malformed("a comment without end"),
-            }
-        } else {
-            return self.malformed("a stray `/`");
+impl Source<'_> {
+    /// The text with the entry at `path` below `node`.
+    fn with_entry(&self, node: &Node<'_>, path: &[&str], entry: &Entry) -> Result<String, EditError> {
+        let (Some(object), Some((key, rest))) = (node.as_object(), path.split_first()) else {
+            return Err(EditError::NoPlace(format!(
+                "the value that should hold `{}` is not an object",
+                path.join(".")
+            )));
         };
-        self.at += len;
-        Ok(())
-    }
-
-    fn string(&mut self) -> Result<(), Unfit> {
-        let mut escaped = false;
-        for (at, byte) in self.rest().bytes().enumerate().skip(1) {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => {
-                    self.at += at + 1;
-                    return Ok(());
-                }
-                _ => {}
-            }
+        let Some(property) = property(object, key) else { return Ok(self.with_property(object, path, entry)) };
+        if !rest.is_empty() {
+            return self.with_entry(&property.value, rest, entry);
         }
-        self.malformed("a text without end")
+        let (start, end) = (property.value.start(), property.value.end());
+        let in_line = !self.begins_line(property) && !self.text[start..end].contains('\n');
+        let shape = if in_line { Shape::InLine } else { Shape::Lines { indent: self.indent(property.start()) } };
+        Ok([&self.text[..start], &self.layout.object(entry, &shape), &self.text[end..]].concat())
     }
 
-    fn value(&mut self) -> Result<Node, Unfit> {
-        let start = self.at;
-        let mut members = None;
-        match self.rest().bytes().next() {
-            Some(b'{') => members = Some(self.members()?),
-            Some(b'[') => self.elements()?,
-            Some(b'"') => self.string()?,
-            _ => {
-                let end = |c: char| WHITE.contains(&c) || ",:{}[]\"/".contains(c);
-                self.at += self.rest().find(end).unwrap_or(self.rest().len());
+    /// The text with one more property in an object, after the last one.
+    fn with_property(&self, object: &Object<'_>, path: &[&str], entry: &Entry) -> String {
+        let (text, layout) = (self.text, &self.layout);
+        let close = object.end() - 1;
+        // After the comments that follow the last property, which are about that one.
+        let content_end = text[..close].trim_end_matches(WHITE).len();
+        let Some(last) = object.properties.last() else {
+            if layout.in_line {
+                let property = layout.property(path, entry, &Shape::InLine);
+                return [&text[..content_end], &property, &text[content_end..]].concat();
             }
+            let outer = self.indent(object.start());
+            let indent = format!("{outer}{}", layout.unit);
+            let start = format!("{}{indent}", layout.newline);
+            let property = layout.property(path, entry, &Shape::Lines { indent });
+            let is_open = text[content_end..close].contains('\n');
+            let end = if is_open { String::new() } else { format!("{}{outer}", layout.newline) };
+            return [&text[..content_end], &start, &property, &end, &text[content_end..]].concat();
+        };
+        let comma = self.comma_after(last.end());
+        let (before, after) = if comma.is_some() { ("", ",") } else { (",", "") };
+        if self.begins_line(last) {
+            let indent = self.indent(last.start());
+            let start = format!("{}{indent}", layout.newline);
+            let property = layout.property(path, entry, &Shape::Lines { indent });
+            let (value, comments) = (&text[..last.end()], &text[last.end()..content_end]);
+            return [value, before, comments, &start, &property, after, &text[content_end..]].concat();
         }
-        if self.at == start { self.malformed("no value") } else { Ok(Node { span: start..self.at, members }) }
+        let at = comma.unwrap_or(last.end());
+        [&text[..at], before, " ", &layout.property(path, entry, &Shape::InLine), after, &text[at..]].concat()
     }
 
-    fn elements(&mut self) -> Result<(), Unfit> {
-        self.at += 1;
-        loop {
-            self.trivia()?;
-            if self.took(']') {
-                return Ok(());
-            }
-            self.value()?;
-            self.trivia()?;
-            self.took(',');
-        }
+    /// The end of the comma that follows a value.
+    fn comma_after(&self, at: usize) -> Option<usize> {
+        let next = self.tokens.get(self.tokens.partition_point(|token| token.range.start < at))?;
+        (next.token == Token::Comma).then_some(next.range.end)
     }
 
-    fn members(&mut self) -> Result<Vec<Member>, Unfit> {
-        self.at += 1;
-        let mut members = Vec::new();
-        loop {
-            self.trivia()?;
-            if self.took('}') {
-                return Ok(members);
-            }
-            let key_start = self.at;
-            self.string()?;
-            let Ok(key) = serde_json::from_str(&self.text[key_start..self.at]) else {
-                return self.malformed("a bad name");
-            };
-            self.trivia()?;
-            self.took(':');
-            self.trivia()?;
-            let value = self.value()?;
-            self.trivia()?;
-            let comma = self.took(',').then_some(self.at);
-            members.push(Member { key, key_start, value, comma });
-        }
+    /// Whether a property is the first on its line.
+    fn begins_line(&self, property: &ObjectProp<'_>) -> bool {
+        let before = self.tokens.partition_point(|token| token.range.start < property.start());
+        let end = before.checked_sub(1).map_or(0, |before| self.tokens[before].range.end);
+        self.text[end..property.start()].contains('\n')
     }
 
-    fn took(&mut self, mark: char) -> bool {
-        let there = self.rest().starts_with(mark);
-        self.at += usize::from(there);
-        there
+    fn indent(&self, at: usize) -> String {
+        indent(self.text, at)
     }
 }
 
-/// The text with the entry put where `path` leads from `node` on.
-fn within(text: &str, node: &Node, path: &[&str], entry: &Entry, layout: &Layout) -> Result<String, Unfit> {
-    let (Some(members), Some((key, rest))) = (&node.members, path.split_first()) else {
-        return Err(Unfit::NoPlace(format!("what stands where `{}` should be is no object", path.join("."))));
-    };
-    let Some(at) = members.iter().rposition(|member| member.key == *key) else {
-        return Ok(insert(text, node, members, path, entry, layout));
-    };
-    let member = &members[at];
-    if !rest.is_empty() {
-        return within(text, &member.value, rest, entry, layout);
-    }
-    let span = member.value.span.clone();
-    let in_line = !on_own_line(text, node, members, at) && !text[span.clone()].contains('\n');
-    let shape = if in_line { Shape::InLine } else { Shape::Lines { indent: indent_at(text, member.key_start) } };
-    Ok([&text[..span.start], &layout.object(entry, &shape), &text[span.end..]].concat())
-}
-
-/// The text with one more member in an object, behind the last one.
-fn insert(text: &str, node: &Node, members: &[Member], path: &[&str], entry: &Entry, layout: &Layout) -> String {
-    let close = node.span.end - 1;
-    let Some(last) = members.last() else {
-        let at = text[..close].trim_end_matches(WHITE).len();
-        if layout.in_line {
-            return [&text[..at], &layout.member(path, entry, &Shape::InLine), &text[at..]].concat();
-        }
-        let outer = indent_at(text, node.span.start);
-        let indent = format!("{outer}{}", layout.unit);
-        let mut new = format!("{}{indent}", layout.newline);
-        new.push_str(&layout.member(path, entry, &Shape::Lines { indent }));
-        if !text[at..close].contains('\n') {
-            new.push_str(layout.newline);
-            new.push_str(&outer);
-        }
-        return [&text[..at], &new, &text[at..]].concat();
-    };
-    let (before, after) = if last.comma.is_some() { ("", ",") } else { (",", "") };
-    let value_end = last.value.span.end;
-    if on_own_line(text, node, members, members.len() - 1) {
-        // Behind the comments that follow the last member, which are about that one.
-        let at = text[..close].trim_end_matches(WHITE).len();
-        let indent = indent_at(text, last.key_start);
-        let start = format!("{}{indent}", layout.newline);
-        let member = layout.member(path, entry, &Shape::Lines { indent });
-        return [&text[..value_end], before, &text[value_end..at], &start, &member, after, &text[at..]].concat();
-    }
-    let at = last.comma.unwrap_or(value_end);
-    [&text[..at], before, " ", &layout.member(path, entry, &Shape::InLine), after, &text[at..]].concat()
-}
-
-/// Whether the member begins a line of its own.
-fn on_own_line(text: &str, node: &Node, members: &[Member], at: usize) -> bool {
-    let previous = at.checked_sub(1).and_then(|before| members[before].comma).unwrap_or(node.span.start + 1);
-    text[previous..members[at].key_start].contains('\n')
-}
-
-/// The white space that the line of a place begins with.
-fn indent_at(text: &str, at: usize) -> String {
+/// The white space at the beginning of the line of a position.
+fn indent(text: &str, at: usize) -> String {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
     text[line..at].chars().take_while(|c| *c == ' ' || *c == '\t').collect()
 }
 
-/// Whether an object takes one line or many.
+/// Whether an object is written on one line or on several.
 enum Shape {
     InLine,
     Lines { indent: String },
 }
 
-/// How a text is laid out, so that what is added looks like the rest.
+/// How a text is laid out, so that the addition looks like the rest.
 struct Layout {
     newline: &'static str,
+    /// One level of indentation.
     unit: String,
-    /// Whether the whole value stands in one line.
+    /// Whether the whole value is on one line.
     in_line: bool,
 }
 
 impl Layout {
-    fn of(text: &str, root: Option<&Node>) -> Self {
-        let crlf = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
-        let first = root.and_then(|root| root.members.as_ref()?.first());
-        let outer = root.map_or(String::new(), |root| indent_at(text, root.span.start));
-        let inner = first.map(|member| indent_at(text, member.key_start));
-        let unit =
-            inner.and_then(|inner| inner.strip_prefix(&outer).map(str::to_owned)).filter(|unit| !unit.is_empty());
-        let in_line = first.is_some() && root.is_some_and(|root| !text[root.span.clone()].contains('\n'));
-        Self {
-            newline: if crlf { "\r\n" } else { "\n" },
-            unit: unit.filter(|_| !in_line).unwrap_or_else(|| "  ".to_owned()),
-            in_line,
-        }
+    fn of(text: &str, root: Option<&Node<'_>>) -> Self {
+        let first = root.and_then(|root| root.as_object()?.properties.first());
+        let in_line = first.is_some() && root.is_some_and(|root| !root.text(text).contains('\n'));
+        let outer = root.map_or(String::new(), |root| indent(text, root.start()));
+        let inner = first.map(|property| indent(text, property.start())).unwrap_or_default();
+        let unit = inner.strip_prefix(&outer).filter(|unit| !unit.is_empty() && !in_line).unwrap_or("  ").to_owned();
+        Self { newline: newline(text), unit, in_line }
     }
 
-    /// The text, which has no value, with one behind what there is.
+    /// A text without a value, with the entry after what there is.
     fn document(&self, text: &str, path: &[&str], entry: &Entry) -> String {
-        let comments = text.trim_start_matches(BOM);
-        let break_ = if comments.is_empty() || comments.ends_with('\n') { "" } else { self.newline };
-        let member = self.member(path, entry, &Shape::Lines { indent: self.unit.clone() });
-        [text, break_, "{", self.newline, &self.unit, &member, self.newline, "}", self.newline].concat()
+        let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { self.newline };
+        let property = self.property(path, entry, &Shape::Lines { indent: self.unit.clone() });
+        [text, line_end, "{", self.newline, &self.unit, &property, self.newline, "}", self.newline].concat()
     }
 
-    fn member(&self, path: &[&str], entry: &Entry, shape: &Shape) -> String {
+    fn property(&self, path: &[&str], entry: &Entry, shape: &Shape) -> String {
         let Some((key, rest)) = path.split_first() else { return self.object(entry, shape) };
         let name = Value::from(*key);
         if rest.is_empty() {
             return format!("{name}: {}", self.object(entry, shape));
         }
         match shape {
-            Shape::InLine => format!("{name}: {{{}}}", self.member(rest, entry, shape)),
+            Shape::InLine => format!("{name}: {{{}}}", self.property(rest, entry, shape)),
             Shape::Lines { indent } => {
                 let (newline, inner) = (self.newline, format!("{indent}{}", self.unit));
-                let member = self.member(rest, entry, &Shape::Lines { indent: inner.clone() });
-                format!("{name}: {{{newline}{inner}{member}{newline}{indent}}}")
+                let property = self.property(rest, entry, &Shape::Lines { indent: inner.clone() });
+                format!("{name}: {{{newline}{inner}{property}{newline}{indent}}}")
             }
         }
     }
@@ -361,7 +223,7 @@ impl Layout {
     }
 }
 
-/// A value on one line, with a space behind each comma.
+/// A value on one line, with a space after each comma.
 fn in_line(value: &Value) -> String {
     match value {
         Value::Array(list) => format!("[{}]", list.iter().map(in_line).collect::<Vec<_>>().join(", ")),
@@ -390,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_value_gets_one_behind_what_there_is() {
+    fn a_text_without_a_value_gets_one_after_its_comments() {
         let whole = "{\n  \"mcpServers\": {\n    \"readproof\": {\n      \"command\": \"readproof\",\n      \"args\": [\"mcp\"]\n    }\n  }\n}\n";
         check("", whole);
         check("\n", &format!("\n{whole}"));
@@ -404,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_entry_stands_behind_the_last() {
+    fn a_new_entry_goes_after_the_last() {
         check(
             "{\n\t\"mcpServers\": {\n\t\t\"docs\": {\"url\": \"x\"} // docs\n\t\t/* \"readproof\": {} */\n\t},\n\t\"a\": 1\n}",
             "{\n\t\"mcpServers\": {\n\t\t\"docs\": {\"url\": \"x\"}, // docs\n\t\t/* \"readproof\": {} */\n\t\t\"readproof\": \
@@ -423,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_one_line_stays_in_one_line() {
+    fn a_one_line_object_stays_on_one_line() {
         let ours = r#""readproof": {"command": "readproof", "args": ["mcp"]}"#;
         check(r#"{"a":1}"#, &format!(r#"{{"a":1, "mcpServers": {{{ours}}}}}"#));
         check(r#"{"a":[1,],}"#, &format!(r#"{{"a":[1,], "mcpServers": {{{ours}}},}}"#));
@@ -431,6 +293,26 @@ mod tests {
         check(r#"{"mcpServers":{"b":{} /* b */}}"#, &format!(r#"{{"mcpServers":{{"b":{{}}, {ours} /* b */}}}}"#));
         let lines = |inner: &str| format!("{{\n  \"mcpServers\": {{ \"b\": 1,{inner} // last\n  }}\n}}");
         check(&lines(""), &lines(&format!(" {ours},")));
+    }
+
+    /// What `jsonc-parser`'s own editor would change.
+    #[test]
+    fn blank_lines_and_the_rest_of_a_line_stay() {
+        let ours = r#""readproof": {"command": "readproof", "args": ["mcp"]}"#;
+        check(
+            "{\n\n  \"mcpServers\" : { \"b\":1 ,\"c\" :2 },\n\n\n}\n",
+            &format!("{{\n\n  \"mcpServers\" : {{ \"b\":1 ,\"c\" :2, {ours} }},\n\n\n}}\n"),
+        );
+        check(
+            "{\n\n  \"a\": 1\n\n}",
+            "{\n\n  \"a\": 1,\n  \"mcpServers\": {\n    \"readproof\": {\n      \"command\": \"readproof\",\n      \"args\": \
+             [\"mcp\"]\n    }\n  }\n\n}",
+        );
+        check(
+            "{\n\t\"a\": 1 // one\r\n\t// two\n}",
+            "{\n\t\"a\": 1, // one\r\n\t// two\n\t\"mcpServers\": {\n\t\t\"readproof\": {\n\t\t\t\"command\": \
+             \"readproof\",\n\t\t\t\"args\": [\"mcp\"]\n\t\t}\n\t}\n}",
+        );
     }
 
     #[test]
@@ -449,14 +331,14 @@ mod tests {
             r#"{"mcpServers":{"readproof":1,"readproof":2}}"#,
             r#"{"mcpServers":{"readproof":1,"readproof":{"command": "readproof", "args": ["mcp"]}}}"#,
         );
-        let there = get(r#"{"mcpServers":{"readproof": {"command" : "old"} }}"#, PATH).unwrap().unwrap();
-        assert_eq!(there, There { text: r#"{"command" : "old"}"#.to_owned(), value: json!({"command": "old"}) });
+        let existing = get(r#"{"mcpServers":{"readproof": {"command" : "old"} }}"#, PATH).unwrap().unwrap();
+        assert_eq!(existing, Existing { text: r#"{"command" : "old"}"#.to_owned(), value: json!({"command": "old"}) });
         assert_eq!(get("// none", PATH).unwrap(), None);
         assert_eq!(get(r#"{"mcpServers": 3}"#, PATH).unwrap(), None);
     }
 
     #[test]
-    fn what_is_no_json_or_has_no_place_is_left() {
+    fn what_is_not_json_or_has_no_place_is_refused() {
         let deep = "[".repeat(100_000);
         let malformed = [
             "{",
@@ -477,13 +359,13 @@ mod tests {
             &deep,
         ];
         for text in malformed {
-            assert!(matches!(set(text, PATH, &entry()), Err(Unfit::Malformed(_))), "{text:.20}");
-            assert!(matches!(get(text, PATH), Err(Unfit::Malformed(_))), "{text:.20}");
+            assert!(matches!(set(text, PATH, &entry()), Err(EditError::Malformed(_))), "{text:.20}");
+            assert!(matches!(get(text, PATH), Err(EditError::Malformed(_))), "{text:.20}");
         }
         for text in ["[]", "null", "{\"mcpServers\": []}", "{\"mcpServers\": \"x\"}"] {
-            assert!(matches!(set(text, PATH, &entry()), Err(Unfit::NoPlace(_))), "{text}");
+            assert!(matches!(set(text, PATH, &entry()), Err(EditError::NoPlace(_))), "{text}");
         }
-        let Err(Unfit::Malformed(why)) = parse("{\n  // a\n  \"a\": x\n}") else { panic!("was taken") };
+        let Err(EditError::Malformed(why)) = parse("{\n  // a\n  \"a\": x\n}") else { panic!("was taken") };
         assert!(why.contains("line 3"), "{why}");
     }
 

@@ -1,107 +1,86 @@
-//! One entry set in a TOML text. A new entry is a table at the end; of one that is there, only the values that differ are
-//! replaced: every other byte stays. What comes out is parsed and compared before it is given. Knows no host and opens no
-//! file.
+//! Sets one entry in a TOML text. A new entry is a table at the end; in an existing one only the fields that differ are
+//! replaced, at the places that `toml_edit` tells, and every other byte stays. (The crate's own printer turns CRLF into LF,
+//! drops a byte-order mark, adds a final newline and reorders dotted keys.) The result is parsed and compared before it is
+//! returned. Knows no host and opens no file.
 
+use serde::Serialize;
 use serde_json::Value;
 use std::ops::Range;
-use toml::de::{DeTable, DeValue};
+use toml_edit::{Document, TableLike, ser::ValueSerializer};
 
-use super::entry::{Entry, There, Unfit};
+use super::entry::{EditError, Entry, Existing, newline, slot};
 
-/// What stands at `path`.
-pub(crate) fn get(text: &str, path: &[&str]) -> Result<Option<There>, Unfit> {
-    let table = parse(text)?;
-    let Some(value) = at(&table, path) else { return Ok(None) };
-    let text = toml::to_string(value).unwrap_or_else(|_| value.to_string());
-    let value = serde_json::to_value(value).map_err(|error| Unfit::Malformed(error.to_string()))?;
-    Ok(Some(There { text: text.trim_end().to_owned(), value }))
+/// The entry at `path`.
+pub(crate) fn get(text: &str, path: &[&str]) -> Result<Option<Existing>, EditError> {
+    let Some(value) = path.iter().try_fold(&values(text)?, |value, key| value.get(key)).cloned() else {
+        return Ok(None);
+    };
+    let document = Document::parse(text).map_err(|error| malformed(error.message()))?.into_mut();
+    let item = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
+    let text = item.map(ToString::to_string).unwrap_or_default();
+    Ok(Some(Existing { text: text.trim().to_owned(), value }))
 }
 
 /// The text with the entry at `path`.
-pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, Unfit> {
-    let before = parse(text)?;
-    let fields: Vec<(&str, toml::Value)> = entry
+pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, EditError> {
+    let mut expected = values(text)?;
+    let document = Document::parse(text).map_err(|error| malformed(error.message()))?;
+    let fields: Vec<(&str, String)> = entry
         .fields
         .iter()
-        .map(|(key, value)| Some((*key, field(value)?)))
+        .map(|(key, value)| Some((*key, value.serialize(ValueSerializer::new()).ok()?.to_string())))
         .collect::<Option<_>>()
-        .ok_or(Unfit::Unsure)?;
-    let changed = if at(&before, path).is_some() { changed(text, path, &fields)? } else { added(text, path, &fields) };
-    let mut expected = before;
-    put(&mut expected, path, &fields).ok_or(Unfit::Unsure)?;
-    // A new table cannot be added to one that is written in one line, for example.
-    let after = parse(&changed).map_err(|_| Unfit::Unsure)?;
-    if after == expected { Ok(changed) } else { Err(Unfit::Unsure) }
-}
-
-fn parse(text: &str) -> Result<toml::Table, Unfit> {
-    // The first line of what the parser says is enough: the others repeat the text.
-    text.parse().map_err(|error: toml::de::Error| {
-        Unfit::Malformed(error.to_string().lines().next().unwrap_or_default().to_owned())
-    })
-}
-
-fn at<'t>(table: &'t toml::Table, path: &[&str]) -> Option<&'t toml::Value> {
-    let (first, rest) = path.split_first()?;
-    rest.iter().try_fold(table.get(*first)?, |value, key| value.get(*key))
-}
-
-fn field(value: &Value) -> Option<toml::Value> {
-    toml::Value::try_from(value).ok()
-}
-
-/// Sets the fields of a table, and makes it and the tables around it.
-fn put(table: &mut toml::Table, path: &[&str], fields: &[(&str, toml::Value)]) -> Option<()> {
-    let Some((key, rest)) = path.split_first() else {
-        table.extend(fields.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-        return Some(());
+        .ok_or(EditError::AltersMore)?;
+    let existing = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
+    let changed = match existing {
+        Some(existing) => replaced(text, existing.as_table_like().ok_or(EditError::AltersMore)?, &fields)?,
+        None => appended(text, path, &fields),
     };
-    let inner = table.entry(*key).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-    put(inner.as_table_mut()?, rest, fields)
+    let table = slot(&mut expected, path).and_then(Value::as_object_mut).ok_or(EditError::AltersMore)?;
+    table.extend(entry.fields());
+    // A table cannot be added to one that is written on one line, for example.
+    let after = values(&changed).map_err(|_| EditError::AltersMore)?;
+    if after == expected { Ok(changed) } else { Err(EditError::AltersMore) }
 }
 
-fn newline(text: &str) -> &'static str {
-    if text.find('\n').is_some_and(|at| text[..at].ends_with('\r')) { "\r\n" } else { "\n" }
+fn values(text: &str) -> Result<Value, EditError> {
+    toml_edit::de::from_str(text).map_err(|error| malformed(error.message()))
+}
+
+fn malformed(why: &str) -> EditError {
+    EditError::Malformed(why.to_owned())
 }
 
 /// The text with a table at its end, after an empty line.
-fn added(text: &str, path: &[&str], fields: &[(&str, toml::Value)]) -> String {
+fn appended(text: &str, path: &[&str], fields: &[(&str, String)]) -> String {
     let newline = newline(text);
-    let mut out = text.to_owned();
-    let empty = text.trim_start_matches('\u{feff}').is_empty();
-    let ended = empty || text.ends_with('\n');
-    if !ended {
-        out.push_str(newline);
-    }
-    if !empty {
-        out.push_str(newline);
-    }
-    let lines = fields.iter().map(|(key, value)| format!("{newline}{key} = {value}"));
-    out.push_str(&format!("[{}]{}", path.join("."), lines.collect::<String>()));
-    if ended {
-        out.push_str(newline);
-    }
-    out
+    let is_empty = text.trim_start_matches('\u{feff}').is_empty();
+    let is_ended = is_empty || text.ends_with('\n');
+    let before = [if is_ended { "" } else { newline }, if is_empty { "" } else { newline }].concat();
+    let lines: String = fields.iter().map(|(key, value)| format!("{newline}{key} = {value}")).collect();
+    let after = if is_ended { newline } else { "" };
+    format!("{text}{before}[{}]{lines}{after}", path.join("."))
 }
 
-/// The text with other values in a table that is there. A value that is missing goes before the first that is not, if that
-/// begins its line.
-fn changed(text: &str, path: &[&str], fields: &[(&str, toml::Value)]) -> Result<String, Unfit> {
-    let spans = spans(text, path, fields).ok_or(Unfit::Unsure)?;
-    let mut known = fields.iter().zip(&spans).filter_map(|((key, _), span)| Some((key, span.clone()?)));
-    let unlike = || Unfit::NoPlace("the entry that is there is of another kind".to_owned());
-    let (key, first) = known.next().ok_or_else(unlike)?;
-    let line = text[..first.start].rfind('\n').map_or(0, |end| end + 1);
-    let begin = line + text[line..].len() - text[line..].trim_start_matches([' ', '\t']).len();
+/// The text with other values in an existing table. A missing field goes before the first existing one, if that begins its
+/// line.
+fn replaced(text: &str, table: &dyn TableLike, fields: &[(&str, String)]) -> Result<String, EditError> {
+    let existing = |(key, _): &(&str, String)| table.get_key_value(key).filter(|(_, item)| item.is_value());
+    let Some((first, _)) = fields.iter().find_map(existing) else {
+        return Err(EditError::NoPlace("the existing entry is of another kind".to_owned()));
+    };
+    let start = first.span().ok_or(EditError::AltersMore)?.start;
+    let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    let indent = &text[line..start];
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
-    for ((name, value), span) in fields.iter().zip(spans) {
-        match span {
-            Some(span) => edits.push((span, value.to_string())),
-            None if text[begin..].starts_with(*key) => {
-                let indent = &text[line..begin];
-                edits.push((begin..begin, format!("{name} = {value}{}{indent}", newline(text))));
+    for field in fields {
+        let (key, value) = field;
+        match existing(field) {
+            Some((_, item)) => edits.push((item.span().ok_or(EditError::AltersMore)?, value.clone())),
+            None if indent.trim_matches([' ', '\t']).is_empty() => {
+                edits.push((start..start, format!("{key} = {value}{}{indent}", newline(text))));
             }
-            None => return Err(Unfit::Unsure),
+            None => return Err(EditError::AltersMore),
         }
     }
     edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
@@ -110,17 +89,6 @@ fn changed(text: &str, path: &[&str], fields: &[(&str, toml::Value)]) -> Result<
         out.replace_range(span, &value);
     }
     Ok(out)
-}
-
-/// Where the values of the fields stand.
-fn spans(text: &str, path: &[&str], fields: &[(&str, toml::Value)]) -> Option<Vec<Option<Range<usize>>>> {
-    let document = DeTable::parse(text).ok()?.into_inner();
-    let mut table = &document;
-    for key in path {
-        let DeValue::Table(inner) = table.get(*key)?.get_ref() else { return None };
-        table = inner;
-    }
-    Some(fields.iter().map(|(key, _)| table.get(*key).map(toml::Spanned::span)).collect())
 }
 
 #[cfg(test)]
@@ -140,7 +108,7 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let once = set(text, PATH, &entry()).unwrap();
         assert_eq!(once, expected);
-        assert!(entry().stands_in(&get(&once, PATH).unwrap().unwrap().value));
+        assert!(entry().is_contained_in(&get(&once, PATH).unwrap().unwrap().value));
         assert_eq!(set(&once, PATH, &entry()).unwrap(), once);
     }
 
@@ -177,13 +145,43 @@ mod tests {
         );
     }
 
+    /// What `toml_edit`'s own printer would change.
     #[test]
-    fn what_cannot_be_changed_alone_is_left() {
+    fn line_ends_marks_and_the_order_of_keys_stay() {
+        let with = |command: &str| {
+            format!(
+                "\u{feff}a.b = 1\r\nc = 2\na.d = \"\"\"\r\nx\"\"\"\r\n[ mcp_servers . 'readproof' ] # ours\r\nargs = \
+                 [\"mcp\"]\n\t\"command\"\t=\t{command}  # where\r\n\r\n[[z]]\ne = nan"
+            )
+        };
+        check(&with("'old'"), &with("\"readproof\""));
+        check("x.y = 1\nz = 2\nx.w = 3\r\n# end", &format!("x.y = 1\nz = 2\nx.w = 3\r\n# end\n\n{}", OURS.trim_end()));
+        check(
+            "mcp_servers.readproof.command = 1\nz = 2\nmcp_servers.readproof.args = 3",
+            "mcp_servers.readproof.command = \"readproof\"\nz = 2\nmcp_servers.readproof.args = [\"mcp\"]",
+        );
+        check(
+            "mcp_servers = { docs = {}, readproof = { args=[ 'a', ], \"command\" = 'b', }, }",
+            "mcp_servers = { docs = {}, readproof = { args=[\"mcp\"], \"command\" = \"readproof\", }, }",
+        );
+        let existing =
+            get("[mcp_servers.readproof]\n\n  command = 'x' # c\r\nenv = {A = 1}\n[b]\n", PATH).unwrap().unwrap();
+        assert_eq!(existing.text, "command = 'x' # c\nenv = {A = 1}");
+        assert_eq!(existing.value, json!({"command": "x", "env": {"A": 1}}));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_alone_is_refused() {
         let refused = |text: &str| set(text, PATH, &entry()).unwrap_err();
-        assert!(matches!(refused("a = \n"), Unfit::Malformed(_)));
-        assert!(matches!(refused("[mcp_servers.readproof]\nurl = \"http://x\"\n"), Unfit::NoPlace(_)));
-        assert_eq!(refused("mcp_servers = { docs = { command = \"x\" } }\n"), Unfit::Unsure);
-        assert_eq!(refused("mcp_servers = 3\n"), Unfit::Unsure);
-        assert_eq!(refused("mcp_servers.readproof = { command = \"x\" }\n"), Unfit::Unsure);
+        assert!(matches!(refused("a = \n"), EditError::Malformed(_)));
+        assert!(matches!(refused("[mcp_servers.readproof]\nurl = \"http://x\"\n"), EditError::NoPlace(_)));
+        assert_eq!(refused("mcp_servers = { docs = { command = \"x\" } }\n"), EditError::AltersMore);
+        assert_eq!(refused("mcp_servers = 3\n"), EditError::AltersMore);
+        assert_eq!(refused("mcp_servers.readproof = { command = \"x\" }\n"), EditError::AltersMore);
+        assert_eq!(refused("mcp_servers.readproof.command = 'x'\n"), EditError::AltersMore);
+        assert_eq!(refused("[[mcp_servers.readproof]]\ncommand = 'x'\n"), EditError::AltersMore);
+        assert_eq!(refused("[mcp_servers]\nreadproof = 'x'\n"), EditError::AltersMore);
+        assert!(matches!(refused("[mcp_servers.readproof]\ncommand.x = 1\n"), EditError::NoPlace(_)));
+        assert!(matches!(refused("a = 1\na = 2\n"), EditError::Malformed(_)));
     }
 }

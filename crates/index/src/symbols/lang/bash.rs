@@ -1,4 +1,4 @@
-//! Bash and the shells before it.
+//! Bash and its predecessors.
 
 use tree_sitter::Node;
 
@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, fields},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_bash::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -38,7 +36,7 @@ const NAME: u8 = 1;
 
 const TAGS: &[(&str, u8)] = &[("variable_name", NAME)];
 
-/// Variables of the script, each where it is first given a value.
+/// Variables of the script, each at its first assignment.
 fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let name = node.child_by_field_name("name").filter(|name| walker.grammar.tag(*name) == NAME);
     let kind = walker.settle(Variable, false);
@@ -48,7 +46,7 @@ fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     Step::Skip
 }
 
-/// `source` imports, `alias` defines; what a command is given for its own run is no variable of the script.
+/// `source` imports, `alias` defines. An assignment before a command (`A=1 cmd`) is not a variable of the script.
 fn command<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     match node.child_by_field_name("name").map(|name| walker.text_of(name)) {
         Some("source" | ".") => walker.import(node),
@@ -64,7 +62,7 @@ fn command<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     }
 }
 
-/// Behind `<<EOF` the line may go on with another command.
+/// After `<<EOF` the line may continue with another command.
 fn heredoc<'t>(walker: &mut Walker<'t>, _node: Node<'t>) -> Step {
     walker.inside_named(None, "", Within::Function)
 }

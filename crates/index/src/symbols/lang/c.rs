@@ -1,4 +1,4 @@
-//! C and C++: a name stands deep in a declarator, and a definition may stand outside of what it belongs to.
+//! C and C++: a name is deep inside a declarator, and a definition may be outside of its class.
 
 mod macros;
 
@@ -16,15 +16,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-#[cfg(feature = "c")]
-pub(super) fn c() -> Spec {
-    Spec { prepare: Some(macros::without), ..Spec::new(tree_sitter_c::LANGUAGE, RULES, TAGS) }
-}
-
-#[cfg(feature = "cpp")]
-pub(super) fn cpp() -> Spec {
-    Spec { prepare: Some(macros::without), ..Spec::new(tree_sitter_cpp::LANGUAGE, RULES, TAGS) }
-}
+pub(super) const SPEC: Spec = Spec { prepare: Some(macros::without), ..Spec::new(RULES, TAGS) };
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -123,12 +115,12 @@ const TAGS: &[(&str, u8)] = &[
     ("namespace_identifier", SCOPE),
 ];
 
-/// What a declarator says.
+/// The name in a declarator.
 struct Declarator<'t> {
     name: Node<'t>,
-    /// What stands before the name with `::`, outermost first.
+    /// The qualifiers before `::`, outermost first.
     scope: Vec<&'t str>,
-    /// Whether what is declared is itself a function, and no pointer to one.
+    /// Whether a function is declared, and not a pointer to one.
     is_function: bool,
     is_pointer: bool,
     value: Option<Node<'t>>,
@@ -138,7 +130,7 @@ struct Declarator<'t> {
 fn read<'t>(walker: &Walker<'t>, declarator: Node<'t>) -> Option<Declarator<'t>> {
     let mut found =
         Declarator { name: declarator, scope: Vec::new(), is_function: false, is_pointer: false, value: None };
-    // What stands innermost binds first: `(*f)()` is a pointer, `*f()` a function.
+    // The innermost binds first: `(*f)()` is a pointer, `*f()` a function.
     let mut at = declarator;
     loop {
         let tag = walker.grammar.tag(at);
@@ -180,7 +172,7 @@ fn last_name<'t>(walker: &Walker<'t>, scope: Node<'t>) -> &'t str {
     walker.text_of(name.unwrap_or(scope))
 }
 
-/// As it is written, but a conversion only up to its brackets.
+/// As written; a conversion operator only up to its brackets.
 fn name_of<'t>(walker: &Walker<'t>, name: Node<'t>) -> &'t str {
     let text = walker.text_of(name);
     if walker.grammar.tag(name) == CAST { text.split('(').next().unwrap_or(text).trim() } else { text }
@@ -199,7 +191,7 @@ fn function<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Function)
 }
 
-/// Whether a type that is defined stands in a declaration.
+/// Whether a declaration defines a type.
 fn has_body<'t>(walker: &Walker<'t>, ty: Option<Node<'t>>) -> bool {
     let is_type = |ty: &Node<'t>| matches!(walker.grammar.tag(*ty), TYPE | CLASS | ENUM);
     ty.filter(is_type).is_some_and(|ty| ty.child_by_field_name("body").is_some())
@@ -255,7 +247,7 @@ fn field<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     }
 }
 
-/// A type without a tag is called as the first name that is given to it.
+/// A type without a tag gets the first name that the typedef gives it.
 fn typedef<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let ty = node.child_by_field_name("type");
     let body = ty.filter(|ty| has_body(walker, Some(*ty))).and_then(|ty| ty.child_by_field_name("body"));
@@ -296,7 +288,7 @@ fn specifier<'t>(walker: &mut Walker<'t>, node: Node<'t>, kind: SymbolKind) -> S
     let found = node.child_by_field_name("name").and_then(|name| read(walker, name));
     let is_local = walker.place().within == Within::Function;
     let Some(found) = found.filter(|_| body.is_some() || !is_local) else {
-        // Without a name, what is in it stands where it does; in a function, that is still a type.
+        // The members of an anonymous type have its surroundings; inside a function it is still a type.
         return if is_local && body.is_some() { walker.inside_named(None, "", Within::Type) } else { Step::Enter };
     };
     found.scope.iter().for_each(|name| walker.within_name(name));
@@ -305,7 +297,7 @@ fn specifier<'t>(walker: &mut Walker<'t>, node: Node<'t>, kind: SymbolKind) -> S
     walker.inside(symbol, found.name, Within::Type)
 }
 
-/// `namespace a::b` is two in one.
+/// `namespace a::b` is two namespaces.
 fn namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(mut name) = node.child_by_field_name("name") else { return Step::Enter };
     while walker.grammar.tag(name) == NAMESPACES {
@@ -318,7 +310,7 @@ fn namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside(symbol, name, Within::Module)
 }
 
-/// `#if 0` is how C comments out what has comments in it.
+/// `#if 0` comments out code that contains comments.
 fn condition<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let condition = node.child_by_field_name("condition").map(|condition| walker.text_of(condition));
     let is_dead = condition == Some("0") && node.child_by_field_name("alternative").is_none();

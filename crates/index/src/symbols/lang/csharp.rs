@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_c_sharp::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -83,7 +81,7 @@ const TAGS: &[(&str, u8)] = &[
     ("generic_name", GENERIC),
 ];
 
-/// Puts what stands before the last dot around, and gives the last name.
+/// Makes the names before the last dot enclose what follows; returns the last name.
 fn split<'t>(walker: &mut Walker<'t>, name: Node<'t>) -> &'t str {
     let text = walker.text_of(name);
     let Some((outer, last)) = text.rsplit_once('.') else { return text };
@@ -121,7 +119,7 @@ fn record<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     step
 }
 
-/// A method, property or event, which may say for which interface it is.
+/// A method, property or event, perhaps of an explicit interface.
 fn member<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(name) = node.child_by_field_name("name") else { return Step::Enter };
     let body = ["body", "accessors", "value"].into_iter().find_map(|field| node.child_by_field_name(field));
@@ -143,7 +141,7 @@ fn destructor<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, &name, Within::Function)
 }
 
-/// Called `operator` with its mark, or with the type to which it converts.
+/// Named `operator` with its symbol, or with the type that it converts to.
 fn operator<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let at = node.child_by_field_name("operator").or_else(|| node.child_by_field_name("type"));
     let Some(at) = at else { return Step::Enter };
@@ -169,7 +167,7 @@ fn field<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     for variable in list.map(children).unwrap_or_default() {
         let name = variable.child_by_field_name("name").filter(|_| walker.grammar.tag(variable) == VARIABLE);
         let Some(name) = name else { continue };
-        // Behind the name and the `=`.
+        // After the name and the `=`.
         walker.add(kind, name, node, variable.child(2));
     }
     walker.inside_named(None, "", Within::Function)

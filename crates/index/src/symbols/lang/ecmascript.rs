@@ -11,20 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-#[cfg(feature = "javascript")]
-pub(super) fn javascript() -> Spec {
-    Spec::new(tree_sitter_javascript::LANGUAGE, RULES, TAGS)
-}
-
-#[cfg(feature = "typescript")]
-pub(super) fn typescript() -> Spec {
-    Spec::new(tree_sitter_typescript::LANGUAGE_TYPESCRIPT, RULES, TAGS)
-}
-
-#[cfg(feature = "typescript")]
-pub(super) fn tsx() -> Spec {
-    Spec::new(tree_sitter_typescript::LANGUAGE_TSX, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -122,7 +109,7 @@ const TAGS: &[(&str, u8)] = &[
     ("non_null_expression", AROUND),
 ];
 
-/// What a name is given.
+/// The kind of value that a name has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Value {
     Function,
@@ -144,7 +131,7 @@ fn value_of<'t>(walker: &Walker<'t>, value: Option<Node<'t>>) -> Value {
     }
 }
 
-/// What of a value is no part of the signature: for a function its body, for a class its braces, else all of it.
+/// The part of a value that is not in the signature: the body of a function or class, else all of it.
 fn body_of<'t>(value: Option<Node<'t>>) -> Option<Node<'t>> {
     value.map(|value| value.child_by_field_name("body").unwrap_or(value))
 }
@@ -176,7 +163,7 @@ fn export<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     }
 }
 
-/// `declare global { … }` stands around several things, any other `declare` begins one.
+/// `declare global { … }` contains several declarations, any other `declare` begins one.
 fn ambient<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let last = node.child(node.child_count().saturating_sub(1));
     let is_block = last.is_some_and(|last| walker.grammar.tag(last) == BLOCK);
@@ -191,7 +178,7 @@ fn function_expression<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     expression(walker, node, Function, Within::Function)
 }
 
-/// An expression may have a name of its own, which counts if it was not given the same one already.
+/// An expression may have its own name, which is listed unless it is assigned to the same name.
 fn expression<'t>(walker: &mut Walker<'t>, node: Node<'t>, kind: SymbolKind, within: Within) -> Step {
     match node.child_by_field_name("name") {
         Some(name) if walker.text_of(name) != walker.innermost() => {
@@ -263,7 +250,7 @@ fn property<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Type)
 }
 
-/// A type that is written out counts for what has a name and is no parameter.
+/// The members of a type literal are listed for a named thing, not for a parameter.
 fn annotation<'t>(walker: &mut Walker<'t>, _node: Node<'t>) -> Step {
     if walker.place().within == Within::Type { Step::Enter } else { Step::Skip }
 }
@@ -286,7 +273,7 @@ fn module<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(at) = node.child_by_field_name("name") else { return Step::Enter };
     let mut name = plain(walker, at);
     if let Some((outer, last)) = name.rsplit_once('.').filter(|_| walker.grammar.tag(at) != STRING) {
-        // `a.b` is two in one.
+        // `a.b` is two modules.
         outer.split('.').for_each(|part| walker.within_name(part.trim()));
         name = last.trim();
     }
@@ -294,7 +281,7 @@ fn module<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Module)
 }
 
-/// `const x = require("x")` imports as well.
+/// `const x = require("x")` is also an import.
 fn declaration<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let value = node.named_child(0).and_then(|first| first.child_by_field_name("value"));
     let mut at = value;
@@ -329,7 +316,7 @@ fn declarator<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(None, "", Within::Function)
 }
 
-/// The names that a pattern gives.
+/// The names that a pattern binds.
 fn names<'t>(walker: &Walker<'t>, pattern: Node<'t>) -> Vec<Node<'t>> {
     let mut found = Vec::new();
     let mut open = vec![pattern];
@@ -379,10 +366,10 @@ fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     named_value(walker, (name, kind, at), node, value)
 }
 
-/// Words before a name that are no name of what has it.
+/// Words before a name that do not name its owner.
 const NO_OWNER: &[&str] = &["exports", "module", "prototype", "this", "window", "globalThis", "global", "self"];
 
-/// The names before the last one of `a.b.c`, and the node of that.
+/// The names before the last one of `a.b.c`, and the node of the last.
 fn path<'t>(walker: &Walker<'t>, member: Node<'t>) -> Option<(Vec<&'t str>, Node<'t>)> {
     if walker.grammar.tag(member) != MEMBER {
         return None;
@@ -402,7 +389,7 @@ fn path<'t>(walker: &Walker<'t>, member: Node<'t>) -> Option<(Vec<&'t str>, Node
     Some((path, last))
 }
 
-/// Of an object without a name only what can be called counts.
+/// In an object without a name only functions and classes are listed.
 fn pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let (Some(at), value) = (node.child_by_field_name("key"), node.child_by_field_name("value")) else {
         return Step::Enter;

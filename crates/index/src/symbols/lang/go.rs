@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_go::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -50,7 +48,7 @@ const POINTER: u8 = 3;
 const GENERIC: u8 = 4;
 const QUALIFIED: u8 = 5;
 const PARAMETER: u8 = 6;
-const SPEC: u8 = 7;
+const DECLARED: u8 = 7;
 const IDENTIFIER: u8 = 8;
 
 const TAGS: &[(&str, u8)] = &[
@@ -61,10 +59,10 @@ const TAGS: &[(&str, u8)] = &[
     ("generic_type", GENERIC),
     ("qualified_type", QUALIFIED),
     ("parameter_declaration", PARAMETER),
-    ("type_spec", SPEC),
-    ("type_alias", SPEC),
-    ("const_spec", SPEC),
-    ("var_spec", SPEC),
+    ("type_spec", DECLARED),
+    ("type_alias", DECLARED),
+    ("const_spec", DECLARED),
+    ("var_spec", DECLARED),
     ("identifier", IDENTIFIER),
 ];
 
@@ -75,9 +73,9 @@ fn package<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.import(node)
 }
 
-/// `type`, `const` and `var` with one thing begin that thing; with a list in brackets they only stand around it.
+/// A `type`, `const` or `var` with one declaration begins it; one with a list in brackets only contains them.
 fn declaration<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    let is_single = node.child(1).is_some_and(|child| walker.grammar.tag(child) == SPEC);
+    let is_single = node.child(1).is_some_and(|child| walker.grammar.tag(child) == DECLARED);
     if is_single { Step::Wrap } else { Step::Enter }
 }
 
@@ -117,13 +115,13 @@ fn type_spec<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
         Some(INTERFACE) => Interface,
         _ => Type,
     };
-    // The brace opens behind the word `struct` or `interface`.
+    // The body begins after the word `struct` or `interface`.
     let body = ty.and_then(|ty| ty.child(1)).filter(|_| kind != Type);
     let symbol = walker.add(kind, name, node, body);
     walker.inside(symbol, name, Within::Type)
 }
 
-/// Fields; one without a name is called as its type.
+/// Fields; an embedded one has the name of its type.
 fn field<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let ty = node.child_by_field_name("type");
     let names = fields(node, "name");

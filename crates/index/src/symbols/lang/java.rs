@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_java::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("line_comment", Comment),
@@ -91,7 +89,7 @@ fn record<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     step
 }
 
-/// Fields; what is both static and final is a constant.
+/// Fields; one that is static and final is a constant.
 fn field<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let modifiers = node.child(0).filter(|first| walker.grammar.tag(*first) == MODIFIERS);
     let words: Vec<&str> = modifiers.into_iter().flat_map(children).map(|word| walker.text_of(word)).collect();
@@ -115,7 +113,7 @@ fn declarators<'t>(walker: &mut Walker<'t>, node: Node<'t>, kind: SymbolKind) ->
     }
 }
 
-/// `new Name() { … }` is a class without a name.
+/// `new Name() { … }` is an anonymous class.
 fn creation<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let last = node.child(node.child_count().saturating_sub(1));
     if last.is_some_and(|last| walker.grammar.tag(last) == CLASS_BODY) {

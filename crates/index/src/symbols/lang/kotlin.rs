@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_kotlin_ng::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("line_comment", Comment),
@@ -80,7 +78,7 @@ fn child<'t>(walker: &Walker<'t>, node: Node<'t>, tag: u8) -> Option<Node<'t>> {
     children(node).into_iter().find(|child| walker.grammar.tag(*child) == tag)
 }
 
-/// Whether a word stands among the modifiers.
+/// Whether a word is among the modifiers.
 fn has_modifier<'t>(walker: &Walker<'t>, node: Node<'t>, word: &str) -> bool {
     let modifiers = child(walker, node, MODIFIERS).map(children).unwrap_or_default();
     modifiers.into_iter().any(|modifier| walker.text_of(modifier) == word)
@@ -108,7 +106,7 @@ fn class<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let body = child(walker, node, BODY);
     let name = node.child_by_field_name("name");
     let is_companion = walker.grammar.tag(node) == COMPANION;
-    // A companion without a name is called so all the same.
+    // A companion object without a name is called `Companion`.
     let word = || children(node).into_iter().find(|child| walker.text_of(*child) == "object");
     let Some(at) = name.or_else(|| word().filter(|_| is_companion)) else { return Step::Enter };
     let text = if name.is_none() { "Companion" } else { walker.text_of(at) };

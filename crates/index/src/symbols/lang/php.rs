@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_php::LANGUAGE_PHP, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -84,7 +82,7 @@ const TAGS: &[(&str, u8)] = &[
     ("arrow_function", FUNCTION),
 ];
 
-/// `namespace A\B;` holds the rest of the file, or all up to the next.
+/// `namespace A\B;` encloses the rest of the file, or all up to the next.
 fn namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let body = node.child_by_field_name("body");
     let Some(at) = node.child_by_field_name("name") else { return Step::Enter };
@@ -103,7 +101,7 @@ fn namespace<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Module)
 }
 
-/// Names of variables are known without their `$`.
+/// Variables are listed without their `$`.
 fn plain<'t>(walker: &Walker<'t>, name: Node<'t>) -> &'t str {
     walker.text_of(name).trim_start_matches(['&', '$'])
 }

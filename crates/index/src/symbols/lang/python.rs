@@ -11,11 +11,9 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec { refuse: Some(is_too_deep), ..Spec::new(tree_sitter_python::LANGUAGE, RULES, TAGS) }
-}
+pub(super) const SPEC: Spec = Spec { refuse: Some(is_too_deep), ..Spec::new(RULES, TAGS) };
 
-/// Spaces before a line: each level of indentation takes one at least, and the scanner has room for 510.
+/// The deepest indentation: each level takes at least one space, and the scanner has room for 510 levels.
 const INDENT_BYTES: usize = 400;
 
 fn is_too_deep(text: &str) -> bool {
@@ -33,7 +31,7 @@ const RULES: &[(&str, Rule)] = &[
     ("class_definition", ty(Class)),
     ("assignment", Special(assignment)),
     ("type_alias_statement", Special(alias)),
-    // No expression can hold a definition.
+    // An expression cannot contain a definition.
     ("argument_list", Skip),
     ("assert_statement", Skip),
     ("attribute", Skip),
@@ -106,7 +104,7 @@ fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     Step::Skip
 }
 
-/// The plain names that are assigned to.
+/// The plain names that are assigned.
 fn names<'t>(walker: &Walker<'t>, left: Node<'t>) -> Vec<Node<'t>> {
     let mut found = Vec::new();
     let mut open = vec![left];

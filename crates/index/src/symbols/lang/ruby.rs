@@ -1,4 +1,4 @@
-//! Ruby: much of what it defines is defined by calling something.
+//! Ruby: many definitions are method calls.
 
 use tree_sitter::Node;
 
@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_ruby::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -62,7 +60,7 @@ const TAGS: &[(&str, u8)] = &[
     ("self", SELF),
 ];
 
-/// `def self.x` belongs to what is around it, `def Name.x` to what it names.
+/// `def self.x` belongs to the enclosing class, `def Name.x` to `Name`.
 fn singleton_method<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(name) = node.child_by_field_name("name") else { return Step::Enter };
     if let Some(object) = node.child_by_field_name("object").filter(|object| walker.grammar.tag(*object) != SELF) {
@@ -80,7 +78,7 @@ fn module<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     container(walker, node, Module)
 }
 
-/// `class A::B` stands in `A`.
+/// `class A::B` is inside `A`.
 fn container<'t>(walker: &mut Walker<'t>, node: Node<'t>, kind: SymbolKind) -> Step {
     let Some(mut name) = node.child_by_field_name("name") else { return Step::Enter };
     if walker.grammar.tag(name) == SCOPED {
@@ -96,7 +94,7 @@ fn singleton_class<'t>(walker: &mut Walker<'t>, _node: Node<'t>) -> Step {
     walker.inside_named(None, "", Within::Type)
 }
 
-/// Constants and what begins with `$` or, in a class, with `@@`.
+/// Constants and variables that begin with `$` or, in a class, with `@@`.
 fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(left) = node.child_by_field_name("left") else { return Step::Enter };
     let value = node.child_by_field_name("right");
@@ -111,7 +109,7 @@ fn assignment<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
             CLASS_VARIABLE if !is_local => Field,
             _ => continue,
         };
-        // `X ||= 1` may stand there often; `x += 1` defines nothing.
+        // `X ||= 1` may occur often; `x += 1` defines nothing.
         let operator = node.child_by_field_name("operator").map_or("=", |operator| walker.text_of(operator));
         if matches!(operator, "=" | "||=") {
             last = walker.add(kind, name, node, value).map(|symbol| (symbol, name));
@@ -145,7 +143,7 @@ fn call<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     }
 }
 
-/// Lists what symbols and plain strings name.
+/// Lists the names in symbols and plain strings.
 fn symbols<'t>(walker: &mut Walker<'t>, whole: Node<'t>, arguments: &[Node<'t>], kind: SymbolKind) {
     for argument in arguments {
         let text = walker.text_of(*argument);

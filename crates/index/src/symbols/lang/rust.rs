@@ -11,15 +11,9 @@ use crate::symbols::{
     walk::{Step, Walker, children},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec {
-        not_leading: &["//!", "/*!"],
-        local_words: LOCAL_WORDS,
-        ..Spec::new(tree_sitter_rust::LANGUAGE, RULES, TAGS)
-    }
-}
+pub(super) const SPEC: Spec = Spec { not_leading: &["//!", "/*!"], local_words: LOCAL_WORDS, ..Spec::new(RULES, TAGS) };
 
-/// Whatever is defined in a function, one of these says so.
+/// Every definition inside a function has one of these words.
 const LOCAL_WORDS: &[&str] =
     &["fn", "struct", "union", "enum", "trait", "impl", "mod", "const", "static", "type", "macro_rules", "extern"];
 
@@ -83,7 +77,7 @@ const TAGS: &[(&str, u8)] = &[
     ("macro_rule", RULE),
 ];
 
-/// `const _` has no name, but there may be much in it.
+/// `const _` has no name, but may contain definitions.
 fn constant<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(name) = node.child_by_field_name("name") else { return Step::Enter };
     if walker.text_of(name) == "_" {
@@ -112,7 +106,7 @@ fn implementation<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.implementation(node, at, walker.text_of(at), of)
 }
 
-/// The name in a type: without arguments, path, `&` and `dyn`.
+/// The name in a type, without arguments, path, `&` and `dyn`.
 fn base<'t>(walker: &Walker<'t>, ty: Node<'t>) -> Node<'t> {
     let mut at = ty;
     loop {

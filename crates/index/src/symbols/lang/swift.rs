@@ -11,9 +11,7 @@ use crate::symbols::{
     walk::{Step, Walker, children, fields},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_swift::LANGUAGE, RULES, TAGS)
-}
+pub(super) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
@@ -76,7 +74,7 @@ const TAGS: &[(&str, u8)] = &[
     ("pattern", PATTERN),
 ];
 
-/// Classes, structures, enumerations, actors and extensions are one kind of node.
+/// Classes, structures, enumerations, actors and extensions have the same node kind.
 fn class<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(name) = node.child_by_field_name("name") else { return Step::Enter };
     let word = node.child_by_field_name("declaration_kind").map_or("", |word| walker.text_of(word));
@@ -90,20 +88,20 @@ fn class<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside(symbol, name, Within::Type)
 }
 
-/// What an extension has belongs to the type; with one protocol it is for that.
+/// Members of an extension belong to the type; with a single protocol they implement it.
 fn extension<'t>(walker: &mut Walker<'t>, node: Node<'t>, name: Node<'t>) -> Step {
     let specifiers = children(node).into_iter().filter(|child| walker.grammar.tag(*child) == INHERITANCE);
     let of: Vec<&str> = specifiers.map(|of| base(walker.text_of(of))).collect();
     walker.implementation(node, name, base(walker.text_of(name)), of.first().copied().filter(|_| of.len() == 1))
 }
 
-/// The name of a type without its arguments and what qualifies it.
+/// The name of a type, without arguments and qualifiers.
 fn base(ty: &str) -> &str {
     let ty = ty.split(['<', '&']).next().unwrap_or(ty).trim();
     ty.rsplit('.').next().unwrap_or(ty)
 }
 
-/// Called as the word that begins it.
+/// `deinit` and `subscript` have no other name.
 fn by_word<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let is_word = |child: &Node<'t>| matches!(walker.text_of(*child), "deinit" | "subscript");
     let Some(name) = children(node).into_iter().find(is_word) else { return Step::Enter };

@@ -1,4 +1,4 @@
-//! What is said of a definition that was found: its name, the names around it, and its lines.
+//! Lists definitions: the name, the names that enclose it, and its lines.
 
 use readproof_core::scope::Lines;
 use tree_sitter::Node;
@@ -6,11 +6,11 @@ use tree_sitter::Node;
 use super::{MOST_AROUND, NAME_BYTES, Start, Step, Walker, last_row, one_line};
 use crate::symbols::{Symbol, SymbolKind, grammar::Rule};
 
-/// The most parts of a definition that are looked at for its signature.
+/// The most parts of a definition that are searched for the end of its signature.
 const MOST_PARTS: u32 = 64;
 
 impl<'t> Walker<'t> {
-    /// Lists a definition; `None` where it has no name or there is no room. What is in `body` is no part of its signature.
+    /// Lists a definition; `None` if it has no name or there is no room. The signature ends before `body`.
     pub(in crate::symbols) fn add(
         &mut self,
         kind: SymbolKind,
@@ -21,7 +21,7 @@ impl<'t> Walker<'t> {
         self.add_named(self.text_of(name), kind, name, whole, body)
     }
 
-    /// Lists something small that stands in a definition that has just been listed, but not where the walk finds it.
+    /// Lists a part of a definition that was just listed, where the walk does not come to it.
     pub(in crate::symbols) fn add_inside(&mut self, step: &Step, kind: SymbolKind, name: Node<'t>, whole: Node<'t>) {
         let Step::Inside(place) = step else { return };
         let outer = std::mem::replace(&mut self.level.place, *place);
@@ -30,7 +30,7 @@ impl<'t> Walker<'t> {
         self.level.place = outer;
     }
 
-    /// Lists a definition that stands outside of what it belongs to: its name, its whole and its body are given.
+    /// Lists a definition that is written outside of its type.
     pub(in crate::symbols) fn add_scoped(
         &mut self,
         scope: &[&str],
@@ -45,7 +45,7 @@ impl<'t> Walker<'t> {
         symbol
     }
 
-    /// Lists a definition whose name is not just what stands at its place.
+    /// Lists a definition whose name is not simply the text of a node.
     pub(in crate::symbols) fn add_named(
         &mut self,
         name: &str,
@@ -58,7 +58,7 @@ impl<'t> Walker<'t> {
         let last = last_row(whole);
         let end = body.map_or(last, |body| self.signature_end(whole, body)).min(last);
         let signature = match body {
-            // In C, a name may stand behind all that it names.
+            // In C, the name may come after the body.
             Some(body) if at.start_byte() >= body.end_byte() => (at.start_position().row, last),
             Some(_) | None => (start.signature, end),
         };
@@ -103,12 +103,12 @@ impl<'t> Walker<'t> {
         Lines::new(self.line(first), self.line(last))
     }
 
-    /// The number of a row's line. What the parser supposes behind the end counts as the last line.
+    /// The line number of a row. Rows that the parser assumes after the end count as the last line.
     pub(super) fn line(&self, row: usize) -> u32 {
         u32::try_from((row + 1).min(self.rows)).unwrap_or(u32::MAX)
     }
 
-    /// Where a node begins, with what leads to it and what is wrapped around it.
+    /// Where a node begins, including its comments and wrappers.
     pub(in crate::symbols) fn start(&self, node: Node<'t>) -> Start {
         let row = node.start_position().row;
         self.level.wrapped.unwrap_or_else(|| {
@@ -117,7 +117,7 @@ impl<'t> Walker<'t> {
         })
     }
 
-    /// The row of the first word that is no attribute.
+    /// The row of the first word that is not part of an attribute.
     fn signature_row(&self, node: Node<'t>) -> usize {
         let first = |node: Node<'t>, behind: usize| {
             let count = node.child_count().min(MOST_PARTS);
@@ -137,10 +137,10 @@ impl<'t> Walker<'t> {
         node.start_position().row
     }
 
-    /// The last row of a signature: none of a comment between it and the body.
+    /// The last row of a signature, without comments between it and the body.
     pub(in crate::symbols) fn signature_end(&self, whole: Node<'t>, body: Node<'t>) -> usize {
         let mut before = None;
-        // Where a declaration has very many parts, each of them has it as its whole.
+        // A declaration with very many names would be searched once for each of them.
         for child in whole.children(&mut whole.walk()).take(MOST_PARTS as usize) {
             if child.id() == body.id() {
                 return before.unwrap_or_else(|| self.row_before(body));
@@ -160,7 +160,7 @@ impl<'t> Walker<'t> {
         node.start_position().row.saturating_sub(rows)
     }
 
-    /// Keeps a comment or an attribute for what follows.
+    /// Keeps a comment or an attribute for the definition that follows.
     pub(super) fn lead(&mut self, node: Node<'t>) {
         let (row, last) = (node.start_position().row, last_row(node));
         let from = node.start_byte();
@@ -179,7 +179,7 @@ impl<'t> Walker<'t> {
     }
 }
 
-/// By where the names stand, with what encloses before what it encloses.
+/// Sorts by the position of the names; a definition comes before those that it encloses.
 pub(super) fn in_order(mut symbols: Vec<(usize, Symbol)>) -> Vec<Symbol> {
     for at in (0..symbols.len()).rev() {
         let (key, parent) = (symbols[at].0, symbols[at].1.parent);

@@ -1,9 +1,9 @@
-//! C and C++ before their preprocessor ran: words like `EXPORT` that are no part of the language lead a parser astray. Such
-//! words are blanked where nothing else can be meant, so that every byte and every line stays where it is.
+//! Macros in C and C++ that have not been expanded, such as `EXPORT`, mislead a parser. Where a word can only be a macro it
+//! is overwritten with spaces, so that every byte and line stays in its place.
 
 use std::ops::Range;
 
-/// The same text with spaces for macros that would not parse; `None` if there are none.
+/// The text with spaces in place of macros that would not parse; `None` if there are none.
 pub(super) fn without(text: &str) -> Option<String> {
     let mut scan = Scan { bytes: text.as_bytes(), at: 0, before: Before::Start, in_head: false, blank: Vec::new() };
     scan.all();
@@ -21,26 +21,26 @@ pub(super) fn without(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What stands before a word.
+/// What comes before a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     /// The end of a statement or the beginning of a block.
     Start,
     /// The beginning of a block.
     Open,
-    /// The word `static` or another that may begin a declaration.
+    /// `static` or another word that may begin a declaration.
     Leading,
-    /// A name or a type, or a `*` behind one.
+    /// A name or a type, or a `*` after one.
     Name,
     /// A closing bracket.
     Closed,
     Other,
 }
 
-/// The longest arguments of a macro that is blanked.
+/// The longest arguments of a macro that is overwritten.
 const BRACKET_BYTES: usize = 4096;
 
-/// The longest mark at the ends of a raw string.
+/// The longest delimiter of a raw string.
 const RAW_BYTES: usize = 17;
 
 struct Scan<'t> {
@@ -87,7 +87,7 @@ const DECLARING: &[&str] = &[
     "void",
 ];
 
-/// Words behind which a macro may still lead a declaration.
+/// Words after which a macro may still precede a declaration.
 const LEADING: &[&str] = &["extern", "inline", "static", "virtual", "explicit", "friend", "constexpr"];
 
 /// Words that are neither a name nor a type.
@@ -121,7 +121,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Large letters, as macros are written.
+/// In capitals, as macros are written.
 fn is_macro(word: &[u8]) -> bool {
     let letters = word.iter().filter(|byte| byte.is_ascii_uppercase()).count();
     word.len() > 2 && letters > 1 && !word.iter().any(|byte| byte.is_ascii_lowercase() || *byte >= 0x80)
@@ -182,7 +182,7 @@ impl<'t> Scan<'t> {
             self.blank.push(start..self.at);
             return;
         }
-        // `R"(…)"` is a string that ends where it says.
+        // `R"(…)"` ends at its own delimiter.
         if word.ends_with(b"R") && self.peek(end) == Some(b'"') {
             self.at = self.after_raw(end);
         }
@@ -196,7 +196,7 @@ impl<'t> Scan<'t> {
         };
     }
 
-    /// Whether a macro can be nothing but an addition.
+    /// Whether a word can only be a macro that expands to nothing that matters.
     fn is_idle(&self, start: usize, end: usize) -> bool {
         if self.before == Before::Other && !self.in_head {
             return false;
@@ -223,7 +223,7 @@ impl<'t> Scan<'t> {
                 let declares = is_in(word, DECLARING);
                 let is_prefix = declares || (!is_in(word, WORDS) && self.is_declarator(after_word));
                 let ends = matches!(follow, None | Some(b'}' | b'#'));
-                // One name in a block may be all that an enumeration has.
+                // A single name in a block may be the only value of an enumeration.
                 let is_open = self.before == Before::Open && ends && !has_brackets;
                 let stands_alone = is_alone && self.is_first_at(start) && self.before != Before::Leading;
                 !word.is_empty() && is_prefix && (declares || !is_call)
@@ -234,7 +234,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Whether a name stands here, perhaps behind stars.
+    /// Whether a name follows, perhaps after stars.
     fn is_declarator(&self, at: usize) -> bool {
         let mut at = at;
         while matches!(self.peek(at), Some(b'*' | b'&')) {
@@ -254,7 +254,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// Blanks the comments of a definition, which the grammar does not expect there.
+    /// Overwrites comments inside a macro definition, which the grammar does not expect there.
     fn directive(&mut self) {
         let name = self.after_space(self.at + 1);
         let is_define = self.word_at(name) == b"define";
@@ -298,7 +298,7 @@ impl<'t> Scan<'t> {
         &self.bytes[at..self.word_end(at)]
     }
 
-    /// Behind spaces and comments.
+    /// The position after spaces and comments.
     fn after_space(&self, at: usize) -> usize {
         let mut at = at;
         loop {
@@ -321,7 +321,7 @@ impl<'t> Scan<'t> {
         at + length.unwrap_or(rest.len())
     }
 
-    /// Behind a string or character; one that is not closed ends with its line.
+    /// The position after a string or character; one that is not closed ends with its line.
     fn after_quote(&self, at: usize) -> usize {
         let quote = self.peek(at);
         let mut at = at + 1;
@@ -346,7 +346,7 @@ impl<'t> Scan<'t> {
         end.map_or(self.bytes.len(), |end| at + open + end + close.len())
     }
 
-    /// Behind brackets that open on the same line; where there are none, here.
+    /// The position after brackets that open on the same line; `at` if there are none.
     fn after_brackets(&self, at: usize) -> usize {
         let spaces = self.bytes[at.min(self.bytes.len())..].iter().take_while(|byte| **byte == b' ').count();
         let mut here = at + spaces;
@@ -376,7 +376,7 @@ impl<'t> Scan<'t> {
 mod tests {
     use super::*;
 
-    /// What is left, with the spaces taken together.
+    /// What remains, with runs of spaces collapsed.
     fn left(text: &str) -> String {
         let without = without(text).unwrap_or_else(|| text.to_owned());
         assert_eq!(without.len(), text.len());

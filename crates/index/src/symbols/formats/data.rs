@@ -1,4 +1,4 @@
-//! TOML and JSON: keys, each in the keys around it.
+//! TOML and JSON: keys, each within the keys that enclose it.
 
 use tree_sitter::Node;
 
@@ -8,29 +8,20 @@ use crate::symbols::{
         Rule::{self, Comment, Special},
         Spec, Within,
     },
-    walk::{Step, Walker},
+    walk::{self, Step, Walker},
 };
 
-#[cfg(feature = "toml")]
-pub(super) fn toml() -> Spec {
-    Spec::new(tree_sitter_toml_ng::LANGUAGE, TOML, TAGS)
-}
+pub(in crate::symbols) const TOML: Spec = Spec::new(TOML_RULES, TAGS);
+pub(in crate::symbols) const JSON: Spec = Spec::new(JSON_RULES, TAGS);
 
-#[cfg(feature = "json")]
-pub(super) fn json() -> Spec {
-    Spec::new(tree_sitter_json::LANGUAGE, JSON, TAGS)
-}
-
-#[cfg(feature = "toml")]
-const TOML: &[(&str, Rule)] = &[
+const TOML_RULES: &[(&str, Rule)] = &[
     ("comment", Comment),
     ("table", Special(table)),
     ("table_array_element", Special(table)),
     ("pair", Special(toml_pair)),
 ];
 
-#[cfg(feature = "json")]
-const JSON: &[(&str, Rule)] = &[("comment", Comment), ("pair", Special(json_pair)), ("string", Rule::Skip)];
+const JSON_RULES: &[(&str, Rule)] = &[("comment", Comment), ("pair", Special(json_pair)), ("string", Rule::Skip)];
 
 const DOTTED: u8 = 1;
 const KEY: u8 = 2;
@@ -45,7 +36,6 @@ fn plain(key: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(key)
 }
 
-#[cfg(feature = "json")]
 fn json_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(key) = node.child(0) else { return Step::Enter };
     let name = plain(walker.text_of(key));
@@ -53,10 +43,8 @@ fn json_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Module)
 }
 
-/// Puts all but the last part of a key around, and gives the node and the name of that.
-#[cfg(feature = "toml")]
+/// Makes all but the last part of a key enclose what follows; returns the node and the name of the last part.
 fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
-    use crate::symbols::walk;
     // `a.b.c` nests to the left, however long it is.
     let mut parts = Vec::new();
     let mut open = vec![key];
@@ -72,10 +60,8 @@ fn split<'t>(walker: &mut Walker<'t>, key: Node<'t>) -> (Node<'t>, &'t str) {
     (last, plain(walker.text_of(last)))
 }
 
-/// `[a.b]` and `[[a.b]]`; what leads to the next table stands at the end of this one.
-#[cfg(feature = "toml")]
+/// `[a.b]` and `[[a.b]]`. In the tree, comments before the next table are at the end of this one.
 fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
-    use crate::symbols::walk;
     let parts = walk::children(node);
     let Some(key) = parts.iter().find(|part| matches!(walker.grammar.tag(**part), DOTTED | KEY)) else {
         return Step::Enter;
@@ -87,7 +73,6 @@ fn table<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     walker.inside_named(symbol, name, Within::Module)
 }
 
-#[cfg(feature = "toml")]
 fn toml_pair<'t>(walker: &mut Walker<'t>, node: Node<'t>) -> Step {
     let Some(key) = node.child(0) else { return Step::Enter };
     let (at, name) = split(walker, key);

@@ -1,15 +1,16 @@
-//! Keys of YAML, read line by line. No grammar: the scanner of the one there is writes beyond a buffer where a text is
-//! nested deeply, so a text could end the whole program.
+//! Keys and anchors of YAML, read line by line. Malformed text and templates are read as far as they look like YAML. No
+//! grammar: tree-sitter's scanner writes beyond a buffer if a text is nested deeply, so a text could crash the program.
+//! ARCHITECTURE.md, "Written by hand", says why no YAML parser is used.
 
 use readproof_core::scope::Lines;
 
-use super::{
+use crate::symbols::{
     Outline, Symbol, SymbolKind,
     walk::{ALL_NAME_BYTES, MOST_AROUND, MOST_SYMBOLS, NAME_BYTES},
 };
 
-/// What a text defines: its keys, and its anchors as variables.
-pub(super) fn outline(text: &str) -> Outline {
+/// The keys of a text, and its anchors as variables.
+pub(in crate::symbols) fn outline(text: &str) -> Outline {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rows: Vec<&str> = text.split_terminator('\n').map(|row| row.strip_suffix('\r').unwrap_or(row)).collect();
     let mut reader =
@@ -23,9 +24,9 @@ pub(super) fn outline(text: &str) -> Outline {
     reader.outline
 }
 
-/// A key whose value is not over yet.
+/// A key whose value has not ended yet.
 struct Open<'t> {
-    /// Where it begins; keys in braces are deeper than any column.
+    /// Its column; [`IN_BRACES`] is deeper than any.
     column: usize,
     name: &'t str,
     symbol: Option<u32>,
@@ -34,15 +35,15 @@ struct Open<'t> {
 struct Reader<'t> {
     rows: Vec<&'t str>,
     open: Vec<Open<'t>>,
-    /// The last row that was no comment and not blank.
+    /// The last row that is not blank and not a comment.
     last: usize,
-    /// The rows of the comments before this one.
+    /// The first and last row of the comments above.
     lead: Option<(usize, usize)>,
     room: usize,
     outline: Outline,
 }
 
-/// Where reading stands in a row.
+/// A position.
 #[derive(Clone, Copy)]
 struct At {
     row: usize,
@@ -52,7 +53,7 @@ struct At {
 const IN_BRACES: usize = usize::MAX;
 
 impl<'t> Reader<'t> {
-    /// Reads a row and what its value goes on to; gives the next one.
+    /// Reads a row and the rows that its value continues on; returns the row after them.
     fn line(&mut self, row: usize) -> usize {
         let text = self.rows[row];
         let content = text.trim_start_matches(' ');
@@ -74,7 +75,7 @@ impl<'t> Reader<'t> {
         next
     }
 
-    /// What stands in a row behind its indentation: dashes, then a key or a value.
+    /// Reads a row after its indentation: dashes, then a key or a value.
     fn entry(&mut self, at: At) -> usize {
         let text = self.rows[at.row];
         let mut column = at.column;
@@ -84,7 +85,7 @@ impl<'t> Reader<'t> {
             if !(behind.is_empty() || behind.starts_with([' ', '\t'])) {
                 break;
             }
-            // A list may stand right below the key that has it.
+            // A list may have the indentation of its key.
             self.close(column + 1);
             around = Some((column, mark == '?'));
             column = text.len() - behind.trim_start().len();
@@ -93,7 +94,7 @@ impl<'t> Reader<'t> {
         let rest = &text[column..];
         let Some((name, length)) = key(rest) else {
             if let Some((outer, true)) = around {
-                // `? key`, with its value behind a colon in another row.
+                // `? key`, with its value after a colon in another row.
                 self.close(outer);
                 self.add(rest.trim_end(), at.row, outer, self.lead.filter(|(_, last)| last + 1 == at.row));
             }
@@ -110,7 +111,7 @@ impl<'t> Reader<'t> {
         self.value(At { row: at.row, column: value }, Some(column))
     }
 
-    /// Passes over tags, and lists anchors.
+    /// Skips tags, and lists anchors.
     fn properties(&mut self, at: At) -> usize {
         let text = self.rows[at.row];
         let mut column = at.column;
@@ -124,7 +125,7 @@ impl<'t> Reader<'t> {
         column
     }
 
-    /// Passes over a value that goes on in further rows; `around` is where what has it begins.
+    /// Skips a value that continues on further rows; `around` is the column of the key or dash that it belongs to.
     fn value(&mut self, at: At, around: Option<usize>) -> usize {
         let text = &self.rows[at.row][at.column..];
         match text.as_bytes().first() {
@@ -135,7 +136,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Rows that are blank or stand deeper.
+    /// Skips the rows of a block scalar: those that are blank or deeper than `around`.
     fn scalar(&mut self, first: usize, around: Option<usize>) -> usize {
         let mut row = first;
         while let Some(text) = self.rows.get(row) {
@@ -152,7 +153,7 @@ impl<'t> Reader<'t> {
         row
     }
 
-    /// Where a quoted text ends; one that is never closed ends with its row.
+    /// The end of a quoted text; one that is never closed ends with its row.
     fn quoted(&mut self, at: At) -> At {
         let mut row = at.row;
         let mut from = at.column + 1;
@@ -167,7 +168,7 @@ impl<'t> Reader<'t> {
         At { row: at.row, column: self.rows[at.row].len() }
     }
 
-    /// Braces and brackets over any number of rows, with the keys in them.
+    /// Reads braces and brackets, over any number of rows, and lists the keys in them.
     fn braces(&mut self, at: At, around: Option<usize>) -> usize {
         let outside = self.open.len();
         // How many keys are open in each pair.
@@ -189,7 +190,7 @@ impl<'t> Reader<'t> {
         if at.column == 0 { at.row } else { at.row + 1 }
     }
 
-    /// Goes through one row of them, or to the end of a quoted text in a later one.
+    /// Reads one row of them, or up to the end of a quoted text in a later one.
     fn braces_row(&mut self, at: At, pairs: &mut Vec<usize>) -> At {
         let text = self.rows[at.row];
         let mut column = at.column;
@@ -264,7 +265,7 @@ impl<'t> Reader<'t> {
         u32::try_from(self.outline.symbols.len() - 1).ok()
     }
 
-    /// Ends the keys that begin at a column or behind it.
+    /// Ends the keys at or after a column.
     fn close(&mut self, column: usize) {
         let left = self.open.iter().rposition(|open| open.column < column).map_or(0, |at| at + 1);
         self.close_to(left);
@@ -289,7 +290,7 @@ fn lines(first: usize, last: usize) -> Option<Lines> {
     Lines::new(line(first), line(last))
 }
 
-/// Where a quote ends; `\` protects in double quotes, a second quote in single ones.
+/// The position of the closing quote. A quote is escaped by `\` in double quotes, by a second quote in single ones.
 fn closing(bytes: &[u8], quote: u8) -> Option<usize> {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -303,7 +304,7 @@ fn closing(bytes: &[u8], quote: u8) -> Option<usize> {
     None
 }
 
-/// A key with its colon at the beginning of a text: its name, and where its value may begin.
+/// The key at the beginning of a text: its name, and the position after its colon.
 fn key(text: &str) -> Option<(&str, usize)> {
     let first = *text.as_bytes().first()?;
     let (name, colon) = if matches!(first, b'"' | b'\'') {
@@ -325,7 +326,7 @@ fn key(text: &str) -> Option<(&str, usize)> {
     (behind.is_empty() || behind.starts_with([' ', '\t'])).then_some((name, colon + 1))
 }
 
-/// The same between braces, where a comma ends it and a quoted key needs no space.
+/// The same in braces, where a comma ends a key and a quoted key needs no space after its colon.
 fn key_in_braces(text: &str) -> Option<(&str, usize)> {
     let first = *text.as_bytes().first()?;
     if matches!(first, b'"' | b'\'') {

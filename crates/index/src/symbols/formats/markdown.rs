@@ -1,5 +1,5 @@
-//! Markdown: a heading has the lines up to the next one of its level or above. The grammar nests by headings with `#`
-//! alone, so what stands in what is told here.
+//! Markdown: a heading's lines extend to the next heading of its level or above. The grammar nests only headings with `#`,
+//! so nesting is worked out here.
 
 use tree_sitter::Node;
 
@@ -12,13 +12,11 @@ use crate::symbols::{
     walk::{Step, Walker, children, last_row},
 };
 
-pub(super) fn spec() -> Spec {
-    Spec::new(tree_sitter_md::LANGUAGE, RULES, TAGS)
-}
+pub(in crate::symbols) const SPEC: Spec = Spec::new(RULES, TAGS);
 
 const RULES: &[(&str, Rule)] = &[("document", Special(document))];
 
-/// Marks of headings have the heading's level; what is in a quote or a list is no heading of the document.
+/// Markers have the heading's level. Headings in quotes and lists are not headings of the document.
 const SECTION: u8 = 7;
 const ATX: u8 = 8;
 const SETEXT: u8 = 9;
@@ -37,7 +35,6 @@ const TAGS: &[(&str, u8)] = &[
     ("setext_heading", SETEXT),
 ];
 
-/// A heading as it is met.
 struct Met<'t> {
     level: u8,
     heading: Node<'t>,
@@ -87,7 +84,7 @@ fn headings<'t>(walker: &Walker<'t>, document: Node<'t>) -> Vec<Met<'t>> {
     met
 }
 
-/// `Name ##` is closed with marks that are no part of it.
+/// `Name ##` ends with a closing sequence that is not part of the name.
 fn without_closing(text: &str) -> &str {
     let open = text.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { text }

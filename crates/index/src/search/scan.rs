@@ -1,0 +1,345 @@
+//! Looks at the files of a walk on several cores and hands over what was seen in the order of the walk, so that the result
+//! does not depend on the number of cores. How far the cores run ahead of the slowest file, and how many bytes of files are
+//! in memory together, is bounded. Knows nothing of what is searched for.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::walk::{Walk, WalkEntry};
+
+/// Files that one thread takes together.
+const CHUNK: usize = 8;
+
+/// The most chunks that are taken and not yet handed over.
+const AHEAD: u64 = 16;
+
+/// Files that are looked at before other threads are started, which costs more than a few small files.
+const FIRST: usize = 16;
+
+/// The most threads: the walk is the work of one, and keeps about so many busy.
+const MOST_THREADS: usize = 8;
+
+/// Bytes of files that are in memory together; a larger file is there alone.
+const ROOM_BYTES: u64 = 32 << 20;
+
+/// How often a thread that waits asks whether anybody still wants the result.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// The caller no longer wants the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cancelled;
+
+/// What the walk met.
+pub(super) enum Met<T> {
+    /// By its name in the workspace, with what was seen in it.
+    File(String, T),
+    OddName,
+    Unreadable,
+}
+
+/// What a look at a file may use.
+pub(super) struct Desk<'a> {
+    pub(super) cancelled: &'a dyn Fn() -> bool,
+    room: &'a Room,
+}
+
+impl Desk<'_> {
+    /// Waits until a file of this size may be read.
+    pub(super) fn hold(&self, bytes: u64) -> Result<Held<'_>, Cancelled> {
+        self.room.hold(bytes, self.cancelled)
+    }
+}
+
+/// The number of threads for a search.
+pub(super) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
+}
+
+/// Looks at every file; `take` gets what was seen, in the order of the walk and on this thread.
+///
+/// # Errors
+/// [`Cancelled`], also if `take` says so.
+pub(super) fn scan<T: Send>(
+    threads: usize,
+    walk: &mut Walk<'_>,
+    cancelled: &dyn Fn() -> bool,
+    look: &(impl Fn(&str, &Desk<'_>) -> T + Sync),
+    take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
+) -> Result<(), Cancelled> {
+    let room = Room::default();
+    let desk = Desk { cancelled, room: &room };
+    let mut files = 0;
+    while threads <= 1 || files < FIRST {
+        let Some(entry) = next(walk, cancelled)? else { return Ok(()) };
+        match entry {
+            WalkEntry::File(name) => {
+                files += 1;
+                let seen = look(&name, &desk);
+                take(Met::File(name, seen), &desk)?;
+            }
+            WalkEntry::OddName => take(Met::OddName, &desk)?,
+            WalkEntry::Unreadable => take(Met::Unreadable, &desk)?,
+            WalkEntry::Other => {}
+        }
+    }
+    let (jobs, todo) = mpsc::channel();
+    let (done, results) = mpsc::channel();
+    let (todo, stop, lost) = (Mutex::new(todo), AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            let (done, todo, stop, lost, room) = (done.clone(), &todo, &stop, &lost, &room);
+            scope.spawn(move || {
+                let _guard = OnPanic(lost);
+                let cancelled = || stop.load(Ordering::Relaxed);
+                work(todo, &done, look, &Desk { cancelled: &cancelled, room });
+            });
+        }
+        drop(done);
+        let outcome = Pipeline { jobs, results, lost: &lost, sent: 0, taken: 0 }.run(walk, &desk, take);
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+/// Files by their place in the order.
+type Chunk<F> = (u64, Vec<F>);
+
+/// One of the threads: looks at chunks until there are no more.
+fn work<T>(
+    todo: &Mutex<mpsc::Receiver<Chunk<String>>>,
+    done: &mpsc::Sender<Chunk<(String, T)>>,
+    look: &impl Fn(&str, &Desk<'_>) -> T,
+    desk: &Desk<'_>,
+) {
+    let next = || todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
+    while let Ok((turn, names)) = next() {
+        let mut seen = Vec::with_capacity(names.len());
+        for name in names {
+            if (desk.cancelled)() {
+                return;
+            }
+            let one = look(&name, desk);
+            seen.push((name, one));
+        }
+        if done.send((turn, seen)).is_err() {
+            return;
+        }
+    }
+}
+
+/// The caller's thread: walks, gives out chunks, and puts what comes back in order.
+struct Pipeline<'a, T> {
+    jobs: mpsc::Sender<Chunk<String>>,
+    results: mpsc::Receiver<Chunk<(String, T)>>,
+    /// Whether a thread has panicked: what it had will never come.
+    lost: &'a AtomicBool,
+    sent: u64,
+    taken: u64,
+}
+
+impl<T> Pipeline<'_, T> {
+    fn run(
+        mut self,
+        walk: &mut Walk<'_>,
+        desk: &Desk<'_>,
+        take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
+    ) -> Result<(), Cancelled> {
+        let mut early = BTreeMap::new();
+        let mut is_walked = false;
+        loop {
+            while !is_walked && self.sent - self.taken < AHEAD {
+                is_walked = !self.give_out(walk, desk, take)?;
+            }
+            if self.sent == self.taken {
+                return Ok(());
+            }
+            match self.results.recv_timeout(PATIENCE) {
+                Ok((turn, seen)) => drop(early.insert(turn, seen)),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Cancelled),
+            }
+            // The panic goes on when the threads are joined.
+            if (desk.cancelled)() || self.lost.load(Ordering::Relaxed) {
+                return Err(Cancelled);
+            }
+            while let Some(seen) = early.remove(&self.taken) {
+                for (name, seen) in seen {
+                    take(Met::File(name, seen), desk)?;
+                }
+                self.taken += 1;
+            }
+        }
+    }
+
+    /// Gives out one chunk; whether the walk goes on.
+    fn give_out(
+        &mut self,
+        walk: &mut Walk<'_>,
+        desk: &Desk<'_>,
+        take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
+    ) -> Result<bool, Cancelled> {
+        let mut names = Vec::with_capacity(CHUNK);
+        let mut goes_on = true;
+        while goes_on && names.len() < CHUNK {
+            match next(walk, desk.cancelled)? {
+                Some(WalkEntry::File(name)) => names.push(name),
+                Some(WalkEntry::OddName) => take(Met::OddName, desk)?,
+                Some(WalkEntry::Unreadable) => take(Met::Unreadable, desk)?,
+                Some(WalkEntry::Other) => {}
+                None => goes_on = false,
+            }
+        }
+        if !names.is_empty() {
+            self.jobs.send((self.sent, names)).map_err(|_| Cancelled)?;
+            self.sent += 1;
+        }
+        Ok(goes_on)
+    }
+}
+
+fn next(walk: &mut Walk<'_>, cancelled: &dyn Fn() -> bool) -> Result<Option<WalkEntry>, Cancelled> {
+    if cancelled() { Err(Cancelled) } else { Ok(walk.next()) }
+}
+
+/// Tells when its thread panics.
+struct OnPanic<'a>(&'a AtomicBool);
+
+impl Drop for OnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_or(thread::panicking(), Ordering::Relaxed);
+    }
+}
+
+/// The bytes of the files that are in memory.
+#[derive(Default)]
+struct Room {
+    held: Mutex<u64>,
+    freed: Condvar,
+}
+
+/// Part of the room, given back when dropped.
+pub(super) struct Held<'a> {
+    room: &'a Room,
+    bytes: u64,
+}
+
+impl Room {
+    fn hold(&self, bytes: u64, cancelled: &dyn Fn() -> bool) -> Result<Held<'_>, Cancelled> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        while *held > 0 && held.saturating_add(bytes) > ROOM_BYTES {
+            if cancelled() {
+                return Err(Cancelled);
+            }
+            held = self.freed.wait_timeout(held, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *held = held.saturating_add(bytes);
+        Ok(Held { room: self, bytes })
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let mut held = self.room.held.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = held.saturating_sub(self.bytes);
+        drop(held);
+        self.room.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use super::*;
+    use crate::walk::walk;
+    use readproof_disk::Root;
+    use std::{fs, panic, sync::atomic::AtomicU64};
+
+    fn tree(files: usize) -> (tempfile::TempDir, Root) {
+        let temp = tempfile::tempdir().unwrap();
+        for n in 0..files {
+            fs::write(temp.path().join(format!("f{n:04}")), "").unwrap();
+        }
+        let root = Root::open(temp.path()).unwrap();
+        (temp, root)
+    }
+
+    #[test]
+    fn files_come_in_the_order_of_the_walk() {
+        let (_temp, root) = tree(300);
+        for threads in 1..9 {
+            let mut names = Vec::new();
+            let look = |name: &str, desk: &Desk<'_>| {
+                let n: u64 = name[1..].parse().unwrap();
+                let _held = desk.hold(n * 1_000_000);
+                thread::sleep(Duration::from_micros(n * 7919 % 400));
+                n
+            };
+            let mut take = |met: Met<u64>, _: &Desk<'_>| {
+                let Met::File(name, n) = met else { panic!("{threads}") };
+                assert_eq!(name, format!("f{n:04}"));
+                names.push(n);
+                Ok(())
+            };
+            scan(threads, &mut walk(&root, None).unwrap(), &|| false, &look, &mut take).unwrap();
+            assert_eq!(names, (0..300).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn whoever_takes_can_stop_it() {
+        let (_temp, root) = tree(300);
+        for at in [3, 100, 299] {
+            let mut taken = 0;
+            let mut take = |_: Met<()>, _: &Desk<'_>| {
+                taken += 1;
+                if taken > at { Err(Cancelled) } else { Ok(()) }
+            };
+            let done = scan(3, &mut walk(&root, None).unwrap(), &|| false, &|_, _| (), &mut take);
+            assert_eq!((done, taken), (Err(Cancelled), at + 1));
+        }
+    }
+
+    #[test]
+    fn a_panic_is_not_waited_for() {
+        let (_temp, root) = tree(300);
+        let look = |name: &str, _: &Desk<'_>| assert!(name != "f0150");
+        let run =
+            panic::AssertUnwindSafe(|| scan(3, &mut walk(&root, None).unwrap(), &|| false, &look, &mut |_, _| Ok(())));
+        assert!(panic::catch_unwind(run).is_err());
+    }
+
+    #[test]
+    fn files_in_memory_together_are_bounded() {
+        let room = Room::default();
+        let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for n in 0..6_u64 {
+                let (room, now, most) = (&room, &now, &most);
+                scope.spawn(move || {
+                    for round in 0..60 {
+                        let bytes = (1 << 20) + ((n * 31 + round * 17) % 40) * (1 << 20);
+                        let held = room.hold(bytes, &|| false).unwrap();
+                        let sum = now.fetch_add(bytes, Ordering::SeqCst) + bytes;
+                        // One larger than the room is alone.
+                        assert!(sum <= ROOM_BYTES || sum == bytes, "{sum}");
+                        most.fetch_max(sum, Ordering::SeqCst);
+                        thread::yield_now();
+                        now.fetch_sub(bytes, Ordering::SeqCst);
+                        drop(held);
+                    }
+                });
+            }
+        });
+        assert!(most.load(Ordering::SeqCst) > ROOM_BYTES / 2);
+        let _all = room.hold(ROOM_BYTES, &|| false).unwrap();
+        assert!(room.hold(1, &|| true).is_err());
+    }
+}
