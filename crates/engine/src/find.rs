@@ -251,7 +251,7 @@ mod tests {
         path::Bearings,
     };
     use readproof_disk::Root;
-    use std::{fs, path::Path};
+    use std::{cell::Cell, fs, path::Path};
 
     fn engine(path: &Path) -> Engine {
         let bearings = Bearings { cwd: path.to_str().unwrap().to_owned(), home: None };
