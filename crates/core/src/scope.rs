@@ -110,15 +110,14 @@ impl fmt::Display for Scope {
 
 /// Why a range names no lines.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum ScopeError {
     /// A number is zero.
-    #[error("{what} 0 is not valid: lines are counted from 1; use {what} 1 or leave it out")]
     Zero {
         /// The argument: `offset`, `limit` or `line`.
         what: &'static str,
     },
     /// The end is before the start.
-    #[error("range {first}-{last} is reversed: the end is before the start; try {last}-{first}")]
     Reversed {
         /// The start as given.
         first: u64,
@@ -126,7 +125,6 @@ pub enum ScopeError {
         last: u64,
     },
     /// The file has no such line.
-    #[error("offset {offset} is beyond the end of the file ({total} lines total); use an offset of at most {}", .total.max(&1))]
     BeyondEnd {
         /// The offset as given.
         offset: u64,
@@ -134,7 +132,6 @@ pub enum ScopeError {
         total: u32,
     },
     /// It is not a whole number below 2^64.
-    #[error("`{text}` is not a line number; use digits, as in `10` or `10-20`")]
     NotANumber {
         /// The number as given.
         text: String,

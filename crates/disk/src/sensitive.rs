@@ -159,7 +159,7 @@ impl Root {
 
 /// A pattern that is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the sensitive pattern `{pattern}` is not a valid glob: {reason}; correct it or leave it out")]
+#[error("{self:?}")]
 pub struct BadPattern {
     pub pattern: String,
     pub reason: String,

@@ -10,7 +10,7 @@ use readproof_core::{
 use readproof_disk::{HardLinks, LocalStores, Root, Sensitive, SnapshotRules, Stores};
 use std::sync::Arc;
 
-use crate::{Clock, Engine, Error, HostTexts, Outcome, Reading, Settings, conversation::locked};
+use crate::{Clock, Engine, Error, HostTexts, Notice, Outcome, Reading, Settings, conversation::locked};
 
 /// How far a long call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
-            told: settings.notices.clone().into(),
+            told: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
             root,
             bearings,
             settings,
@@ -150,7 +150,7 @@ impl Engine {
         let operation = match budget::verdict(caller, &operation) {
             budget::Verdict::AsAsked => operation,
             budget::Verdict::Reduced { operation, why } => {
-                self.tell(why);
+                self.tell(Notice::Reduced(why));
                 *operation
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
@@ -170,11 +170,11 @@ impl Engine {
     }
 
     /// What is to be said and no answer has said yet.
-    pub fn take_told(&self) -> Vec<String> {
+    pub fn take_told(&self) -> Vec<Notice> {
         std::mem::take(&mut *locked(&self.told))
     }
 
-    pub(crate) fn tell(&self, notice: String) {
+    pub(crate) fn tell(&self, notice: Notice) {
         locked(&self.told).push(notice);
     }
 

@@ -10,7 +10,7 @@ use readproof_index::{
     Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeError, TreeSearch, label,
 };
 
-use crate::{Control, Engine, Error, read::Glimpse};
+use crate::{Control, Engine, Error, Notice, read::Glimpse};
 
 /// The most characters given of one line in a file.
 const LINE_CHARS: usize = 2000;
@@ -52,7 +52,7 @@ pub struct InFile {
     /// Bytes in the file.
     pub bytes: u64,
     /// Whatever else there is to say.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
 }
 
 /// What a search gives.
@@ -77,7 +77,7 @@ pub struct Searched {
     /// The paths of the hits, in their order.
     pub top: Vec<String>,
     /// Whatever else there is to say.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
 }
 
 impl Engine {

@@ -7,7 +7,7 @@ mod door;
 mod edit;
 mod error;
 mod find;
-
+mod notice;
 mod outcome;
 mod read;
 mod settings;
@@ -19,6 +19,7 @@ pub use diff::{Compared, DiffStatus};
 pub use door::{Call, Concern, Control, Progress, Told};
 pub use error::Error;
 pub use find::{FileStat, InFile, Searched};
+pub use notice::{CompareNotice, LogAfter, NoIndex, Notice, ShownText};
 pub use outcome::{Answer, Outcome, Receipt, Refreshed, Written};
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
@@ -33,8 +34,8 @@ pub use readproof_index::{
 pub use settings::{Handles, Settings};
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Outlined, Resolved, Surroundings, SymbolsFound, qualified};
 pub use upkeep::{
-    About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, OutsideChange, Replayed,
-    RetainedBy, Status, Unverifiable, Wrong,
+    About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
+    OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
 };
 
 use conversation::Open;
@@ -64,7 +65,7 @@ pub struct Engine {
     /// Whether it answers one read and is gone.
     one_read: bool,
     /// What is to be said beside the next answer.
-    told: Mutex<Vec<String>>,
+    told: Mutex<Vec<Notice>>,
     concerns: Vec<Arc<dyn Concern>>,
     hosts: Vec<Box<dyn HostTexts>>,
 }

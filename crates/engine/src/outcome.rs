@@ -10,7 +10,7 @@ use readproof_disk::{LogId, SessionName};
 use readproof_hosts::session::EntryId;
 
 use crate::{
-    Collection, Compared, Defined, Error, FileStat, InFile, Outlined, Reading, Searched, SessionView, Status,
+    Collection, Compared, Defined, Error, FileStat, InFile, Notice, Outlined, Reading, Searched, SessionView, Status,
     SymbolsFound,
     read::EndOfFile,
     upkeep::{Check, Replayed},
@@ -22,7 +22,7 @@ pub struct Answer<G> {
     /// The text block, to the byte.
     pub text: String,
     /// What must be said beside it; never part of the block.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
     /// The file, by its name in the workspace.
     pub path: String,
     /// How it was answered.
@@ -83,7 +83,7 @@ pub struct Written {
     /// For an edit, the lines it replaced.
     pub hunks: Vec<Hunk>,
     /// What must be said beside it.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
     /// To be handed back once the result has reached the model.
     pub receipt: Receipt,
 }

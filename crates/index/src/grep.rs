@@ -31,7 +31,7 @@ pub enum Case {
 
 /// A query that is malformed or too large.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{query}` cannot be searched for: {why}; correct it, or search for it as plain text")]
+#[error("{self:?}")]
 pub struct BadQuery {
     pub query: String,
     pub why: String,

@@ -20,7 +20,7 @@ const EXCLUDE: &str = ".git/info/exclude";
 const EXCLUDE_FOLDER: &str = ".git/info";
 
 /// The largest ignore file that is read.
-const IGNORE_BYTES: u64 = 128 << 10;
+pub const IGNORE_BYTES: u64 = 128 << 10;
 
 /// One thing that the walk met.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,20 +37,16 @@ pub enum WalkEntry {
 
 /// Why a workspace cannot be walked.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum BadWalk {
     /// The glob is malformed.
-    #[error("`{glob}` is not a valid glob: {why}; use one like `*.rs` or `src/**`")]
     Glob { glob: String, why: String },
     /// An ignore file of the workspace's root cannot be used, so nothing says what to leave out.
-    #[error(
-        "`{name}` is not a regular file of at most {IGNORE_BYTES} bytes inside the workspace; put one there or remove it"
-    )]
     IgnoreFile {
         /// Relative to the workspace.
         name: String,
     },
     /// The workspace itself cannot be listed.
-    #[error(transparent)]
     Root(#[from] RootError),
 }
 

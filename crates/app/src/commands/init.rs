@@ -8,6 +8,10 @@ mod toml_text;
 
 use readproof_core::text::ContentHash;
 use readproof_disk::{Expected, FileRef, HardLinks, LocateError, ReplaceError, Root, SnapshotRules, is_folder};
+use readproof_words::{
+    Terms,
+    disk::{locate, replace, snapshot as snapshot_words},
+};
 use serde_json::{Value, json};
 use std::{
     fmt::{Display, Write},
@@ -131,24 +135,27 @@ impl HostFile {
         let file = match self.root.locate(slice::from_ref(&self.name)) {
             Ok(file) => file,
             Err(LocateError::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(self.by_hand(&error, None)),
+            Err(error) => return Err(self.by_hand(&locate(Terms::PLAIN, &error), None)),
         };
         let rules = SnapshotRules { max_bytes: MOST_BYTES, hard_links: HardLinks::Allow };
-        let snapshot = self.root.snapshot(&file, &rules).map_err(|error| self.by_hand(&error, None))?;
+        let snapshot =
+            self.root.snapshot(&file, &rules).map_err(|error| self.by_hand(&snapshot_words(&error), None))?;
         Ok(Some(snapshot.text.as_str().to_owned()))
     }
 
     /// Writes the text that was made from `before`, unless the file has changed since.
     fn write(&self, before: Option<&str>, text: &str, entry: &HostEntry) -> Result<(), Failure> {
-        let file: FileRef =
-            self.root.locate_new(slice::from_ref(&self.name)).map_err(|error| self.by_hand(&error, Some(entry)))?;
+        let file: FileRef = self
+            .root
+            .locate_new(slice::from_ref(&self.name))
+            .map_err(|error| self.by_hand(&locate(Terms::PLAIN, &error), Some(entry)))?;
         let expected = before.map_or(Expected::Nothing, |text| Expected::Text(ContentHash::of(text.as_bytes())));
         match self.root.replace(&file, text, expected, HardLinks::Refuse) {
             Ok(_) => Ok(()),
             Err(ReplaceError::HardLinked { .. }) => {
                 Err(self.by_hand(&"it has several hard links, which replacing it would separate", Some(entry)))
             }
-            Err(error) => Err(self.by_hand(&error, Some(entry))),
+            Err(error) => Err(self.by_hand(&replace(&error), Some(entry))),
         }
     }
 

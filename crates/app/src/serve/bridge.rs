@@ -9,12 +9,13 @@ use readproof_core::{
     decide::Reason,
     operation::{Caller, Freshness, Operation, Read, Refresh},
     path::split_range,
-    scope::{Scope, ScopeError},
+    scope::Scope,
 };
 use readproof_engine::{
     Call, Control, Engine, Error, NotOurs, Outcome, PiConversation, PiGiven, PiInstead, Reading, Refreshed, Status,
     instead,
 };
+use readproof_words::Surface;
 use std::{
     collections::BTreeSet,
     io::{self, BufRead, BufReader},
@@ -156,7 +157,7 @@ impl Server {
         };
         match said {
             Ok(said) => Reply { id: Some(request.id), ok: true, said },
-            Err(error) => failed(Some(request.id), error.code(), words(&error)),
+            Err(error) => failed(Some(request.id), error.code(), Surface::Pi.error(&error)),
         }
     }
 
@@ -199,7 +200,7 @@ impl Server {
             Ok(Reading::Answer(answer)) => Said::Read(Box::new((*answer).into())),
             Ok(Reading::NotOurs(why)) => Said::Own { own: left_to_pi(why).to_owned() },
             Err(error) => match instead(&error, &read) {
-                PiInstead::PiRead => Said::Own { own: error.to_string() },
+                PiInstead::PiRead => Said::Own { own: Surface::Pi.error(&error) },
                 PiInstead::Nothing => Said::Read(Box::default()),
                 PiInstead::Error => return Err(error),
             },
@@ -242,16 +243,5 @@ fn left_to_pi(why: NotOurs) -> &'static str {
         NotOurs::Sensitive => Reason::Sensitive.sentence(),
         NotOurs::OtherName => "pi does not look for a file of that very name",
         NotOurs::EncodedUrl => "a URL that needs decoding",
-    }
-}
-
-/// As pi itself would say it, where it has words for it.
-fn words(error: &Error) -> String {
-    if let Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. } = error {
-        format!("Offset {offset} is beyond end of file ({total} lines total)")
-    } else if matches!(error, Error::Aborted) {
-        "Operation aborted".to_owned()
-    } else {
-        error.to_string()
     }
 }

@@ -7,7 +7,7 @@ mod scan;
 
 use readproof_core::operation::{Audience, Caller};
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Error, Handles, Rollouts, Settings, SmallTexts};
+use readproof_engine::{Engine, Error, Handles, Notice, Rollouts, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -78,7 +78,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 pub(crate) struct Server {
     lanes: Arc<Lanes>,
     /// What is to be said of the settings, with the first answer.
-    untold: Arc<Mutex<Vec<String>>>,
+    untold: Arc<Mutex<Vec<Notice>>>,
     rollouts: Arc<Mutex<Rollouts>>,
     listed: Arc<Listed>,
     /// The log of clients that tell nothing of themselves.
@@ -258,7 +258,8 @@ fn result(said: Result<ToolOutput, Refusal>) -> CallToolResult {
             // Some hosts refuse a message with an empty or blank block, and their session is stuck. The trailer says that the
             // text was one.
             let visible = |block: &String| !block.trim().is_empty();
-            let mut blocks: Vec<String> = text.into_iter().chain(context).chain(trailer).filter(visible).collect();
+            let mut blocks: Vec<String> =
+                text.into_iter().chain(context).chain(trailer.map(|trailer| trailer.line)).filter(visible).collect();
             if blocks.is_empty() {
                 blocks.push("[no text]".to_owned());
             }

@@ -23,7 +23,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Engine, Error, read::not_stored};
+use crate::{Engine, Error, Notice, ShownText};
 use session::MOST;
 use texts::OBJECTS;
 
@@ -35,7 +35,7 @@ pub struct PiConversation {
     /// Texts to be stored once the answer is given, if they are not stored before.
     later: Option<Vec<Text>>,
     /// What the next answer has to say.
-    notices: Vec<String>,
+    notices: Vec<Notice>,
     batch: Batch,
     /// Where relative names start in reads, and the workspace's name through a link.
     cwd: String,
@@ -193,7 +193,7 @@ impl PiConversation {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
             if let Err(error) = self.behind.put(&*engine.stores, &text) {
-                let notice = not_stored("an earlier text", &error);
+                let notice = Notice::NotStored { text: ShownText::Earlier, why: Arc::new(error) };
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
                 }

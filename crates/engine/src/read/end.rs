@@ -9,7 +9,7 @@ use readproof_disk::{SessionName, SnapshotError, Stream};
 use std::io;
 
 use super::Glimpse;
-use crate::{Engine, Error};
+use crate::{Engine, Error, Notice};
 
 /// Some lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct EndOfFile {
     /// Bytes in the file.
     pub bytes: u64,
     /// Whatever else there is to say.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
 }
 
 /// How much is read at a time.

@@ -4,14 +4,14 @@ use readproof_core::{
     decide::{Mode, Reason},
     limits::Limits,
     meta::MetaV1,
-    render::{Notice, Shown},
+    render::{self, Shown},
 };
 use readproof_disk::{Create, SessionName, Snapshot};
 use readproof_hosts::session::{Answered, EntryId, Mark, SessionError};
 
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{
-    Engine, Error,
+    Engine, Error, Notice,
     outcome::{Answer, Receipt},
 };
 
@@ -40,9 +40,14 @@ pub enum Recorded<G> {
 
 impl PendingAnswer<'_> {
     /// What the caller gets, but for the text itself.
-    pub(crate) fn answer<G>(&self, context: CallContext, given: G, says: impl Fn(&Notice) -> bool) -> Answer<G> {
+    pub(crate) fn answer<G>(
+        &self,
+        context: CallContext,
+        given: G,
+        says: impl Fn(&render::Notice) -> bool,
+    ) -> Answer<G> {
         let shown = self.shown;
-        let said = shown.notices().iter().filter(|notice| says(notice)).map(ToString::to_string);
+        let said = shown.notices().iter().filter(|notice| says(notice)).cloned().map(Notice::Shown);
         Answer {
             text: String::new(),
             notices: said.chain(context.notices).collect(),
@@ -69,7 +74,7 @@ impl Engine {
         if context.store_text
             && let Some(Err(error)) = self.open_store_now().map(|store| store.objects().put(&pending.snapshot.text))
         {
-            context.not_stored(&error);
+            context.not_stored(error);
         }
         let asked = (pending.target.offset, pending.target.limit);
         let rules = (self.settings.answers, pending.limits);
@@ -84,7 +89,7 @@ impl Engine {
             Ok((entry, log)) => Recorded::Done(Some(Receipt { session: name, entry, log })),
             Err(Error::Session(SessionError::Moved)) => Recorded::Moved,
             Err(error) => {
-                self.forget(context, &name, &error);
+                self.forget(context, &name, error);
                 // A marker that cannot be recorded may not be given either: decide again, without the log.
                 if pending.shown.mode().is_derived() { Recorded::Moved } else { Recorded::Done(None) }
             }
@@ -92,7 +97,7 @@ impl Engine {
     }
 
     /// The model is about to see text that its log does not know, so the log may not be relied on again, by anyone.
-    pub(crate) fn forget(&self, context: &mut CallContext, name: &SessionName, error: &Error) {
+    pub(crate) fn forget(&self, context: &mut CallContext, name: &SessionName, error: Error) {
         context.session = None;
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
         let notice = self.retire(name, error);

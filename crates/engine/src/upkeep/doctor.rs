@@ -2,12 +2,12 @@
 //! nothing.
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{Create, Loaded, Root, Store, is_folder};
+use readproof_disk::{Create, Loaded, LogError, Root, Store, StoreError, is_folder};
 use readproof_hosts::session::Past;
 use std::path::Path;
 
 use super::gc::{self, HostSession, HostTexts};
-use crate::{Control, Engine};
+use crate::{Control, Engine, Error};
 
 /// With less room than this, something is about to fail.
 const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
@@ -16,7 +16,7 @@ const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
 const NO_ROOM: u64 = 1024 * 1024;
 
 /// How many names a check lists.
-const LISTED: usize = 5;
+pub const LISTED: usize = 5;
 
 /// How a thing is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,35 +42,56 @@ impl Health {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Check {
     /// What.
     pub name: &'static str,
     /// How it is.
     pub health: Health,
     /// What was found.
-    pub says: String,
+    pub says: Says,
     /// What to do, where something can be done.
     pub advice: Option<String>,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub enum Says {
+    /// In plain words.
+    Plain(String),
+    /// The store cannot be opened.
+    Error(Error),
+    /// The store cannot be written.
+    Store(StoreError),
+    /// A log is damaged, or cannot be read.
+    Log(LogError),
+    /// The session files of a host that count for the workspace.
+    HostSessions(Vec<HostSession>),
+}
+
+impl From<String> for Says {
+    fn from(says: String) -> Self {
+        Self::Plain(says)
+    }
 }
 
 impl Check {
     /// As it should be.
     #[must_use]
-    pub fn ok(name: &'static str, says: String) -> Self {
-        Self { name, health: Health::Ok, says, advice: None }
+    pub fn ok(name: &'static str, says: impl Into<Says>) -> Self {
+        Self { name, health: Health::Ok, says: says.into(), advice: None }
     }
 
     /// Something may be done.
     #[must_use]
-    pub fn warning(name: &'static str, says: String, advice: &str) -> Self {
-        Self { name, health: Health::Warning, says, advice: Some(advice.to_owned()) }
+    pub fn warning(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
+        Self { name, health: Health::Warning, says: says.into(), advice: Some(advice.to_owned()) }
     }
 
     /// Something is to be done.
     #[must_use]
-    pub fn problem(name: &'static str, says: String, advice: &str) -> Self {
-        Self { name, health: Health::Problem, says, advice: Some(advice.to_owned()) }
+    pub fn problem(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
+        Self { name, health: Health::Problem, says: says.into(), advice: Some(advice.to_owned()) }
     }
 
     /// Whether a host is there, by a folder it keeps.
@@ -81,20 +102,10 @@ impl Check {
     }
 
     /// A host's session files that count for a workspace.
-    fn host_sessions(host: &'static str, found: &[HostSession]) -> Self {
-        let shown = |found: &HostSession| match &found.unread {
-            None => found.file.display().to_string(),
-            Some(why) => format!("{} (not understood: {why})", found.file.display()),
-        };
-        let (unread, read): (Vec<&HostSession>, Vec<&HostSession>) =
-            found.iter().partition(|found| found.unread.is_some());
-        let mut lines = vec![format!("{} session files of this workspace", found.len())];
-        lines.extend(unread.iter().chain(&read).take(LISTED).map(|found| shown(found)));
-        if found.len() > LISTED {
-            lines.push(format!("and {} more", found.len() - LISTED));
-        }
-        let says = lines.join("\n");
-        if unread.is_empty() {
+    fn host_sessions(host: &'static str, found: Vec<HostSession>) -> Self {
+        let all_read = found.iter().all(|found| found.unread.is_none());
+        let says = Says::HostSessions(found);
+        if all_read {
             return Self::ok(host, says);
         }
         let advice =
@@ -107,7 +118,7 @@ impl Engine {
     /// Checks the workspace, its store with every object and every log, and what hosts keep in it.
     pub(crate) fn doctor(&self, control: &Control<'_>) -> Vec<Check> {
         let mut checks = self.check_store(control);
-        let sessions = |host: &dyn HostTexts| Check::host_sessions(host.host(), &host.sessions(&self.root));
+        let sessions = |host: &dyn HostTexts| Check::host_sessions(host.host(), host.sessions(&self.root));
         checks.extend(self.hosts.iter().map(|host| sessions(&**host)));
         checks
     }
@@ -124,7 +135,7 @@ impl Engine {
             }
             Err(error) => {
                 let advice = "do that; until then reads give plain text and nothing is remembered";
-                checks.push(Check::problem("store", error.to_string(), advice));
+                checks.push(Check::problem("store", Says::Error(error), advice));
                 return checks;
             }
         };
@@ -133,7 +144,7 @@ impl Engine {
             Some(error) => {
                 let advice =
                     "make it writable; until then reads give plain text, nothing is remembered and no edit is made";
-                Check::problem("store", error.to_string(), advice)
+                Check::problem("store", Says::Store(error), advice)
             }
         });
         checks.push(ignored(&*store));
@@ -222,11 +233,11 @@ fn logs(store: &dyn Store) -> Vec<Check> {
                     Some(error) => {
                         let advice =
                             "nothing to do: the next read with it begins anew; look at the file if that surprises you";
-                        checks.push(Check::problem("log", error.to_string(), advice));
+                        checks.push(Check::problem("log", Says::Log(error), advice));
                     }
                 }
             }
-            Err(error) => checks.push(Check::problem("log", error.to_string(), "until then the session is not used")),
+            Err(error) => checks.push(Check::problem("log", Says::Log(error), "until then the session is not used")),
         }
     }
     let fragments =

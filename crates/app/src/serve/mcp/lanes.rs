@@ -4,6 +4,7 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{Control, Engine, Error, Progress};
+use readproof_words::Surface;
 use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext};
 use std::{
     collections::BTreeMap,
@@ -155,7 +156,7 @@ impl Lanes {
         };
         let permit = tokio::select! {
             permit = Arc::clone(places).acquire_owned() => permit.ok(),
-            () = context.ct.cancelled() => return Err(Error::Aborted.into()),
+            () = context.ct.cancelled() => return Err(aborted()),
         };
         let place: Place = Arc::new(Mutex::new(permit));
         let of_thread = Arc::clone(&place);
@@ -185,7 +186,7 @@ impl Lanes {
                         tokio::time::sleep(TOLD * PATIENCE).await;
                         give_up(&place);
                     });
-                    return Err(Error::Aborted.into());
+                    return Err(aborted());
                 }
                 () = tokio::time::sleep(TOLD) => {}
             }
@@ -198,6 +199,11 @@ impl Lanes {
             }
         }
     }
+}
+
+fn aborted() -> Refusal {
+    let error = Error::Aborted;
+    Refusal { code: error.code(), message: Surface::Cli.error(&error) }
 }
 
 fn failed(error: &JoinError) -> Refusal {

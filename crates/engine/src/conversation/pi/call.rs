@@ -218,7 +218,7 @@ impl Conversation for PiCall<'_> {
         if context.store_text
             && let Err(error) = self.talk.store(engine, &pending.snapshot.text)
         {
-            context.not_stored(&error);
+            context.not_stored(error);
         }
         self.talk.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
         context.notices.append(&mut self.talk.notices);
