@@ -129,7 +129,7 @@ pub trait Conversation {
     }
 
     /// Whether the host answers a read of this text itself.
-    fn declines(&self, _engine: &Engine, _file: &FileRef, _read: &Snapshot) -> Option<NotOurs> {
+    fn declines(&mut self, _engine: &Engine, _file: &FileRef, _read: &Snapshot) -> Option<NotOurs> {
         None
     }
 

@@ -35,7 +35,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::NoSession(v0) => format!("there is no session {v0} in this workspace; `readproof session list` shows those there are"),
         Error::SessionName(source) => session_name(source),
         Error::Transcript(source) => transcript(source),
-        Error::NoPiEntry { file, entry } => format!("{} has no entry {entry}; use the `id` of one of its lines", file.display()),
+        Error::NoHostEntry { file, entry } => format!("{} has no entry {entry}; use the `id` of one of its lines", file.display()),
         Error::Root(source) => root(terms, source),
         Error::Pattern(source) => pattern(source),
         Error::EmptyQuery => "the query is empty; give the words to search for".to_owned(),

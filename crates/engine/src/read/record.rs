@@ -1,4 +1,4 @@
-//! The only writer of objects and logs for reads: stores the text, appends what was shown, and confirms what was delivered.
+//! The only writer of objects and logs for reads: stores the text and appends what was shown.
 
 use readproof_core::{
     decide::{Mode, Reason},
@@ -6,8 +6,8 @@ use readproof_core::{
     meta::MetaV1,
     render::{self, Shown},
 };
-use readproof_disk::{Create, SessionName, Snapshot};
-use readproof_hosts::session::{Answered, EntryId, Mark, SessionError};
+use readproof_disk::{SessionName, Snapshot};
+use readproof_hosts::session::{Answered, Mark, SessionError};
 
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{
@@ -102,28 +102,5 @@ impl Engine {
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
         let notice = self.retire(name, error);
         context.notices.push(notice);
-    }
-
-    /// Confirms that a result reached the model: from here on it is relied on. The last step of the call that gave the
-    /// receipt, and no operation of its own.
-    ///
-    /// # Errors
-    /// When the log cannot be written; then the result is never relied on, which is safe.
-    pub fn delivered(&self, receipt: &Receipt) -> Result<EntryId, Error> {
-        let Receipt { session: name, entry, log } = receipt;
-        // Appending catches up by itself; only where that fails it is worth opening the log anew.
-        let at_once = self.with_open_session(name, |session| {
-            (session.log_id() == *log).then(|| session.deliver(*entry).ok()).flatten()
-        });
-        if let Some(done) = at_once.flatten() {
-            return Ok(done);
-        }
-        let other = || Error::Session(SessionError::OtherLog(name.clone()));
-        self.with_session(name, Create::No, |session| {
-            if session.log_id() != *log {
-                return Err(other());
-            }
-            Ok(session.deliver(*entry)?)
-        })?
     }
 }

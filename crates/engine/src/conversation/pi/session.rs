@@ -157,7 +157,7 @@ impl Source for Behind {
 fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Result<PiView, Error> {
     let leaf = match &asked.leaf {
         Some(id) => {
-            let missing = || Error::NoPiEntry { file: asked.file.clone(), entry: id.clone() };
+            let missing = || Error::NoHostEntry { file: asked.file.clone(), entry: id.clone() };
             Some(transcript.find(id).ok_or_else(missing)?)
         }
         None => transcript.last(),
