@@ -262,13 +262,12 @@ mod tests {
         let file = temp.path().join("file");
         fs::write(&file, "").unwrap();
         std::os::unix::fs::symlink(temp.path(), temp.path().join("link")).unwrap();
-        let kind = |path: &Path| Root::open(path).map(|root| root.path().to_path_buf()).map_err(|e| e.to_string());
+        let kind = |path: &Path| Root::open(path).map(|root| root.path().to_path_buf());
         let canonical = temp.path().canonicalize().unwrap();
         assert_eq!(kind(temp.path()).unwrap(), canonical);
         assert_eq!(kind(&temp.path().join("link")).unwrap(), canonical);
         assert!(matches!(Root::open(&file), Err(RootError::NotADirectory { .. })));
-        assert!(matches!(Root::open(&temp.path().join("none")), Err(RootError::Missing { .. })));
-        assert!(kind(&temp.path().join("none")).unwrap_err().contains("none` does not exist"));
+        assert!(matches!(kind(&temp.path().join("none")), Err(RootError::Missing { path }) if path.ends_with("none")));
     }
 
     #[test]
