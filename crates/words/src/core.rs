@@ -38,7 +38,7 @@ pub fn scope(terms: Terms<'_>, error: &ScopeError) -> String {
     }
 }
 
-/// What a [`EditError`] is in words.
+/// What an [`EditError`] is in words.
 #[must_use]
 pub fn edit(error: &EditError) -> String {
     match error {
@@ -53,7 +53,7 @@ pub fn edit(error: &EditError) -> String {
     }
 }
 
-/// What a [`ApplyError`] is in words.
+/// What an [`ApplyError`] is in words.
 #[must_use]
 pub fn apply(error: &ApplyError) -> String {
     match error {

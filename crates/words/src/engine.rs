@@ -13,7 +13,7 @@ use crate::{
     stores::{session_name, store},
 };
 
-/// What a [`Error`] is in words.
+/// What an [`Error`] is in words.
 #[must_use]
 pub fn error(terms: Terms<'_>, said: &Error) -> String {
     match said {

@@ -1,6 +1,6 @@
 //! Words for sessions that cannot be used.
 
-use readproof_hosts::{pi::UnknownEntry, session::SessionError};
+use readproof_hosts::session::SessionError;
 
 use crate::stores::log;
 
@@ -27,11 +27,4 @@ pub fn session(error: &SessionError) -> String {
         }
         SessionError::Moved => "the branch moved while the answer was decided".to_owned(),
     }
-}
-
-/// What a [`UnknownEntry`] is in words.
-#[must_use]
-pub fn unknown_entry(error: &UnknownEntry) -> String {
-    let UnknownEntry { entry } = error;
-    format!("the session has no entry `{entry}`; send its entries first, or name one of them")
 }

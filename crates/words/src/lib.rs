@@ -11,7 +11,7 @@ pub mod hosts;
 pub mod index;
 mod mcp;
 pub mod notice;
-mod pi;
+pub mod pi;
 pub mod replay;
 pub mod stores;
 pub mod upkeep;

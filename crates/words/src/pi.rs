@@ -2,6 +2,7 @@
 
 use readproof_core::scope::ScopeError;
 use readproof_engine::Error;
+use readproof_hosts::pi::UnknownEntry;
 
 use crate::{Terms, engine};
 
@@ -14,4 +15,11 @@ pub(crate) fn error(error: &Error) -> String {
     } else {
         engine::error(Terms::PLAIN, error)
     }
+}
+
+/// What an [`UnknownEntry`] is in words.
+#[must_use]
+pub fn unknown_entry(error: &UnknownEntry) -> String {
+    let UnknownEntry { entry } = error;
+    format!("the session has no entry `{entry}`; send its entries first, or name one of them")
 }

@@ -5,7 +5,7 @@ use readproof_engine::{NotAllowed, OutsideChange, Unverifiable, Wrong};
 
 use crate::{Terms, core::scope, stores::log};
 
-/// What a [`Unverifiable`] is in words.
+/// What an [`Unverifiable`] is in words.
 #[must_use]
 pub fn unverifiable(error: &Unverifiable) -> String {
     match error {

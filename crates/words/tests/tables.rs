@@ -1,4 +1,5 @@
 //! What the tables say, word for word, and what differs from surface to surface.
+#![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
 use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
 use readproof_disk::{

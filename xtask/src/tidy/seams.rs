@@ -22,6 +22,8 @@ const PI: &[&str] = &[
     "crates/engine/src/conversation/pi",
     "crates/app/src/serve/bridge",
     "crates/words/src/pi.rs",
+    // It names every surface.
+    "crates/words/src/lib.rs",
     "crates/app/src/config",
     "crates/app/src/cli.rs",
     "crates/engine/src/settings.rs",

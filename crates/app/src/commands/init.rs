@@ -14,7 +14,7 @@ use readproof_words::{
 };
 use serde_json::{Value, json};
 use std::{
-    fmt::{Display, Write},
+    fmt::Write,
     path::{Path, PathBuf},
     slice,
 };
@@ -45,13 +45,13 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     let file = HostFile::find(host, scope, root, &around)?;
     let command = command(&around)?;
     if args.print {
-        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error, None))?;
+        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error.reason(), None))?;
         return Report { scope, file: &file, entry: &entry, state: State::Unread, written: false }.print(json, "");
     }
     let before = file.read()?;
     let text = before.as_deref().unwrap_or_default();
-    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error, None))?;
-    let by_hand = |error: EditError| file.by_hand(&error, Some(&entry));
+    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error.reason(), None))?;
+    let by_hand = |error: EditError| file.by_hand(&error.reason(), Some(&entry));
     let state = match entry.get(text).map_err(by_hand)? {
         Some(existing) if entry.fields.is_contained_in(&existing.value) => State::Same,
         Some(existing) => State::Different(existing),
@@ -153,13 +153,13 @@ impl HostFile {
         match self.root.replace(&file, text, expected, HardLinks::Refuse) {
             Ok(_) => Ok(()),
             Err(ReplaceError::HardLinked { .. }) => {
-                Err(self.by_hand(&"it has several hard links, which replacing it would separate", Some(entry)))
+                Err(self.by_hand("it has several hard links, which replacing it would separate", Some(entry)))
             }
             Err(error) => Err(self.by_hand(&replace(&error), Some(entry))),
         }
     }
 
-    fn by_hand(&self, why: &dyn Display, entry: Option<&HostEntry>) -> Failure {
+    fn by_hand(&self, why: &str, entry: Option<&HostEntry>) -> Failure {
         let what = match entry {
             Some(entry) => format!("add the entry by hand:\n{}", entry.alone().trim_end()),
             None => format!("add the entry by hand; `readproof init {} --print` shows it", self.host.name()),

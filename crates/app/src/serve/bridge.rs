@@ -203,7 +203,7 @@ impl Server {
             Ok(Reading::Answer(answer)) => Said::Read(Box::new((*answer).into())),
             Ok(Reading::NotOurs(why)) => Said::Own { own: left_to_pi(why).to_owned() },
             Err(error) => match instead(&error, &read) {
-                PiInstead::PiRead => Said::Own { own: Surface::Pi.error(&error) },
+                PiInstead::PiRead => Said::Own { own: Surface::Cli.error(&error) },
                 PiInstead::Nothing => Said::Read(Box::default()),
                 PiInstead::Error => return Err(error),
             },

@@ -502,7 +502,7 @@ fn replay_answer(
     let path = PathKey::new(&recorded.path);
     if words.mode.is_derived() {
         let tree = trees.iter().find(|tree| tree.answers() == words.answers);
-        let tree = tree.ok_or_else(|| Wrong::NotAllowed(NotAllowed::NothingHeld))?;
+        let tree = tree.ok_or(Wrong::NotAllowed(NotAllowed::NothingHeld))?;
         allowed(tree, parent, &path, &now, &ask, recorded)?;
     }
     let stored = match (recorded.base, words.reason) {
