@@ -19,8 +19,8 @@ pub use diff::{Compared, DiffStatus};
 pub use door::{Call, Concern, Control, Progress, Told};
 pub use error::Error;
 pub use find::{FileStat, InFile, Searched};
-pub use outcome::{Answer, Outcome, Receipt, Refreshed, Written};
-pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
+pub use outcome::{Answer, Outcome, Reading, Receipt, Refreshed, Written};
+pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
 pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{

@@ -10,7 +10,7 @@ use readproof_disk::{LogId, SessionName};
 use readproof_hosts::session::EntryId;
 
 use crate::{
-    Collection, Compared, Defined, Error, FileStat, InFile, Outlined, Reading, Searched, SessionView, Status,
+    Collection, Compared, Defined, Error, FileStat, InFile, NotOurs, Outlined, Searched, SessionView, Status,
     SymbolsFound,
     read::EndOfFile,
     upkeep::{Check, Replayed},
@@ -55,6 +55,15 @@ impl<G> Answer<G> {
     pub fn block(&self) -> Option<&str> {
         Some(self.text.as_str()).filter(|text| !text.trim().is_empty())
     }
+}
+
+/// What becomes of a read.
+#[derive(Clone, Debug)]
+pub enum Reading<G> {
+    /// The answer. It was recorded before it is given, and is relied on only after it was delivered.
+    Answer(Box<Answer<G>>),
+    /// The host answers it; nothing was recorded.
+    NotOurs(NotOurs),
 }
 
 /// A result that was recorded and is on its way: to be handed back once it has reached the model. Without that it is never

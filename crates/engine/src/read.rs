@@ -24,19 +24,10 @@ use readproof_core::{
     render::render,
 };
 
-use crate::{Control, Conversation, Engine, Error, NotOurs, outcome::Answer};
+use crate::{Control, Conversation, Engine, Error, outcome::Reading};
 
 /// How often a moving branch is followed before plain text is sent.
 const ATTEMPTS: u32 = 3;
-
-/// What becomes of a read.
-#[derive(Clone, Debug)]
-pub enum Reading<G> {
-    /// The answer. It was recorded before it is given, and is relied on only after it was delivered.
-    Answer(Box<Answer<G>>),
-    /// The host answers it; nothing was recorded.
-    NotOurs(NotOurs),
-}
 
 impl Engine {
     /// Answers one read with the least text that is needed.

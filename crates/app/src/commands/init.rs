@@ -47,7 +47,7 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     let before = file.read()?;
     let text = before.as_deref().unwrap_or_default();
     let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error, None))?;
-    let by_hand = |error: EditError| file.by_hand(&error, Some(&entry));
+    let by_hand = |error: EditError| file.by_hand(&error.words(), Some(&entry));
     let state = match entry.get(text).map_err(by_hand)? {
         Some(existing) if entry.fields.is_contained_in(&existing.value) => State::Same,
         Some(existing) => State::Different(existing),

@@ -331,7 +331,7 @@ fn a_link_in_a_home_stays_and_its_target_is_written() {
     assert!(world.get("dotfiles/zed.json").contains("context_servers"));
     assert!(world.get("dotfiles/zed.json").ends_with("} // mine\n"));
     fs::remove_file(world.at("dotfiles/zed.json")).unwrap();
-    world.run("init zed --scope user --yes").refused(1, &["leads nowhere"]);
+    world.run("init zed --scope user --yes").refused(1, &["is a link to a file that does not exist"]);
     if world.ws.is_root() {
         world.put("dotfiles/zed.json", "{}");
         std::os::unix::fs::chown(world.at("dotfiles/zed.json"), Some(12345), None).unwrap();

@@ -133,11 +133,7 @@ fn where_the_id_is_kept() {
         [ws.path("inside"), ws.path("inside/new"), top.join("open"), link, top.join("a/b/c/d/e"), "state".into()]
     {
         let done = without_home(&ws, &[("READPROOF_STATE_DIR", &folder)]);
-        assert_eq!(
-            done.noticed(&["no folder of this user outside the workspace can keep"]),
-            numbered(40),
-            "{folder:?}"
-        );
+        assert_eq!(done.noticed(&["no folder outside the workspace can hold the id"]), numbered(40), "{folder:?}");
     }
     assert!(!ws.path(".readproof").exists() && !ws.path("inside/new").exists());
     // Without a home it is kept where short-lived files go.

@@ -118,6 +118,9 @@ impl GcPlan {
 /// The store a text lies in: ours, or that of a host.
 type Place = Option<&'static str>;
 
+/// A host's texts, where there are any.
+type Folder<'a> = (&'a dyn HostTexts, Option<Arc<dyn Objects>>);
+
 /// What was removed, or only planned.
 #[derive(Debug)]
 pub struct Collection {
@@ -152,7 +155,7 @@ impl Engine {
     fn gc_plan(&self, rules: &Collect) -> Result<GcPlan, Error> {
         let now = self.now();
         let store = self.store(Create::No)?;
-        let mut folders: Vec<(&dyn HostTexts, Option<Arc<dyn Objects>>)> = Vec::new();
+        let mut folders: Vec<Folder<'_>> = Vec::new();
         for host in &self.hosts {
             folders.push((&**host, self.stores.host_objects(host.folder(), Create::No)?));
         }

@@ -2,7 +2,6 @@
 //! Edits no text itself.
 
 use serde_json::{Map, Value};
-use std::fmt;
 
 /// The name of the entry in every host.
 pub(crate) const NAME: &str = "readproof";
@@ -48,12 +47,13 @@ pub(crate) enum EditError {
     AltersMore,
 }
 
-impl fmt::Display for EditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl EditError {
+    /// For the person whose file it is.
+    pub(crate) fn words(&self) -> String {
         match self {
-            Self::Malformed(why) => write!(f, "it cannot be parsed ({why})"),
-            Self::NoPlace(why) => f.write_str(why),
-            Self::AltersMore => f.write_str("the entry cannot be set without changing more than the entry"),
+            Self::Malformed(why) => format!("it cannot be parsed ({why})"),
+            Self::NoPlace(why) => why.clone(),
+            Self::AltersMore => "the entry cannot be set without changing more than the entry".to_owned(),
         }
     }
 }

@@ -106,17 +106,16 @@ pub enum PiInstead {
 /// What pi gets instead of an answer.
 #[must_use]
 pub fn instead(error: &Error, read: &Read) -> PiInstead {
+    if matches!(error, Error::Aborted) {
+        return PiInstead::Error;
+    }
+    let Error::Range { source, .. } = error else { return PiInstead::PiRead };
     let by_path = (read.offset, read.limit) == (None, None);
-    match error {
-        Error::Aborted => PiInstead::Error,
+    match source {
         // A name that only looks like one with a range.
-        Error::Range { source: ScopeError::NotANumber { .. }, .. } => PiInstead::PiRead,
-        Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. }
-            if *offset == u64::from(*total) && by_path =>
-        {
-            PiInstead::Nothing
-        }
-        Error::Range { .. } if by_path => PiInstead::Error,
+        ScopeError::NotANumber { .. } => PiInstead::PiRead,
+        ScopeError::BeyondEnd { offset, total } if *offset == u64::from(*total) && by_path => PiInstead::Nothing,
+        _ if by_path => PiInstead::Error,
         _ => PiInstead::PiRead,
     }
 }
