@@ -115,8 +115,10 @@ pub fn instead(error: &Error, read: &Read) -> PiInstead {
         // A name that only looks like one with a range.
         ScopeError::NotANumber { .. } => PiInstead::PiRead,
         ScopeError::BeyondEnd { offset, total } if *offset == u64::from(*total) && by_path => PiInstead::Nothing,
-        _ if by_path => PiInstead::Error,
-        _ => PiInstead::PiRead,
+        ScopeError::Zero { .. } | ScopeError::Reversed { .. } | ScopeError::BeyondEnd { .. } if by_path => {
+            PiInstead::Error
+        }
+        ScopeError::Zero { .. } | ScopeError::Reversed { .. } | ScopeError::BeyondEnd { .. } => PiInstead::PiRead,
     }
 }
 
