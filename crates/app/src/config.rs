@@ -21,7 +21,7 @@ use crate::output::Failure;
 use narrow::Narrow;
 
 /// The person's own settings, in the folder where programs keep theirs.
-const OWN_FILE: &str = "readproof/config.toml";
+const USER_FILE: &str = "readproof/config.toml";
 
 const PREFIX: &str = "READPROOF_";
 
@@ -29,7 +29,7 @@ const PREFIX: &str = "READPROOF_";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Default,
-    Own,
+    User,
     File,
     Environment,
     Flag,
@@ -39,7 +39,7 @@ impl Source {
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Default => "default",
-            Self::Own => OWN_FILE,
+            Self::User => USER_FILE,
             Self::File => FILE,
             Self::Environment => "environment",
             Self::Flag => "--set",
@@ -244,7 +244,7 @@ impl Config {
     /// of that file is left out, and that is said.
     pub(crate) fn load_to_serve(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
         let mut config = Self::bare(workspace)?;
-        config.read_own_file()?;
+        config.read_user_file()?;
         let before = (config.settings.clone(), config.sources.clone());
         if let Err(failure) = config.read_file() {
             (config.settings, config.sources) = before;
@@ -273,7 +273,7 @@ impl Config {
 
     /// Reads the settings: the person's, then the workspace's, then the environment's, then those of this call.
     pub(crate) fn fill(&mut self, overrides: &[String]) -> Result<(), Failure> {
-        self.read_own_file()?;
+        self.read_user_file()?;
         self.read_file()?;
         self.override_with(overrides)
     }
@@ -296,16 +296,16 @@ impl Config {
     }
 
     /// The person's own settings, which may say anything. They lie outside the workspace, or they are the workspace's.
-    fn read_own_file(&mut self) -> Result<(), Failure> {
+    fn read_user_file(&mut self) -> Result<(), Failure> {
         let Some(folder) = config_home() else { return Ok(()) };
-        let path = folder.join(OWN_FILE);
+        let path = folder.join(USER_FILE);
         let Some(parent) = path.parent().filter(|parent| is_folder(parent)) else { return Ok(()) };
         let root = Root::open(parent).map_err(Error::Root)?;
         if self.root.holds(root.path()) {
             return Ok(());
         }
-        for (key, value) in table(&root, "config.toml", OWN_FILE)?.iter().flatten() {
-            self.set(key, value, Source::Own, OWN_FILE).map_err(|failure| Failure { usage: false, ..failure })?;
+        for (key, value) in table(&root, "config.toml", USER_FILE)?.iter().flatten() {
+            self.set(key, value, Source::User, USER_FILE).map_err(|failure| Failure { usage: false, ..failure })?;
         }
         Ok(())
     }
@@ -324,7 +324,7 @@ impl Config {
                 None => self.sources = sources,
             }
             if let Some(what) = told {
-                let places = format!("{OWN_FILE} of your own, {} or --set", setting.variable());
+                let places = format!("{USER_FILE} of your own, {} or --set", setting.variable());
                 self.notices.push(format!("{FILE} may only narrow: {key} = {what} is not taken; set it in {places}"));
             }
         }
@@ -456,7 +456,7 @@ pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Box<dyn Host
 }
 
 /// What the settings of hosts depend on outside the workspace.
-pub(crate) struct Surroundings {
+pub(crate) struct HostEnvironment {
     pub(crate) home: Option<PathBuf>,
     /// Where programs keep their settings.
     pub(crate) config: Option<PathBuf>,
@@ -471,9 +471,9 @@ pub(crate) struct Surroundings {
 }
 
 /// Looks at the environment for the settings of hosts.
-pub(crate) fn surroundings() -> Surroundings {
+pub(crate) fn host_environment() -> HostEnvironment {
     let path = env::var_os("PATH").unwrap_or_default();
-    Surroundings {
+    HostEnvironment {
         home: home(),
         config: config_home(),
         codex: folder("CODEX_HOME"),

@@ -37,20 +37,20 @@ pub(crate) struct Param {
     /// Other names that callers guess.
     pub(crate) aliases: &'static [&'static str],
     /// Whether it is told; what is not is taken all the same.
-    pub(crate) told: bool,
+    pub(crate) listed: bool,
 }
 
 const fn required(name: &'static str, kind: Kind, about: &'static str, aliases: &'static [&'static str]) -> Param {
-    Param { name, kind, required: true, about, aliases, told: true }
+    Param { name, kind, required: true, about, aliases, listed: true }
 }
 
 const fn optional(name: &'static str, kind: Kind, about: &'static str, aliases: &'static [&'static str]) -> Param {
-    Param { name, kind, required: false, about, aliases, told: true }
+    Param { name, kind, required: false, about, aliases, listed: true }
 }
 
 /// As a tool of that name has it elsewhere.
-const fn untold(name: &'static str, kind: Kind) -> Param {
-    Param { name, kind, required: false, about: "", aliases: &[], told: false }
+const fn unlisted(name: &'static str, kind: Kind) -> Param {
+    Param { name, kind, required: false, about: "", aliases: &[], listed: false }
 }
 
 /// Which tools are listed together.
@@ -202,7 +202,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Read file",
         group: Group::Bounded,
         about: "Last resort: the whole file, as far as one answer holds it. Prefer the tools above.",
-        params: &[PATH, KNOWN, FRESH, untold("offset", Kind::Number(1)), untold("limit", Kind::Number(1))],
+        params: &[PATH, KNOWN, FRESH, unlisted("offset", Kind::Number(1)), unlisted("limit", Kind::Number(1))],
         example: r#"{"path":"FILE"}"#,
     },
     Tool {
@@ -276,14 +276,14 @@ pub(crate) fn tool(name: &str) -> Option<&'static Tool> {
 
 /// Which tools are listed; all can be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Listed {
+pub(crate) enum ToolList {
     Unified,
     Bounded,
     All,
     Named(Vec<&'static str>),
 }
 
-impl Listed {
+impl ToolList {
     /// `unified`, `bounded`, `all` or names with commas; else what was not understood.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text {
@@ -320,7 +320,7 @@ impl Tool {
         let properties: Map<String, Value> = self
             .params
             .iter()
-            .filter(|param| param.told)
+            .filter(|param| param.listed)
             .map(|param| (param.name.to_owned(), param.schema()))
             .collect();
         let needed: Vec<&str> = self.params.iter().filter(|param| param.required).map(|param| param.name).collect();
@@ -336,7 +336,7 @@ impl Tool {
     /// The arguments in one line, as a person would write them.
     pub(crate) fn usage(&self) -> String {
         let param = |param: &Param| format!("{}{}", param.name, if param.required { "" } else { "?" });
-        let params: Vec<String> = self.params.iter().filter(|param| param.told).map(param).collect();
+        let params: Vec<String> = self.params.iter().filter(|param| param.listed).map(param).collect();
         format!("{} {{{}}}", self.name, params.join(", "))
     }
 
@@ -385,13 +385,13 @@ mod tests {
     #[test]
     fn lists() {
         let names =
-            |text: &str| -> Vec<&str> { Listed::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
+            |text: &str| -> Vec<&str> { ToolList::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
         assert_eq!(names("unified"), ["read", "search"]);
         assert_eq!(names("bounded").len(), 6);
         assert_eq!(names("all").len(), 10);
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
-        assert!(Listed::parse("red").unwrap_err().contains("`red`"));
-        assert!(Listed::parse(" , ").is_err());
+        assert!(ToolList::parse("red").unwrap_err().contains("`red`"));
+        assert!(ToolList::parse(" , ").is_err());
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub use handles::{Handle, HandleConversation};
 pub(crate) use open::{Open, locked};
 pub use pi::*;
 pub use session::LoggedSession;
-pub use tree::{Listed, SessionView};
+pub use tree::{SessionEntry, SessionView};
 
 use readproof_core::{
     decide::{Ask, Mode},

@@ -42,7 +42,7 @@ impl Control<'_> {
         if (self.cancelled)() { Err(Error::Aborted) } else { Ok(()) }
     }
 
-    pub(crate) fn tell(&self, done: u64, total: Option<u64>) {
+    pub(crate) fn report(&self, done: u64, total: Option<u64>) {
         (self.progress)(Progress { done, total });
     }
 }
@@ -61,7 +61,7 @@ pub struct Call<'a, C> {
 
 /// What a call returned, for those who keep a record of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct CallSummary<'a> {
     /// The text the model gets, where the outcome is one text.
     pub text: Option<&'a str>,
 }
@@ -77,7 +77,7 @@ pub trait Concern: Send + Sync {
     }
 
     /// After the call, whatever came of it.
-    fn after(&self, _caller: &Caller, _operation: &Operation, _outcome: Result<Told<'_>, &Error>) {}
+    fn after(&self, _caller: &Caller, _operation: &Operation, _outcome: Result<CallSummary<'_>, &Error>) {}
 }
 
 impl Engine {
@@ -103,7 +103,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
-            told: settings.notices.clone().into(),
+            notices: settings.notices.clone().into(),
             root,
             bearings,
             settings,
@@ -150,7 +150,7 @@ impl Engine {
         let operation = match budget::verdict(caller, &operation) {
             budget::Verdict::AsAsked => operation,
             budget::Verdict::Reduced { operation, why } => {
-                self.tell(why);
+                self.add_notice(why);
                 *operation
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
@@ -163,19 +163,19 @@ impl Engine {
 
     /// The query log, the audit line and whatever else looks at what a call came to.
     pub(crate) fn note<G>(&self, caller: &Caller, operation: &Operation, outcome: &Result<Outcome<G>, Error>) {
-        let told = outcome.as_ref().map(Outcome::told);
+        let summary = outcome.as_ref().map(Outcome::summary);
         for concern in &self.concerns {
-            concern.after(caller, operation, told);
+            concern.after(caller, operation, summary);
         }
     }
 
     /// What is to be said and no answer has said yet.
-    pub fn take_told(&self) -> Vec<String> {
-        std::mem::take(&mut *locked(&self.told))
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.notices))
     }
 
-    pub(crate) fn tell(&self, notice: String) {
-        locked(&self.told).push(notice);
+    pub(crate) fn add_notice(&self, notice: String) {
+        locked(&self.notices).push(notice);
     }
 
     /// The workspace.
@@ -217,7 +217,7 @@ impl Engine {
 }
 
 impl<G> Outcome<G> {
-    fn told(&self) -> Told<'_> {
+    fn summary(&self) -> CallSummary<'_> {
         let text = match self {
             Self::Read(Reading::Answer(answer)) => Some(answer.text.as_str()),
             Self::Defined(defined) => match &defined.reading {
@@ -244,7 +244,7 @@ impl<G> Outcome<G> {
             | Self::Collected(_)
             | Self::Checked(_) => None,
         };
-        Told { text }
+        CallSummary { text }
     }
 }
 

@@ -92,7 +92,7 @@ impl Engine {
             bytes: plan.after.as_str().len() as u64,
             lines: plan.after.total(),
             hunks: plan.hunks.clone(),
-            notices: self.take_told(),
+            notices: self.take_notices(),
             receipt: Receipt { session: name.clone(), entry, log },
             path,
         })

@@ -209,7 +209,7 @@ impl Engine {
             context_lines: asked.context_lines,
             max_chars: asked.max_chars,
         };
-        let found = search.run(control.cancelled, &|done| control.tell(done, None)).map_err(|error| match error {
+        let found = search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
             TreeError::Cancelled => Error::Aborted,
             TreeError::Query(error) => error.into(),
             TreeError::Walk(error) => error.into(),

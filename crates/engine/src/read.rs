@@ -87,7 +87,7 @@ impl Engine {
                 PendingAnswer { target: &target, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
             if let Recorded::Done(given) = conversation.record(self, &mut context, &pending) {
                 let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
-                answer.notices.extend(self.take_told());
+                answer.notices.extend(self.take_notices());
                 let text = shown.into_text();
                 answer.text = self.give(&target, snapshot, text);
                 return Ok(Reading::Answer(Box::new(answer)));

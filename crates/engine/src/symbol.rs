@@ -273,8 +273,10 @@ impl Engine {
         }
         let (_, outline) = self.outline_of(&path, &text, control)?;
         let mut wanted: Vec<Lines> = outline.imports.clone();
-        let own = found.symbol.lines;
-        let encloses = |lines: Lines| lines != own && lines.first() <= own.first() && own.last() <= lines.last();
+        let definition = found.symbol.lines;
+        let encloses = |lines: Lines| {
+            lines != definition && lines.first() <= definition.first() && definition.last() <= lines.last()
+        };
         wanted.extend(outline.symbols.iter().filter(|symbol| encloses(symbol.lines)).map(|symbol| symbol.signature));
         wanted.sort_unstable();
         let (runs, cut) = cut(&text, &wanted, found.symbol.lines);
@@ -344,7 +346,7 @@ impl Engine {
                 None => self.open_catalog()?,
             };
             let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
-            let progress = |done: u64, total: u64| control.tell(done, Some(total));
+            let progress = |done: u64, total: u64| control.report(done, Some(total));
             let indexed = if catalog.is_fresh() {
                 Ok(Indexed::default())
             } else {

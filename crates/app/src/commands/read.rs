@@ -12,7 +12,7 @@ use crate::{
     cli::{EditArgs, ReadArgs, RefreshArgs, WriteArgs},
     output::{self, Failure},
     report::json,
-    tools::{call::Tools, conversation::Conversation},
+    tools::{call::Tools, conversation::Origin},
 };
 
 pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
@@ -46,9 +46,9 @@ pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
         given.insert("include_context".to_owned(), true.into());
     }
     let session = args.session.as_deref().map(session_name).transpose()?;
-    let talk = Conversation { handles: session.is_some(), session, audience: Audience::Model };
+    let origin = Origin { handles: session.is_some(), session, audience: Audience::Model };
     let tools = Tools::new(&terminal.engine, &terminal.caller);
-    let said = tools.call("read", &given, &talk, readproof_engine::Control::WAIT).map_err(|refusal| Failure {
+    let said = tools.call("read", &given, &origin, readproof_engine::Control::WAIT).map_err(|refusal| Failure {
         usage: refusal.code == "INVALID_ARGS",
         ..Failure::refused(refusal.code, refusal.message)
     })?;

@@ -27,8 +27,8 @@ use std::{
     thread,
 };
 
-use self::wire::{Op, Reply, Request, Said};
-use super::parting::leave_with_the_client;
+use self::wire::{Body, Op, Reply, Request};
+use super::parting::exit_with_client;
 use crate::{
     config::Config,
     output::{self, Failure},
@@ -63,19 +63,19 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         }
     };
     let done = Arc::new(AtomicU64::new(0));
-    leave_with_the_client(Arc::clone(&done));
+    exit_with_client(Arc::clone(&done));
     for line in lines {
         done.fetch_add(1, Ordering::Relaxed);
         if let Some(answer) = server.answer_line(&line?, &aborted) {
             output::message(&answer)?;
-            server.talk.store_shown(&server.engine);
+            server.conversation.store_shown(&server.engine);
         }
     }
     Ok(())
 }
 
 fn failed(id: Option<u64>, code: &'static str, error: String) -> Reply {
-    Reply { id, ok: false, said: Said::Failed { code, error } }
+    Reply { id, ok: false, body: Body::Failed { code, error } }
 }
 
 /// Requests nobody waits for any more.
@@ -109,22 +109,22 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
 }
 
 /// A session; its texts are stored after the answers.
-fn talk(engine: &Engine) -> PiConversation {
-    let mut talk = PiConversation::new(engine);
-    talk.store_later();
-    talk
+fn new_conversation(engine: &Engine) -> PiConversation {
+    let mut conversation = PiConversation::new(engine);
+    conversation.store_later();
+    conversation
 }
 
 /// A workspace and the session that is open in it.
 pub(crate) struct Server {
     engine: Engine,
     caller: Caller,
-    talk: PiConversation,
+    conversation: PiConversation,
 }
 
 impl Server {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { talk: talk(&engine), caller: Caller::of("pi"), engine }
+        Self { conversation: new_conversation(&engine), caller: Caller::of("pi"), engine }
     }
 
     /// The answer to one line; none to one that cancels another, which was noted when it came.
@@ -143,9 +143,9 @@ impl Server {
 
     fn answer(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Reply {
         self.take_in(request);
-        let said = match request.op {
+        let body = match request.op {
             // What is cancelled was noted when it came.
-            Op::Hello | Op::Cancel => Ok(Said::Hello {
+            Op::Hello | Op::Cancel => Ok(Body::Hello {
                 protocol: PROTOCOL,
                 version: env!("CARGO_PKG_VERSION"),
                 workspace: self.engine.root().path().to_string_lossy().into_owned(),
@@ -154,8 +154,8 @@ impl Server {
             Op::Refresh => self.refresh(request),
             Op::Status => self.status(request),
         };
-        match said {
-            Ok(said) => Reply { id: Some(request.id), ok: true, said },
+        match body {
+            Ok(body) => Reply { id: Some(request.id), ok: true, body },
             Err(error) => failed(Some(request.id), error.code(), words(&error)),
         }
     }
@@ -168,25 +168,25 @@ impl Server {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Outcome<PiGiven>, Error> {
         let control = Control { cancelled, ..Control::WAIT };
-        let conversation = &mut self.talk.call(request.leaf.as_deref());
+        let conversation = &mut self.conversation.call(request.leaf.as_deref());
         self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
     }
 
     /// Takes in the session, as far as it is new.
     fn take_in(&mut self, request: &Request<'_>) {
         if let Some(header) = request.header {
-            self.talk = talk(&self.engine);
-            self.talk.push(header.get().as_bytes());
+            self.conversation = new_conversation(&self.engine);
+            self.conversation.push(header.get().as_bytes());
         }
         for entry in &request.entries {
-            self.talk.push(entry.get().as_bytes());
+            self.conversation.push(entry.get().as_bytes());
         }
         if request.distrusted {
-            self.talk.distrust();
+            self.conversation.distrust();
         }
     }
 
-    fn read(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Result<Said, Error> {
+    fn read(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Result<Body, Error> {
         let read = Read {
             path: request.path.clone().into_owned(),
             offset: request.offset,
@@ -196,22 +196,22 @@ impl Server {
         };
         let outcome = self.ask(request, Operation::Read(read.clone()), cancelled);
         Ok(match outcome.and_then(Outcome::into_reading) {
-            Ok(Reading::Answer(answer)) => Said::Read(Box::new((*answer).into())),
-            Ok(Reading::NotOurs(why)) => Said::Own { own: left_to_pi(why).to_owned() },
+            Ok(Reading::Answer(answer)) => Body::Read(Box::new((*answer).into())),
+            Ok(Reading::NotOurs(why)) => Body::UsePiRead { own: left_to_pi(why).to_owned() },
             Err(error) => match instead(&error, &read) {
-                PiInstead::PiRead => Said::Own { own: error.to_string() },
-                PiInstead::Nothing => Said::Read(Box::default()),
+                PiInstead::PiRead => Body::UsePiRead { own: error.to_string() },
+                PiInstead::Nothing => Body::Read(Box::default()),
                 PiInstead::Error => return Err(error),
             },
         })
     }
 
-    fn status(&mut self, request: &Request<'_>) -> Result<Said, Error> {
+    fn status(&mut self, request: &Request<'_>) -> Result<Body, Error> {
         let status: Status = self.ask(request, Operation::Status, &|| false)?.try_into()?;
-        Ok(Said::Status { text: status::text(&status.conversation.unwrap_or_default()) })
+        Ok(Body::Status { text: status::text(&status.conversation.unwrap_or_default()) })
     }
 
-    fn refresh(&mut self, request: &Request<'_>) -> Result<Said, Error> {
+    fn refresh(&mut self, request: &Request<'_>) -> Result<Body, Error> {
         let asked = (request.offset, request.limit);
         let path = request.path.clone().into_owned();
         let operation = Operation::Refresh(Refresh { path, offset: asked.0, limit: asked.1 });
@@ -231,7 +231,7 @@ impl Server {
                 format!("The next read of lines {}-{} of {path} gives their text.", lines.first(), lines.last())
             }
         };
-        Ok(Said::Refreshed { path_keys: done.paths, scope_key: done.scope.to_string(), text })
+        Ok(Body::Refreshed { path_keys: done.paths, scope_key: done.scope.to_string(), text })
     }
 }
 

@@ -30,15 +30,15 @@ use self::{
     lanes::{Lane, Lanes},
     lines::Lines,
 };
-use super::parting::{PARTING, leave_with_the_client};
+use super::parting::{GRACE, exit_with_client};
 use crate::{
     config::Config,
     output::{self, Failure},
     tools::{
-        Listed, Tool,
+        Tool, ToolList,
         args::Refusal,
         call::{ToolOutput, Tools},
-        conversation::{Conversation, Told},
+        conversation::{Origin, RequestMeta},
     },
 };
 
@@ -51,7 +51,7 @@ const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes fir
 
 /// Serves until standard input ends.
 pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock: fn() -> u64) -> Result<(), Failure> {
-    let listed = Listed::parse(tools).map_err(|why| {
+    let listed = ToolList::parse(tools).map_err(|why| {
         Failure::usage(format!(
             "--tools {tools}: {why}; use unified, bounded, all, or names as in --tools read,stat_file"
         ))
@@ -66,7 +66,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     let server = Server::new(engine, listed, clock)?;
     // What is done meanwhile does not count: a second is all there is. Not before the client has its first answer, which it
     // waits for.
-    let begun = || leave_with_the_client(Arc::default());
+    let begun = || exit_with_client(Arc::default());
     let ended = runtime.block_on(async { server.serve_on(rmcp::transport::io::stdio_pipes(), begun).await });
     // A thread that hangs is not waited for.
     runtime.shutdown_background();
@@ -80,17 +80,17 @@ pub(crate) struct Server {
     /// What is to be said of the settings, with the first answer.
     untold: Arc<Mutex<Vec<String>>>,
     rollouts: Arc<Mutex<Rollouts>>,
-    listed: Arc<Listed>,
+    listed: Arc<ToolList>,
     /// The log of clients that tell nothing of themselves.
     connection: SessionName,
     handles: Handles,
 }
 
 impl Server {
-    pub(crate) fn new(engine: Engine, listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
+    pub(crate) fn new(engine: Engine, listed: ToolList, clock: fn() -> u64) -> Result<Self, Failure> {
         let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
         // Said once, by the server: a call that is cancelled must not take it along.
-        let untold = Arc::new(Mutex::new(engine.take_told()));
+        let untold = Arc::new(Mutex::new(engine.take_notices()));
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             handles,
@@ -124,7 +124,7 @@ impl Server {
         };
         let parting = async {
             gone.notified().await;
-            tokio::time::sleep(PARTING).await;
+            tokio::time::sleep(GRACE).await;
             Ok(())
         };
         tokio::select! { ended = serving => ended, ended = parting => ended }
@@ -132,34 +132,34 @@ impl Server {
 
     /// Runs one call. A read of a small file is quick; one that turns out not to be is asked again in the other lane.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
-        let talk = self.conversation(&context).await;
+        let origin = self.origin(&context).await;
         let name = request.name.into_owned();
         let given = Arc::new(request.arguments.unwrap_or_default());
-        let caller = Arc::new(self.caller(&context, &talk));
+        let caller = Arc::new(self.caller(&context, &origin));
         let run = |lane| {
-            let (name, given, talk, caller) = (name.clone(), Arc::clone(&given), talk.clone(), Arc::clone(&caller));
+            let (name, given, origin, caller) = (name.clone(), Arc::clone(&given), origin.clone(), Arc::clone(&caller));
             self.lanes.run(lane, &context, move |engine, control| {
-                Tools::new(engine, &caller).call(&name, &given, &talk, control)
+                Tools::new(engine, &caller).call(&name, &given, &origin, control)
             })
         };
         if is_quick(&name, &given) {
-            let _turn = self.lanes.in_order(talk.session.as_ref()).await;
+            let _turn = self.lanes.in_order(origin.session.as_ref()).await;
             match run(Lane::Quick).await {
                 Err(Refusal { code: NOT_QUICK, .. }) => {}
                 // What runs beside may have shown another text before, and is given after this.
-                Ok(said) if self.lanes.is_busy(talk.session.as_ref()) => return self.told(Ok(said.without_handle())),
+                Ok(said) if self.lanes.is_busy(origin.session.as_ref()) => return self.told(Ok(said.without_handle())),
                 said => return self.told(said),
             }
         }
-        let under_way = self.lanes.begin(talk.session.clone());
+        let under_way = self.lanes.begin(origin.session.clone());
         let said = run(Lane::Long).await;
         self.told(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 
     /// Who calls, as far as the client says.
-    fn caller(&self, context: &RequestContext<RoleServer>, talk: &Conversation) -> Caller {
+    fn caller(&self, context: &RequestContext<RoleServer>, origin: &Origin) -> Caller {
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
-        let conversation = talk.session.as_ref().map(ToString::to_string);
+        let conversation = origin.session.as_ref().map(ToString::to_string);
         Caller { client, conversation, ..Caller::of("mcp") }
     }
 
@@ -172,20 +172,20 @@ impl Server {
     }
 
     /// Whose call it is.
-    async fn conversation(&self, context: &RequestContext<RoleServer>) -> Conversation {
-        let told = Told::of(&context.meta.0.0);
+    async fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+        let told = RequestMeta::of(&context.meta.0.0);
         let (rollouts, connection, handles) = (Arc::clone(&self.rollouts), self.connection.clone(), self.handles);
         let (session, needs_record) = (Some(connection.clone()), told.needs_record());
         let look = move || {
             let mut rollouts = rollouts.lock().unwrap_or_else(PoisonError::into_inner);
-            told.conversation(&connection, handles, &mut rollouts)
+            told.origin(&connection, handles, &mut rollouts)
         };
         if !needs_record {
             return look();
         }
         // A record may be long.
         let found = tokio::task::spawn_blocking(look).await;
-        found.unwrap_or(Conversation { session, handles: false, audience: Audience::Program })
+        found.unwrap_or(Origin { session, handles: false, audience: Audience::Program })
     }
 }
 

@@ -12,17 +12,17 @@ use std::{
 };
 
 /// So long the calls under way have when the client goes.
-pub(super) const PARTING: Duration = Duration::from_millis(800);
+pub(super) const GRACE: Duration = Duration::from_millis(800);
 
 /// Watches standard input on a thread of its own, and ends the process soon after the client has closed it and nothing more is
 /// `done`. Who ends in good order before is not kept.
-pub(super) fn leave_with_the_client(done: Arc<AtomicU64>) {
+pub(super) fn exit_with_client(done: Arc<AtomicU64>) {
     thread::spawn(move || {
         if input_is_closed_at_last() {
             let mut before = u64::MAX;
             while before != done.load(Ordering::Relaxed) {
                 before = done.load(Ordering::Relaxed);
-                thread::sleep(PARTING + PARTING / 8);
+                thread::sleep(GRACE + GRACE / 8);
             }
             process::exit(0);
         }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Tool,
     args::{Args, Refusal, short},
-    conversation::Conversation,
+    conversation::Origin,
     finding, ranges, symbols, tool, unified,
 };
 
@@ -100,7 +100,7 @@ impl Refusal {
 pub(crate) struct ToolCall<'a> {
     pub(crate) tool: &'static Tool,
     pub(crate) args: Args,
-    pub(crate) talk: &'a Conversation,
+    pub(crate) origin: &'a Origin,
     pub(crate) control: Control<'a>,
 }
 
@@ -112,7 +112,7 @@ impl ToolCall<'_> {
 
     /// Who gets the answer of a call that asks for this audience.
     pub(crate) fn audience(&self, asked: Audience) -> Audience {
-        match self.talk.audience {
+        match self.origin.audience {
             Audience::Model => asked,
             Audience::Program => Audience::Program,
         }
@@ -141,18 +141,18 @@ impl<'a> Tools<'a> {
         &self,
         name: &str,
         given: &Map<String, Value>,
-        talk: &Conversation,
+        origin: &Origin,
         control: Control<'_>,
     ) -> Result<ToolOutput, Refusal> {
         let said =
-            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, talk, control }))?;
-        Ok(said.beside(&self.engine.take_told()))
+            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, origin, control }))?;
+        Ok(said.beside(&self.engine.take_notices()))
     }
 
     /// Asks the engine, in the conversation of a call.
     pub(crate) fn ask(&self, call: &ToolCall<'_>, operation: Operation) -> Result<Outcome<Handle>, Error> {
-        let known = call.args.text("known").filter(|_| call.talk.handles);
-        let mut conversation = HandleConversation::new(call.talk.session.clone(), known);
+        let known = call.args.text("known").filter(|_| call.origin.handles);
+        let mut conversation = HandleConversation::new(call.origin.session.clone(), known);
         let control = call.control;
         self.engine.perform(engine::Call { caller: self.caller, conversation: &mut conversation, operation, control })
     }
@@ -253,7 +253,7 @@ impl<'a> Tools<'a> {
         let contract = json!({
             "success": true,
             "operation": call.tool.name,
-            "handles": call.talk.handles,
+            "handles": call.origin.handles,
             "answers": counts,
             "plain_bytes": reads.plain_bytes,
             "sent_bytes": reads.sent_bytes,
@@ -293,7 +293,7 @@ pub(crate) fn covered(answer: &Answer<Handle>) -> Option<Lines> {
 }
 
 /// What is known of an answer beside its text.
-pub(crate) fn facts(answer: &Answer<Handle>, talk: &Conversation) -> Map<String, Value> {
+pub(crate) fn facts(answer: &Answer<Handle>, origin: &Origin) -> Map<String, Value> {
     let mut facts = Map::new();
     facts.insert("decision".to_owned(), json!(answer.mode.as_str()));
     facts.insert("reason".to_owned(), json!(answer.reason.as_str()));
@@ -303,7 +303,7 @@ pub(crate) fn facts(answer: &Answer<Handle>, talk: &Conversation) -> Map<String,
     if let Some(meta) = &answer.meta {
         facts.insert("sha256".to_owned(), json!(meta.served.to_string()));
     }
-    if let Some(handle) = answer.given.as_ref().filter(|_| talk.handles) {
+    if let Some(handle) = answer.given.as_ref().filter(|_| origin.handles) {
         facts.insert("handle".to_owned(), json!(handle));
     }
     if !answer.notices.is_empty() {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// The conversation of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conversation {
+pub(crate) struct Origin {
     /// The log that its reads go to; without one nothing is recorded.
     pub(crate) session: Option<SessionName>,
     /// Whether handles are given and taken.
@@ -27,7 +27,7 @@ const DIRECT: &str = "readproof/direct";
 
 /// What a request's `_meta` tells.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
+pub(crate) struct RequestMeta {
     /// The thread and its window, by the words of the host.
     window: Option<String>,
     maker: Maker,
@@ -39,22 +39,22 @@ enum Maker {
     /// The host says nothing of that.
     Unknown,
     /// By the host's word, or for want of it.
-    Said(Audience),
+    Stated(Audience),
     /// What Codex calls the thread and the call: its record says whose it is.
     Codex { thread: String, call: String },
 }
 
-impl Told {
+impl RequestMeta {
     pub(crate) fn of(meta: &Map<String, Value>) -> Self {
         let text = |key: &str| meta.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let direct = meta.get(DIRECT).map(|direct| if *direct == true { Audience::Model } else { Audience::Program });
         if let Some(window) = text(WINDOW) {
-            let maker = Maker::Said(direct.unwrap_or(Audience::Program));
+            let maker = Maker::Stated(direct.unwrap_or(Audience::Program));
             return Self { window: Some(format!("told\0{window}")), maker };
         }
         let (thread, window) = (text("threadId"), text("windowId"));
         if thread.is_none() && window.is_none() {
-            return Self { window: None, maker: direct.map_or(Maker::Unknown, Maker::Said) };
+            return Self { window: None, maker: direct.map_or(Maker::Unknown, Maker::Stated) };
         }
         // Codex: `<thread>:<compactions so far>`.
         let thread = thread.unwrap_or_default().to_owned();
@@ -68,19 +68,14 @@ impl Told {
     }
 
     /// Whose call it is; `connection` is the log of those who tell nothing.
-    pub(crate) fn conversation(
-        &self,
-        connection: &SessionName,
-        handles: Handles,
-        rollouts: &mut Rollouts,
-    ) -> Conversation {
+    pub(crate) fn origin(&self, connection: &SessionName, handles: Handles, rollouts: &mut Rollouts) -> Origin {
         let window = self.window.as_ref().and_then(|window| {
             let hash = ContentHash::of(window.as_bytes()).to_string();
             SessionName::parse(&format!("mcp-w-{}", &hash[..32])).ok()
         });
         let audience = match &self.maker {
             Maker::Unknown => None,
-            Maker::Said(audience) => Some(*audience),
+            Maker::Stated(audience) => Some(*audience),
             Maker::Codex { thread, call } if rollouts.made(thread, call) => Some(Audience::Model),
             Maker::Codex { .. } => Some(Audience::Program),
         };
@@ -90,7 +85,7 @@ impl Told {
             Handles::Never => false,
         };
         let session = Some(window.unwrap_or_else(|| connection.clone()));
-        Conversation { session, handles, audience: audience.unwrap_or_default() }
+        Origin { session, handles, audience: audience.unwrap_or_default() }
     }
 }
 
@@ -100,9 +95,9 @@ mod tests {
     use serde_json::json;
     use std::path::Path;
 
-    fn of(meta: &Value, handles: Handles) -> Conversation {
+    fn of(meta: &Value, handles: Handles) -> Origin {
         let nobody = &mut Rollouts::new(Path::new("/nonexistent"));
-        Told::of(meta.as_object().unwrap()).conversation(&SessionName::parse("c").unwrap(), handles, nobody)
+        RequestMeta::of(meta.as_object().unwrap()).origin(&SessionName::parse("c").unwrap(), handles, nobody)
     }
 
     #[test]

@@ -150,10 +150,10 @@ pub(super) fn shown(
 ) -> ToolOutput {
     let shows = shows(call);
     let contract = contract(call, &answer, limit, most);
-    let go_on = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
+    let next_argument = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
     let reduced = answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
     let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
-    let trailer = answer.trailer(asked_to, go_on, &said, call.talk.handles && shows);
+    let trailer = answer.trailer(asked_to, next_argument, &said, call.origin.handles && shows);
     let text = shows.then_some(answer.text);
     ToolOutput { text, context: None, trailer: Some(trailer), contract, text_key: "text" }
 }
@@ -163,7 +163,7 @@ fn contract(call: &ToolCall<'_>, answer: &Answer<Handle>, limit: Option<u64>, mo
     let shown = answer.lines.map_or(0, |lines| u64::from(lines.count()));
     // Fewer lines than asked for, or than a window has.
     let wanted = limit.or(most.map(|most| most.lines.into())).unwrap_or(u64::MAX);
-    let mut meta = facts(answer, call.talk);
+    let mut meta = facts(answer, call.origin);
     meta.insert("truncated".to_owned(), json!(truncated));
     meta.insert("preview_degraded".to_owned(), json!(answer.reduced || (truncated && shown < wanted)));
     if let Some(next) = answer.next {

@@ -25,10 +25,10 @@ use crate::{
 pub type Handle = Option<String>;
 
 impl Answer<Handle> {
-    /// The line after the text. `asked_to` is the last line asked for, `go_on` the argument that the next call takes, `said`
+    /// The line after the text. `asked_to` is the last line asked for, `next_argument` the argument that the next call takes, `said`
     /// what the surface adds.
     #[must_use]
-    pub fn trailer(&self, asked_to: Option<u64>, go_on: &str, said: &[String], handle: bool) -> String {
+    pub fn trailer(&self, asked_to: Option<u64>, next_argument: &str, said: &[String], handle: bool) -> String {
         let blank = is_blank(&self.text).then(|| BLANK.to_owned());
         let notices: Vec<String> = said.iter().cloned().chain(blank).chain(self.notices.iter().cloned()).collect();
         let trailer = Trailer {
@@ -37,7 +37,7 @@ impl Answer<Handle> {
             lines: if self.mode == Mode::Diff { Lines::new(1, self.total_lines) } else { self.lines },
             total: self.total_lines,
             beyond: asked_to.filter(|line| *line > u64::from(self.total_lines)),
-            next: self.next.map(|line| (go_on, line)),
+            next: self.next.map(|line| (next_argument, line)),
             notices: &notices,
             handle: self.given.as_deref().filter(|_| handle),
         };

@@ -25,7 +25,7 @@ pub(crate) struct Open {
 struct Slot {
     session: Option<Session>,
     /// Its log missed an answer and could not be put aside: not used until that is done.
-    behind: bool,
+    missed_answer: bool,
 }
 
 /// A lock that outlives a thread that panicked: what it guards is checked against the log anyway.
@@ -60,12 +60,12 @@ impl Engine {
     ) -> Result<T, Error> {
         let slot = self.open.slot(name);
         let mut slot = locked(&slot);
-        if slot.behind {
+        if slot.missed_answer {
             // Its log may have become writable again, and it still does not know what the model saw meanwhile. Where the
             // store itself cannot be used, that is the error.
             self.store(create)?;
             self.stores.retire(&LogName::from(name))?;
-            slot.behind = false;
+            slot.missed_answer = false;
         }
         // A log that went bad under us is opened anew, so that the error is the log's own.
         if slot.session.as_mut().is_some_and(|session| session.catch_up().is_err()) {
@@ -115,7 +115,7 @@ impl Engine {
             Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
             Ok(None) => String::new(),
             Err(error) => {
-                slot.behind = true;
+                slot.missed_answer = true;
                 format!("; use another session than {name}, as its log cannot be put aside ({error})")
             }
         };
@@ -134,7 +134,7 @@ impl Engine {
         if !is_open {
             let opened = self.stores.open(create)?;
             if let Some(aside) = opened.as_ref().and_then(|opened| opened.put_aside.as_ref()) {
-                self.tell(put_aside(aside));
+                self.add_notice(put_aside(aside));
             }
             *open = opened.map(|opened| (opened.store, create));
         }

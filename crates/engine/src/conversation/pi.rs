@@ -30,7 +30,7 @@ use texts::OBJECTS;
 /// A pi session that reads belong to.
 pub struct PiConversation {
     transcript: Transcript,
-    behind: Behind,
+    backing: Backing,
     distrusted: bool,
     /// Texts to be stored once the answer is given, if they are not stored before.
     later: Option<Vec<Text>>,
@@ -52,7 +52,7 @@ struct Batch {
 
 impl Batch {
     /// Goes on with the calls of this message.
-    fn go_on(&mut self, message: Option<EntryRef>) {
+    fn continue_with(&mut self, message: Option<EntryRef>) {
         if self.message != message {
             *self = Self { message, ..Self::default() };
         }
@@ -69,14 +69,14 @@ impl Batch {
 }
 
 /// What stands behind the entries.
-struct Behind {
+struct Backing {
     /// Where they come from, unless they are sent.
     file: Option<TranscriptFile>,
     /// Opened or made on first use.
     texts: Option<Arc<dyn Objects>>,
 }
 
-impl Behind {
+impl Backing {
     fn put(&mut self, stores: &dyn Stores, text: &Text) -> Result<(), StoreError> {
         let put = match self.texts.as_ref().map(|texts| texts.put(text)) {
             // Not opened yet, or removed under our hands, as by `git clean`.
@@ -95,7 +95,7 @@ impl Behind {
     }
 }
 
-impl Source for Behind {
+impl Source for Backing {
     fn text(&self, hash: ContentHash) -> Option<Text> {
         match self.texts.as_ref()?.load(hash) {
             Loaded::Text(text) => Some(text),
@@ -115,10 +115,10 @@ impl PiConversation {
         let texts = engine.stores.host_objects(&OBJECTS, Create::No).unwrap_or_default();
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
         let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
-        let behind = Behind { file: None, texts };
+        let backing = Backing { file: None, texts };
         Self {
             transcript,
-            behind,
+            backing,
             distrusted: false,
             later: None,
             notices: Vec::new(),
@@ -133,10 +133,10 @@ impl PiConversation {
     /// # Errors
     /// When the file cannot be read.
     pub fn open(engine: &Engine, file: &Path) -> Result<Self, Error> {
-        let mut talk = Self::new(engine);
-        talk.behind.file = Some(TranscriptFile::open(file, MOST)?);
-        talk.follow()?;
-        Ok(talk)
+        let mut conversation = Self::new(engine);
+        conversation.backing.file = Some(TranscriptFile::open(file, MOST)?);
+        conversation.follow()?;
+        Ok(conversation)
     }
 
     /// Takes in what was appended to the file since.
@@ -144,7 +144,7 @@ impl PiConversation {
     /// # Errors
     /// When the file cannot be read.
     pub fn follow(&mut self) -> Result<(), Error> {
-        let Some(file) = &mut self.behind.file else { return Ok(()) };
+        let Some(file) = &mut self.backing.file else { return Ok(()) };
         loop {
             match file.appended()? {
                 Appended::Nothing => break,
@@ -161,7 +161,7 @@ impl PiConversation {
 
     /// Takes in one line of the session: the header or an entry. One that is known by its id is ignored.
     pub fn push(&mut self, line: &[u8]) {
-        if self.transcript.push(line, &self.behind) == Pushed::Header {
+        if self.transcript.push(line, &self.backing) == Pushed::Header {
             self.begin();
         }
     }
@@ -180,19 +180,19 @@ impl PiConversation {
     /// Stores a text. Where it may be done later, only if it is there already.
     fn store(&mut self, engine: &Engine, text: &Text) -> Result<(), StoreError> {
         if let Some(later) = &mut self.later {
-            if !self.behind.texts.as_ref().is_some_and(|texts| texts.holds(text)) {
+            if !self.backing.texts.as_ref().is_some_and(|texts| texts.holds(text)) {
                 later.push(text.clone());
             }
             return Ok(());
         }
-        self.behind.put(&*engine.stores, text)
+        self.backing.put(&*engine.stores, text)
     }
 
     /// Stores what answers have shown. What cannot be stored is said with the next answer.
     pub fn store_shown(&mut self, engine: &Engine) {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = self.behind.put(&*engine.stores, &text) {
+            if let Err(error) = self.backing.put(&*engine.stores, &text) {
                 let notice = not_stored("an earlier text", &error);
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
@@ -231,7 +231,7 @@ impl PiConversation {
 
     /// What holds at an entry.
     fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
-        self.transcript.known_at(place, &self.behind)
+        self.transcript.known_at(place, &self.backing)
     }
 }
 

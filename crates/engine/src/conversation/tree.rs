@@ -10,7 +10,7 @@ use crate::{Engine, Error};
 
 /// One entry of a session as it is listed.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct SessionEntry {
     /// What to name to go there.
     pub id: EntryId,
     /// Where it stands.
@@ -35,7 +35,7 @@ pub struct SessionView {
     /// Where it stands; `None` is the root.
     pub leaf: Option<EntryId>,
     /// Every entry, oldest first.
-    pub entries: Vec<Listed>,
+    pub entries: Vec<SessionEntry>,
 }
 
 impl Engine {
@@ -54,7 +54,7 @@ impl Engine {
             let listed = |entry: ListedEntry<'_>| {
                 let (kind, path, mode, note) = described(&entry.kind);
                 let on_branch = branch.contains(&entry.id);
-                Listed { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
+                SessionEntry { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
             };
             let entries = transcript.entries().into_iter().map(listed).collect();
             SessionView { session: name.clone(), leaf: leaf.map(|leaf| transcript.named(leaf)), entries }

@@ -72,7 +72,7 @@ impl Engine {
             EndError::Io(source) => SnapshotError::Io { name: name.clone(), source },
             EndError::Shrank => SnapshotError::Changing { name: name.clone() },
         })?;
-        let Found { first, total, truncated, cut, partial, .. } = found;
+        let EndLines { first, total, truncated, cut, partial, .. } = found;
         let count = lines_of(&found.bytes).count() as u64;
         let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
         let notices = Vec::new();
@@ -110,7 +110,7 @@ impl From<io::Error> for EndError {
 
 /// The bytes of some lines, not yet known to be text.
 #[derive(Debug)]
-struct Found {
+struct EndLines {
     bytes: Vec<u8>,
     /// Where they stand in the file.
     at: u64,
@@ -121,7 +121,7 @@ struct Found {
     partial: bool,
 }
 
-impl Found {
+impl EndLines {
     /// Strictly, as a snapshot's; the place of what is no text counts from the start of the file.
     fn text(self) -> Result<String, NotText> {
         let place = |at: usize| usize::try_from(self.at).unwrap_or(usize::MAX).saturating_add(at);
@@ -147,7 +147,7 @@ fn starts_char(byte: u8) -> bool {
 }
 
 /// Reads from the start until there are enough lines, more than an answer holds, or no more.
-fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<Found, EndError> {
+fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<EndLines, EndError> {
     let (mut bytes, mut newlines, mut whole) = (Vec::new(), 0, false);
     while !whole && newlines < most.lines && bytes.len() < most.bytes() {
         let block = read(bytes.len() as u64, BLOCK)?;
@@ -177,12 +177,12 @@ fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<
     let truncated = given < bytes.len() || (!whole && !read(given as u64, 1)?.is_empty());
     let total = (whole || !truncated).then(|| lines_of(&bytes).count() as u64);
     bytes.truncate(given);
-    Ok(Found { first: (given > 0).then_some(1), bytes, at: 0, total, truncated, cut, partial })
+    Ok(EndLines { first: (given > 0).then_some(1), bytes, at: 0, total, truncated, cut, partial })
 }
 
 /// Reads from the end, as it was when the file was opened, until there are enough lines, more than an answer holds, or no
 /// more.
-fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) -> Result<Found, EndError> {
+fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) -> Result<EndLines, EndError> {
     let (mut blocks, mut size, mut newlines, mut start) = (Vec::new(), 0, 0, len);
     while start > 0 && newlines <= most.lines && size < most.bytes() && most.lines > 0 {
         let from = start.saturating_sub(BLOCK as u64);
@@ -219,7 +219,7 @@ fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) 
     let bytes = bytes.split_off(given);
     let at = start + given as u64;
     let first = total.filter(|_| !bytes.is_empty()).map(|total| total - lines_of(&bytes).count() as u64 + 1);
-    Ok(Found { truncated: at > 0, bytes, at, first, total, cut, partial })
+    Ok(EndLines { truncated: at > 0, bytes, at, first, total, cut, partial })
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    fn show(found: &Found) -> String {
+    fn show(found: &EndLines) -> String {
         let flag = |name, on| if on { name } else { "" };
         let (first, total) = (found.first.unwrap_or(0), found.total.map_or("?".to_owned(), |total| total.to_string()));
         let flags = [flag(" truncated", found.truncated), flag(" cut", found.cut), flag(" partial", found.partial)];

@@ -170,7 +170,7 @@ fn objects(store: &dyn Store, control: &Control<'_>) -> Check {
     let stored = store.objects().stored();
     let (mut damaged, mut unreadable) = (Vec::new(), Vec::new());
     for (done, object) in stored.iter().enumerate() {
-        control.tell(done as u64, Some(stored.len() as u64));
+        control.report(done as u64, Some(stored.len() as u64));
         match store.objects().load(object.hash) {
             Loaded::Text(_) => {}
             Loaded::Damaged => damaged.push(object.hash),

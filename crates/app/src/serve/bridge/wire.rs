@@ -60,20 +60,20 @@ pub(crate) struct Reply {
     pub(super) id: Option<u64>,
     pub(super) ok: bool,
     #[serde(flatten)]
-    pub(super) said: Said,
+    pub(super) body: Body,
 }
 
 /// What it says.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum Said {
+pub(crate) enum Body {
     Hello {
         protocol: u64,
         version: &'static str,
         workspace: String,
     },
     Read(Box<Block>),
-    Own {
+    UsePiRead {
         own: String,
     },
     #[serde(rename_all = "camelCase")]

@@ -123,13 +123,13 @@ pub fn instead(error: &Error, read: &Read) -> PiInstead {
 
 /// One call at a leaf.
 pub struct PiCall<'t> {
-    talk: &'t mut PiConversation,
+    conversation: &'t mut PiConversation,
     place: Result<Option<EntryRef>, Reason>,
 }
 
 impl<'t> PiCall<'t> {
-    pub(super) fn new(talk: &'t mut PiConversation, place: Result<Option<EntryRef>, Reason>) -> Self {
-        Self { talk, place }
+    pub(super) fn new(conversation: &'t mut PiConversation, place: Result<Option<EntryRef>, Reason>) -> Self {
+        Self { conversation, place }
     }
 }
 
@@ -164,8 +164,8 @@ impl Conversation for PiCall<'_> {
         if let Some(declined) = unlike_pi(engine, &read.path) {
             return Some(declined);
         }
-        let message = self.place.ok().and_then(|place| self.talk.known_at(place).calling());
-        self.talk.batch.go_on(message);
+        let message = self.place.ok().and_then(|place| self.conversation.known_at(place).calling());
+        self.conversation.batch.continue_with(message);
         None
     }
 
@@ -193,10 +193,10 @@ impl Conversation for PiCall<'_> {
 
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {
         let mut context = CallContext::of(engine, read, file, snapshot);
-        if self.talk.distrusted {
+        if self.conversation.distrusted {
             context.plain = context.plain.or(Some(Reason::HostAlters));
         }
-        if self.talk.batch.holds_other(&self.key(file), snapshot.text.hash()) {
+        if self.conversation.batch.holds_other(&self.key(file), snapshot.text.hash()) {
             context.plain = context.plain.or(Some(Reason::NotConfirmed));
         }
         context
@@ -205,23 +205,23 @@ impl Conversation for PiCall<'_> {
     fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
         let knowledge = match (context.plain, self.place) {
             (Some(reason), _) | (None, Err(reason)) => Err(reason),
-            (None, Ok(leaf)) => Ok(self.talk.known_at(leaf).of(path).clone()),
+            (None, Ok(leaf)) => Ok(self.conversation.known_at(leaf).of(path).clone()),
         };
         KnowledgeAtCall::at(knowledge, engine.settings.answers)
     }
 
     fn load(&self, _engine: &Engine, hash: ContentHash) -> Loaded {
-        self.talk.behind.texts.as_ref().map_or(Loaded::Missing, |texts| texts.load(hash))
+        self.conversation.backing.texts.as_ref().map_or(Loaded::Missing, |texts| texts.load(hash))
     }
 
     fn record(&mut self, engine: &Engine, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Recorded<PiGiven> {
         if context.store_text
-            && let Err(error) = self.talk.store(engine, &pending.snapshot.text)
+            && let Err(error) = self.conversation.store(engine, &pending.snapshot.text)
         {
             context.not_stored(&error);
         }
-        self.talk.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
-        context.notices.append(&mut self.talk.notices);
+        self.conversation.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
+        context.notices.append(&mut self.conversation.notices);
         let (shown, page) = (pending.shown, pending.shown.window().page());
         Recorded::Done(PiGiven {
             tail: shown.tail().to_owned(),
@@ -250,7 +250,7 @@ impl Conversation for PiCall<'_> {
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
         let top = top(engine);
         let Ok(place) = self.place else { return Ok(Vec::new()) };
-        let known = self.talk.known_at(place);
+        let known = self.conversation.known_at(place);
         Ok(known.files().filter_map(|(path, _)| path.as_str().strip_prefix(&top).map(PathKey::new)).collect())
     }
 
@@ -262,14 +262,14 @@ impl Conversation for PiCall<'_> {
     }
 
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
-        let stored = self.talk.behind.texts.as_ref().map(|texts| texts.stored()).unwrap_or_default();
+        let stored = self.conversation.backing.texts.as_ref().map(|texts| texts.stored()).unwrap_or_default();
         let mut status = ConversationStatus {
             texts: Some((stored.len() as u64, stored.iter().map(|text| text.bytes).sum())),
-            distrusted: self.talk.distrusted,
+            distrusted: self.conversation.distrusted,
             ..ConversationStatus::default()
         };
         let Ok(place) = self.place else { return Ok(Some(status)) };
-        let known = self.talk.known_at(place);
+        let known = self.conversation.known_at(place);
         let answers = engine.settings.answers;
         status.known = true;
         status.files = known
