@@ -7,17 +7,16 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::Lines,
-    text::{ContentHash, Form, Text},
+    text::{ContentHash, Form},
 };
-use readproof_disk::{Appended, Create, Loaded, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose};
-use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
+use readproof_disk::{Appended, Create, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose};
+use readproof_hosts::pi::{EntryRef, Known, Transcript};
 use std::{
-    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::texts::OBJECTS;
+use super::{Backing, texts::OBJECTS};
 use crate::Error;
 
 /// The largest session file that is read.
@@ -119,42 +118,24 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
     if let Some((from, to)) = root.as_ref().and_then(super::alias) {
         transcript.rename(&from, &to);
     }
-    view(asked, &mut transcript, &Behind::new(file, root.as_ref()))
+    let (texts, objects) = stored_texts(root.as_ref()).unzip();
+    view(asked, &mut transcript, &Backing { file: Some(file), texts }, objects)
 }
 
-/// What stands behind a session: its file, and the texts stored beneath its workspace.
-struct Behind {
-    file: TranscriptFile,
-    folder: Option<Arc<dyn Objects>>,
-    found: Option<String>,
+/// The texts stored beneath a workspace, and where they are.
+fn stored_texts(root: Option<&Root>) -> Option<(Arc<dyn Objects>, String)> {
+    let root = root?;
+    let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
+    let texts = stores.host_objects(&OBJECTS, Create::No).ok().flatten()?;
+    Some((texts, format!("{}/{}", root.path().display(), OBJECTS.join("/"))))
 }
 
-impl Behind {
-    fn new(file: TranscriptFile, root: Option<&Root>) -> Self {
-        let folder = root.and_then(|root| {
-            let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
-            stores.host_objects(&OBJECTS, Create::No).ok().flatten()
-        });
-        let found = root.filter(|_| folder.is_some());
-        let found = found.map(|root| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
-        Self { file, folder, found }
-    }
-}
-
-impl Source for Behind {
-    fn text(&self, hash: ContentHash) -> Option<Text> {
-        match self.folder.as_ref()?.load(hash) {
-            Loaded::Text(text) => Some(text),
-            Loaded::Missing | Loaded::Damaged => None,
-        }
-    }
-
-    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
-        self.file.again(at, len).map(Cow::Owned)
-    }
-}
-
-fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Result<PiView, Error> {
+fn view(
+    asked: &PiSession,
+    transcript: &mut Transcript,
+    backing: &Backing,
+    objects: Option<String>,
+) -> Result<PiView, Error> {
     let leaf = match &asked.leaf {
         Some(id) => {
             let missing = || Error::NoPiEntry { file: asked.file.clone(), entry: id.clone() };
@@ -162,7 +143,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
         }
         None => transcript.last(),
     };
-    let known = transcript.known_at(leaf, behind);
+    let known = transcript.known_at(leaf, backing);
     let id = |entry: EntryRef| known.transcript().id(entry);
     let file = |(path, knowledge): (&PathKey, &Knowledge)| PiFile {
         path: path.to_string(),
@@ -179,7 +160,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
         entries: counts.entries,
         skipped: counts.skipped,
         compactions: counts.compactions,
-        objects: behind.found.clone(),
+        objects,
         files: known.files().map(file).collect(),
         pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
     })
