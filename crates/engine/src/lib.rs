@@ -1,5 +1,6 @@
-//! Everything a caller can ask of a workspace, behind one door: [`Engine::perform`]. One file for each operation. Synchronous and
-//! shared by threads; prints nothing and reads no environment; cancellation is a question asked between stages.
+//! Everything a caller can ask of a workspace, behind one door: [`Engine::perform`]. Each operation has its own file.
+//! The engine is synchronous and shared by threads; it never prints and never reads the environment. Cancellation is a
+//! flag that is checked between stages.
 
 mod conversation;
 mod diff;
@@ -44,10 +45,10 @@ use readproof_disk::{Root, Sensitive, Stores};
 use std::sync::{Arc, Mutex};
 use symbol::Symbols;
 
-/// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
+/// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
 pub const SETTINGS_FILE: &str = "readproof.toml";
 
-/// The time for records, in milliseconds since 1970. Order never depends on it.
+/// The time that records carry, in milliseconds since 1970. Nothing is ordered by it.
 pub type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// A workspace, its store and its open sessions, shared by threads.
@@ -61,20 +62,20 @@ pub struct Engine {
     open: Open,
     recent: Mutex<Recent>,
     symbols: Symbols,
-    /// Whether it answers one read and is gone.
+    /// Set by [`Engine::for_one_read`].
     one_read: bool,
-    /// What is to be said beside the next answer.
+    /// Notices to give with the next answer.
     notices: Mutex<Vec<String>>,
     concerns: Vec<Arc<dyn Concern>>,
     hosts: Vec<Box<dyn HostTexts>>,
 }
 
 impl Engine {
-    /// The door: every call of every wire. What concerns all calls stands around the match, what one operation does in the
-    /// file that its arm names.
+    /// The door: every call, from every wire. What concerns all calls is done before and after the match; what one
+    /// operation does is in the file that its arm calls into.
     ///
     /// # Errors
-    /// [`Error`] says what failed, as data; nothing was recorded as shown.
+    /// [`Error`] says what failed, as data. Nothing was recorded as shown.
     pub fn perform<C: Conversation>(&self, call: Call<'_, C>) -> Result<Outcome<C::Given>, Error> {
         let Call { caller, conversation, operation, control } = call;
         let operation = self.admit(caller, operation)?;
