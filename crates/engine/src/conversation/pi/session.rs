@@ -1,5 +1,5 @@
-//! What the model of a pi session provably holds at a leaf, file by file, and which entry made it so. Only looks: nothing is
-//! recorded, no store is made.
+//! What the model of a pi session provably holds at a leaf, file by file, and which entry proves it. Read-only: records
+//! nothing and creates no store.
 
 use readproof_core::{
     decide::Mode,
@@ -29,9 +29,9 @@ pub struct PiSession {
     pub file: PathBuf,
     /// The entry to look from; the last one if none is named.
     pub leaf: Option<String>,
-    /// Where stored texts are looked for; the session's own folder if none is named.
+    /// Where stored texts are; the folder in which the session ran if none is named.
     pub workspace: Option<PathBuf>,
-    /// Where `~` leads.
+    /// The home directory, for `~`.
     pub home: Option<String>,
     /// Which answers count.
     pub answers: Answers,
@@ -40,32 +40,33 @@ pub struct PiSession {
 /// What is held at a leaf of a pi session.
 #[derive(Clone, Debug)]
 pub struct PiView {
-    /// The folder the session runs in; `None` when the file has no header that is understood.
+    /// The folder in which the session ran; `None` if the file has no valid header.
     pub cwd: Option<String>,
-    /// The leaf; `None` when there is no entry.
+    /// The leaf; `None` if there are no entries.
     pub leaf: Option<String>,
     /// The latest compaction on its branch.
     pub barrier: Option<String>,
-    /// Entries on the branch since then.
+    /// Number of entries on the branch since then.
     pub window: usize,
-    /// Entries of the whole file.
+    /// Number of entries in the file.
     pub entries: usize,
-    /// Lines that are neither header nor entry.
+    /// Number of lines that are neither header nor entry.
     pub skipped: usize,
-    /// Compactions on whatever branch.
+    /// Number of compactions on all branches.
     pub compactions: usize,
-    /// The folder of stored texts, if there is one: without it, records of the older tool do not count.
+    /// The folder of stored texts, if there is one. Without it, records of older versions of the extension do not
+    /// count.
     pub objects: Option<String>,
-    /// What is held, by name.
+    /// What is held, in order of paths.
     pub files: Vec<PiFile>,
-    /// Calls whose result is not there: tool and file.
+    /// Calls without a result: tool and file.
     pub pending: Vec<(&'static str, Option<String>)>,
 }
 
 /// One file of which something is held.
 #[derive(Clone, Debug)]
 pub struct PiFile {
-    /// Its name.
+    /// Its absolute path.
     pub path: String,
     /// Whether all of one text is held.
     pub whole: bool,
@@ -73,14 +74,14 @@ pub struct PiFile {
     pub spans: Vec<PiSpan>,
 }
 
-/// Some lines of one text, and why they are held.
+/// Lines of one version of a file, and why they are held.
 #[derive(Clone, Debug)]
 pub struct PiSpan {
-    /// The lines; `None` when only the end of the file is held.
+    /// The lines; `None` if only the end of the file is held.
     pub lines: Option<Lines>,
     /// Whether the end of the file is held.
     pub end: bool,
-    /// The text they belong to.
+    /// The version they belong to.
     pub hash: ContentHash,
     /// How many lines it has.
     pub total: u32,
@@ -92,7 +93,7 @@ pub struct PiSpan {
     pub mode: Option<Mode>,
 }
 
-/// Reads a session file and looks at one leaf.
+/// Reads a session file and derives what is held at one leaf.
 ///
 /// # Errors
 /// When the file or the workspace cannot be read, or there is no such entry.
@@ -111,7 +112,7 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
     }
     let root = match (&asked.workspace, transcript.cwd()) {
         (Some(workspace), _) => Some(Root::open(workspace)?),
-        // A session may have run in a folder that is gone.
+        // The folder may be gone.
         (None, Some(cwd)) => Root::open(Path::new(cwd)).ok(),
         (None, None) => None,
     };
