@@ -156,12 +156,8 @@ pub(crate) struct ReadArgs {
     /// The file; `PATH:10-20` reads lines 10 to 20, `PATH:10` from line 10 on
     #[arg(value_name = "PATH[:A-B]")]
     pub(crate) path: String,
-    /// The first line, counted from 1
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) offset: Option<String>,
-    /// How many lines
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) limit: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
     /// The conversation this read belongs to; without one the answer is always plain text
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -170,6 +166,17 @@ pub(crate) struct ReadArgs {
     pub(crate) fresh: bool,
     #[command(flatten)]
     pub(crate) unified: UnifiedArgs,
+}
+
+/// Lines that are not part of the path. Taken as text, so that a mistake gets a message of ours.
+#[derive(Args, Debug)]
+pub(crate) struct RangeArgs {
+    /// The first line, counted from 1
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) offset: Option<String>,
+    /// How many lines
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) limit: Option<String>,
 }
 
 /// The unified `read`, as MCP clients have it.
@@ -335,12 +342,8 @@ pub(crate) struct RefreshArgs {
     /// The file, or some of its lines
     #[arg(value_name = "PATH[:A-B]")]
     pub(crate) path: String,
-    /// The first line, counted from 1
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) offset: Option<String>,
-    /// How many lines
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) limit: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
     /// The conversation
     #[arg(long, value_name = "ID")]
     pub(crate) session: String,

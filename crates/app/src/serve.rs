@@ -3,3 +3,10 @@
 pub(crate) mod bridge;
 pub(crate) mod mcp;
 mod parting;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks even after a thread has panicked: no lock here guards data that a panic leaves half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

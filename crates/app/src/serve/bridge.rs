@@ -20,7 +20,7 @@ use std::{
     io::{self, BufRead, BufReader},
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
@@ -28,7 +28,7 @@ use std::{
 };
 
 use self::wire::{Body, Op, Reply, Request};
-use super::parting::exit_with_client;
+use super::{locked, parting::exit_with_client};
 use crate::{
     config::Config,
     output::{self, Failure},
@@ -98,7 +98,7 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
                 Err(error) => return drop(sender.send(Err(error))),
             }
             if let Some(target) = wire::cancelled(&line) {
-                note.lock().unwrap_or_else(PoisonError::into_inner).insert(target);
+                locked(&note).insert(target);
             }
             if sender.send(Ok(line)).is_err() {
                 return;
@@ -129,7 +129,7 @@ impl Server {
 
     /// The answer to one line; none to one that cancels another, which was noted when it came.
     pub(crate) fn answer_line(&mut self, line: &[u8], aborted: &Aborted) -> Option<Reply> {
-        let aborted = || aborted.lock().unwrap_or_else(PoisonError::into_inner);
+        let aborted = || locked(aborted);
         match serde_json::from_slice::<Request<'_>>(line) {
             Ok(Request { op: Op::Cancel, .. }) => None,
             Ok(request) => {

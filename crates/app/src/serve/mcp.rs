@@ -19,7 +19,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -30,7 +30,10 @@ use self::{
     lanes::{Lane, Lanes},
     lines::Lines,
 };
-use super::parting::{GRACE, exit_with_client};
+use super::{
+    locked,
+    parting::{GRACE, exit_with_client},
+};
 use crate::{
     config::Config,
     output::{self, Failure},
@@ -166,7 +169,7 @@ impl Server {
     /// The answer, and what is to be said with the first one.
     fn told(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
         result(said.map(|said| {
-            let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
+            let untold = std::mem::take(&mut *locked(&self.untold));
             said.beside(&untold)
         }))
     }
@@ -177,7 +180,7 @@ impl Server {
         let (rollouts, connection, handles) = (Arc::clone(&self.rollouts), self.connection.clone(), self.handles);
         let (session, needs_record) = (Some(connection.clone()), told.needs_record());
         let look = move || {
-            let mut rollouts = rollouts.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rollouts = locked(&rollouts);
             told.origin(&connection, handles, &mut rollouts)
         };
         if !needs_record {

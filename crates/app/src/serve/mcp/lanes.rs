@@ -8,7 +8,7 @@ use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -18,6 +18,7 @@ use tokio::{
     task::JoinError,
 };
 
+use super::super::locked;
 use crate::tools::{args::Refusal, call::ToolOutput};
 
 /// How many long calls run at a time; more wait for their turn.
@@ -90,10 +91,6 @@ impl Drop for UnderWay {
             }
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place in a lane: held by the thread until it ends, and at most for a while by one that hangs.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
@@ -19,7 +19,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::scan::{Scan, is_id};
+use super::{
+    super::locked,
+    scan::{Scan, is_id},
+};
 use crate::output;
 
 /// The longest line that is taken in.
@@ -111,7 +114,7 @@ impl Load {
 
 impl<W: AsyncWrite + Unpin> Outgoing<W> {
     fn load(&self) -> MutexGuard<'_, Load> {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.load)
     }
 
     async fn has_room(&self) {
