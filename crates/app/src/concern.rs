@@ -1,5 +1,5 @@
-//! A concern that touches every call, counting calls per caller, is this one file: it acts on the command line, over MCP and in
-//! pi without a change to any of them.
+//! Test: a concern that counts calls per caller is this one file, and it acts on the command line, over MCP and in pi
+//! without a change to any of them.
 #![allow(clippy::disallowed_methods, reason = "tests make files")]
 
 use readproof_core::{
@@ -22,7 +22,7 @@ use crate::{
     tools::ToolList,
 };
 
-/// Calls by surface and operation, and how many of them came to a text.
+/// Number of calls by surface and operation, and how many of them returned a text.
 #[derive(Default)]
 struct Counting(Mutex<BTreeMap<(String, &'static str), (u32, u32)>>);
 

@@ -1,4 +1,4 @@
-//! Programs that stay: what speaks to one client on standard input and output until it goes.
+//! Servers: each serves one client on standard input and output until the client disconnects.
 
 pub(crate) mod bridge;
 pub(crate) mod mcp;

@@ -26,7 +26,7 @@ pub(super) fn end(terminal: &Terminal, args: PieceArgs, end: End) -> Done {
     Ok(())
 }
 
-/// The lines of one file that match.
+/// The matching lines of one file.
 pub(super) fn grep(terminal: &Terminal, args: GrepArgs) -> Done {
     let standard = SearchFile::default();
     let operation = Operation::SearchFile(SearchFile {

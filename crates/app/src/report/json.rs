@@ -41,7 +41,7 @@ pub(crate) fn range(lines: Lines) -> [u32; 2] {
     [lines.first(), lines.last()]
 }
 
-/// Metadata V1, to the letter.
+/// Metadata V1, exactly as specified.
 fn meta(meta: &MetaV1) -> Value {
     let mut object = json!({
         "v": readproof_core::meta::VERSION,

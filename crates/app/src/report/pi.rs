@@ -1,4 +1,4 @@
-//! What is held at a leaf of a pi session, for a person and as JSON. Builds text; prints nothing.
+//! What is held at a leaf of a pi session, as a report for people and as JSON. Builds text; prints nothing.
 
 use readproof_core::decide::Mode;
 use readproof_engine::{PiFile, PiSpan, PiView};
@@ -41,7 +41,7 @@ pub(crate) fn json(view: &PiView) -> Value {
     })
 }
 
-/// A tree: the session, its files, what is held of each and why. Writing to a `String` cannot fail.
+/// The session, its files, what is held of each and why, as a tree. Writing to a `String` cannot fail.
 pub(crate) fn report(view: &PiView) -> String {
     let mut out = String::new();
     let or = |text: &Option<String>, none: &str| text.as_deref().map_or(none.to_owned(), printable);

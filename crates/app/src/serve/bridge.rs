@@ -1,6 +1,6 @@
-//! `readproof pi`: serves one pi process over standard input and output, one JSON object per line, as
-//! `integrations/pi/PROTOCOL.md` says. Lines are read on a thread of their own, so that a call can be cancelled while it
-//! is answered; everything else happens in order.
+//! `readproof pi`: serves one pi process over standard input and output, one JSON object per line, as described in
+//! `integrations/pi/PROTOCOL.md`. Lines are read on a separate thread, so that a running call can be cancelled;
+//! everything else happens in order.
 
 mod status;
 mod wire;
@@ -34,10 +34,10 @@ use crate::{
     output::{self, Failure},
 };
 
-/// The protocol that is spoken here.
+/// The version of the protocol.
 const PROTOCOL: u64 = 1;
 
-/// The longest line that is taken in: a session whose every entry comes at once.
+/// The longest line that is accepted: a whole session may come in one.
 const LONGEST: u64 = 1 << 30;
 
 /// Serves until standard input ends.
@@ -54,7 +54,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let mut server = match server {
         Ok(server) => server,
         Err(failure) => {
-            // Whoever asks first is told why nothing more will come.
+            // Report the error to the first request.
             if let Ok(Ok(line)) = lines.recv() {
                 let id = serde_json::from_slice(&line).ok().map(|request: Request<'_>| request.id);
                 output::message(&failed(id, failure.code, failure.message.clone()))?;
@@ -78,10 +78,10 @@ fn failed(id: Option<u64>, code: &'static str, error: String) -> Reply {
     Reply { id, ok: false, body: Body::Failed { code, error } }
 }
 
-/// Requests nobody waits for any more.
+/// Ids of cancelled requests.
 pub(crate) type Aborted = Arc<Mutex<BTreeSet<u64>>>;
 
-/// The lines of standard input as they come. What is cancelled is noted at once.
+/// Receives the lines of standard input. Cancellations are noted at once.
 fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
     let (sender, lines) = mpsc::channel();
     let aborted = Aborted::default();
@@ -108,7 +108,7 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
     (lines, aborted)
 }
 
-/// A session; its texts are stored after the answers.
+/// A conversation that stores texts after its answers.
 fn new_conversation(engine: &Engine) -> PiConversation {
     let mut conversation = PiConversation::new(engine);
     conversation.store_later();
@@ -127,7 +127,7 @@ impl Server {
         Self { conversation: new_conversation(&engine), caller: Caller::of("pi"), engine }
     }
 
-    /// The answer to one line; none to one that cancels another, which was noted when it came.
+    /// The answer to one line; none to a cancellation, which was noted when it arrived.
     pub(crate) fn answer_line(&mut self, line: &[u8], aborted: &Aborted) -> Option<Reply> {
         let aborted = || locked(aborted);
         match serde_json::from_slice::<Request<'_>>(line) {
@@ -144,7 +144,7 @@ impl Server {
     fn answer(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Reply {
         self.take_in(request);
         let body = match request.op {
-            // What is cancelled was noted when it came.
+            // Cancellations were noted when they arrived.
             Op::Hello | Op::Cancel => Ok(Body::Hello {
                 protocol: PROTOCOL,
                 version: env!("CARGO_PKG_VERSION"),
@@ -160,7 +160,7 @@ impl Server {
         }
     }
 
-    /// Asks at the leaf of a request.
+    /// Performs an operation at the leaf of a request.
     fn ask(
         &mut self,
         request: &Request<'_>,
@@ -172,7 +172,7 @@ impl Server {
         self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
     }
 
-    /// Takes in the session, as far as it is new.
+    /// Adds the new part of the session.
     fn take_in(&mut self, request: &Request<'_>) {
         if let Some(header) = request.header {
             self.conversation = new_conversation(&self.engine);
@@ -235,7 +235,7 @@ impl Server {
     }
 }
 
-/// Why pi's own `read` answers.
+/// Why pi's `read` tool must answer.
 fn left_to_pi(why: NotOurs) -> &'static str {
     match why {
         NotOurs::Image => "an image",
@@ -245,7 +245,7 @@ fn left_to_pi(why: NotOurs) -> &'static str {
     }
 }
 
-/// As pi itself would say it, where it has words for it.
+/// In pi's words, if it has any for this error.
 fn words(error: &Error) -> String {
     if let Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. } = error {
         format!("Offset {offset} is beyond end of file ({total} lines total)")

@@ -1,34 +1,35 @@
-//! Whose call it is, and who gets its answer, as far as the host tells. A conversation is one thread of one host in one
-//! context window: after a compaction, and for another agent, it is another one, so that no handle of the first is worth
-//! anything there. A call is the model's own only by the host's record or word: else a program may have made it, and what the
-//! program prints is all that the model sees.
+//! Where a call comes from and who gets its answer, as far as the host reports it. A conversation is one thread of one
+//! host in one context window: after a compaction, or for another agent, it is another conversation, in which earlier
+//! handles are worthless. A call counts as made by the model itself only if the host's record or the host itself says
+//! so. Otherwise a program may have made it, and the model sees only what that program prints.
 
 use readproof_core::{operation::Audience, text::ContentHash};
 use readproof_disk::SessionName;
 use readproof_engine::{Handles, Rollouts};
 use serde_json::{Map, Value};
 
-/// The conversation of one call.
+/// Where a call comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// The log that its reads go to; without one nothing is recorded.
+    /// The session that records its reads; without one nothing is recorded.
     pub(crate) session: Option<SessionName>,
-    /// Whether handles are given and taken.
+    /// Whether handles are issued and accepted.
     pub(crate) handles: bool,
     /// Who gets the answer.
     pub(crate) audience: Audience,
 }
 
-/// Where a host of any kind tells its context window: any text that is another after every compaction and for every agent.
+/// The `_meta` key in which any host can report its context window: a text that differs after every compaction and for
+/// every agent.
 const WINDOW: &str = "readproof/window";
 
-/// Where a host of any kind says, by `true`, that the model itself made the call and sees its result.
+/// The `_meta` key in which any host can say, with `true`, that the model itself made the call and sees its result.
 const DIRECT: &str = "readproof/direct";
 
-/// What a request's `_meta` tells.
+/// What the `_meta` of a request says.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestMeta {
-    /// The thread and its window, by the words of the host.
+    /// The thread and its context window, as the host names them.
     window: Option<String>,
     maker: Maker,
 }
@@ -36,11 +37,11 @@ pub(crate) struct RequestMeta {
 /// Who made a call.
 #[derive(Clone, Debug)]
 enum Maker {
-    /// The host says nothing of that.
+    /// The host does not say.
     Unknown,
-    /// By the host's word, or for want of it.
+    /// As the host says, or a program if it only reports a window.
     Stated(Audience),
-    /// What Codex calls the thread and the call: its record says whose it is.
+    /// Codex's ids of the thread and the call; its record says who made it.
     Codex { thread: String, call: String },
 }
 
@@ -62,12 +63,12 @@ impl RequestMeta {
         Self { window, maker: Maker::Codex { thread, call: text("callId").unwrap_or_default().to_owned() } }
     }
 
-    /// Whether a record must be looked into to know more.
+    /// Whether the host's record must be read.
     pub(crate) fn needs_record(&self) -> bool {
         matches!(self.maker, Maker::Codex { .. })
     }
 
-    /// Whose call it is; `connection` is the log of those who tell nothing.
+    /// Where the call comes from; `connection` is the session for hosts that report no window.
     pub(crate) fn origin(&self, connection: &SessionName, handles: Handles, rollouts: &mut Rollouts) -> Origin {
         let window = self.window.as_ref().and_then(|window| {
             let hash = ContentHash::of(window.as_bytes()).to_string();
