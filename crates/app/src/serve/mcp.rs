@@ -82,7 +82,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 pub(crate) struct Server {
     lanes: Arc<Lanes>,
     /// Notices about the settings, for the first answer.
-    untold: Arc<Mutex<Vec<String>>>,
+    notices: Arc<Mutex<Vec<String>>>,
     rollouts: Arc<Mutex<Rollouts>>,
     listed: Arc<ToolList>,
     /// The session of clients that do not report a context window.
@@ -94,11 +94,11 @@ impl Server {
     pub(crate) fn new(engine: Engine, listed: ToolList, clock: fn() -> u64) -> Result<Self, Failure> {
         let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
         // Kept by the server, because a cancelled call must not lose them.
-        let untold = Arc::new(Mutex::new(engine.take_notices()));
+        let notices = Arc::new(Mutex::new(engine.take_notices()));
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             handles,
-            untold,
+            notices,
             lanes: Lanes::new(engine),
             rollouts: Arc::new(Mutex::new(rollouts)),
             listed: Arc::new(listed),
@@ -152,13 +152,15 @@ impl Server {
             match run(Lane::Quick).await {
                 Err(Refusal { code: NOT_QUICK, .. }) => {}
                 // A concurrent long call may already have recorded another text that the model sees after this one.
-                Ok(said) if self.lanes.is_busy(origin.session.as_ref()) => return self.told(Ok(said.without_handle())),
-                said => return self.told(said),
+                Ok(said) if self.lanes.is_busy(origin.session.as_ref()) => {
+                    return self.finish(Ok(said.without_handle()));
+                }
+                said => return self.finish(said),
             }
         }
         let under_way = self.lanes.begin(origin.session.clone());
         let said = run(Lane::Long).await;
-        self.told(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
+        self.finish(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 
     /// The caller, as far as the client reports it.
@@ -169,21 +171,21 @@ impl Server {
     }
 
     /// The result, with the server's notices if it is the first.
-    fn told(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
+    fn finish(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
         result(said.map(|said| {
-            let untold = std::mem::take(&mut *locked(&self.untold));
-            said.beside(&untold)
+            let notices = std::mem::take(&mut *locked(&self.notices));
+            said.beside(&notices)
         }))
     }
 
     /// Where a call comes from.
     async fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
-        let told = RequestMeta::of(&context.meta.0.0);
+        let request_meta = RequestMeta::of(&context.meta.0.0);
         let (rollouts, connection, handles) = (Arc::clone(&self.rollouts), self.connection.clone(), self.handles);
-        let (session, needs_record) = (Some(connection.clone()), told.needs_record());
+        let (session, needs_record) = (Some(connection.clone()), request_meta.needs_record());
         let look = move || {
             let mut rollouts = locked(&rollouts);
-            told.origin(&connection, handles, &mut rollouts)
+            request_meta.origin(&connection, handles, &mut rollouts)
         };
         if !needs_record {
             return look();

@@ -163,7 +163,7 @@ impl<'a> Tools<'a> {
         self.ask(call, Operation::Read(Read { audience, freshness, ..read }))?.into_answer()
     }
 
-    /// Checks the arguments, runs `then` with them, and words any error for this tool.
+    /// Checks the arguments, passes them to `run`, and words any error for this tool.
     fn understood<T>(
         &self,
         name: &str,

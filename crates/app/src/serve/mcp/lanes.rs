@@ -31,7 +31,7 @@ const QUICK_AT_ONCE: usize = 16;
 pub(super) const QUICK_BYTES: u64 = 256 << 10;
 
 /// The shortest time between two progress messages.
-const TOLD: Duration = Duration::from_millis(250);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
 /// After so many intervals a call that may hang no longer occupies its place.
 const PATIENCE: u32 = 40;
@@ -180,12 +180,12 @@ impl Lanes {
                 () = context.ct.cancelled() => {
                     // The thread keeps its place until it notices the cancellation.
                     tokio::spawn(async move {
-                        tokio::time::sleep(TOLD * PATIENCE).await;
+                        tokio::time::sleep(PROGRESS_INTERVAL * PATIENCE).await;
                         give_up(&place);
                     });
                     return Err(Error::Aborted.into());
                 }
-                () = tokio::time::sleep(TOLD) => {}
+                () = tokio::time::sleep(PROGRESS_INTERVAL) => {}
             }
             let now = done.load(Ordering::Relaxed);
             if let Some(token) = token.clone().filter(|_| now > last) {
@@ -203,7 +203,7 @@ fn failed(error: &JoinError) -> Refusal {
     Refusal { code: "INTERNAL", message: format!("the call failed{why}") }
 }
 
-/// Exact: the number of files is far below 2^53.
+/// Saturates at `u32::MAX`, which is more files than a workspace has.
 fn as_float(files: u64) -> f64 {
     u32::try_from(files).unwrap_or(u32::MAX).into()
 }
