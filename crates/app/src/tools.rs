@@ -26,7 +26,6 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
 }
 
-/// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Param {
     pub(crate) name: &'static str,
@@ -63,7 +62,6 @@ pub(crate) enum Group {
     Legacy,
 }
 
-/// One tool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
@@ -269,7 +267,6 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// A tool by its name.
 pub(crate) fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }

@@ -37,7 +37,6 @@ struct Agent {
     last: Option<EntryId>,
 }
 
-/// Runs the script.
 pub(crate) fn run(json: bool) -> Result<(), Failure> {
     let scratch = Scratch::new(&config::temp_dir(), "readproof-demo").map_err(Error::Root)?;
     let root = Root::open(scratch.path()).map_err(Error::Root)?;

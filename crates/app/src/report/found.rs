@@ -60,7 +60,6 @@ pub(crate) fn stat_json(stat: &FileStat) -> Value {
     })
 }
 
-/// A search of the workspace.
 pub(crate) fn search_json(found: &Searched) -> Value {
     let hit = |hit: &Hit| {
         json!({

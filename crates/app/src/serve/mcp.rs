@@ -53,7 +53,6 @@ const CONTRACT: &str = "readproof/contract";
 const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes first; the last block says which lines it is \
                             and how to continue.";
 
-/// Serves until standard input ends.
 pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock: fn() -> u64) -> Result<(), Failure> {
     let listed = ToolList::parse(tools).map_err(|why| {
         Failure::usage(format!(

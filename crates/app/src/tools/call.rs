@@ -96,7 +96,6 @@ impl Refusal {
     }
 }
 
-/// One call.
 pub(crate) struct ToolCall<'a> {
     pub(crate) tool: &'static Tool,
     pub(crate) args: Args,
@@ -119,7 +118,6 @@ impl ToolCall<'_> {
     }
 }
 
-/// The tools of a workspace.
 #[derive(Clone, Copy)]
 pub(crate) struct Tools<'a> {
     pub(crate) engine: &'a Engine,
@@ -136,7 +134,6 @@ impl<'a> Tools<'a> {
         self.engine.settings().window
     }
 
-    /// Runs one call.
     pub(crate) fn call(
         &self,
         name: &str,

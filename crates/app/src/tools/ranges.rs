@@ -24,7 +24,6 @@ pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     Ok(said(call, answer, asked_to, cut))
 }
 
-/// A range of lines.
 pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let start = call.args.number("start_line").unwrap_or(1);
     let end = call.args.number("end_line").unwrap_or(start);
@@ -44,7 +43,6 @@ pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput
     Ok(said(call, answer, Some(end), cut))
 }
 
-/// The first lines.
 pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), limit: Some(lines), most: Some(whole_answer()), ..Read::default() };
