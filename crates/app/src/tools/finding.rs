@@ -1,5 +1,5 @@
-//! Finding: files by words, lines by pattern, what a name leads to. Text for the model as `grep` prints it; names are
-//! escaped, as a name may hold anything.
+//! The search tools: files by words, lines by pattern, file information. The text for the model looks like the output
+//! of `grep`; names are escaped, as they may contain anything.
 
 use readproof_core::{
     limits::TEXT_CHARS,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::report::{found, label, printable};
 
-/// The whole workspace.
+/// `search`: the whole workspace.
 pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     if call.args.text("mode") == Some("symbol") {
         return symbols::search(tools, call);
@@ -51,7 +51,7 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     })
 }
 
-/// One file.
+/// `search_in_file`: one file.
 pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let standard = SearchFile::default();
     let (before, after) = (size(call, "before_lines").unwrap_or(0), size(call, "after_lines").unwrap_or(0));
@@ -84,7 +84,7 @@ pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutp
     })
 }
 
-/// What a name leads to.
+/// File information.
 pub(super) fn stat(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let path = call.args.text("path").unwrap_or_default().to_owned();
     let stat: FileStat = tools.ask(call, Operation::Stat { path })?.try_into()?;
@@ -97,7 +97,7 @@ fn size(call: &ToolCall<'_>, name: &str) -> Option<usize> {
     call.args.number(name).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// Lines by their numbers: their text stands in the answer, once.
+/// Replaces lines by their numbers, as their text is already in the answer.
 fn numbers(mut contract: Value) -> Value {
     fn in_place(lines: &mut Value) {
         let matching = |line: &&Value| line["match"] == true;
@@ -116,7 +116,7 @@ fn numbers(mut contract: Value) -> Value {
     contract
 }
 
-/// A record as text, its name escaped.
+/// A record as text, with its path escaped.
 fn plain(record: &Value) -> String {
     let mut record = record.clone();
     if let Some(path) = record.get_mut("path") {

@@ -1,4 +1,4 @@
-//! The bounded reads: exactly the lines that are named, from the start, or from the end.
+//! The bounded reads: a range of lines, the first lines, the last lines, or the whole file.
 
 use readproof_core::{
     limits::TEXT_CHARS,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::report::{found, label, printable};
 
-/// The whole file, as far as one answer holds it.
+/// The whole file, as much as fits into one answer.
 pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
     let request = Read { path: path(call), offset, limit, most: Some(whole_answer()), ..Read::default() };
@@ -24,7 +24,6 @@ pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     Ok(said(call, answer, asked_to, cut))
 }
 
-/// The lines from one to another.
 pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let start = call.args.number("start_line").unwrap_or(1);
     let end = call.args.number("end_line").unwrap_or(start);
@@ -44,7 +43,6 @@ pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput
     Ok(said(call, answer, Some(end), cut))
 }
 
-/// The first lines.
 pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), limit: Some(lines), most: Some(whole_answer()), ..Read::default() };
@@ -58,7 +56,7 @@ pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     }
 }
 
-/// The last lines: where they do not all fit, the last of them.
+/// The last lines; if they do not all fit, the last of them.
 pub(super) fn tail(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), pick: Pick::Last(lines), most: Some(whole_answer()), ..Read::default() };
@@ -72,7 +70,7 @@ pub(super) fn tail(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     }
 }
 
-/// A file that is too large to be read at once is read from its end only; nothing is known of it.
+/// For a file that is too large for a normal read: reads only its start or end. Nothing of it counts as held.
 fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Error) -> Result<ToolOutput, Refusal> {
     if error.code() != "TOO_LARGE" {
         return Err(error.into());
@@ -104,7 +102,7 @@ fn path(call: &ToolCall<'_>) -> String {
 
 fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, truncated: bool) -> ToolOutput {
     let lines = covered(&answer);
-    let mut contract = facts(&answer, call.talk);
+    let mut contract = facts(&answer, call.origin);
     let fields: [(&str, Value); 8] = [
         ("success", json!(true)),
         ("operation", json!(call.tool.name)),
@@ -116,9 +114,9 @@ fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, trun
         ("next_line", json!(answer.next)),
     ];
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
-    let go_on = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
+    let next_argument = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
     let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
-    let trailer = answer.trailer(asked_to, go_on, &said, call.talk.handles);
+    let trailer = answer.trailer(asked_to, next_argument, &said, call.origin.handles);
     ToolOutput {
         text: Some(answer.text),
         context: None,

@@ -1,4 +1,4 @@
-//! Symbols: a definition by its name, definitions like a name, and what to do where a name means several things.
+//! Symbols: one definition by name, definitions with similar names, and errors for ambiguous names.
 
 use readproof_core::{
     limits::TEXT_CHARS,
@@ -58,7 +58,7 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     Ok(output)
 }
 
-/// Definitions whose names are like the query.
+/// Definitions whose names match the query.
 pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     let limit = call.args.number("limit").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let query = call.args.text("query").unwrap_or_default().to_owned();
@@ -86,7 +86,7 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     })
 }
 
-/// What to do where a name means several things or none: calls that work.
+/// The refusal for a name with no definition or several, with valid calls.
 pub(super) fn refusal(error: &Error) -> Option<Refusal> {
     if let Error::Ambiguous { target, total, candidates } = error {
         let mut message = format!("`{}` is defined {total} times. Name one of them:", short(&printable(target)));

@@ -1,4 +1,5 @@
-//! Writes that the system or a signal ends: what is not done is told, the file is as it was, and nothing lies about.
+//! Writes that the system or a signal interrupts: the failure is reported, the file is unchanged, and nothing is left
+//! behind.
 
 use crate::workspace::{Workspace, numbered};
 
@@ -42,7 +43,7 @@ fn a_server_beyond_the_limit_goes_on() {
     assert!(answered(2) && answered(3), "{said}");
 }
 
-/// What a killed write left is neither read nor found, and goes when the next write comes to its folder.
+/// The temporary file of a killed write is neither read nor found, and the next write to its folder removes it.
 #[test]
 fn temporary_files_of_ours_are_nobodys() {
     let temporary = ".readproof-999999999-0.tmp";

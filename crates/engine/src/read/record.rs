@@ -15,10 +15,10 @@ use crate::{
     outcome::{Answer, Receipt},
 };
 
-/// An answer about to be given.
+/// An answer that is about to be sent.
 #[derive(Clone, Copy)]
 pub struct PendingAnswer<'a> {
-    /// What it is about.
+    /// The file and lines.
     pub target: &'a ResolvedTarget,
     /// The text it was made from.
     pub snapshot: &'a Snapshot,
@@ -26,20 +26,20 @@ pub struct PendingAnswer<'a> {
     pub shown: &'a Shown<'a>,
     /// The limits it was made under.
     pub limits: Limits,
-    /// Where the session stood when it was decided.
+    /// The state of the session's log when the answer was decided.
     pub(crate) mark: Option<Mark>,
 }
 
-/// What became of it.
+/// Whether an answer may be sent.
 pub enum Recorded<G> {
-    /// It relied on a branch that has moved: decide again.
+    /// No: the branch it relies on has moved. Decide again.
     Moved,
-    /// It may be given, with this beside it.
+    /// Yes, together with this.
     Done(G),
 }
 
 impl PendingAnswer<'_> {
-    /// What the caller gets, but for the text itself.
+    /// What the caller gets, without the text itself.
     pub(crate) fn answer<G>(&self, context: CallContext, given: G, says: impl Fn(&Notice) -> bool) -> Answer<G> {
         let shown = self.shown;
         let said = shown.notices().iter().filter(|notice| says(notice)).map(ToString::to_string);
@@ -63,7 +63,7 @@ impl PendingAnswer<'_> {
 }
 
 impl Engine {
-    /// Stores the text and appends the answer. What cannot be stored or appended costs knowledge, never the answer.
+    /// Stores the text and appends the answer. If that fails, knowledge is lost, but the answer is still sent.
     pub(crate) fn record(&self, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Recorded<Option<Receipt>> {
         let Some(name) = context.session.clone() else { return Recorded::Done(None) };
         if context.store_text
@@ -85,13 +85,14 @@ impl Engine {
             Err(Error::Session(SessionError::Moved)) => Recorded::Moved,
             Err(error) => {
                 self.forget(context, &name, &error);
-                // A marker that cannot be recorded may not be given either: decide again, without the log.
+                // A marker that is not recorded must not be sent: decide again, without the log.
                 if pending.shown.mode().is_derived() { Recorded::Moved } else { Recorded::Done(None) }
             }
         }
     }
 
-    /// The model is about to see text that its log does not know, so the log may not be relied on again, by anyone.
+    /// Retires a log, because the model is about to see text that the log does not record. Nobody may rely on that log
+    /// again.
     pub(crate) fn forget(&self, context: &mut CallContext, name: &SessionName, error: &Error) {
         context.session = None;
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });

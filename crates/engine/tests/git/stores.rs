@@ -1,4 +1,4 @@
-//! Repositories of every shape: used as git would use them, or refused with a word that says why.
+//! Repositories of every kind: used as git would use them, or refused with an error that says why.
 
 use std::{
     fs,
@@ -46,7 +46,7 @@ fn no_repository() {
     let error = ask(&engine_at(&path), "a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "NO_REPOSITORY");
     assert!(error.to_string().contains("`git init`"), "{error}");
-    // Nothing of git's is needed beside other text.
+    // A comparison with other text needs no repository.
     assert_eq!(ask(&engine_at(&path), "a.txt", WorkTree, Some("one\n")).unwrap().removed, 1);
     // A folder of that name is not enough.
     fs::create_dir(path.join(".git")).unwrap();
@@ -56,7 +56,7 @@ fn no_repository() {
 #[test]
 fn the_innermost_repository_counts() {
     let repo = Repo::with(&[("a.txt", TEXT), ("in/a.txt", TEXT)]);
-    // Git's own test: a folder without HEAD is none, and the search goes on.
+    // As in git: a folder without HEAD is not a repository, and the search continues above it.
     fs::create_dir(repo.path.join("in/.git")).unwrap();
     repo.agrees("in/a.txt", "unchanged");
     fs::remove_dir(repo.path.join("in/.git")).unwrap();
@@ -97,7 +97,8 @@ fn a_linked_work_tree() {
     side.agrees("a.txt", "modified");
     assert_ne!(side.diff("a.txt", Head).commit, repo.diff("a.txt", Head).commit);
     assert_eq!(repo.diff("a.txt", Head).status.as_str(), "unchanged");
-    // A `.git` that leads to a repository which knows nothing of it shows that repository to whoever wrote the file.
+    // A `.git` file that points to a repository which does not list it would reveal that repository to whoever wrote
+    // the file.
     let stranger = repo.beside("stranger");
     fs::create_dir(&stranger).unwrap();
     fs::write(stranger.join("a.txt"), "x\n").unwrap();
@@ -114,7 +115,7 @@ fn a_linked_work_tree() {
     fs::remove_dir_all(stranger.join(".git")).unwrap();
     std::os::unix::fs::symlink(repo.path.join(".git"), stranger.join(".git")).unwrap();
     assert_eq!(code(&stranger, "a.txt"), "NOT_LINKED");
-    // One that leads nowhere.
+    // A dangling one.
     fs::remove_file(stranger.join(".git")).unwrap();
     fs::write(stranger.join(".git"), "gitdir: ../nowhere\n").unwrap();
     assert_eq!(code(&stranger, "a.txt"), "BAD_REPOSITORY");
@@ -140,7 +141,7 @@ fn a_sparse_checkout() {
         repo.git(&set);
         assert!(!repo.path.join("out").exists());
         for name in ["out/b.txt", "out/deep/c.txt"] {
-            // Not there is not deleted.
+            // A file that is not checked out is not deleted.
             let found = repo.diff(name, Head);
             assert_eq!(found.status.as_str(), "unchanged", "{name}, {sparse_index}");
             assert!(found.notices[0].contains("skip-worktree"), "{:?}", found.notices);
@@ -152,7 +153,7 @@ fn a_sparse_checkout() {
         assert_eq!(repo.ask("out/none.txt", Head, None).unwrap_err().code(), "NOT_FOUND");
         repo.write("in/a.txt", "one\n");
         repo.agrees("in/a.txt", "modified");
-        // One that is there after all is looked at.
+        // A file that exists after all is read.
         repo.write("out/b.txt", "one\n");
         repo.agrees("out/b.txt", "modified");
     }
@@ -212,7 +213,7 @@ fn a_damaged_file_of_git_never_ends_in_a_panic() {
             }
             fs::write(path, &bytes).unwrap();
             for against in [Head, Index] {
-                // An answer or an error, each with words.
+                // An answer or an error, each with a message.
                 let said =
                     repo.ask("a.txt", against, None).map_or_else(|error| error.to_string(), |found| found.summary());
                 assert!(!said.is_empty());
@@ -227,7 +228,7 @@ fn made(args: &[&str]) -> Option<Repo> {
     let temp = tempfile::tempdir().unwrap();
     let path: PathBuf = temp.path().canonicalize().unwrap().join("w");
     let output = git_in(temp.path()).args(["init", "-q", "-b", "main"]).args(args).arg(&path).output().unwrap();
-    // An older git does not know the word.
+    // An older git does not know the option.
     output.status.success().then(|| {
         let repo = Repo::at(path, temp);
         repo.write("a.txt", TEXT);
@@ -316,7 +317,7 @@ fn packed_shallow_borrowed() {
     let shallow = clone("shallow", &["--depth=1"]);
     shallow.write("a.txt", "2\n");
     shallow.agrees("a.txt", "modified");
-    // Borrowed objects must lie in the workspace, too.
+    // Borrowed objects must be in the workspace, too.
     let shared = clone("shared", &["--reference", repo.path.to_str().unwrap()]);
     shared.write("a.txt", "2\n");
     assert_eq!(shared.code("a.txt", Head), "LEADS_OUT");
@@ -342,7 +343,7 @@ fn the_repository_of_another_user_is_refused() {
     let error = repo.ask("a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "NOT_OWNED");
     assert!(error.to_string().contains("safe.directory"), "{error}");
-    // A word in the repository itself does not count.
+    // A setting in the repository itself does not count.
     let config = fs::read_to_string(repo.path.join(".git/config")).unwrap();
     fs::write(repo.path.join(".git/config"), format!("{config}[safe]\n\tdirectory = *\n")).unwrap();
     assert_eq!(repo.code("a.txt", Head), "NOT_OWNED");
@@ -368,7 +369,7 @@ fn a_change_of_anything_is_seen_by_the_next_call() {
     assert_eq!(status(), "added");
 }
 
-/// A repository stays open between questions once its files have come to rest; every change is noticed all the same.
+/// A repository stays open between queries once its files are old enough; every change is still noticed.
 #[test]
 fn a_repository_that_is_kept_open_is_never_behind() {
     let repo = Repo::with(&[("a.txt", TEXT), ("b.txt", TEXT)]);
@@ -404,7 +405,7 @@ fn a_repository_that_is_kept_open_is_never_behind() {
     assert_eq!(see("b.txt").unwrap().1, "unchanged");
     rest();
     see("b.txt").unwrap();
-    // What may not be used is refused at once, and found again when it may.
+    // A repository that becomes unusable is refused at once, and used again when it becomes usable.
     repo.git(&["config", "filter.x.clean", "cat"]);
     repo.write(".gitattributes", "*.txt filter=x\n");
     assert_eq!(see("b.txt").unwrap_err().code(), "FILTERED");
