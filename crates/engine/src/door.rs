@@ -194,9 +194,9 @@ impl Engine {
         })?
     }
 
-    /// What is to be said and no answer has said yet.
-    pub fn take_told(&self) -> Vec<String> {
-        std::mem::take(&mut *locked(&self.told))
+    /// Takes the notices that no answer has carried yet.
+    pub fn take_notices(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.notices))
     }
 
     pub(crate) fn add_notice(&self, notice: String) {

@@ -41,12 +41,12 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     let file = HostFile::find(host, scope, root, &around)?;
     let command = command(&around)?;
     if args.print {
-        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error, None))?;
+        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error.words(), None))?;
         return Report { scope, file: &file, entry: &entry, state: State::Unread, written: false }.print(json, "");
     }
     let before = file.read()?;
     let text = before.as_deref().unwrap_or_default();
-    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error, None))?;
+    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error.words(), None))?;
     let by_hand = |error: EditError| file.by_hand(&error.words(), Some(&entry));
     let state = match entry.get(text).map_err(by_hand)? {
         Some(existing) if entry.fields.is_contained_in(&existing.value) => State::Same,

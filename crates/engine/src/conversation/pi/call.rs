@@ -194,7 +194,7 @@ impl Conversation for PiCall<'_> {
             return None;
         };
         // What pi shows instead is about this text, and stands among the answers to the same message.
-        self.talk.batch.answer(self.key(file), read.text.hash());
+        self.conversation.batch.answer(self.key(file), read.text.hash());
         Some(declined)
     }
 
