@@ -13,7 +13,10 @@ mod upkeep;
 use clap::CommandFactory;
 use readproof_core::operation::{Caller, End, Operation};
 use readproof_disk::SessionName;
-use readproof_engine::{Call, Control, Conversation, Engine, EntryId, Error, LoggedSession, Outcome, Receipt, Status};
+use readproof_engine::{
+    Call, Control, Conversation, Engine, EntryId, Error, LoggedSession, Notice, Outcome, Receipt, Status,
+};
+use readproof_words::{Surface, notice::notices as words};
 use std::{
     path::PathBuf,
     time::{SystemTime, UNIX_EPOCH},
@@ -122,8 +125,9 @@ impl Terminal {
     /// Confirms that a result reached the caller. If that fails, knowledge is lost, not the answer.
     fn confirm(&self, receipt: Option<&Receipt>) {
         if let Some(Err(error)) = receipt.map(|receipt| self.engine.delivered(receipt)) {
+            let why = Surface::Cli.error(&error);
             output::notice(&format!(
-                "the next read of this file is plain text, as this one could not be confirmed: {error}"
+                "the next read of this file is plain text, as this one could not be confirmed: {why}"
             ));
         }
     }
@@ -142,8 +146,8 @@ fn show(json: bool, object: impl FnOnce() -> serde_json::Value, text: impl FnOnc
     Ok(output::line(&if json { object().to_string() } else { text() })?)
 }
 
-fn notices(first: Option<String>, others: &[String]) {
-    for notice in first.iter().chain(others) {
+fn notices(first: Option<String>, others: &[Notice]) {
+    for notice in first.iter().chain(&words(others)) {
         output::notice(notice);
     }
 }

@@ -12,6 +12,7 @@ use readproof_disk::{
     user_id,
 };
 use readproof_engine::{Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
+use readproof_words::{Terms, disk::locate};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -360,7 +361,7 @@ fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Fa
         // A dangling link is an error: its settings may matter.
         Err(LocateError::Missing { .. }) if root.glance(name).is_none() => return Ok(None),
         Err(error) => {
-            let message = format!("the settings in {shown} cannot be read: {error}");
+            let message = format!("the settings in {shown} cannot be read: {}", locate(Terms::PLAIN, &error));
             return Err(Failure::refused("BAD_SETTING", message));
         }
     };

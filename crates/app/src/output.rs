@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "this is the file that may")]
 
 use readproof_engine::Error;
+use readproof_words::Surface;
 use serde::Serialize;
 use std::{
     cell::Cell,
@@ -42,7 +43,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { code: error.code(), usage: error.is_usage(), message: error.to_string(), said: false }
+        Self { code: error.code(), usage: error.is_usage(), message: Surface::Cli.error(&error), said: false }
     }
 }
 

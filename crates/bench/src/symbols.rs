@@ -1,6 +1,7 @@
 //! Symbols in a tree of 700 real Rust files, the sources of the gix crates: reading one definition against reading the same
 //! lines, building the index against parsing alone, and refreshing it against a walk when nothing has changed.
 
+use readproof_words::index::unusable;
 use std::{
     fs,
     hint::black_box,
@@ -216,7 +217,7 @@ impl Subject for Builds {
 
     fn case(&mut self) -> Result<(), Broken> {
         let store = LocalStore::open(&self.root)?;
-        let mut catalog = Catalog::new(store.database("index.db")?).map_err(|error| error.to_string())?;
+        let mut catalog = Catalog::new(store.database("index.db")?).map_err(|error| unusable(&error))?;
         let done = catalog.refresh(&self.root, rules(&self.sensitive), &|| false, &|_, _| ());
         let done = done.map_err(|error| format!("{error:?}"))?;
         if done.parsed < FILES as u64 - 50 {
@@ -239,7 +240,7 @@ impl Refreshes {
         // Until the files are old enough for their stat to prove that they are unchanged.
         thread::sleep(std::time::Duration::from_millis(2500));
         let (root, sensitive) = (Root::open(tree.path())?, Sensitive::new(STANDARD_PATTERNS)?);
-        let catalog = Catalog::new(database_in_memory()?).map_err(|error| error.to_string())?;
+        let catalog = Catalog::new(database_in_memory()?).map_err(|error| unusable(&error))?;
         let mut refreshes = Self { _tree: tree, root, sensitive, catalog };
         refreshes.case()?;
         Ok(refreshes)

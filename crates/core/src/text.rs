@@ -168,12 +168,11 @@ impl Version {
 
 /// Why bytes are not text. The number is the offset of the first byte that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum NotText {
     /// A NUL byte, which means binary data.
-    #[error("it holds a NUL byte at offset {0}, so it is binary")]
     Nul(usize),
     /// A sequence that is not UTF-8.
-    #[error("it is not valid UTF-8 from byte {0} on")]
     Encoding(usize),
 }
 

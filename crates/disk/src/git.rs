@@ -227,10 +227,9 @@ impl fmt::Debug for Compare<'_> {
 
 /// Why a working file cannot be compared.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum WorkingError {
-    #[error(transparent)]
     Git(#[from] GitError),
-    #[error(transparent)]
     Snapshot(#[from] SnapshotError),
 }
 

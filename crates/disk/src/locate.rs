@@ -337,31 +337,33 @@ impl Root {
 
 /// Why a name leads to no file that may be used. `name` is the key; `asked` is the first candidate.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum LocateError {
-    #[error("`{asked}` does not exist; check the name or list the folder")]
-    Missing { asked: String },
-    #[error("`{asked}` lies outside the workspace `{root}`; only names inside it can be used")]
-    Outside { asked: String, root: String },
-    #[error("the name holds a NUL byte; leave it out")]
+    Missing {
+        asked: String,
+    },
+    Outside {
+        asked: String,
+        root: String,
+    },
     NulInName,
-    #[error("the name is too long ({len} bytes; 255 per part and 4096 in all are possible); use a shorter one")]
     NameTooLong {
         /// Length of the part or path that is too long.
         len: usize,
     },
-    #[error(
-        "`{name}` leads through links in a circle, or through one that only the kernel can follow; name the file itself"
-    )]
-    LinkLoop { name: String },
-    #[error(
-        "`{name}` is or leads through a link out of the workspace (a link with an absolute target counts as such); \
-         name a file inside it"
-    )]
-    LinkOut { name: String },
-    #[error("this user may not look at `{name}`; change the permissions of its folders")]
-    Denied { name: String },
-    #[error("`{name}` cannot be looked at: {source}; try again")]
-    Io { name: String, source: io::Error },
+    LinkLoop {
+        name: String,
+    },
+    LinkOut {
+        name: String,
+    },
+    Denied {
+        name: String,
+    },
+    Io {
+        name: String,
+        source: io::Error,
+    },
 }
 
 impl LocateError {

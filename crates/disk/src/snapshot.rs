@@ -351,39 +351,55 @@ fn check(stat: &Stat, name: &str, rules: &SnapshotRules) -> Result<(), SnapshotE
 
 /// Why there is no snapshot. `name` is the key.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum SnapshotError {
-    #[error("`{name}` no longer exists; list its folder")]
-    Missing { name: String },
-    #[error("`{name}` leads through a link out of the workspace; name a file inside it")]
-    LinkOut { name: String },
-    #[error("`{name}` leads through links in a circle; name the file itself")]
-    LinkLoop { name: String },
-    #[error("this user may not read `{name}`; change its permissions")]
-    Denied { name: String },
-    #[error("`{name}` is {kind}, not a file; name a regular file")]
-    NotAFile { name: String, kind: FileKind },
-    #[error(
-        "`{name}` is one of {links} hard links to the same file, which the settings refuse; use a copy or allow hard links"
-    )]
-    HardLinked { name: String, links: u64 },
-    #[error("`{name}` has {len} bytes, more than the {max} that are read; search in it or raise the limit")]
-    TooLarge { name: String, len: u64, max: u64 },
-    #[error("`{name}` changed during each of 3 reads; try again when its writer is done")]
-    Changing { name: String },
-    #[error("`{name}` is a temporary file of readproof and is not read; name the file that it was made for")]
-    Ours { name: String },
-    #[error("`{name}` is being replaced by another program, which has not finished; try again")]
-    Busy { name: String },
+    Missing {
+        name: String,
+    },
+    LinkOut {
+        name: String,
+    },
+    LinkLoop {
+        name: String,
+    },
+    Denied {
+        name: String,
+    },
+    NotAFile {
+        name: String,
+        kind: FileKind,
+    },
+    HardLinked {
+        name: String,
+        links: u64,
+    },
+    TooLarge {
+        name: String,
+        len: u64,
+        max: u64,
+    },
+    Changing {
+        name: String,
+    },
+    Ours {
+        name: String,
+    },
+    Busy {
+        name: String,
+    },
     /// A killed writer's work can neither be finished nor undone.
-    #[error(
-        "`{name}` holds a text that a killed program had only begun to put there, and what belongs there cannot be put \
-         back: {source}; make its folder writable and read it again"
-    )]
-    Unrestored { name: String, source: io::Error },
-    #[error("`{name}` is not text: {why}; use a tool for binary files")]
-    NotText { name: String, why: NotText },
-    #[error("`{name}` cannot be read: {source}; try again")]
-    Io { name: String, source: io::Error },
+    Unrestored {
+        name: String,
+        source: io::Error,
+    },
+    NotText {
+        name: String,
+        why: NotText,
+    },
+    Io {
+        name: String,
+        source: io::Error,
+    },
 }
 
 impl SnapshotError {
@@ -475,10 +491,7 @@ mod tests {
         assert_eq!(read_at(&File::open(&path).unwrap(), 4008, 10).unwrap().len(), 2);
         let open = File::open(&path).unwrap();
         let error = read_once(&open, "f", &RULES, |_| {}).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`f` has 4010 bytes, more than the 10 that are read; search in it or raise the limit"
-        );
+        assert!(matches!(&error, SnapshotError::TooLarge { name, len: 4010, max: 10 } if name == "f"), "{error}");
     }
 
     #[test]

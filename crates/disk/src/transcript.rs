@@ -212,16 +212,12 @@ fn open(path: &Path, most: u64) -> Result<File, TranscriptError> {
 
 /// Why a transcript cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum TranscriptError {
-    #[error("the transcript `{}` does not exist; name the host's session file", .path.display())]
     Missing { path: PathBuf },
-    #[error("this user may not read the transcript `{}`; change its permissions", .path.display())]
     Denied { path: PathBuf },
-    #[error("the transcript `{}` is {kind}, not a file; name the host's session file", .path.display())]
     NotAFile { path: PathBuf, kind: FileKind },
-    #[error("the transcript `{}` has {len} bytes, more than the {max} that are read; start a new session", .path.display())]
     TooLarge { path: PathBuf, len: u64, max: u64 },
-    #[error("the transcript `{}` cannot be read: {source}; try again", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 

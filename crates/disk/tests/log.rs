@@ -295,12 +295,7 @@ fn lines_taken_out_or_put_in_are_damage() {
     for extra in ["\n", " \n", "x\n", "\u{18}\n", &format!("{} x\n", "0".repeat(64))] {
         write(&world, &[&bytes, extra.as_bytes()].concat());
         let error = open(&world).catch_up().unwrap_err();
-        assert!(matches!(error, LogError::Damaged { line: 4, .. }), "{extra:?}");
-        assert_eq!(
-            error.to_string(),
-            "the log of session `s` is damaged at line 4 (`.readproof/log/s.log`); the next read with it keeps the log as \
-             evidence and begins anew"
-        );
+        assert!(matches!(&error, LogError::Damaged { line: 4, log } if *log == session()), "{extra:?}");
     }
 }
 

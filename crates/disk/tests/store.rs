@@ -11,7 +11,7 @@ use std::{
 };
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{Create, Loaded, LocalStore, Put, Store, StoreError, Usage};
+use readproof_disk::{Create, Loaded, LocalStore, LogError, Put, Store, StoreError, Usage};
 use rustix::fs::{CWD, FileType};
 use world::{World, open_log, session, text};
 
@@ -119,11 +119,8 @@ fn a_store_that_others_can_use_is_refused() {
     let world = World::new();
     fs::create_dir(world.at(".readproof")).unwrap();
     chmod(&world.at(".readproof"), 0o755);
-    assert_eq!(
-        LocalStore::open(&world.root).unwrap_err().to_string(),
-        "`.readproof` can be used by others (mode 0755), so nothing in it is trusted; if it is yours, run \
-         `chmod -R go= .readproof`, else delete it"
-    );
+    let error = LocalStore::open(&world.root).unwrap_err();
+    assert!(matches!(&error, StoreError::NotPrivate { name, mode: 0o755 } if name == ".readproof"), "{error}");
     assert_eq!(fs::read_dir(world.at(".readproof")).unwrap().count(), 0, "a refused store is left alone");
 }
 
@@ -144,7 +141,7 @@ fn a_store_of_another_user_is_refused() {
     let store = world.store();
     open_log(&store);
     std::os::unix::fs::chown(world.at(".readproof/log/s.log"), Some(12345), None).unwrap();
-    assert!(store.logs().open(&session(), Create::No).unwrap_err().to_string().contains("belongs to user 12345"));
+    assert!(matches!(store.logs().open(&session(), Create::No), Err(LogError::NotOurs { uid: 12345, .. })));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use readproof_disk::{
     SessionName, StandsIn, Working, WorkingError, looks_binary,
 };
 
-use crate::{Control, Engine, Error, Settings, read::Glimpse};
+use crate::{CompareNotice, Control, Engine, Error, Notice, Settings, read::Glimpse};
 
 /// How the new version differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +76,8 @@ pub struct Compared {
     pub hunks: (u32, u32),
     /// Lines of the diff that are shown, and their total.
     pub lines: (u32, u32),
-    /// Notices to show beside the diff.
-    pub notices: Vec<String>,
+    /// Whatever else there is to say.
+    pub notices: Vec<Notice>,
 }
 
 impl Compared {
@@ -118,7 +118,7 @@ struct Pair {
     old: Option<Kept>,
     new: Option<Kept>,
     tracked: bool,
-    notices: Vec<String>,
+    notices: Vec<Notice>,
 }
 
 impl Engine {
@@ -240,48 +240,39 @@ fn beside_content(name: &str, working: Working, asked: &Compare) -> Result<Pair,
 }
 
 /// What must be said so that nobody takes the diff for another.
-fn notices(compared: &GitCompared, asked: &Compare) -> Vec<String> {
+fn notices(compared: &GitCompared, asked: &Compare) -> Vec<Notice> {
     let (against, new) = (asked.against.as_str(), compared.new.is_some());
     let mut said = Vec::new();
     if compared.commit.is_none() && asked.against == Against::Head {
-        said.push("there is no commit yet, so everything is new".to_owned());
+        said.push(CompareNotice::NoCommit);
     } else if compared.old.is_none() && new {
         said.push(if compared.intended {
-            "only its name is in the index (git add -N)".to_owned()
+            CompareNotice::OnlyName
         } else if compared.in_index {
-            format!("it is in the index, not in {against} under this name")
+            CompareNotice::NotInBaseline { against }
         } else {
-            format!("git does not track it: not in {against} under this name, shown as added")
+            CompareNotice::Untracked { against }
         });
     } else if compared.old.is_some() && new && !compared.in_index {
-        said.push(
-            "it is no longer in the index: git itself calls it deleted and the working file untracked".to_owned(),
-        );
+        said.push(CompareNotice::NotInIndex);
     }
     if let Some(old) = &compared.renamed_from {
-        said.push(format!("likely renamed from `{old}`, which had the same bytes and is gone"));
+        said.push(CompareNotice::RenamedFrom(old.clone()));
     }
     if compared.conflicted {
-        said.push("a merge left several versions of it in the index".to_owned());
+        said.push(CompareNotice::Conflicted);
     }
     match compared.stands_in {
-        Some(StandsIn::AssumedUnchanged) => {
-            said.push("marked assume-unchanged: as in git, the index's version stands for the working file".to_owned());
-        }
-        Some(StandsIn::SkipWorktree) => {
-            said.push(
-                "not checked out (skip-worktree): as in git, the index's version stands for the working file"
-                    .to_owned(),
-            );
-        }
+        Some(StandsIn::AssumedUnchanged) => said.push(CompareNotice::AssumedUnchanged),
+        Some(StandsIn::SkipWorktree) => said.push(CompareNotice::SkipWorktree),
         None => {}
     }
     if compared.lfs {
-        said.push("kept by Git LFS: this compares pointers, not the file itself".to_owned());
+        said.push(CompareNotice::Lfs);
     } else if compared.cleaned {
-        said.push("line ends, encoding and keywords are as git keeps them, not as in the working file".to_owned());
+        said.push(CompareNotice::Cleaned);
     }
-    said
+    said.into_iter().map(Notice::Compared).collect()
 }
 
 fn shown(path: String, pair: Pair, asked: &Compare, control: &Control<'_>) -> Result<Compared, Error> {
@@ -339,13 +330,8 @@ fn shown(path: String, pair: Pair, asked: &Compare, control: &Control<'_>) -> Re
 }
 
 /// The diff is exact and yet not the smallest: nobody shall take its counts for what was changed.
-fn too_large((old, new): (u32, u32)) -> Option<String> {
-    (old > 0 || new > 0).then(|| {
-        format!(
-            "too large to compare line by line: {old} lines of the baseline and {new} new ones stand as replaced blocks, whatever they \
-             have in common; compare parts of them with mode=file and ranges"
-        )
-    })
+fn too_large((old, new): (u32, u32)) -> Option<Notice> {
+    (old > 0 || new > 0).then_some(Notice::Compared(CompareNotice::TooLarge { old, new }))
 }
 
 fn side(version: Option<&(GitMode, Option<Text>)>, same: bool) -> Option<Side<'_>> {

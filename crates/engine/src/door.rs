@@ -11,7 +11,7 @@ use readproof_disk::{Create, HardLinks, LocalStores, Root, Sensitive, SnapshotRu
 use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::Arc;
 
-use crate::{Clock, Engine, Error, HostTexts, Outcome, Reading, Receipt, Settings, conversation::locked};
+use crate::{Clock, Engine, Error, HostTexts, Notice, Outcome, Reading, Receipt, Settings, conversation::locked};
 
 /// How far a long call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
-            notices: settings.notices.clone().into(),
+            told: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
             root,
             bearings,
             settings,
@@ -152,7 +152,7 @@ impl Engine {
         let operation = match budget::verdict(caller, &operation) {
             budget::Verdict::AsAsked => operation,
             budget::Verdict::Reduced { operation, why } => {
-                self.add_notice(why);
+                self.tell(Notice::Reduced(why));
                 *operation
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
@@ -194,13 +194,13 @@ impl Engine {
         })?
     }
 
-    /// Takes the notices that no answer has carried yet.
-    pub fn take_notices(&self) -> Vec<String> {
-        std::mem::take(&mut *locked(&self.notices))
+    /// What is to be said and no answer has said yet.
+    pub fn take_told(&self) -> Vec<Notice> {
+        std::mem::take(&mut *locked(&self.told))
     }
 
-    pub(crate) fn add_notice(&self, notice: String) {
-        locked(&self.notices).push(notice);
+    pub(crate) fn tell(&self, notice: Notice) {
+        locked(&self.told).push(notice);
     }
 
     /// The workspace.

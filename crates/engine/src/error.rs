@@ -6,19 +6,18 @@ use readproof_disk::{
     StoreError, TranscriptError,
 };
 use readproof_hosts::session::SessionError;
-use readproof_index::{BadQuery, BadWalk, LINE_BYTES};
-use std::path::PathBuf;
+use readproof_index::{BadQuery, BadWalk, Unindexed};
+use std::{path::PathBuf, sync::Arc};
 
-use crate::{Candidate, SETTINGS_FILE, qualified};
+use crate::{Candidate, NoIndex};
 
 /// A request that was refused or failed.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum Error {
     /// Nothing was named.
-    #[error("the path is empty; name a file, as in `readproof read src/main.rs`")]
     EmptyPath,
     /// A range that cannot be meant.
-    #[error("{path}: {source}")]
     Range {
         /// As asked.
         path: String,
@@ -26,7 +25,6 @@ pub enum Error {
         source: ScopeError,
     },
     /// The words asked for do not stand in the file.
-    #[error("{path}: no line holds `{query}`; search for other words, or name lines")]
     NoMatch {
         /// Which file.
         path: String,
@@ -34,7 +32,6 @@ pub enum Error {
         query: String,
     },
     /// No such file; perhaps another was meant.
-    #[error("{source}{}", did_you_mean(.near))]
     Missing {
         /// As disk says it.
         source: LocateError,
@@ -42,22 +39,17 @@ pub enum Error {
         near: Vec<String>,
     },
     /// The path cannot be used.
-    #[error(transparent)]
     Locate(LocateError),
     /// By its letters the path means one file, and to the system it may mean another.
-    #[error("`{path}` goes back by `..` out of a symbolic link; name the file without that")]
     BackThroughLink {
         /// As asked.
         path: String,
     },
     /// The file cannot be read as text.
-    #[error(transparent)]
     Snapshot(#[from] SnapshotError),
     /// The file cannot be written.
-    #[error(transparent)]
     Replace(#[from] ReplaceError),
     /// The edit cannot be made.
-    #[error("{path}: {source}")]
     Edit {
         /// Which file.
         path: String,
@@ -65,9 +57,6 @@ pub enum Error {
         source: EditError,
     },
     /// What is there cannot be kept, so it is not replaced.
-    #[error(
-        "{path} is not written, as what is there now could not be kept: {why}. Move it elsewhere or delete it first"
-    )]
     NotKept {
         /// Which file.
         path: String,
@@ -75,10 +64,8 @@ pub enum Error {
         why: SnapshotError,
     },
     /// Settings are not the agent's to change.
-    #[error("{SETTINGS_FILE} holds the workspace's settings, which an agent may not change; edit it yourself")]
     OwnSettings,
     /// The file is written, its history is not.
-    #[error("{path} was written, but that could not be recorded: {source}. Read the file before changing it again")]
     Unrecorded {
         /// Which file.
         path: String,
@@ -86,7 +73,6 @@ pub enum Error {
         source: Box<Error>,
     },
     /// More than the cap.
-    #[error("{path}: {bytes} bytes are more than the largest file this workspace allows ({max}); raise `file_bytes`")]
     TooLarge {
         /// Which file.
         path: String,
@@ -96,22 +82,16 @@ pub enum Error {
         max: u64,
     },
     /// The store.
-    #[error(transparent)]
     Store(#[from] StoreError),
     /// The session.
-    #[error(transparent)]
     Session(#[from] SessionError),
     /// There is none of that name.
-    #[error("there is no session {0} in this workspace; `readproof session list` shows those there are")]
     NoSession(SessionName),
     /// The session's name.
-    #[error(transparent)]
     SessionName(#[from] BadSessionName),
     /// A host's session file.
-    #[error(transparent)]
     Transcript(#[from] TranscriptError),
     /// There is no such entry in a host's session file.
-    #[error("{} has no entry {entry}; use the `id` of one of its lines", .file.display())]
     NoHostEntry {
         /// Which file.
         file: PathBuf,
@@ -119,25 +99,16 @@ pub enum Error {
         entry: String,
     },
     /// The workspace.
-    #[error(transparent)]
     Root(#[from] RootError),
     /// A setting.
-    #[error(transparent)]
     Pattern(#[from] BadPattern),
     /// Nothing was asked.
-    #[error("the query is empty; give the words to search for")]
     EmptyQuery,
     /// A query that no engine takes.
-    #[error(transparent)]
     Query(#[from] BadQuery),
     /// The workspace cannot be walked as asked.
-    #[error(transparent)]
     Walk(#[from] BadWalk),
     /// A line without end.
-    #[error(
-        "`{path}` has a line of more than {most} bytes, which is not searched{}use a tool for such files",
-        if *most < LINE_BYTES { " for so large a pattern; make it simpler, or " } else { "; " }
-    )]
     LongLine {
         /// Which file.
         path: String,
@@ -145,13 +116,8 @@ pub enum Error {
         most: usize,
     },
     /// No symbol was named.
-    #[error("the name of the symbol is empty; give one as `Type::method`, `Class.method` or `name`")]
     EmptySymbol,
     /// Nothing of that name is defined.
-    #[error(
-        "`{target}` is not defined in {}{}{}",
-        .path.as_deref().unwrap_or("this workspace"), did_you_mean(.near), beside(.missed.as_ref())
-    )]
     NoSymbol {
         /// As asked.
         target: String,
@@ -160,10 +126,9 @@ pub enum Error {
         /// Names that are close.
         near: Vec<String>,
         /// Which files were not looked at, if any.
-        missed: Option<String>,
+        missed: Option<Unindexed>,
     },
     /// Several things of that name are defined.
-    #[error("`{target}` is defined {total} times: {}; say which by what qualifies it, or by its file", places(.candidates))]
     Ambiguous {
         /// As asked.
         target: String,
@@ -173,39 +138,30 @@ pub enum Error {
         candidates: Vec<Candidate>,
     },
     /// The file is not the one in which lines were found.
-    #[error("{path} keeps changing; try again")]
     Changed {
         /// Which file.
         path: String,
     },
     /// No parser takes the file.
-    #[error("{path} is in no language whose symbols are known; read its lines, or search in it")]
     NoLanguage {
         /// Which file.
         path: String,
     },
     /// No parser gets through the file.
-    #[error("{path} takes too many steps to parse; read its lines, or search in it")]
     TooHard {
         /// Which file.
         path: String,
     },
     /// The index of symbols.
-    #[error("the index of symbols cannot be used: {why}")]
     Index {
-        /// In SQLite's words.
-        why: String,
+        /// Why.
+        why: Arc<NoIndex>,
     },
     /// Git, or what it keeps of the file.
-    #[error(transparent)]
     Git(#[from] GitError),
     /// The working file with itself.
-    #[error(
-        "against=WORKTREE compares the working file with other text: give that as content, or use against=HEAD or INDEX"
-    )]
     NoContent,
     /// A version that cannot be shown byte for byte.
-    #[error("`{path}`: {whose} is not text: {why}; use `git diff --binary`")]
     Bytes {
         /// Which file.
         path: String,
@@ -215,45 +171,23 @@ pub enum Error {
         why: NotText,
     },
     /// The operation belongs to a conversation, and there is none.
-    #[error("nothing is known without a session; name one")]
     NoConversation,
     /// A rule of the person refuses the call.
-    #[error("a rule of this workspace does not allow that")]
     Denied {
         /// Where the rule stands, for the person.
         rule: Rule,
     },
     /// The conversation has spent what it may.
-    #[error("{why}")]
     OverBudget {
         /// What to do instead.
         why: String,
     },
     /// The file is larger than the caller wants to wait for.
-    #[error("the file is too large to be read quickly")]
     NotQuick,
     /// An outcome of another operation than was asked for: a fault of this program.
-    #[error("the call came to another kind of outcome than it asked for, which is a fault of this program")]
     OtherOutcome,
     /// The caller lost interest.
-    #[error("the call was aborted; nothing was recorded")]
     Aborted,
-}
-
-fn beside(said: Option<&String>) -> String {
-    said.map_or_else(String::new, |said| format!("; {said}"))
-}
-
-fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
-}
-
-fn places(candidates: &[Candidate]) -> String {
-    let place = |candidate: &Candidate| {
-        let (symbol, name) = (&candidate.symbol, qualified(&candidate.symbol));
-        format!("{} {name} ({}:{})", symbol.kind.as_str(), candidate.path, symbol.line)
-    };
-    candidates.iter().map(place).collect::<Vec<_>>().join(", ")
 }
 
 impl From<LogError> for Error {

@@ -10,7 +10,7 @@ use readproof_index::{
     Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeError, TreeSearch, label,
 };
 
-use crate::{Control, Engine, Error, read::Glimpse};
+use crate::{Control, Engine, Error, Notice, read::Glimpse};
 
 /// The most characters shown of one line.
 const LINE_CHARS: usize = 2000;
@@ -51,8 +51,8 @@ pub struct InFile {
     pub lossy: bool,
     /// Bytes in the file.
     pub bytes: u64,
-    /// Notices to show beside the result.
-    pub notices: Vec<String>,
+    /// Whatever else there is to say.
+    pub notices: Vec<Notice>,
 }
 
 /// The result of a search in the workspace.
@@ -76,8 +76,8 @@ pub struct Searched {
     pub skipped: Skipped,
     /// The paths of the hits, in the same order.
     pub top: Vec<String>,
-    /// Notices to show beside the result.
-    pub notices: Vec<String>,
+    /// Whatever else there is to say.
+    pub notices: Vec<Notice>,
 }
 
 impl Engine {

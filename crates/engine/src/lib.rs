@@ -8,7 +8,6 @@ mod door;
 mod edit;
 mod error;
 mod find;
-
 mod outcome;
 mod read;
 mod settings;
@@ -20,8 +19,8 @@ pub use diff::{Compared, DiffStatus};
 pub use door::{Call, CallSummary, Concern, Control, Progress};
 pub use error::Error;
 pub use find::{FileStat, InFile, Searched};
-pub use outcome::{Answer, Outcome, Reading, Receipt, Refreshed, Written};
-pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
+pub use outcome::{Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Receipt, Refreshed, ShownText, Written};
+pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
 pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{
@@ -34,8 +33,8 @@ pub use readproof_index::{
 pub use settings::{Handles, Settings};
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Outlined, Resolved, Surroundings, SymbolsFound, qualified};
 pub use upkeep::{
-    About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, OutsideChange, Replayed,
-    RetainedBy, Status, Unverifiable, Wrong,
+    About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
+    OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
 };
 
 use conversation::Open;
@@ -64,8 +63,8 @@ pub struct Engine {
     symbols: Symbols,
     /// Set by [`Engine::for_one_read`].
     one_read: bool,
-    /// Notices to give with the next answer.
-    notices: Mutex<Vec<String>>,
+    /// What is to be said beside the next answer.
+    told: Mutex<Vec<Notice>>,
     concerns: Vec<Arc<dyn Concern>>,
     hosts: Vec<Box<dyn HostTexts>>,
 }

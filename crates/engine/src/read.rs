@@ -10,7 +10,6 @@ mod seen;
 mod target;
 
 pub use end::EndOfFile;
-pub(crate) use knowledge::not_stored;
 pub use knowledge::{CallContext, KnowledgeAtCall};
 pub(crate) use recent::Recent;
 pub use record::{PendingAnswer, Recorded};

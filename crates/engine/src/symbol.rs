@@ -16,7 +16,7 @@ use readproof_index::{
 
 use std::sync::{Arc, Mutex};
 
-use crate::{Control, Conversation, Engine, Error, Reading, conversation::locked, read::Glimpse};
+use crate::{Control, Conversation, Engine, Error, NoIndex, Notice, Reading, conversation::locked, read::Glimpse};
 
 /// Where the catalog is kept in the store.
 const DATABASE: &str = "index.db";
@@ -39,9 +39,9 @@ pub const AROUND_BYTES: u32 = 4_000;
 pub(crate) struct Symbols {
     catalogs: Mutex<Vec<Catalog>>,
     parsers: Mutex<Vec<Parsers>>,
-    /// Why the catalog is kept in memory instead of in the store.
-    in_memory_reason: Mutex<Option<String>>,
-    /// The last outline.
+    /// Why a catalog is in memory only.
+    in_memory_reason: Mutex<Option<Arc<NoIndex>>>,
+    /// What was parsed last.
     last: Mutex<Option<(ContentHash, Language, Arc<Outline>)>>,
 }
 
@@ -67,8 +67,8 @@ pub struct Resolved {
     pub symbol: Symbol,
     /// How many definitions of lower-ranked kinds have the same name.
     pub others: u64,
-    /// Which files were not indexed and may define it too, if any.
-    pub missed: Option<String>,
+    /// Which files may define it too and were not looked at, if any.
+    pub missed: Option<Unindexed>,
 }
 
 impl Resolved {
@@ -127,8 +127,8 @@ pub struct Surroundings {
     pub runs: Vec<Around>,
     /// Whether some of it was left out.
     pub cut: bool,
-    /// Notices to show beside it.
-    pub notices: Vec<String>,
+    /// Whatever else there is to say.
+    pub notices: Vec<Notice>,
 }
 
 /// Definitions in the workspace.
@@ -140,8 +140,8 @@ pub struct SymbolsFound {
     pub total: u64,
     /// What was indexed for this call.
     pub indexed: Indexed,
-    /// Notices to show beside them.
-    pub notices: Vec<String>,
+    /// What must be said beside it.
+    pub notices: Vec<Notice>,
 }
 
 /// The fully qualified name, as in `Type::method`.
@@ -209,7 +209,7 @@ impl Engine {
                     let counts = |path: &str| under.as_ref().is_none_or(|under| path.starts_with(under));
                     found.retain(|defined| counts(&defined.path));
                     let near = if found.is_empty() { catalog.near(&target)? } else { Vec::new() };
-                    Ok((found, near, missed(&catalog.unindexed(counts)?)))
+                    Ok((found, near, missed(catalog.unindexed(counts)?)))
                 })?
             }
         };
@@ -237,7 +237,7 @@ impl Engine {
         let glob = asked.glob.as_deref();
         let mut out = self.with_catalog(control, |catalog, indexed| {
             let mut out = SymbolsFound { indexed, ..SymbolsFound::default() };
-            out.notices.extend(missed(&catalog.unindexed_in(glob)?));
+            out.notices.extend(missed(catalog.unindexed_in(glob)?).map(Notice::Unindexed));
             if let Some(query) = &query {
                 let (found, total) = catalog.search(query, glob, asked.limit)?;
                 out.found = found.into_iter().map(|(fitting, defined)| (Some(fitting), defined)).collect();
@@ -253,7 +253,7 @@ impl Engine {
             }
             Ok(out)
         })?;
-        out.notices.extend(locked(&self.symbols.in_memory_reason).clone());
+        out.notices.extend(locked(&self.symbols.in_memory_reason).clone().map(Notice::IndexInMemory));
         Ok(out)
     }
 
@@ -367,11 +367,11 @@ impl Engine {
                     return Err(error.into());
                 }
                 Err(CatalogError::Database(error)) if attempt > 0 => {
-                    return Err(Error::Index { why: error.to_string() });
+                    return Err(no_index(error));
                 }
                 Err(CatalogError::Database(error)) => {
                     drop(catalog);
-                    back(self.in_memory(&error.to_string())?);
+                    back(self.in_memory(Unusable::from(error).into())?);
                 }
             }
         }
@@ -382,15 +382,12 @@ impl Engine {
     fn open_catalog(&self) -> Result<Catalog, Error> {
         let store = match self.store(Create::Yes) {
             Ok(Some(store)) => store,
-            Ok(None) => return self.in_memory("there is no store"),
-            Err(error) => return self.in_memory(&error.to_string()),
+            Ok(None) => return self.in_memory(NoIndex::NoStore),
+            Err(error) => return self.in_memory(NoIndex::Unopened(error)),
         };
-        let open = || {
-            let database = store.database(DATABASE).map_err(|error| error.to_string())?;
-            Catalog::new(database).map_err(|error: Unusable| error.to_string())
-        };
+        let open = || Ok::<_, NoIndex>(Catalog::new(store.database(DATABASE)?)?);
         let opened = open().or_else(|_| {
-            store.remove_database(DATABASE).map_err(|error| error.to_string())?;
+            store.remove_database(DATABASE)?;
             open()
         });
         match opened {
@@ -398,35 +395,23 @@ impl Engine {
                 *locked(&self.symbols.in_memory_reason) = None;
                 Ok(catalog)
             }
-            Err(why) => self.in_memory(&why),
+            Err(why) => self.in_memory(why),
         }
     }
 
-    fn in_memory(&self, why: &str) -> Result<Catalog, Error> {
-        let reason = format!("the index of symbols is not stored and is made anew each time: {why}");
-        *locked(&self.symbols.in_memory_reason) = Some(reason);
-        let database = database_in_memory().map_err(|error| Error::Index { why: error.to_string() })?;
-        Catalog::new(database).map_err(|error| Error::Index { why: error.to_string() })
+    fn in_memory(&self, why: NoIndex) -> Result<Catalog, Error> {
+        *locked(&self.symbols.in_memory_reason) = Some(Arc::new(why));
+        Catalog::new(database_in_memory().map_err(no_index)?).map_err(no_index)
     }
 }
 
 /// What an answer of the catalog may lack.
-fn missed(unindexed: &Unindexed) -> Option<String> {
-    let Unindexed { files, first, sensitive } = unindexed;
-    let name = |(path, large): &(String, bool)| {
-        let why = if *large { "is too large" } else { "takes too many steps to parse" };
-        format!("`{path}` {why}")
-    };
-    let mut said = Vec::new();
-    if *files > 0 {
-        let named: Vec<String> = first.iter().map(name).collect();
-        let more = if *files > first.len() as u64 { ", …" } else { "" };
-        said.push(format!("{files} not indexed: {}{more}; search in them as text", named.join(", ")));
-    }
-    if *sensitive > 0 {
-        said.push(format!("{sensitive} not indexed, as they are sensitive"));
-    }
-    (!said.is_empty()).then(|| format!("files that may define more: {}", said.join("; ")))
+fn missed(unindexed: Unindexed) -> Option<Unindexed> {
+    (unindexed != Unindexed::default()).then_some(unindexed)
+}
+
+fn no_index(error: impl Into<Unusable>) -> Error {
+    Error::Index { why: Arc::new(NoIndex::Database(error.into())) }
 }
 
 /// A name that has no definition, or more than one.

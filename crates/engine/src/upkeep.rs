@@ -6,7 +6,7 @@ mod gc;
 mod replay;
 mod status;
 
-pub use doctor::{Check, Health};
-pub use gc::{Collected, Collection, GcPlan, HostSession, HostTexts, RetainedBy};
-pub use replay::{About, Finding, OutsideChange, Replayed, Unverifiable, Wrong};
+pub use doctor::{Check, Health, LISTED, Says};
+pub use gc::{Collected, Collection, GcPlan, HostSession, HostTexts, RetainedBy, Unread};
+pub use replay::{About, Finding, NotAllowed, OutsideChange, Replayed, Unverifiable, Wrong};
 pub use status::Status;

@@ -9,6 +9,7 @@ use readproof_engine::{
     qualified,
 };
 use readproof_testkit::ask::{Ask, Hook, WAIT};
+use readproof_words::notice::notice;
 use std::{
     cell::Cell,
     fs,
@@ -245,7 +246,7 @@ fn the_index_may_be_lost_damaged_or_out_of_reach() {
     let asked = ListSymbols { query: Some("f".to_owned()), glob: None, limit: 9 };
     let found = symbols(&engine, &asked, WAIT).unwrap();
     assert_eq!(found.total, 1);
-    assert!(found.notices[0].starts_with("the index of symbols is not stored"), "{:?}", found.notices);
+    assert!(notice(&found.notices[0]).starts_with("the index of symbols is not stored"), "{:?}", found.notices);
     assert_eq!(body(&engine, "f").unwrap(), "fn f() { 2 }\n");
 }
 

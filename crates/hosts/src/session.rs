@@ -24,28 +24,25 @@ const ATTEMPTS: u32 = 10_000;
 
 /// Why a session cannot be used or moved.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum SessionError {
-    #[error(transparent)]
     Log(#[from] LogError),
-    #[error("session {0} was written by a newer readproof; use that one, or start another session")]
     Newer(SessionName),
-    #[error("session {session} has no entry {entry}; `readproof session show --session {session}` lists them")]
-    NoEntry { session: SessionName, entry: EntryId },
+    NoEntry {
+        session: SessionName,
+        entry: EntryId,
+    },
     /// The entry exists, but on another branch.
-    #[error(
-        "entry {entry} of session {session} is not on its current branch; `readproof session switch {entry}` goes there"
-    )]
-    OffBranch { session: SessionName, entry: EntryId },
+    OffBranch {
+        session: SessionName,
+        entry: EntryId,
+    },
     /// The log was put aside while a result was on its way.
-    #[error("the log of session {0} was replaced since this was asked; the result does not count")]
     OtherLog(SessionName),
-    #[error("session {0} exists already; choose another name")]
     Exists(SessionName),
     /// A new log needs one; see [`Record::Open`].
-    #[error("no log can be started for the session: the system gives no random number ({0}); try again")]
     NoRandom(getrandom::Error),
     /// Never reported: the caller decides again.
-    #[error("the branch moved while the answer was decided")]
     Moved,
 }
 

@@ -12,7 +12,7 @@ pub use refresh::{CatalogError, Indexed};
 
 use readproof_disk::Watch;
 use rusqlite::Connection;
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use crate::{Language, Parsers};
 
@@ -65,15 +65,6 @@ pub enum Unusable {
     Other,
     /// An error of SQLite.
     Broken(rusqlite::Error),
-}
-
-impl fmt::Display for Unusable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Other => f.write_str("another version of this program uses it"),
-            Self::Broken(error) => write!(f, "{error}"),
-        }
-    }
 }
 
 impl From<rusqlite::Error> for Unusable {

@@ -20,4 +20,4 @@ pub use rank::Fit;
 pub use search::{Hit, Skipped, TreeError, TreeMatches, TreeSearch};
 pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
 pub use target::{Target, rank};
-pub use walk::{BadWalk, Walk, WalkEntry, walk};
+pub use walk::{BadWalk, IGNORE_BYTES, Walk, WalkEntry, walk};

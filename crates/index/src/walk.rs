@@ -20,7 +20,7 @@ const EXCLUDE: &str = ".git/info/exclude";
 const EXCLUDE_FOLDER: &str = ".git/info";
 
 /// The largest ignore file that is read.
-const IGNORE_BYTES: u64 = 128 << 10;
+pub const IGNORE_BYTES: u64 = 128 << 10;
 
 /// One thing that the walk met.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,20 +37,16 @@ pub enum WalkEntry {
 
 /// Why a workspace cannot be walked.
 #[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
 pub enum BadWalk {
     /// The glob is malformed.
-    #[error("`{glob}` is not a valid glob: {why}; use one like `*.rs` or `src/**`")]
     Glob { glob: String, why: String },
     /// An ignore file of the workspace's root cannot be used, so nothing says what to leave out.
-    #[error(
-        "`{name}` is not a regular file of at most {IGNORE_BYTES} bytes inside the workspace; put one there or remove it"
-    )]
     IgnoreFile {
         /// Relative to the workspace.
         name: String,
     },
     /// The workspace itself cannot be listed.
-    #[error(transparent)]
     Root(#[from] RootError),
 }
 
@@ -235,11 +231,8 @@ mod tests {
         for glob in ["config", "x", ".git/**", "**/.readproof/**"] {
             assert_eq!(files(&temp, Some(glob)), [""; 0], "{glob}");
         }
-        let error = walk(&Root::open(temp.path()).unwrap(), Some("a[")).err().unwrap().to_string();
-        assert!(
-            error.starts_with("`a[` is not a valid glob: ") && error.ends_with("; use one like `*.rs` or `src/**`"),
-            "{error}"
-        );
+        let error = walk(&Root::open(temp.path()).unwrap(), Some("a[")).err().unwrap();
+        assert!(matches!(&error, BadWalk::Glob { glob, why } if glob == "a[" && !why.is_empty()), "{error}");
     }
 
     #[test]
@@ -276,8 +269,8 @@ mod tests {
         assert_eq!(met.by_ref().filter(|entry| matches!(entry, WalkEntry::File(_))).count(), 2);
         assert_eq!(met.closed(), 2);
         pipe(&temp, ".ignore");
-        let error = walk(&root, None).err().unwrap().to_string();
-        assert!(error.starts_with("`.ignore` is not a regular file of at most 131072 bytes"), "{error}");
+        let error = walk(&root, None).err().unwrap();
+        assert!(matches!(&error, BadWalk::IgnoreFile { name } if name == ".ignore"), "{error}");
         fs::remove_file(temp.path().join(".ignore")).unwrap();
         fs::create_dir_all(temp.path().join(".git/info")).unwrap();
         pipe(&temp, ".git/info/exclude");

@@ -16,6 +16,7 @@ use readproof_engine::{
     operation::{Change, Operation, Read},
 };
 use readproof_hosts::session::{Past, Record, Sha};
+use readproof_words::replay as words;
 use std::{
     collections::BTreeMap,
     fmt, fs,
@@ -233,11 +234,12 @@ pub fn check(root: &Path, told: &BTreeMap<SessionName, Vec<Ack>>) -> Result<InOr
     let engine = open(root)?;
     for session in engine.ask::<Vec<Replayed>>(None, Operation::Replay)? {
         if let Some(wrong) = session.wrong.first() {
-            return Err(format!("{} {:?}: {}", session.session, wrong.entry, wrong.what).into());
+            return Err(format!("{} {:?}: {}", session.session, wrong.entry, words::wrong(&wrong.what)).into());
         }
         found.replayed += session.verified;
         found.written += session.written;
-        let unfinished = session.unverifiable.iter().filter(|open| open.what == Unverifiable::Unfinished).count();
+        let unfinished =
+            session.unverifiable.iter().filter(|open| matches!(open.what, Unverifiable::Unfinished)).count();
         found.unfinished += unfinished as u64;
         found.unverifiable += (session.unverifiable.len() - unfinished) as u64;
     }

@@ -61,7 +61,7 @@ impl Fixture {
     /// Every recorded answer can be replayed.
     fn end(self) {
         for session in self.engine.ask::<Vec<Replayed>>(None, Operation::Replay).unwrap() {
-            let wrong: Vec<String> = session.wrong.iter().map(|f| format!("{:?} {}", f.entry, f.what)).collect();
+            let wrong: Vec<String> = session.wrong.iter().map(|f| format!("{:?} {:?}", f.entry, f.what)).collect();
             assert!(wrong.is_empty() && session.unverifiable.is_empty(), "{wrong:?} {:?}", session.unverifiable);
         }
     }
@@ -224,7 +224,7 @@ fn a_diff_speaks_of_the_whole_file() {
     let most = Some(AnswerLimit { lines: 40, chars: 10_000 });
     let diff = f.ask(Read { path: "f".to_owned(), most, ..Read::default() }, Some(&handle));
     assert_eq!(told(&diff).0, Mode::Diff);
-    assert_eq!(diff.trailer(None, "offset", &[], false), "[f: lines 1-60 of 60]");
+    assert_eq!(diff.trailer(None, "offset", (&[], &[]), false), "[f: lines 1-60 of 60]");
     f.end();
 }
 

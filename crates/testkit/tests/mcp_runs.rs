@@ -36,7 +36,7 @@ fn what_agents_were_told_comes_out_again() {
                 .wrong
                 .iter()
                 .filter(|f| !altered(&f.what))
-                .map(|f| format!("{:?} {}", f.entry, f.what))
+                .map(|f| format!("{:?} {:?}", f.entry, f.what))
                 .collect();
             assert!(wrong.is_empty(), "world {world}: {}: {wrong:?}", session.session);
             for finding in &session.unverifiable {
@@ -44,7 +44,7 @@ fn what_agents_were_told_comes_out_again() {
                     finding.what,
                     Unverifiable::Sensitive | Unverifiable::TextMissing(_) | Unverifiable::BaseMissing(_)
                 );
-                assert!(expected, "world {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                assert!(expected, "world {world}: {} {:?}: {:?}", session.session, finding.entry, finding.what);
                 gone += 1;
             }
         }

@@ -13,6 +13,7 @@ use readproof_engine::{
     operation::{Audience, Freshness, Read},
 };
 use readproof_testkit::ask::{Ask, WAIT};
+use readproof_words::{Surface, notice::notice};
 use serde_json::{Value, json};
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 use tempfile::TempDir;
@@ -281,7 +282,7 @@ fn a_store_that_is_removed_in_use_is_made_again() {
     fs::write(pi.path(".pi"), "in the way").unwrap();
     fs::write(pi.path("f"), OLD.replace("two", "2")).unwrap();
     let notices = pi.read("f").notices;
-    assert!(notices[0].contains("`.pi`") && !notices[0].contains(".readproof"), "{notices:?}");
+    assert!(notice(&notices[0]).contains("`.pi`") && !notice(&notices[0]).contains(".readproof"), "{notices:?}");
 }
 
 #[test]
@@ -305,7 +306,7 @@ fn a_store_that_cannot_be_made_costs_the_diff_and_not_the_text() {
     fs::write(pi.path(".pi"), "in the way").unwrap();
     let first = pi.read("f");
     assert_eq!(first.text, OLD);
-    assert!(first.notices[0].contains("`.pi` is not a directory"), "{:?}", first.notices);
+    assert!(notice(&first.notices[0]).contains("`.pi` is not a directory"), "{:?}", first.notices);
     assert_eq!(pi.read("f").mode, Mode::Unchanged, "what was shown is held all the same");
     fs::write(pi.path("f"), OLD.replace("two", "TWO")).unwrap();
     let after = pi.read("f");
@@ -385,7 +386,7 @@ fn what_pi_does_otherwise_is_left_to_pi() {
             Err(error) => match instead(&error, &read) {
                 PiInstead::PiRead => "own".to_owned(),
                 PiInstead::Nothing => "end".to_owned(),
-                PiInstead::Error => error.to_string(),
+                PiInstead::Error => Surface::Cli.error(&error),
             },
         }
     };

@@ -20,6 +20,7 @@ use readproof_testkit::{
     op::{Random, script},
     run::{left, replayed},
 };
+use readproof_words::replay as words;
 use serde_json::Value;
 use std::{fs, path::Path};
 
@@ -63,7 +64,7 @@ fn what_random_runs_recorded_comes_out_again() {
             written += session.written;
             for finding in &session.wrong {
                 let by_the_run = matches!(finding.what, Wrong::DamagedObject(_));
-                assert!(by_the_run, "seed {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                assert!(by_the_run, "seed {world}: {} {:?}: {:?}", session.session, finding.entry, finding.what);
                 altered += 1;
             }
             for finding in &session.unverifiable {
@@ -75,7 +76,7 @@ fn what_random_runs_recorded_comes_out_again() {
                         | Unverifiable::Unfinished
                         | Unverifiable::PutAside(_)
                 );
-                assert!(expected, "seed {world}: {} {:?}: {}", session.session, finding.entry, finding.what);
+                assert!(expected, "seed {world}: {} {:?}: {:?}", session.session, finding.entry, finding.what);
                 gone += 1;
             }
         }
@@ -174,8 +175,9 @@ fn forged(engine: &Engine, root: &Path, line: u64, alter: fn(&mut Value)) -> Vec
         log.append(&record.to_string()).unwrap();
     }
     let forged = engine.ask::<Vec<Replayed>>(Some(&to), Operation::Replay).unwrap().remove(0);
-    let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
-    let open = forged.unverifiable.iter().map(|finding| format!("{:?} {}", finding.entry, finding.what));
+    let wrong = forged.wrong.iter().map(|finding| format!("{:?} {}", finding.entry, words::wrong(&finding.what)));
+    let open = forged.unverifiable.iter();
+    let open = open.map(|finding| format!("{:?} {}", finding.entry, words::unverifiable(&finding.what)));
     wrong.chain(open).collect()
 }
 

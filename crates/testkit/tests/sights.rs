@@ -11,6 +11,7 @@ use readproof_engine::{
 };
 use readproof_hosts::session::{Changed, Session, Sha};
 use readproof_testkit::ask::{Ask, Logged};
+use readproof_words::{Surface, notice::notice};
 use std::{
     cell::Cell,
     fs,
@@ -251,7 +252,7 @@ fn a_store_that_was_a_link_for_a_while() {
     std::os::unix::fs::symlink("x", fixture.path(".readproof")).unwrap();
     fixture.put("f", &new());
     let answer = read(&fixture.engine(), "f");
-    assert!(answer.notices[0].contains("use another session than s"), "{:?}", answer.notices);
+    assert!(notice(&answer.notices[0]).contains("use another session than s"), "{:?}", answer.notices);
 }
 
 /// The process that could not put the log aside does so as soon as it can, and relies on nothing before that.
@@ -326,7 +327,10 @@ fn an_edit_that_was_overtaken() {
     let change = Change::Replace { old: "ten".to_owned(), new: "TEN".to_owned(), places: Places::One };
     let error = engine.write(&s(), "f", change.clone()).unwrap_err();
     assert_eq!(error.code(), "CHANGED");
-    assert!(error.to_string().contains("changed or removed by another program while it was edited"), "{error}");
+    assert!(
+        Surface::Cli.error(&error).contains("changed or removed by another program while it was edited"),
+        "{error}"
+    );
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new());
     is_plain(&read(&engine, "f"));
     saves.store(false, Ordering::Relaxed);
@@ -352,7 +356,7 @@ fn that_a_text_is_not_stored_is_said_once() {
         };
         let answer = engine.read_while(Some(&s()), request("f"), &moves).unwrap();
         assert_eq!(answer.reason, Reason::BranchMoved);
-        let said = answer.notices.iter().filter(|notice| notice.contains("was not stored")).count();
+        let said = answer.notices.iter().filter(|said| notice(said).contains("was not stored")).count();
         assert_eq!(said, 1, "{:?}", answer.notices);
     }
 }

@@ -46,6 +46,7 @@ const DISK: &str = "readproof-disk";
 const HOSTS: &str = "readproof-hosts";
 const INDEX: &str = "readproof-index";
 const ENGINE: &str = "readproof-engine";
+const WORDS: &str = "readproof-words";
 const APP: &str = "readproof";
 const READER: &str = "readproof-reader";
 const TESTKIT: &str = "readproof-testkit";
@@ -58,11 +59,20 @@ const ROOMS: &[Room] = &[
     Room { name: HOSTS, may_use: &[CORE, DISK], judged: Judged::Shipped },
     Room { name: INDEX, may_use: &[CORE, DISK], judged: Judged::Shipped },
     Room { name: ENGINE, may_use: &[CORE, DISK, HOSTS, INDEX], judged: Judged::Shipped },
-    Room { name: APP, may_use: &[CORE, DISK, HOSTS, ENGINE], judged: Judged::Shipped },
+    Room { name: WORDS, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE], judged: Judged::Shipped },
+    Room { name: APP, may_use: &[CORE, DISK, HOSTS, ENGINE, WORDS], judged: Judged::Shipped },
     Room { name: READER, may_use: &[], judged: Judged::All },
-    Room { name: TESTKIT, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER], judged: Judged::Shipped },
-    Room { name: BENCH, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER, TESTKIT], judged: Judged::Shipped },
-    Room { name: FUZZ, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, APP, READER, TESTKIT], judged: Judged::Shipped },
+    Room { name: TESTKIT, may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, APP, READER], judged: Judged::Shipped },
+    Room {
+        name: BENCH,
+        may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, APP, READER, TESTKIT],
+        judged: Judged::Shipped,
+    },
+    Room {
+        name: FUZZ,
+        may_use: &[CORE, DISK, HOSTS, INDEX, ENGINE, WORDS, APP, READER, TESTKIT],
+        judged: Judged::Shipped,
+    },
     Room { name: "xtask", may_use: &[], judged: Judged::All },
 ];
 
@@ -175,6 +185,8 @@ mod tests {
         check(direction, "readproof-disk: readproof-engine", 1);
         check(direction, "readproof-core: readproof-disk", 1);
         check(direction, "readproof-hosts: readproof-index", 1);
+        check(direction, "readproof-engine: readproof-words", 1);
+        check(direction, "readproof-words: readproof-engine readproof-index", 0);
         check(direction, "readproof: readproof-index readproof-testkit", 2);
         check(direction, "readproof-engine: readproof-testkit(dev)", 0);
         check(direction, "readproof-reader: readproof-testkit(dev)", 1);

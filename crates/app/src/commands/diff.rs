@@ -3,6 +3,7 @@
 use readproof_core::operation::{Against, AnswerLimit, Compare, Operation};
 use readproof_disk::{Root, RootError, SnapshotRules};
 use readproof_engine::{Compared, Engine, Error};
+use readproof_words::{Terms, disk::root as root_words};
 use std::{io::Read as _, path::Path};
 
 use super::{Done, Terminal};
@@ -46,7 +47,7 @@ fn content(engine: &Engine, file: &Path) -> Result<String, Failure> {
             | RootError::NotUtf8 { .. }
             | RootError::NoTarget { .. }
             | RootError::NotOurs { .. }
-            | RootError::Io { .. } => wrong(error.to_string()),
+            | RootError::Io { .. } => wrong(root_words(Terms::PLAIN, &error)),
         })?;
         let found = root.locate(&[name]).map_err(|_| missing())?;
         let settings = engine.settings();

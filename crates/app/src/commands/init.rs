@@ -8,9 +8,13 @@ mod toml_text;
 
 use readproof_core::text::ContentHash;
 use readproof_disk::{Expected, FileRef, HardLinks, LocateError, ReplaceError, Root, SnapshotRules, is_folder};
+use readproof_words::{
+    Terms,
+    disk::{locate, replace, snapshot as snapshot_words},
+};
 use serde_json::{Value, json};
 use std::{
-    fmt::{Display, Write},
+    fmt::Write,
     path::{Path, PathBuf},
     slice,
 };
@@ -41,13 +45,13 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
     let file = HostFile::find(host, scope, root, &around)?;
     let command = command(&around)?;
     if args.print {
-        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error.words(), None))?;
+        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error.reason(), None))?;
         return Report { scope, file: &file, entry: &entry, state: State::Unread, written: false }.print(json, "");
     }
     let before = file.read()?;
     let text = before.as_deref().unwrap_or_default();
-    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error.words(), None))?;
-    let by_hand = |error: EditError| file.by_hand(&error.words(), Some(&entry));
+    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error.reason(), None))?;
+    let by_hand = |error: EditError| file.by_hand(&error.reason(), Some(&entry));
     let state = match entry.get(text).map_err(by_hand)? {
         Some(existing) if entry.fields.is_contained_in(&existing.value) => State::Same,
         Some(existing) => State::Different(existing),
@@ -131,28 +135,31 @@ impl HostFile {
         let file = match self.root.locate(slice::from_ref(&self.name)) {
             Ok(file) => file,
             Err(LocateError::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(self.by_hand(&error, None)),
+            Err(error) => return Err(self.by_hand(&locate(Terms::PLAIN, &error), None)),
         };
         let rules = SnapshotRules { max_bytes: MOST_BYTES, hard_links: HardLinks::Allow };
-        let snapshot = self.root.snapshot(&file, &rules).map_err(|error| self.by_hand(&error, None))?;
+        let snapshot =
+            self.root.snapshot(&file, &rules).map_err(|error| self.by_hand(&snapshot_words(&error), None))?;
         Ok(Some(snapshot.text.as_str().to_owned()))
     }
 
     /// Writes the text that was made from `before`, unless the file has changed since.
     fn write(&self, before: Option<&str>, text: &str, entry: &HostEntry) -> Result<(), Failure> {
-        let file: FileRef =
-            self.root.locate_new(slice::from_ref(&self.name)).map_err(|error| self.by_hand(&error, Some(entry)))?;
+        let file: FileRef = self
+            .root
+            .locate_new(slice::from_ref(&self.name))
+            .map_err(|error| self.by_hand(&locate(Terms::PLAIN, &error), Some(entry)))?;
         let expected = before.map_or(Expected::Nothing, |text| Expected::Text(ContentHash::of(text.as_bytes())));
         match self.root.replace(&file, text, expected, HardLinks::Refuse) {
             Ok(_) => Ok(()),
             Err(ReplaceError::HardLinked { .. }) => {
-                Err(self.by_hand(&"it has several hard links, which replacing it would separate", Some(entry)))
+                Err(self.by_hand("it has several hard links, which replacing it would separate", Some(entry)))
             }
-            Err(error) => Err(self.by_hand(&error, Some(entry))),
+            Err(error) => Err(self.by_hand(&replace(&error), Some(entry))),
         }
     }
 
-    fn by_hand(&self, why: &dyn Display, entry: Option<&HostEntry>) -> Failure {
+    fn by_hand(&self, why: &str, entry: Option<&HostEntry>) -> Failure {
         let what = match entry {
             Some(entry) => format!("add the entry by hand:\n{}", entry.alone().trim_end()),
             None => format!("add the entry by hand; `readproof init {} --print` shows it", self.host.name()),

@@ -64,7 +64,7 @@ pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
     for text in said.context.iter().chain(&said.text) {
         output::text(text)?;
     }
-    super::notices(said.trailer, &[]);
+    super::notices(said.trailer.map(|trailer| trailer.line), &[]);
     Ok(())
 }
 

@@ -7,11 +7,13 @@ use readproof_engine::{
     About, Check, Collected, Collection, Control, Engine, Finding, GcPlan, Health, LoggedSession, Progress, Replayed,
     RetainedBy,
 };
-use serde_json::{Value, json};
-use std::{
-    fmt::{Display, Write},
-    path::PathBuf,
+use readproof_words::{
+    replay::{outside_change, unverifiable, wrong},
+    stores::store,
+    upkeep::{says, unread},
 };
+use serde_json::{Value, json};
+use std::{fmt::Write, path::PathBuf};
 
 use super::{Done, Terminal, clock};
 use crate::{
@@ -33,16 +35,16 @@ pub(super) fn replay(terminal: &Terminal, args: &ReplayArgs) -> Done {
 }
 
 fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
-    fn finding<W: Display>(finding: &Finding<W>, code: &str) -> Value {
+    fn finding<W>(finding: &Finding<W>, code: &str, words: fn(&W) -> String) -> Value {
         let (about, entry) = (finding.about.as_str(), finding.entry.map(|entry| entry.to_string()));
-        let message = finding.what.to_string();
+        let message = words(&finding.what);
         json!({"about": about, "entry": entry, "path": finding.path, "code": code, "message": message})
     }
     let sessions: Vec<Value> = replayed
         .iter()
         .map(|session| {
-            let wrong: Vec<Value> = session.wrong.iter().map(|f| finding(f, f.what.code())).collect();
-            let open: Vec<Value> = session.unverifiable.iter().map(|f| finding(f, f.what.code())).collect();
+            let found: Vec<Value> = session.wrong.iter().map(|f| finding(f, f.what.code(), wrong)).collect();
+            let open: Vec<Value> = session.unverifiable.iter().map(|f| finding(f, f.what.code(), unverifiable)).collect();
             json!({
                 "session": session.session.to_string(),
                 "retired": session.retired,
@@ -52,8 +54,8 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
                 "verified_writes": session.written,
                 "torn": session.torn,
                 "unverifiable": open,
-                "outside_changes": session.outside.iter().map(|f| finding(f, "outside_change")).collect::<Vec<_>>(),
-                "wrong": wrong,
+                "outside_changes": session.outside.iter().map(|f| finding(f, "outside_change", outside_change)).collect::<Vec<_>>(),
+                "wrong": found,
             })
         })
         .collect();
@@ -73,9 +75,9 @@ fn replay_text(replayed: &[Replayed]) -> String {
     let mut out = String::new();
     for session in replayed {
         let open = |writes: bool| session.unverifiable.iter().filter(|f| (f.about == About::Write) == writes).count();
-        let wrong = |writes: bool| session.wrong.iter().filter(|f| (f.about == About::Write) == writes).count();
+        let faults = |writes: bool| session.wrong.iter().filter(|f| (f.about == About::Write) == writes).count();
         let tally =
-            |verified, writes| format!("{verified} verified, {} unverifiable, {} wrong", open(writes), wrong(writes));
+            |verified, writes| format!("{verified} verified, {} unverifiable, {} wrong", open(writes), faults(writes));
         let answers = session.looked_at(About::Answer);
         // Writing to a `String` cannot fail, here and below.
         let _ = write!(out, "{:<24} {answers} answers: {}", log_name(session), tally(session.verified, false));
@@ -86,23 +88,23 @@ fn replay_text(replayed: &[Replayed]) -> String {
         out.push('\n');
     }
     for session in replayed {
-        findings(&mut out, "WRONG", session, &session.wrong);
+        findings(&mut out, "WRONG", session, (&session.wrong, wrong));
     }
     for session in replayed {
-        findings(&mut out, "outside change", session, &session.outside);
+        findings(&mut out, "outside change", session, (&session.outside, outside_change));
     }
     for session in replayed {
-        findings(&mut out, "unverifiable", session, &session.unverifiable);
+        findings(&mut out, "unverifiable", session, (&session.unverifiable, unverifiable));
     }
     out.trim_end().to_owned()
 }
 
-fn findings<W: Display>(out: &mut String, word: &str, session: &Replayed, findings: &[Finding<W>]) {
+fn findings<W>(out: &mut String, word: &str, session: &Replayed, (findings, words): (&[Finding<W>], fn(&W) -> String)) {
     let name = log_name(session);
     for finding in findings.iter().take(LISTED) {
         let entry = finding.entry.map_or("log".to_owned(), |entry| entry.to_string());
         let path = finding.path.as_ref().map_or(String::new(), |path| format!(" {}", printable(path)));
-        let _ = writeln!(out, "{word}: {name} {entry}{path}: {}", finding.what);
+        let _ = writeln!(out, "{word}: {name} {entry}{path}: {}", words(&finding.what));
     }
     if findings.len() > LISTED {
         let _ = writeln!(out, "{word}: {name} and {} more", findings.len() - LISTED);
@@ -137,7 +139,7 @@ pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json
         output::notice(&format!("removing {}", what_goes(&plan)));
     }
     for failure in &done.failed {
-        output::notice(&format!("not removed: {failure}"));
+        output::notice(&format!("not removed: {}", store(failure)));
     }
     let text =
         || format!("removed {}{}", counted(done.objects, done.bytes, done.leftovers), what_stays(&plan, args.force));
@@ -169,13 +171,13 @@ fn what_stays(plan: &GcPlan, force: bool) -> String {
     }
     for (session, why) in plan.unread.iter().filter(|_| !force) {
         let session = printable(&session.to_string());
-        let _ = write!(text, "\nno object was touched, as the needs of {session} are not known: {why}");
+        let _ = write!(text, "\nno object was touched, as the needs of {session} are not known: {}", unread(why));
     }
     text
 }
 
 fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
-    let unread: Vec<Value> = plan.unread.iter().map(|(session, why)| unread_json(session, why)).collect();
+    let not_read: Vec<Value> = plan.unread.iter().map(|(session, why)| unread_json(session, &unread(why))).collect();
     let hashes = |objects: &[Stored]| objects.iter().map(|object| object.hash.to_string()).collect::<Vec<_>>();
     let mut planned = json!({
         "objects": hashes(&plan.objects),
@@ -186,11 +188,11 @@ fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
         "ok": done.is_none_or(|done| done.failed.is_empty()),
         "dry_run": done.is_none(),
         "removed": done.map(|done| json!({
-            "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed,
+            "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed.iter().map(store).collect::<Vec<_>>(),
         })),
         "kept": {"objects": plan.kept, "bytes": plan.kept_bytes, "needed": plan.spared},
         "still_needed_by": {},
-        "unread": unread,
+        "unread": not_read,
     });
     for host in config::HOSTS_WITH_TEXTS {
         planned[format!("{host}_objects")] = json!(hashes(plan.host_objects.get(host).map_or(&[], Vec::as_slice)));
@@ -256,7 +258,7 @@ fn doctor_json(checks: &[Check], ok: bool) -> Value {
         .iter()
         .map(|check| {
             let health = check.health.as_str();
-            json!({"check": check.name, "health": health, "message": check.says, "advice": check.advice})
+            json!({"check": check.name, "health": health, "message": says(&check.says), "advice": check.advice})
         })
         .collect();
     json!({"ok": ok, "checks": list})
@@ -265,9 +267,9 @@ fn doctor_json(checks: &[Check], ok: bool) -> Value {
 fn doctor_text(checks: &[Check]) -> String {
     let mut out = String::new();
     for check in checks {
-        let says: Vec<String> = check.says.lines().map(printable).collect();
+        let said: Vec<String> = says(&check.says).lines().map(printable).collect();
         let _ =
-            writeln!(out, "{:<8} {:<10} {}", check.health.as_str(), check.name, says.join("\n                    "));
+            writeln!(out, "{:<8} {:<10} {}", check.health.as_str(), check.name, said.join("\n                    "));
         if let Some(advice) = &check.advice {
             let _ = writeln!(out, "{:19} -> {advice}", "");
         }

@@ -2,6 +2,7 @@
 
 use readproof_core::trailer::remark;
 use readproof_engine::Compared;
+use readproof_words::notice::notices;
 use serde_json::{Value, json};
 
 use crate::tools::args::short;
@@ -12,8 +13,8 @@ pub(crate) fn trailer(found: &Compared) -> String {
         let ((hunks, all_hunks), (lines, all_lines)) = (found.hunks, found.lines);
         format!("cut, not to be applied: {hunks} of {all_hunks} hunks and {lines} of {all_lines} lines are shown")
     });
-    let notices: Vec<String> = cut.into_iter().chain(found.notices.iter().cloned()).collect();
-    remark(&found.path, &found.summary(), &notices)
+    let said: Vec<String> = cut.into_iter().chain(notices(&found.notices)).collect();
+    remark(&found.path, &found.summary(), &said)
 }
 
 /// The facts about a diff for programs, without its text.
@@ -39,7 +40,7 @@ pub(crate) fn contract(found: &Compared, target: &str) -> Value {
             "preview_degraded": cut,
             "token_estimate": super::tokens(found.text.len() as u64),
             "diff_path": found.name,
-            "notices": found.notices,
+            "notices": notices(&found.notices),
         },
     })
 }

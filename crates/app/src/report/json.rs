@@ -17,7 +17,7 @@ pub(crate) fn answer(answer: &Answer<Option<Receipt>>) -> Value {
         "reason": answer.reason.as_str(),
         "path": answer.path,
         "text": answer.text,
-        "notices": answer.notices,
+        "notices": readproof_words::notice::notices(&answer.notices),
         "scope": answer.scope.to_string(),
         "lines": answer.lines.map(range),
         "total_lines": answer.total_lines,

@@ -51,7 +51,7 @@ pub(crate) fn found_json(found: &SymbolsFound, query: Option<&str>, given: usize
         "meta": {
             "total_matches": found.total,
             "truncated": found.total > given as u64,
-            "notices": found.notices,
+            "notices": readproof_words::notice::notices(&found.notices),
         },
     })
 }

@@ -12,12 +12,13 @@ use readproof_core::{
     decide::Reason,
     operation::{Caller, Freshness, Operation, Read, Refresh},
     path::split_range,
-    scope::{Scope, ScopeError},
+    scope::Scope,
 };
 use readproof_engine::{
     Call, Control, Engine, Error, NotOurs, Outcome, PiConversation, PiGiven, PiInstead, Reading, Refreshed, Status,
     instead,
 };
+use readproof_words::Surface;
 use std::{
     collections::BTreeSet,
     io::{self, BufRead, BufReader},
@@ -157,9 +158,9 @@ impl Server {
             Op::Refresh => self.refresh(request),
             Op::Status => self.status(request),
         };
-        match body {
-            Ok(body) => Reply { id: Some(request.id), ok: true, body },
-            Err(error) => failed(Some(request.id), error.code(), words(&error)),
+        match said {
+            Ok(said) => Reply { id: Some(request.id), ok: true, said },
+            Err(error) => failed(Some(request.id), error.code(), Surface::Pi.error(&error)),
         }
     }
 
@@ -202,8 +203,8 @@ impl Server {
             Ok(Reading::Answer(answer)) => Body::Read(Box::new((*answer).into())),
             Ok(Reading::NotOurs(why)) => Body::UsePiRead { own: left_to_pi(why).to_owned() },
             Err(error) => match instead(&error, &read) {
-                PiInstead::PiRead => Body::UsePiRead { own: error.to_string() },
-                PiInstead::Nothing => Body::Read(Box::default()),
+                PiInstead::PiRead => Said::Own { own: Surface::Cli.error(&error) },
+                PiInstead::Nothing => Said::Read(Box::default()),
                 PiInstead::Error => return Err(error),
             },
         })
@@ -245,16 +246,5 @@ fn left_to_pi(why: NotOurs) -> &'static str {
         NotOurs::Sensitive => Reason::Sensitive.sentence(),
         NotOurs::OtherName => "pi does not look for a file of that very name",
         NotOurs::EncodedUrl => "a URL that needs decoding",
-    }
-}
-
-/// In pi's words, if it has any for this error.
-fn words(error: &Error) -> String {
-    if let Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. } = error {
-        format!("Offset {offset} is beyond end of file ({total} lines total)")
-    } else if matches!(error, Error::Aborted) {
-        "Operation aborted".to_owned()
-    } else {
-        error.to_string()
     }
 }

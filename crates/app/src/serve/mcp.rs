@@ -8,7 +8,7 @@ mod scan;
 
 use readproof_core::operation::{Audience, Caller};
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Error, Handles, Rollouts, Settings, SmallTexts};
+use readproof_engine::{Engine, Error, Handles, Notice, Rollouts, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -80,8 +80,8 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 #[derive(Clone)]
 pub(crate) struct Server {
     lanes: Arc<Lanes>,
-    /// Notices about the settings, for the first answer.
-    notices: Arc<Mutex<Vec<String>>>,
+    /// What is to be said of the settings, with the first answer.
+    untold: Arc<Mutex<Vec<Notice>>>,
     rollouts: Arc<Mutex<Rollouts>>,
     listed: Arc<ToolList>,
     /// The session of clients that do not report a context window.
@@ -264,7 +264,8 @@ fn result(said: Result<ToolOutput, Refusal>) -> CallToolResult {
             // Some hosts refuse a message with an empty or blank block, and then the session is stuck. The trailer says
             // that the text was blank.
             let visible = |block: &String| !block.trim().is_empty();
-            let mut blocks: Vec<String> = text.into_iter().chain(context).chain(trailer).filter(visible).collect();
+            let mut blocks: Vec<String> =
+                text.into_iter().chain(context).chain(trailer.map(|trailer| trailer.line)).filter(visible).collect();
             if blocks.is_empty() {
                 blocks.push("[no text]".to_owned());
             }

@@ -9,8 +9,9 @@ use readproof_core::{
     scope::Lines,
 };
 use readproof_engine::{
-    self as engine, Answer, Control, Engine, Error, Handle, HandleConversation, Outcome, Refreshed, Status,
+    self as engine, Answer, Control, Engine, Error, Handle, HandleConversation, Notice, Outcome, Refreshed, Status,
 };
+use readproof_words::{Surface, ToolTerms, notice::notices as words};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -28,35 +29,38 @@ pub(crate) struct ToolOutput {
     /// Context lines of a definition, in a separate block.
     pub(crate) context: Option<String>,
     /// The last block.
-    pub(crate) trailer: Option<String>,
-    /// Facts for programs, without the text.
+    pub(crate) trailer: Option<Trailers>,
+    /// What a program may want to know, without the text.
     pub(crate) contract: Value,
     /// The key of the text in [`Self::object`].
     pub(crate) text_key: &'static str,
 }
 
 impl ToolOutput {
-    /// The same with notices added to the last block.
-    pub(crate) fn beside(self, notices: &[String]) -> Self {
+    /// The same, with more to be said in the last block.
+    pub(crate) fn beside(self, notices: &[Notice]) -> Self {
         if notices.is_empty() {
             return self;
         }
-        let more = notices.iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
+        let more = words(notices).iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
         let trailer = match self.trailer {
-            Some(trailer) => format!("{}; {more}]", trailer.strip_suffix(']').unwrap_or(&trailer)),
-            None => format!("[{more}]"),
+            Some(Trailers { line, bare }) => {
+                Trailers { line: beside(&line, &more), bare: bare.map(|bare| beside(&bare, &more)) }
+            }
+            None => format!("[{more}]").into(),
         };
         Self { trailer: Some(trailer), ..self }
     }
 
     /// The same without the handle, for a call after which it is unknown what the model saw last.
     pub(crate) fn without_handle(mut self) -> Self {
-        let at_top = self.contract.as_object_mut().and_then(|fields| fields.remove("handle"));
-        let within = self.contract.get_mut("meta").and_then(Value::as_object_mut);
-        let handle = at_top.or_else(|| within.and_then(|meta| meta.remove("handle")));
-        if let (Some(handle), Some(trailer)) = (handle.as_ref().and_then(Value::as_str), &mut self.trailer) {
-            *trailer = trailer.replace(&format!("; known={handle}"), "");
+        if let Some(fields) = self.contract.as_object_mut() {
+            fields.remove("handle");
         }
+        if let Some(meta) = self.contract.get_mut("meta").and_then(Value::as_object_mut) {
+            meta.remove("handle");
+        }
+        self.trailer = self.trailer.map(|Trailers { line, bare }| bare.unwrap_or(line).into());
         self
     }
 
@@ -73,19 +77,57 @@ impl ToolOutput {
     }
 }
 
-impl From<Error> for Refusal {
+/// A trailer, and the same without its handle.
+#[derive(Clone, Debug)]
+pub(crate) struct Trailers {
+    pub(crate) line: String,
+    /// None where the line has no handle.
+    bare: Option<String>,
+}
+
+impl Trailers {
+    /// The trailer of an answer; see [`Answer::trailer`].
+    pub(crate) fn of(
+        answer: &Answer<Handle>,
+        asked_to: Option<u64>,
+        go_on: &str,
+        said: &[String],
+        handle: bool,
+    ) -> Self {
+        let notices = words(&answer.notices);
+        let line = |handle| answer.trailer(asked_to, go_on, (said, &notices), handle);
+        Self { line: line(handle), bare: handle.then(|| line(false)) }
+    }
+}
+
+impl From<String> for Trailers {
+    fn from(line: String) -> Self {
+        Self { line, bare: None }
+    }
+}
+
+fn beside(trailer: &str, more: &str) -> String {
+    format!("{}; {more}]", trailer.strip_suffix(']').unwrap_or(trailer))
+}
+
+/// Why a call gives nothing.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The call itself is wrong, and the tool said how.
+    ByTool(Refusal),
+    /// The engine refused it.
+    ByEngine(Error),
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self::ByTool(refusal)
+    }
+}
+
+impl From<Error> for Refused {
     fn from(error: Error) -> Self {
-        if let Some(refusal) = symbols::refusal(&error) {
-            return refusal;
-        }
-        let message = error.to_string();
-        // Only the regex engine's message has several lines; a name with a newline must not add any.
-        let message = if let Error::Query(_) = error {
-            message.lines().map(printable).collect::<Vec<_>>().join("\n")
-        } else {
-            printable(&message)
-        };
-        Self { code: error.code(), message }
+        Self::ByEngine(error)
     }
 }
 
@@ -165,7 +207,7 @@ impl<'a> Tools<'a> {
         &self,
         name: &str,
         given: &Map<String, Value>,
-        run: impl FnOnce(&Self, &'static Tool, Args) -> Result<T, Refusal>,
+        run: impl FnOnce(&Self, &'static Tool, Args) -> Result<T, Refused>,
     ) -> Result<T, Refusal> {
         let Some(tool) = tool(name) else {
             let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
@@ -174,34 +216,23 @@ impl<'a> Tools<'a> {
         let args = Args::parse(tool, given, &|| self.some_file())?;
         // The path of the call, as errors name it.
         let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
-        run(self, tool, args).map_err(|refusal| self.inside(refusal, (tool, &asked)))
+        run(self, tool, args).map_err(|refused| match refused {
+            Refused::ByTool(refusal) => refusal,
+            Refused::ByEngine(error) => self.worded(&error, (tool, &asked)),
+        })
     }
 
-    /// Error messages must not reveal the workspace's absolute path; and each tool has its own words.
-    fn inside(&self, refusal: Refusal, call: (&'static Tool, &str)) -> Refusal {
+    /// An error in the words of the tool.
+    fn worded(&self, error: &Error, (tool, asked): (&'static Tool, &str)) -> Refusal {
         let root = self.engine.root().path().display().to_string();
-        let message = match refusal.code {
-            // The caller wrote it itself.
-            "INVALID_ARGS" | "BAD_QUERY" | "BAD_GLOB" | "NO_MATCH" => refusal.message,
-            "OUTSIDE_WORKSPACE" if refusal.message.contains(&root) => {
-                let asked = short(&printable(call.1));
-                format!("`{asked}` lies outside the workspace; only names inside it can be used")
-            }
-            "BAD_RANGE" if call.0.params.iter().any(|param| param.name == "start_line" && param.required) => {
-                refusal.message.replace("an offset", "a start_line").replace("offset", "start_line")
-            }
-            "TOO_LARGE" => format!(
-                "{}; read_file_head, read_file_tail and search_in_file take a file of any size",
-                refusal.message
-            ),
-            _ => refusal.message,
-        };
-        // Names are in backquotes.
-        let message = message.replace(&format!("`{root}/"), "`").replace(&format!("`{root}`"), "`.`");
-        Refusal { message, ..refusal }
+        let asked = short(&printable(asked));
+        let start_line = tool.params.iter().any(|param| param.name == "start_line" && param.required);
+        let surface = Surface::Mcp(ToolTerms { root: &root, asked: &asked, start_line });
+        symbols::refusal(error, surface)
+            .unwrap_or_else(|| Refusal { code: error.code(), message: surface.error(error) })
     }
 
-    fn run(&self, call: ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+    fn run(&self, call: ToolCall<'_>) -> Result<ToolOutput, Refused> {
         match call.tool.name {
             "read" => unified::read(self, &call),
             "get_snippet" => unified::read(self, &legacy(call, "snippet", "path")),
@@ -216,7 +247,7 @@ impl<'a> Tools<'a> {
             "read_file_tail" => ranges::tail(self, &call),
             "readcache_refresh" => self.refresh(&call),
             "readcache_status" => self.status(&call),
-            other => Err(Refusal { code: "UNKNOWN_TOOL", message: format!("{other} is not built yet") }),
+            other => Err(Refusal { code: "UNKNOWN_TOOL", message: format!("{other} is not built yet") }.into()),
         }
     }
 
@@ -229,7 +260,7 @@ impl<'a> Tools<'a> {
         found.map_or_else(|| "src/main.rs".to_owned(), |name| printable(name))
     }
 
-    fn refresh(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+    fn refresh(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
         let path = call.args.text("path").unwrap_or_default().to_owned();
         let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
         let done: Refreshed = self.ask(call, Operation::Refresh(Refresh { path, offset, limit }))?.try_into()?;
@@ -240,7 +271,7 @@ impl<'a> Tools<'a> {
         Ok(ToolOutput { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
     }
 
-    fn status(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+    fn status(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
         let status: Status = self.ask(call, Operation::Status)?.try_into()?;
         let reads = status.conversation.unwrap_or_default();
         let counts: Map<String, Value> = Mode::ALL
@@ -304,7 +335,7 @@ pub(crate) fn facts(answer: &Answer<Handle>, origin: &Origin) -> Map<String, Val
         facts.insert("handle".to_owned(), json!(handle));
     }
     if !answer.notices.is_empty() {
-        facts.insert("notices".to_owned(), json!(answer.notices));
+        facts.insert("notices".to_owned(), json!(words(&answer.notices)));
     }
     facts
 }

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::{
     args::{Refusal, invalid},
-    call::{ToolCall, ToolOutput, Tools},
+    call::{Refused, ToolCall, ToolOutput, Tools},
 };
 use crate::report::compared::{contract, trailer};
 
-pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let path = call.args.text("target").unwrap_or_default().to_owned();
     let refuse = |message: &str, better: &Value| invalid(call.tool, call.args.all(), &path, message, better);
     let against = call.args.text("against").and_then(Against::parse).unwrap_or_default();
@@ -22,7 +22,7 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
         let message = "against='WORKTREE' compares the working file with other text, so it needs content. Give it, or use \
                        against='HEAD' or 'INDEX' for what git keeps.";
         let better = call.args.clone().with("content", "the new text\n").but_for(&[]);
-        return Err(Refusal { code: "NO_CONTENT", ..refuse(message, &better) });
+        return Err(Refusal { code: "NO_CONTENT", ..refuse(message, &better) }.into());
     }
     let number = |name| call.args.number(name).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
     let chars = number("max_preview_chars").unwrap_or(TEXT_CHARS).min(TEXT_CHARS);
@@ -32,5 +32,5 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     let shows = call.args.text("preview_mode") != Some("none");
     let (trailer, contract) = (trailer(&found), contract(&found, &path));
     let text = shows.then_some(found.text);
-    Ok(ToolOutput { text, context: None, trailer: Some(trailer), contract, text_key: "text" })
+    Ok(ToolOutput { text, context: None, trailer: Some(trailer.into()), contract, text_key: "text" })
 }

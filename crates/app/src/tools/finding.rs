@@ -6,17 +6,18 @@ use readproof_core::{
     operation::{Matching, Operation, Search, SearchFile, SearchMode},
 };
 use readproof_engine::{FileStat, InFile, Searched};
+use readproof_words::notice::notices;
 use serde_json::{Value, json};
 
 use super::{
-    args::{Refusal, short},
-    call::{ToolCall, ToolOutput, Tools},
+    args::short,
+    call::{Refused, ToolCall, ToolOutput, Tools},
     symbols,
 };
 use crate::report::{found, label, printable};
 
-/// `search`: the whole workspace.
-pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// The whole workspace.
+pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     if call.args.text("mode") == Some("symbol") {
         return symbols::search(tools, call);
     }
@@ -38,21 +39,21 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     if found.matches == 0 {
         trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
     }
-    for notice in &found.notices {
-        trailer = format!("{trailer}; {}", short(&printable(notice)));
+    for notice in notices(&found.notices) {
+        trailer = format!("{trailer}; {}", short(&printable(&notice)));
     }
     let contract = numbers(found::search_json(&found));
     Ok(ToolOutput {
         text: Some(text),
         context: None,
-        trailer: Some(format!("[{trailer}]")),
+        trailer: Some(format!("[{trailer}]").into()),
         contract,
         text_key: "text",
     })
 }
 
-/// `search_in_file`: one file.
-pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// One file.
+pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let standard = SearchFile::default();
     let (before, after) = (size(call, "before_lines").unwrap_or(0), size(call, "after_lines").unwrap_or(0));
     let asked = SearchFile {
@@ -71,21 +72,21 @@ pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutp
     if found.lossy {
         trailer.push_str("; bytes that are no UTF-8 are shown as \u{fffd}");
     }
-    for notice in &found.notices {
-        trailer = format!("{trailer}; {}", short(&printable(notice)));
+    for notice in notices(&found.notices) {
+        trailer = format!("{trailer}; {}", short(&printable(&notice)));
     }
     let contract = numbers(found::in_file_json(&found));
     Ok(ToolOutput {
         text: Some(text),
         context: None,
-        trailer: Some(format!("[{trailer}]")),
+        trailer: Some(format!("[{trailer}]").into()),
         contract,
         text_key: "content",
     })
 }
 
-/// File information.
-pub(super) fn stat(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// What a name leads to.
+pub(super) fn stat(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let path = call.args.text("path").unwrap_or_default().to_owned();
     let stat: FileStat = tools.ask(call, Operation::Stat { path })?.try_into()?;
     let contract = found::stat_json(&stat);

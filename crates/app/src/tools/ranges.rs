@@ -6,16 +6,17 @@ use readproof_core::{
     pick::Pick,
 };
 use readproof_engine::{Answer, EndOfFile, Error, Handle};
+use readproof_words::notice::notices;
 use serde_json::{Value, json};
 
 use super::{
-    args::{Refusal, invalid, short},
-    call::{ToolCall, ToolOutput, Tools, covered, facts, is_cut, whole_answer},
+    args::{invalid, short},
+    call::{Refused, ToolCall, ToolOutput, Tools, Trailers, covered, facts, is_cut, whole_answer},
 };
 use crate::report::{found, label, printable};
 
-/// The whole file, as much as fits into one answer.
-pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// The whole file, as far as one answer holds it.
+pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
     let request = Read { path: path(call), offset, limit, most: Some(whole_answer()), ..Read::default() };
     let answer = tools.read(call, request)?;
@@ -24,7 +25,8 @@ pub(super) fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     Ok(said(call, answer, asked_to, cut))
 }
 
-pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// The lines from one to another.
+pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let start = call.args.number("start_line").unwrap_or(1);
     let end = call.args.number("end_line").unwrap_or(start);
     if end < start {
@@ -35,7 +37,8 @@ pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput
             &path(call),
             &message,
             &call.args.but_for(&["start_line", "end_line"]),
-        ));
+        )
+        .into());
     }
     let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
     let answer = tools.read(call, Read { most: Some(whole_answer()), ..lines })?;
@@ -43,7 +46,8 @@ pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput
     Ok(said(call, answer, Some(end), cut))
 }
 
-pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// The first lines.
+pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), limit: Some(lines), most: Some(whole_answer()), ..Read::default() };
     match tools.read(call, request) {
@@ -56,8 +60,8 @@ pub(super) fn head(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     }
 }
 
-/// The last lines; if they do not all fit, the last of them.
-pub(super) fn tail(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// The last lines: where they do not all fit, the last of them.
+pub(super) fn tail(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let lines = call.args.number("max_lines").unwrap_or(1);
     let request = Read { path: path(call), pick: Pick::Last(lines), most: Some(whole_answer()), ..Read::default() };
     match tools.read(call, request) {
@@ -70,8 +74,8 @@ pub(super) fn tail(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     }
 }
 
-/// For a file that is too large for a normal read: reads only its start or end. Nothing of it counts as held.
-fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Error) -> Result<ToolOutput, Refusal> {
+/// A file that is too large to be read at once is read from its end only; nothing is known of it.
+fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Error) -> Result<ToolOutput, Refused> {
     if error.code() != "TOO_LARGE" {
         return Err(error.into());
     }
@@ -90,9 +94,9 @@ fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Erro
     };
     let mut said = vec![format!("{}: {which} of {} bytes", short(&label(&found.path)), found.bytes)];
     said.extend(found::cut_notice(&found).map(|notice| short(&printable(&notice))));
-    said.extend(found.notices.iter().map(|notice| short(&printable(notice))));
+    said.extend(notices(&found.notices).iter().map(|notice| short(&printable(notice))));
     said.push("too large for anything to be known of it".to_owned());
-    let trailer = Some(format!("[{}]", said.join("; ")));
+    let trailer = Some(format!("[{}]", said.join("; ")).into());
     Ok(ToolOutput { text: Some(found.text), context: None, trailer, contract, text_key: "content" })
 }
 
@@ -116,7 +120,7 @@ fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, trun
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
     let next_argument = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
     let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
-    let trailer = answer.trailer(asked_to, next_argument, &said, call.origin.handles);
+    let trailer = Trailers::of(&answer, asked_to, go_on, &said, call.talk.handles);
     ToolOutput {
         text: Some(answer.text),
         context: None,

@@ -8,18 +8,19 @@ use readproof_core::{
 use readproof_engine::{
     AROUND_BYTES, Around, Candidate, Defined, Error, Reading, Surroundings, SymbolsFound, qualified,
 };
+use readproof_words::{Surface, engine::unindexed, notice::notices as words};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 use super::{
     args::{Refusal, short},
-    call::{ToolCall, ToolOutput, Tools, whole_answer},
+    call::{Refused, ToolCall, ToolOutput, Tools, whole_answer},
     unified,
 };
 use crate::report::symbols::{LISTED, found_json, listed, named, range, symbol_json};
 
 /// A definition by its name.
-pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let include_context = call.args.flag("include_context");
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
     let room = if include_context { TEXT_CHARS - AROUND_BYTES } else { TEXT_CHARS };
@@ -41,8 +42,8 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
         let more = if cut { ", which has more" } else { "" };
         said.push(format!("with lines {} for context{more}", runs.join(", ")));
     }
-    said.extend(notices.iter().map(|notice| short(&printable(notice))));
-    said.extend(found.missed.iter().map(|missed| short(&printable(missed))));
+    said.extend(words(&notices).iter().map(|notice| short(&printable(notice))));
+    said.extend(found.missed.iter().map(|missed| short(&printable(&unindexed(missed)))));
     if found.others > 0 {
         said.push(format!("{} other definitions have this name: search mode=symbol lists them", found.others));
     }
@@ -58,8 +59,8 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     Ok(output)
 }
 
-/// Definitions whose names match the query.
-pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+/// Definitions whose names are like the query.
+pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let limit = call.args.number("limit").map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let query = call.args.text("query").unwrap_or_default().to_owned();
     let asked = ListSymbols {
@@ -75,19 +76,19 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     } else {
         trailer.push("read mode=symbol target=NAME shows one".to_owned());
     }
-    trailer.extend(found.notices.iter().map(|notice| short(&printable(notice))));
+    trailer.extend(words(&found.notices).iter().map(|notice| short(&printable(notice))));
     let contract = found_json(&found, Some(&query), given);
     Ok(ToolOutput {
         text: Some(text),
         context: None,
-        trailer: Some(format!("[{}]", trailer.join("; "))),
+        trailer: Some(format!("[{}]", trailer.join("; ")).into()),
         contract,
         text_key: "text",
     })
 }
 
-/// The refusal for a name with no definition or several, with valid calls.
-pub(super) fn refusal(error: &Error) -> Option<Refusal> {
+/// What to do where a name means several things or none: calls that work.
+pub(super) fn refusal(error: &Error, surface: Surface<'_>) -> Option<Refusal> {
     if let Error::Ambiguous { target, total, candidates } = error {
         let mut message = format!("`{}` is defined {total} times. Name one of them:", short(&printable(target)));
         for candidate in candidates {
@@ -105,7 +106,7 @@ pub(super) fn refusal(error: &Error) -> Option<Refusal> {
     }
     if let Error::NoSymbol { target, .. } = error {
         let call = json!({"query": short(target), "mode": "symbol"});
-        let message = format!("{}\nexample: search {}", printable(&error.to_string()), printable(&call.to_string()));
+        let message = format!("{}\nexample: search {}", surface.error(error), printable(&call.to_string()));
         return Some(Refusal { code: error.code(), message });
     }
     None

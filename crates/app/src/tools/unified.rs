@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     args::{Refusal, invalid, short},
-    call::{ToolCall, ToolOutput, Tools, covered, facts, is_cut, whole_answer},
+    call::{Refused, ToolCall, ToolOutput, Tools, Trailers, covered, facts, is_cut, whole_answer},
     diffs, symbols,
 };
 
@@ -48,7 +48,7 @@ pub(super) fn check(call: &ToolCall<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     check(call)?;
     let mode = call.args.text("mode").unwrap_or_default();
     match mode {
@@ -65,7 +65,7 @@ fn refuse(call: &ToolCall<'_>, message: &str, wrong: &[&str]) -> Refusal {
     invalid(call.tool, call.args.all(), file, message, &call.args.but_for(wrong))
 }
 
-fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
     let window = tools.window();
     let most = match limit {
@@ -78,14 +78,14 @@ fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
     answer(tools, call, request, asked_to)
 }
 
-fn snippet(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal> {
+fn snippet(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let (start, end) = (call.args.number("start_line"), call.args.number("end_line"));
     let (query, context) = (call.args.text("query"), call.args.number("context_lines"));
     if let Some(offset) = call.args.number("offset") {
         let message = "offset is only valid for mode='file'. Remove it or switch mode.";
         let better =
             call.args.clone().with("start_line", offset).with("end_line", offset).but_for(&["offset", "query"]);
-        return Err(invalid(call.tool, call.args.all(), &target(call), message, &better));
+        return Err(invalid(call.tool, call.args.all(), &target(call), message, &better).into());
     }
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
     // Named lines are given as far as they fit into one answer.
@@ -98,17 +98,18 @@ fn snippet(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refusal
             answer(tools, call, Read { path, pick, most, ..Read::default() }, None)
         }
         (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
-            Err(refuse(call, "query and start_line/end_line exclude each other. Give one of them.", &["query"]))
+            Err(refuse(call, "query and start_line/end_line exclude each other. Give one of them.", &["query"]).into())
         }
         (None, None, None) => {
             let kept = call.args.clone().with("start_line", 1).with("end_line", 20);
             let message = "mode='snippet' needs start_line and end_line, or query.";
-            Err(invalid(call.tool, call.args.all(), &path, message, &kept.but_for(&[])))
+            Err(invalid(call.tool, call.args.all(), &path, message, &kept.but_for(&[])).into())
         }
         (start, end, None) => {
             let (start, end) = (start.or(end).unwrap_or(1), end.or(start).unwrap_or(1));
             if end < start {
-                return Err(refuse(call, &format!("end_line {end} stands before start_line {start}."), &["end_line"]));
+                let message = format!("end_line {end} stands before start_line {start}.");
+                return Err(refuse(call, &message, &["end_line"]).into());
             }
             let pick = Pick::Span { first: start, last: end, context: context.unwrap_or(0) };
             answer(tools, call, Read { path, pick, most, ..Read::default() }, Some(end))
@@ -125,7 +126,7 @@ pub(super) fn bounded(call: &ToolCall<'_>, most: AnswerLimit) -> AnswerLimit {
     AnswerLimit { chars: asked.unwrap_or(most.chars).min(TEXT_CHARS), ..most }
 }
 
-fn answer(tools: &Tools<'_>, call: &ToolCall<'_>, request: Read, asked_to: Option<u64>) -> Result<ToolOutput, Refusal> {
+fn answer(tools: &Tools<'_>, call: &ToolCall<'_>, request: Read, asked_to: Option<u64>) -> Result<ToolOutput, Refused> {
     let (limit, most, audience) = (request.limit, request.most, audience(call));
     let answer = tools.read(call, Read { audience, ..request })?;
     Ok(shown(call, answer, asked_to, (limit, most), &[]))
@@ -153,7 +154,7 @@ pub(super) fn shown(
     let next_argument = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
     let reduced = answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
     let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
-    let trailer = answer.trailer(asked_to, next_argument, &said, call.origin.handles && shows);
+    let trailer = Trailers::of(&answer, asked_to, go_on, &said, call.talk.handles && shows);
     let text = shows.then_some(answer.text);
     ToolOutput { text, context: None, trailer: Some(trailer), contract, text_key: "text" }
 }

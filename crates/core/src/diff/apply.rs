@@ -8,15 +8,14 @@ use crate::{scope::Lines, text::Text};
 
 /// Why a diff cannot be applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum ApplyError {
     /// It is not a unified diff.
-    #[error("line {line} of the diff is malformed")]
     Malformed {
         /// Line of the diff, 1-based.
         line: usize,
     },
     /// The text has something else at that place than the diff says.
-    #[error("line {line} of the diff does not match the text")]
     Mismatch {
         /// Line of the diff, 1-based.
         line: usize,

@@ -37,21 +37,18 @@ pub struct Edit {
 
 /// Why an edit cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{self:?}")]
 pub enum EditError {
     /// The old text is empty.
-    #[error("the old text is empty; give the text to replace, or write the whole file")]
     Empty,
     /// The old text does not occur.
-    #[error("the old text does not occur in the file; read the file again and copy the text exactly")]
     NotFound,
     /// The old text occurs more than once, and only one occurrence was allowed.
-    #[error("the old text occurs {count} times; add lines around it until it is the only one, or replace all of them")]
     Many {
         /// How often, overlapping occurrences included.
         count: usize,
     },
     /// The new text contains a NUL.
-    #[error("the new text holds a NUL byte, so the file would no longer be text")]
     NotText,
 }
 

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The fixed name of a note.
-pub(crate) const NOTE: &str = ".readproof-turn";
+pub const NOTE: &str = ".readproof-turn";
 
 /// How the first line of a note begins.
 const HEAD: &str = "readproof-turn-1";

@@ -42,10 +42,7 @@ impl fmt::Display for SessionName {
 
 /// Text that cannot be the name of a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{name}` is not a valid session name; use 1 to 64 letters, digits, dots, underscores or hyphens, beginning with a \
-     letter, digit or underscore"
-)]
+#[error("{self:?}")]
 pub struct BadSessionName {
     /// As given, its first 80 characters.
     pub name: String,

@@ -25,12 +25,12 @@ use crate::{
 pub type Handle = Option<String>;
 
 impl Answer<Handle> {
-    /// The line after the text. `asked_to` is the last line asked for, `next_argument` the argument with which the next call
-    /// continues, `said` what the surface adds.
+    /// The line after the text. `asked_to` is the last line asked for, `go_on` the argument that the next call takes, `said`
+    /// what the surface adds and then its words for the notices.
     #[must_use]
-    pub fn trailer(&self, asked_to: Option<u64>, next_argument: &str, said: &[String], handle: bool) -> String {
+    pub fn trailer(&self, asked_to: Option<u64>, go_on: &str, said: (&[String], &[String]), handle: bool) -> String {
         let blank = is_blank(&self.text).then(|| BLANK.to_owned());
-        let notices: Vec<String> = said.iter().cloned().chain(blank).chain(self.notices.iter().cloned()).collect();
+        let notices: Vec<String> = said.0.iter().cloned().chain(blank).chain(said.1.iter().cloned()).collect();
         let trailer = Trailer {
             path: &self.path,
             // A diff is of the whole file, whatever a plain answer would have shown of it.
@@ -158,7 +158,7 @@ impl Conversation for HandleConversation {
                 context.plain = context.plain.or(reason);
                 (context.call, context.stands) = (call, Stands::AfterCall);
             }
-            Err(error) => engine.forget(&mut context, &name, &error),
+            Err(error) => engine.forget(&mut context, &name, error),
         }
         context
     }
@@ -180,7 +180,7 @@ impl Conversation for HandleConversation {
         let mut pending = *pending;
         if !pending.shown.mode().is_derived() {
             if let (Some(name), Err(error)) = (context.session.clone(), self.apart(engine, context, &pending)) {
-                engine.forget(context, &name, &error);
+                engine.forget(context, &name, error);
             }
             pending.mark = context.session.as_ref().and_then(|name| engine.mark(name));
         }

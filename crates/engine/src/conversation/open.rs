@@ -3,14 +3,14 @@
 //! between two steps; the log detects that when the answer is recorded.
 
 use readproof_core::{path::PathKey, text::ContentHash, text::Text};
-use readproof_disk::{Create, Loaded, LogName, PutAside, SessionName, Store};
+use readproof_disk::{Create, Loaded, LogName, SessionName, Store};
 use readproof_hosts::session::{Focus, Session};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::{Engine, Error};
+use crate::{Engine, Error, LogAfter, Notice};
 
 /// The open store and sessions.
 #[derive(Default)]
@@ -104,22 +104,22 @@ impl Engine {
         locked(&self.open.slot(name)).session = Some(session);
     }
 
-    /// Puts aside the log of a session that missed what the model is about to see. Returns the notice.
-    pub(crate) fn retire(&self, name: &SessionName, error: &Error) -> String {
+    /// Puts aside the log of a session that missed what the model is about to see; gives what to say of it.
+    pub(crate) fn retire(&self, name: &SessionName, error: Error) -> Notice {
         let slot = self.open.slot(name);
         let mut slot = locked(&slot);
         slot.session = None;
         // The store may have been removed or replaced: open it again next time.
         *locked(&self.open.store) = None;
-        let then = match self.stores.retire(&LogName::from(name)) {
-            Ok(Some(kept)) => format!("; its log is kept as .readproof/log/{kept} and the session begins anew"),
-            Ok(None) => String::new(),
-            Err(error) => {
-                slot.missed_answer = true;
-                format!("; use another session than {name}, as its log cannot be put aside ({error})")
+        let log = match self.stores.retire(&LogName::from(name)) {
+            Ok(Some(kept)) => LogAfter::Kept(kept),
+            Ok(None) => LogAfter::None,
+            Err(why) => {
+                slot.behind = true;
+                LogAfter::InTheWay { session: name.clone(), why: Arc::new(why) }
             }
         };
-        format!("nothing is remembered of this answer: {error}{then}")
+        Notice::NotRemembered { why: Arc::new(error), log }
     }
 
     /// The store, opened on first use and created only if `create` says so.
@@ -134,7 +134,7 @@ impl Engine {
         if !is_open {
             let opened = self.stores.open(create)?;
             if let Some(aside) = opened.as_ref().and_then(|opened| opened.put_aside.as_ref()) {
-                self.add_notice(put_aside(aside));
+                self.tell(Notice::StorePutAside(aside.clone()));
             }
             *open = opened.map(|opened| (opened.store, create));
         }
@@ -158,10 +158,4 @@ impl Engine {
             Loaded::Missing | Loaded::Damaged => None,
         }
     }
-}
-
-/// What is said when a store was put aside.
-fn put_aside(PutAside { why, aside }: &PutAside) -> String {
-    let what = "so nothing in it counts: it was put aside as";
-    format!("the store `.readproof` {}, {what} `{aside}`, and a new one is begun", why.as_str())
 }

@@ -23,7 +23,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Engine, Error, read::not_stored};
+use crate::{Engine, Error, Notice, ShownText};
 use session::MOST;
 use texts::OBJECTS;
 
@@ -34,8 +34,8 @@ pub struct PiConversation {
     distrusted: bool,
     /// Texts to store after the answer, if storing is deferred; see [`PiConversation::store_later`].
     later: Option<Vec<Text>>,
-    /// Notices for the next answer.
-    notices: Vec<String>,
+    /// What the next answer has to say.
+    notices: Vec<Notice>,
     batch: Batch,
     /// Where relative paths of reads start, and the workspace's path through a symbolic link.
     cwd: String,
@@ -192,8 +192,8 @@ impl PiConversation {
     pub fn store_shown(&mut self, engine: &Engine) {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = self.backing.put(&*engine.stores, &text) {
-                let notice = not_stored("an earlier text", &error);
+            if let Err(error) = self.behind.put(&*engine.stores, &text) {
+                let notice = Notice::NotStored { text: ShownText::Earlier, why: Arc::new(error) };
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
                 }

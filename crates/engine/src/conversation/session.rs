@@ -88,7 +88,7 @@ impl Conversation for LoggedSession {
                 context.session = Some(name.clone());
                 context.call = now;
             }
-            Err(error) => engine.forget(&mut context, name, &error),
+            Err(error) => engine.forget(&mut context, name, error),
         }
         context
     }

@@ -9,7 +9,7 @@ use readproof_disk::{SessionName, SnapshotError, Stream};
 use std::io;
 
 use super::Glimpse;
-use crate::{Engine, Error};
+use crate::{Engine, Error, Notice};
 
 /// Some lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub struct EndOfFile {
     pub partial: bool,
     /// Bytes in the file.
     pub bytes: u64,
-    /// Notices to show beside the lines.
-    pub notices: Vec<String>,
+    /// Whatever else there is to say.
+    pub notices: Vec<Notice>,
 }
 
 /// How much is read at a time.

@@ -13,7 +13,9 @@ use readproof_core::{
 use readproof_disk::{FileRef, Loaded, SessionName, Snapshot, StoreError};
 use readproof_hosts::session::{AlikeLines, Call, Mark, Session, Sha, Stands};
 
-use crate::Engine;
+use std::sync::Arc;
+
+use crate::{Engine, Notice, ShownText};
 
 /// One call's view of its conversation.
 pub struct CallContext {
@@ -23,8 +25,8 @@ pub struct CallContext {
     pub(crate) call: Call,
     /// Where in the session's tree the answer goes.
     pub(crate) stands: Stands,
-    /// Notices for the answer.
-    pub(crate) notices: Vec<String>,
+    /// Said beside the answer.
+    pub(crate) notices: Vec<Notice>,
     /// Whether the text may be stored.
     pub(crate) store_text: bool,
     /// Why the answer must be plain text, if so.
@@ -45,16 +47,11 @@ impl CallContext {
         Self { session: None, call, stands, notices: Vec::new(), store_text: !sensitive, plain }
     }
 
-    /// Notes that a text could not be stored. It is not tried again if the branch moves, so the notice comes once.
-    pub(crate) fn not_stored(&mut self, error: &StoreError) {
+    /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.
+    pub(crate) fn not_stored(&mut self, error: StoreError) {
         self.store_text = false;
-        self.notices.push(not_stored("this text", error));
+        self.notices.push(Notice::NotStored { text: ShownText::This, why: Arc::new(error) });
     }
-}
-
-/// What is said when a text could not be stored.
-pub(crate) fn not_stored(what: &str, error: &StoreError) -> String {
-    format!("{what} was not stored, so a later change is sent as plain text: {error}")
 }
 
 /// What is held at the moment of the decision.

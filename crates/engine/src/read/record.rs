@@ -4,14 +4,14 @@ use readproof_core::{
     decide::{Mode, Reason},
     limits::Limits,
     meta::MetaV1,
-    render::{Notice, Shown},
+    render::{self, Shown},
 };
 use readproof_disk::{SessionName, Snapshot};
 use readproof_hosts::session::{Answered, Mark, SessionError};
 
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{
-    Engine, Error,
+    Engine, Error, Notice,
     outcome::{Answer, Receipt},
 };
 
@@ -39,10 +39,15 @@ pub enum Recorded<G> {
 }
 
 impl PendingAnswer<'_> {
-    /// What the caller gets, without the text itself.
-    pub(crate) fn answer<G>(&self, context: CallContext, given: G, says: impl Fn(&Notice) -> bool) -> Answer<G> {
+    /// What the caller gets, but for the text itself.
+    pub(crate) fn answer<G>(
+        &self,
+        context: CallContext,
+        given: G,
+        says: impl Fn(&render::Notice) -> bool,
+    ) -> Answer<G> {
         let shown = self.shown;
-        let said = shown.notices().iter().filter(|notice| says(notice)).map(ToString::to_string);
+        let said = shown.notices().iter().filter(|notice| says(notice)).cloned().map(Notice::Shown);
         Answer {
             text: String::new(),
             notices: said.chain(context.notices).collect(),
@@ -69,7 +74,7 @@ impl Engine {
         if context.store_text
             && let Some(Err(error)) = self.open_store_now().map(|store| store.objects().put(&pending.snapshot.text))
         {
-            context.not_stored(&error);
+            context.not_stored(error);
         }
         let asked = (pending.target.offset, pending.target.limit);
         let rules = (self.settings.answers, pending.limits);
@@ -84,16 +89,15 @@ impl Engine {
             Ok((entry, log)) => Recorded::Done(Some(Receipt { session: name, entry, log })),
             Err(Error::Session(SessionError::Moved)) => Recorded::Moved,
             Err(error) => {
-                self.forget(context, &name, &error);
-                // A marker that is not recorded must not be sent: decide again, without the log.
+                self.forget(context, &name, error);
+                // A marker that cannot be recorded may not be given either: decide again, without the log.
                 if pending.shown.mode().is_derived() { Recorded::Moved } else { Recorded::Done(None) }
             }
         }
     }
 
-    /// Retires a log, because the model is about to see text that the log does not record. Nobody may rely on that log
-    /// again.
-    pub(crate) fn forget(&self, context: &mut CallContext, name: &SessionName, error: &Error) {
+    /// The model is about to see text that its log does not know, so the log may not be relied on again, by anyone.
+    pub(crate) fn forget(&self, context: &mut CallContext, name: &SessionName, error: Error) {
         context.session = None;
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
         let notice = self.retire(name, error);

@@ -7,7 +7,7 @@ use readproof_disk::{Create, SessionName, Snapshot, StoreError};
 use readproof_hosts::session::{Call, SeenFile, Sha};
 use readproof_index::Line;
 
-use crate::{Engine, Error};
+use crate::{Engine, Error, Notice};
 
 /// What an answer shows of one file.
 pub(crate) struct Glimpse {
@@ -96,14 +96,14 @@ impl Engine {
         session: Option<&SessionName>,
         call: Option<Call>,
         shown: impl Iterator<Item = Glimpse>,
-    ) -> Vec<String> {
+    ) -> Vec<Notice> {
         let Some(name) = session else { return Vec::new() };
         let at = self.now();
         let known = match self.with_session(name, Create::No, |session| session.transcript().files()) {
             Ok(known) => known,
             // A foreign store is never relied on, so nothing in it can be outdated.
             Err(Error::NoSession(_) | Error::Store(StoreError::Foreign { .. })) => return Vec::new(),
-            Err(error) => return vec![self.retire(name, &error)],
+            Err(error) => return vec![self.retire(name, error)],
         };
         let known = |glimpse: &Glimpse| known.iter().any(|path| path.as_str() == glimpse.path);
         let files: Vec<SeenFile> = shown.filter(known).filter_map(|glimpse| self.placed(&glimpse)).collect();
@@ -113,7 +113,7 @@ impl Engine {
         let told = self.with_session(name, Create::No, |session| {
             session.saw(call.unwrap_or_else(|| session.call()), files, at).map_err(Error::from)
         });
-        told.and_then(|told| told).err().map(|error| self.retire(name, &error)).into_iter().collect()
+        told.and_then(|told| told).err().map(|error| self.retire(name, error)).into_iter().collect()
     }
 
     /// Locates the shown lines in the current file; `None` if nothing of the file is shown.

@@ -1,12 +1,12 @@
 //! Checks everything that a workspace keeps, and says what to do about problems. Reads all of it and changes nothing.
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{Create, Loaded, Root, Store, is_folder};
+use readproof_disk::{Create, Loaded, LogError, Root, Store, StoreError, is_folder};
 use readproof_hosts::session::Past;
 use std::path::Path;
 
 use super::gc::{self, HostSession, HostTexts};
-use crate::{Control, Engine};
+use crate::{Control, Engine, Error};
 
 /// With less free space than this, in bytes, `doctor` warns.
 const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
@@ -15,7 +15,7 @@ const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
 const NO_ROOM: u64 = 1024 * 1024;
 
 /// How many names a check lists.
-const LISTED: usize = 5;
+pub const LISTED: usize = 5;
 
 /// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,36 +40,57 @@ impl Health {
     }
 }
 
-/// One check.
-#[derive(Clone, Debug)]
+/// One thing that was looked at.
+#[derive(Debug)]
 pub struct Check {
     /// What was checked.
     pub name: &'static str,
     /// Whether it is as it should be.
     pub health: Health,
     /// What was found.
-    pub says: String,
-    /// What to do, if anything.
+    pub says: Says,
+    /// What to do, where something can be done.
     pub advice: Option<String>,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub enum Says {
+    /// In plain words.
+    Plain(String),
+    /// The store cannot be opened.
+    Error(Error),
+    /// The store cannot be written.
+    Store(StoreError),
+    /// A log is damaged, or cannot be read.
+    Log(LogError),
+    /// The session files of a host that count for the workspace.
+    HostSessions(Vec<HostSession>),
+}
+
+impl From<String> for Says {
+    fn from(says: String) -> Self {
+        Self::Plain(says)
+    }
 }
 
 impl Check {
     /// A check without findings.
     #[must_use]
-    pub fn ok(name: &'static str, says: String) -> Self {
-        Self { name, health: Health::Ok, says, advice: None }
+    pub fn ok(name: &'static str, says: impl Into<Says>) -> Self {
+        Self { name, health: Health::Ok, says: says.into(), advice: None }
     }
 
     /// A check that found something that could be done.
     #[must_use]
-    pub fn warning(name: &'static str, says: String, advice: &str) -> Self {
-        Self { name, health: Health::Warning, says, advice: Some(advice.to_owned()) }
+    pub fn warning(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
+        Self { name, health: Health::Warning, says: says.into(), advice: Some(advice.to_owned()) }
     }
 
     /// A check that found something that must be fixed.
     #[must_use]
-    pub fn problem(name: &'static str, says: String, advice: &str) -> Self {
-        Self { name, health: Health::Problem, says, advice: Some(advice.to_owned()) }
+    pub fn problem(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
+        Self { name, health: Health::Problem, says: says.into(), advice: Some(advice.to_owned()) }
     }
 
     /// Whether a host is installed, judged by its folder.
@@ -79,21 +100,11 @@ impl Check {
         Self::ok("host", format!("{name}: {found} ({})", folder.display()))
     }
 
-    /// A host's session files that concern a workspace.
-    fn host_sessions(host: &'static str, found: &[HostSession]) -> Self {
-        let shown = |found: &HostSession| match &found.unread {
-            None => found.file.display().to_string(),
-            Some(why) => format!("{} (not understood: {why})", found.file.display()),
-        };
-        let (unread, read): (Vec<&HostSession>, Vec<&HostSession>) =
-            found.iter().partition(|found| found.unread.is_some());
-        let mut lines = vec![format!("{} session files of this workspace", found.len())];
-        lines.extend(unread.iter().chain(&read).take(LISTED).map(|found| shown(found)));
-        if found.len() > LISTED {
-            lines.push(format!("and {} more", found.len() - LISTED));
-        }
-        let says = lines.join("\n");
-        if unread.is_empty() {
+    /// A host's session files that count for a workspace.
+    fn host_sessions(host: &'static str, found: Vec<HostSession>) -> Self {
+        let all_read = found.iter().all(|found| found.unread.is_none());
+        let says = Says::HostSessions(found);
+        if all_read {
             return Self::ok(host, says);
         }
         let advice =
@@ -106,7 +117,7 @@ impl Engine {
     /// Checks the workspace, its store with every object and every log, and what hosts keep in it.
     pub(crate) fn doctor(&self, control: &Control<'_>) -> Vec<Check> {
         let mut checks = self.check_store(control);
-        let sessions = |host: &dyn HostTexts| Check::host_sessions(host.host(), &host.sessions(&self.root));
+        let sessions = |host: &dyn HostTexts| Check::host_sessions(host.host(), host.sessions(&self.root));
         checks.extend(self.hosts.iter().map(|host| sessions(&**host)));
         checks
     }
@@ -123,7 +134,7 @@ impl Engine {
             }
             Err(error) => {
                 let advice = "do that; until then reads give plain text and nothing is remembered";
-                checks.push(Check::problem("store", error.to_string(), advice));
+                checks.push(Check::problem("store", Says::Error(error), advice));
                 return checks;
             }
         };
@@ -132,7 +143,7 @@ impl Engine {
             Some(error) => {
                 let advice =
                     "make it writable; until then reads give plain text, nothing is remembered and no edit is made";
-                Check::problem("store", error.to_string(), advice)
+                Check::problem("store", Says::Store(error), advice)
             }
         });
         checks.push(ignored(&*store));
@@ -221,11 +232,11 @@ fn logs(store: &dyn Store) -> Vec<Check> {
                     Some(error) => {
                         let advice =
                             "nothing to do: the next read with it begins anew; look at the file if that surprises you";
-                        checks.push(Check::problem("log", error.to_string(), advice));
+                        checks.push(Check::problem("log", Says::Log(error), advice));
                     }
                 }
             }
-            Err(error) => checks.push(Check::problem("log", error.to_string(), "until then the session is not used")),
+            Err(error) => checks.push(Check::problem("log", Says::Log(error), "until then the session is not used")),
         }
     }
     let fragments =

@@ -6,7 +6,10 @@ use readproof_core::{
     operation::{Collect, Needed},
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, Leftover, Loaded, Objects, Removal, Removed, Root, SessionName, Store, Stored};
+use readproof_disk::{
+    Create, Leftover, Loaded, LogError, Objects, Removal, Removed, Root, SessionName, Store, StoreError, Stored,
+    TranscriptError,
+};
 use readproof_hosts::session::{Past, Record};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,12 +50,33 @@ pub trait HostTexts: Send + Sync {
 }
 
 /// A session file of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct HostSession {
     /// The file.
     pub file: PathBuf,
-    /// Why it cannot be read, if so.
-    pub unread: Option<String>,
+    /// Why it cannot be understood, if so.
+    pub unread: Option<Unread>,
+}
+
+/// Why a session cannot be understood, or not all of it.
+#[derive(Debug)]
+pub enum Unread {
+    /// It has no header that is known.
+    NoHeader,
+    /// It has records of a newer program.
+    Newer,
+    /// Its log.
+    Log(LogError),
+    /// The host's file.
+    File(TranscriptError),
+    /// What the host's file needs.
+    Needs(Error),
+}
+
+impl From<TranscriptError> for Unread {
+    fn from(error: TranscriptError) -> Self {
+        Self::File(error)
+    }
 }
 
 /// What could still need a text.
@@ -97,8 +121,8 @@ pub struct GcPlan {
     pub kept_bytes: u64,
     /// How many texts stay only because they could be needed.
     pub spared: u64,
-    /// Sessions whose needs are unknown, and why. While there are any, no text is removed without [`Needed::Remove`].
-    pub unread: Vec<(RetainedBy, String)>,
+    /// Whose needs cannot be told, and why. While there are any, no text goes without [`Needed::Remove`].
+    pub unread: Vec<(RetainedBy, Unread)>,
 }
 
 impl GcPlan {
@@ -140,7 +164,7 @@ pub struct Collected {
     /// Number of temporary files.
     pub leftovers: u64,
     /// What could not be removed, and why.
-    pub failed: Vec<String>,
+    pub failed: Vec<StoreError>,
 }
 
 impl Engine {
@@ -195,7 +219,7 @@ impl Engine {
             match self.root.remove_leftover(leftover) {
                 Ok(Removed::Done) => done.leftovers += 1,
                 Ok(Removed::Before) => {}
-                Err(error) => done.failed.push(error.to_string()),
+                Err(error) => done.failed.push(error),
             }
         }
         if let Some(store) = self.store(Create::No)? {
@@ -212,7 +236,7 @@ impl Collected {
             self.objects += 1;
             self.bytes += object.bytes;
         }
-        self.failed.extend(failed.iter().map(ToString::to_string));
+        self.failed.extend(failed);
     }
 }
 
@@ -250,7 +274,7 @@ fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64)
 #[derive(Default)]
 struct Needs {
     by_text: BTreeMap<ContentHash, BTreeSet<RetainedBy>>,
-    unread: Vec<(RetainedBy, String)>,
+    unread: Vec<(RetainedBy, Unread)>,
 }
 
 impl Needs {
@@ -261,7 +285,7 @@ impl Needs {
                 Ok(Some(past)) => needs.add(&name, past),
                 // Put aside since it was listed.
                 Ok(None) => {}
-                Err(error) => needs.unread.push((RetainedBy::Session(name), error.to_string())),
+                Err(error) => needs.unread.push((RetainedBy::Session(name), Unread::Log(error))),
             }
         }
         needs
@@ -271,9 +295,9 @@ impl Needs {
         let session = RetainedBy::Session(name.clone());
         let is_known = |record: &Option<Record>| !matches!(record, None | Some(Record::Unknown { .. }));
         if past.is_newer() || !past.lines.iter().all(|line| is_known(&line.record)) {
-            self.unread.push((session.clone(), "it holds records of a newer readproof".to_owned()));
+            self.unread.push((session.clone(), Unread::Newer));
         } else if let Some(error) = past.broken {
-            self.unread.push((session.clone(), error.to_string()));
+            self.unread.push((session.clone(), Unread::Log(error)));
         }
         for hash in past.lines.iter().filter_map(|line| line.record.as_ref()).flat_map(Record::mentions) {
             self.by_text.entry(hash).or_default().insert(session.clone());
@@ -284,10 +308,12 @@ impl Needs {
         for HostSession { file, unread } in texts.sessions(root) {
             let needed = texts.needs(&file, lookup);
             let session = RetainedBy::HostSession { host: texts.host(), file };
-            if let Some(why) = unread.or_else(|| needed.as_ref().err().map(ToString::to_string)) {
-                self.unread.push((session.clone(), why));
-            }
-            for hash in needed.unwrap_or_default() {
+            let (needed, failed) = match needed {
+                Ok(needed) => (needed, None),
+                Err(error) => (BTreeSet::new(), Some(Unread::Needs(error))),
+            };
+            self.unread.extend(unread.or(failed).map(|why| (session.clone(), why)));
+            for hash in needed {
                 self.by_text.entry(hash).or_default().insert(session.clone());
             }
         }

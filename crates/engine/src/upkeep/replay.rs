@@ -103,32 +103,16 @@ pub struct OutsideChange {
     pub before: Option<ContentHash>,
 }
 
-impl std::fmt::Display for OutsideChange {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { last, before } = self;
-        match before {
-            Some(before) => {
-                write!(f, "someone else had changed the file: it was sha256-{last} and this replaced sha256-{before}")
-            }
-            None => write!(f, "someone else had removed the file, which was sha256-{last}"),
-        }
-    }
-}
-
 /// Why an answer or write cannot be verified. No error: nothing says that it was wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug)]
 pub enum Unverifiable {
     /// The file was never stored.
-    #[error("the file is sensitive, so nothing of it was stored")]
     Sensitive,
     /// Its text is gone.
-    #[error("its text sha256-{0} is not stored, or no longer")]
     TextMissing(ContentHash),
     /// Its base is gone.
-    #[error("its base sha256-{0} is not stored any more")]
     BaseMissing(ContentHash),
     /// Made under a rule that is not known here.
-    #[error("it was made under {what} `{word}`, which this readproof does not know")]
     Unknown {
         /// Kind of rule.
         what: &'static str,
@@ -136,17 +120,13 @@ pub enum Unverifiable {
         word: String,
     },
     /// A record of a later program.
-    #[error("the record is of a kind this readproof does not know")]
     UnknownRecord,
     /// A log of a later program.
-    #[error("the log was written by a newer readproof; use that one")]
     Newer,
     /// Announced, and then nothing.
-    #[error("a write was begun here and its outcome is not recorded: it was refused, failed or was cut off")]
     Unfinished,
     /// Nothing relies on it any more, so damage to it is no fault of an answer.
-    #[error("the rest of this log, which was put aside, cannot be read: {0}")]
-    PutAside(String),
+    PutAside(LogError),
 }
 
 impl Unverifiable {
@@ -167,19 +147,15 @@ impl Unverifiable {
 }
 
 /// What is not as recorded.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Wrong {
     /// The log itself.
-    #[error(transparent)]
     Log(LogError),
     /// A stored text was altered.
-    #[error("the object sha256-{0}.txt is damaged: it is not the text of its name")]
     DamagedObject(ContentHash),
     /// The request means nothing in that text.
-    #[error("the request cannot be meant: {0}")]
     Request(ScopeError),
     /// A field of the record that does not come out.
-    #[error("{field} differs: recorded {recorded}, replayed {replayed}")]
     Differs {
         /// Which.
         field: &'static str,
@@ -189,17 +165,34 @@ pub enum Wrong {
         replayed: String,
     },
     /// It relied on text that was not held.
-    #[error("what was held before it does not allow this answer: {0}")]
-    NotAllowed(String),
+    NotAllowed(NotAllowed),
     /// A write that nothing led up to.
-    #[error("no entry before it says that this file is about to be written")]
     NotAnnounced,
     /// An edit changed more than it says.
-    #[error("the text after it is not the text before it with lines {0}-{1} replaced by {2} lines")]
     NotThatEdit(u32, u32, u32),
     /// Lines that were said to be the same.
-    #[error("lines that it calls the same in two texts are not")]
     NotAlike,
+}
+
+/// Why what was held does not allow an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAllowed {
+    /// Nothing is held under its rules.
+    NothingHeld,
+    /// It was asked for where the conversation no longer was.
+    Elsewhere,
+    /// The host was seen to change results.
+    Distrusted,
+    /// An earlier answer about the file was not confirmed.
+    Unconfirmed,
+    /// What came in since it was asked for changed what is held.
+    MeanwhileChanged,
+    /// There is no base.
+    NoBase(Reason),
+    /// Not all of the base was held.
+    HeldInPart,
+    /// The base would be another.
+    OtherBase(ContentHash),
 }
 
 impl Wrong {
@@ -302,12 +295,7 @@ impl Report {
     /// The log in use must be whole; one that was put aside may have been for that very reason.
     fn log_is_wrong(&mut self, error: LogError, put_aside: bool) {
         if put_aside {
-            let damage = if let LogError::Damaged { line, .. } = error {
-                Some(format!("it is damaged at line {line}"))
-            } else {
-                None
-            };
-            self.unverifiable(None, Unverifiable::PutAside(damage.unwrap_or_else(|| error.to_string())));
+            self.unverifiable(None, Unverifiable::PutAside(error));
         } else {
             self.0.wrong.push(Finding { about: About::Log, entry: None, path: None, what: Wrong::Log(error) });
         }
@@ -515,7 +503,7 @@ fn replay_answer(
     let path = PathKey::new(&recorded.path);
     if words.mode.is_derived() {
         let tree = trees.iter().find(|tree| tree.answers() == words.answers);
-        let tree = tree.ok_or_else(|| Wrong::NotAllowed("nothing is held".to_owned()))?;
+        let tree = tree.ok_or(Wrong::NotAllowed(NotAllowed::NothingHeld))?;
         allowed(tree, parent, &path, &now, &ask, recorded)?;
     }
     let stored = match (recorded.base, words.reason) {
@@ -545,28 +533,28 @@ fn allowed(
     ask: &Ask,
     recorded: &Answered,
 ) -> Result<(), Wrong> {
-    let refuse = |why: String| Err(Wrong::NotAllowed(why));
-    // Calls with handles are on parallel branches; the knowledge at both places must allow it.
+    let refuse = |why| Err(Wrong::NotAllowed(why));
+    // Calls that name what they rely on stand beside each other; then what is held at both must allow it.
     if !tree.reaches(parent) {
-        return refuse("it was asked for where the conversation no longer was".to_owned());
+        return refuse(NotAllowed::Elsewhere);
     }
     if tree.is_distrusted() {
-        return refuse("the host was seen to change results".to_owned());
+        return refuse(NotAllowed::Distrusted);
     }
     if tree.is_pending(path) {
-        return refuse("an earlier answer about this file was not confirmed".to_owned());
+        return refuse(NotAllowed::Unconfirmed);
     }
     let choice = choose_base(&tree.knowledge(), path, now, ask, tree.answers());
     if choice != choose_base(&tree.knowledge_at(parent), path, now, ask, tree.answers()) {
-        return refuse("what came in since it was asked for changed what is held".to_owned());
+        return refuse(NotAllowed::MeanwhileChanged);
     }
     let base = match choice {
-        Choice::None(reason) => return refuse(reason.sentence().to_owned()),
+        Choice::None(reason) => return refuse(NotAllowed::NoBase(reason)),
         Choice::Same => now.hash(),
         Choice::Other { hash, whole } if whole || recorded.mode != Mode::Diff.as_str() => hash,
-        Choice::Other { .. } => return refuse("not all of the base was held".to_owned()),
+        Choice::Other { .. } => return refuse(NotAllowed::HeldInPart),
     };
-    if recorded.base == Some(Sha(base)) { Ok(()) } else { refuse(format!("the base would be sha256-{base}")) }
+    if recorded.base == Some(Sha(base)) { Ok(()) } else { refuse(NotAllowed::OtherBase(base)) }
 }
 
 fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong> {

@@ -1,5 +1,6 @@
 //! Clean filters: what git changes in a file before it stores it. The same bytes are compared, and no program is run.
 
+use readproof_words::{Surface, notice::notice};
 use std::fs;
 
 use crate::repo::{Head, Index, Repo, WorkTree};
@@ -14,8 +15,8 @@ fn line_ends_are_compared_as_git_keeps_them() {
         repo.agrees("a.txt", "modified");
         let found = repo.diff("a.txt", Head);
         assert_eq!((found.added, found.removed), (1, 0));
-        assert!(found.notices[0].contains("line ends"), "{:?}", found.notices);
-        // A file that has them in the index keeps them.
+        assert!(notice(&found.notices[0]).contains("line ends"), "{:?}", found.notices);
+        // What has them in the index keeps them.
         repo.write("crlf.txt", "one\r\ntwo\r\nthree\r\n");
         repo.agrees("crlf.txt", "modified");
         assert!(repo.diff("crlf.txt", Head).text.ends_with("+three\r\n"));
@@ -128,7 +129,7 @@ fn encodings_that_are_not_known_are_refused() {
     repo.write(".gitattributes", "a.jis working-tree-encoding=SHIFT-JIS\nb.jis working-tree-encoding\n");
     let error = repo.ask("a.jis", Head, None).unwrap_err();
     assert_eq!(error.code(), "ENCODED");
-    assert!(error.to_string().contains("`SHIFT-JIS`: this encoding is not known here"), "{error}");
+    assert!(Surface::Cli.error(&error).contains("`SHIFT-JIS`: this encoding is not known here"), "{error}");
     assert_eq!(repo.code("b.jis", Head), "ENCODED");
 }
 
@@ -146,7 +147,7 @@ fn no_filter_is_ever_run() {
         for against in [Head, Index] {
             let error = repo.ask("a.txt", against, None).unwrap_err();
             assert_eq!(error.code(), "FILTERED");
-            assert!(error.to_string().contains("the filter `hostile`"), "{error}");
+            assert!(Surface::Cli.error(&error).contains("the filter `hostile`"), "{error}");
         }
         assert_eq!(repo.ask("a.txt", Head, Some("x")).unwrap_err().code(), "FILTERED");
     }
@@ -194,7 +195,7 @@ fn a_file_of_git_lfs_is_its_pointer() {
     repo.set("filter.lfs.process", "git-lfs filter-process");
     repo.set("filter.lfs.required", "true");
     let found = repo.diff("a.bin", Head);
-    assert!(found.notices[0].contains("Git LFS"), "{:?}", found.notices);
+    assert!(notice(&found.notices[0]).contains("Git LFS"), "{:?}", found.notices);
     let sum = readproof_core::text::ContentHash::of(b"new").to_string();
     assert_eq!((found.added, found.removed), (1, 1));
     assert!(found.text.contains(&format!("+oid sha256:{sum}\n")), "{}", found.text);

@@ -1,5 +1,6 @@
 //! Malicious repositories: each query soon gets an answer that says what is wrong and shows nothing from outside.
 
+use readproof_words::{Surface, notice::notice};
 use std::{
     fs,
     os::unix::fs::symlink,
@@ -26,7 +27,7 @@ fn answer_of(path: &Path, name: &str, against: Against) -> Result<String, (&'sta
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let found = ask(&engine_at(&path), &name, against, None);
-        let _ = sender.send(found.map(|found| found.text).map_err(|error| (error.code(), error.to_string())));
+        let _ = sender.send(found.map(|found| found.text).map_err(|error| (error.code(), Surface::Cli.error(&error))));
     });
     receiver.recv_timeout(SOON).expect("an answer in time")
 }
@@ -367,7 +368,7 @@ fn names_that_lead_out_are_not_looked_up() {
     };
     let renamed = |name: &[u8]| {
         fs::write(repo.path.join(".git/index"), entries(name)).unwrap();
-        repo.diff("new.txt", Head).notices.iter().any(|notice| notice.contains("renamed"))
+        repo.diff("new.txt", Head).notices.iter().any(|said| notice(said).contains("renamed"))
     };
     assert!(renamed(b"gone.txt\0"));
     for name in [name, b"out/gone.txt\0", b"/gone.txt\0", b"d/../../gone.txt\0"] {
@@ -436,7 +437,11 @@ fn large_texts_are_compared_soon_and_calling_off_is_heard() {
     assert_eq!((one.added, one.removed, one.hunks, one.notices.len()), (1, 1, (1, 1), 0));
     assert!(one.text.contains("\n-a 777777\n+x\n"));
     assert_eq!((all.added, all.removed, all.lines), (1_000_000, 1_000_000, (100, 2_000_004)));
-    assert!(all.notices[0].starts_with("too large to compare line by line: 1000000 lines"), "{:?}", all.notices);
+    assert!(
+        notice(&all.notices[0]).starts_with("too large to compare line by line: 1000000 lines"),
+        "{:?}",
+        all.notices
+    );
     // Cancelled at every one of the first steps.
     repo.write("b.txt", TEXT);
     repo.commit();

@@ -1,6 +1,7 @@
 //! Random states of small repositories. For each baseline, `git apply` applies our diff and git's, and ours is also
 //! applied by our own code: all must give the bytes that git itself would store.
 
+use readproof_words::notice::notice;
 use std::{
     collections::BTreeMap,
     fs,
@@ -329,7 +330,10 @@ fn one_state(seed: u64, seen: &mut BTreeMap<&'static str, u32>) {
     let (_, after) = kept(&repo, &asked);
     for ((found, base), theirs) in answers.iter().zip([&head, &index]).zip(theirs) {
         for found in found.values() {
-            let flags = [(found.binary, "binary"), (found.notices.iter().any(|n| n.contains("line ends")), "cleaned")];
+            let flags = [
+                (found.binary, "binary"),
+                (found.notices.iter().any(|said| notice(said).contains("line ends")), "cleaned"),
+            ];
             let flags = flags.into_iter().filter(|(on, _)| *on).map(|(_, word)| word);
             for word in flags.chain([found.status.as_str()]) {
                 *seen.entry(word).or_default() += 1;
@@ -389,7 +393,7 @@ fn check(
 fn is_tracked(found: &Compared) -> bool {
     let told = ["git does not track it", "no longer in the index"];
     let unborn = found.status.as_str() == "untracked";
-    !unborn && !found.notices.iter().any(|notice| told.iter().any(|words| notice.contains(words)))
+    !unborn && !found.notices.iter().any(|said| told.iter().any(|words| notice(said).contains(words)))
 }
 
 /// The working file compared with other text: nothing is cleaned.

@@ -4,6 +4,10 @@ use readproof_engine::{Error, operation::AnswerLimit};
 use readproof_testkit::ask::WAIT;
 
 use crate::repo::{Head, Index, Repo, WorkTree, ask, asked, compare, engine_at, plain};
+use readproof_words::{
+    Surface,
+    notice::{notice, notices},
+};
 
 const TEXT: &str = "one\ntwo\nthree\n";
 
@@ -58,7 +62,7 @@ fn an_untracked_file_is_all_new_and_says_so() {
             found.text,
             "diff --git a/b.txt b/b.txt\nnew file mode 100644\n--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1,1 @@\n+new\n"
         );
-        assert!(found.notices[0].contains("git does not track it"), "{:?}", found.notices);
+        assert!(notice(&found.notices[0]).contains("git does not track it"), "{:?}", found.notices);
     }
 }
 
@@ -68,7 +72,7 @@ fn an_added_file_is_in_the_index_only() {
     repo.write("b.txt", "new\n");
     repo.git(&["add", "b.txt"]);
     repo.agrees("b.txt", "added");
-    assert!(repo.diff("b.txt", Head).notices[0].contains("in the index, not in HEAD"));
+    assert!(notice(&repo.diff("b.txt", Head).notices[0]).contains("in the index, not in HEAD"));
     assert_eq!(repo.diff("b.txt", Index).status.as_str(), "unchanged");
 }
 
@@ -101,7 +105,7 @@ fn what_never_was_is_not_found_and_a_name_is_offered() {
     let repo = Repo::with(&[("main.rs", TEXT)]);
     let error = repo.ask("mian.rs", Head, None).unwrap_err();
     assert!(matches!(error, Error::Missing { .. }));
-    assert!(error.to_string().contains("did you mean main.rs?"), "{error}");
+    assert!(Surface::Cli.error(&error).contains("did you mean main.rs?"), "{error}");
     assert_eq!(repo.code("/etc/passwd", Head), "OUTSIDE_WORKSPACE");
     assert_eq!(repo.code("", Head), "EMPTY_PATH");
     assert_eq!(repo.code(&"x".repeat(300), Head), "BAD_PATH");
@@ -114,7 +118,7 @@ fn a_file_taken_out_of_the_index_is_still_compared() {
     repo.write("a.txt", "one\n");
     let found = repo.diff("a.txt", Head);
     assert_eq!((found.status.as_str(), found.removed), ("modified", 2));
-    assert!(found.notices[0].contains("no longer in the index"), "{:?}", found.notices);
+    assert!(notice(&found.notices[0]).contains("no longer in the index"), "{:?}", found.notices);
     assert_eq!(repo.diff("a.txt", Index).status.as_str(), "untracked");
 }
 
@@ -125,7 +129,11 @@ fn a_renamed_file_is_new_under_its_name_and_the_old_one_is_named() {
     let found = repo.diff("src/new.rs", Head);
     assert_eq!(found.status.as_str(), "added");
     // copy.rs has the same bytes, and is still there.
-    assert!(found.notices.iter().any(|n| n.contains("likely renamed from `src/old.rs`")), "{:?}", found.notices);
+    assert!(
+        found.notices.iter().any(|said| notice(said).contains("likely renamed from `src/old.rs`")),
+        "{:?}",
+        found.notices
+    );
     assert_eq!(plain(&found.text), plain(&repo.gits(&["HEAD"], "src/new.rs")));
 
     // Without telling git.
@@ -134,7 +142,7 @@ fn a_renamed_file_is_new_under_its_name_and_the_old_one_is_named() {
     for (from, to) in [("a/x.rs", "c/x.rs"), ("b/y.rs", "c/y.rs"), ("empty", "c/empty")] {
         std::fs::rename(repo.path.join(from), repo.path.join(to)).unwrap();
     }
-    let told = |name: &str, against| repo.diff(name, against).notices.join("; ");
+    let told = |name: &str, against| notices(&repo.diff(name, against).notices).join("; ");
     for against in [Head, Index] {
         assert!(told("c/x.rs", against).contains("from `a/x.rs`"));
         assert!(told("c/y.rs", against).contains("from `b/y.rs`"));
@@ -219,13 +227,13 @@ fn what_is_not_utf_8_cannot_be_shown_byte_for_byte() {
     let error = repo.ask("a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "NOT_TEXT");
     let said = "`a.txt`: the working file is not text: it is not valid UTF-8 from byte 3 on; use `git diff --binary`";
-    assert_eq!(error.to_string(), said);
+    assert_eq!(Surface::Cli.error(&error), said);
     repo.write("old.txt", "café\n");
     let error = repo.ask("old.txt", Head, None).unwrap_err();
-    assert!(error.to_string().contains("the baseline's version is not text"), "{error}");
+    assert!(Surface::Cli.error(&error).contains("the baseline's version is not text"), "{error}");
     let error = repo.ask("a.txt", WorkTree, Some("x")).unwrap_err();
-    assert!(error.to_string().contains("the working file is not text"), "{error}");
-    // If nothing of it is shown, it is not an error.
+    assert!(Surface::Cli.error(&error).contains("the working file is not text"), "{error}");
+    // Where nothing is shown of it, nothing is wrong.
     repo.write("old.txt", b"caf\xe9\n");
     assert_eq!(repo.diff("old.txt", Head).status.as_str(), "unchanged");
 }
@@ -266,7 +274,7 @@ fn git_does_not_look_behind_a_link() {
     repo.link("/etc", "away");
     let error = repo.ask("dir/a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "BEHIND_LINK");
-    assert!(error.to_string().ends_with("git knows it as `real/a.txt`"), "{error}");
+    assert!(Surface::Cli.error(&error).ends_with("git knows it as `real/a.txt`"), "{error}");
     assert_eq!(repo.code("away/passwd", Head), "BEHIND_LINK");
     assert_eq!(repo.ask("away/passwd", WorkTree, Some("x")).unwrap_err().code(), "BEHIND_LINK");
 }
@@ -294,7 +302,7 @@ fn a_submodule_is_named_as_one() {
     for against in [Head, Index] {
         let error = repo.ask("sub", against, None).unwrap_err();
         assert_eq!(error.code(), "SUBMODULE");
-        assert!(error.to_string().contains(commit.trim()), "{error}");
+        assert!(Surface::Cli.error(&error).contains(commit.trim()), "{error}");
     }
     // A file in it belongs to the submodule's repository, whose folder is inside this one's.
     repo.write("sub/x", "one\n");
@@ -319,7 +327,7 @@ fn a_conflict_has_no_one_version_in_the_index() {
     assert!(!merge.status.success());
     assert_eq!(repo.code("a.txt", Index), "CONFLICTED");
     let found = repo.diff("a.txt", Head);
-    assert!(found.text.contains("+>>>>>>> other") && found.notices[0].contains("merge"), "{found:?}");
+    assert!(found.text.contains("+>>>>>>> other") && notice(&found.notices[0]).contains("merge"), "{found:?}");
     let gits = repo.gits(&["HEAD"], "a.txt");
     assert!(plain(&gits).ends_with(&plain(&found.text)), "{gits}");
 }
@@ -330,7 +338,7 @@ fn only_the_name_is_in_the_index() {
     repo.write("b.txt", "new\n");
     repo.git(&["add", "-N", "b.txt"]);
     repo.agrees("b.txt", "added");
-    assert!(repo.diff("b.txt", Index).notices[0].contains("git add -N"));
+    assert!(notice(&repo.diff("b.txt", Index).notices[0]).contains("git add -N"));
 }
 
 #[test]
@@ -339,8 +347,8 @@ fn a_file_that_is_assumed_unchanged_is_not_looked_at() {
     repo.git(&["update-index", "--assume-unchanged", "a.txt"]);
     repo.write("a.txt", "other\n");
     repo.agrees("a.txt", "unchanged");
-    assert!(repo.diff("a.txt", Head).notices[0].contains("assume-unchanged"));
-    // Given content is used.
+    assert!(notice(&repo.diff("a.txt", Head).notices[0]).contains("assume-unchanged"));
+    // What is given is looked at.
     let found = repo.ask("a.txt", Head, Some("one\n")).unwrap();
     assert_eq!((found.status.as_str(), found.removed), ("modified", 2));
 }

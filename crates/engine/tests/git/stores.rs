@@ -1,5 +1,6 @@
 //! Repositories of every kind: used as git would use them, or refused with an error that says why.
 
+use readproof_words::{Surface, notice::notice};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -19,7 +20,7 @@ fn before_the_first_commit_everything_is_new() {
     repo.write("a.txt", TEXT);
     let found = repo.diff("a.txt", Head);
     assert_eq!((found.status.as_str(), found.commit), ("untracked", None));
-    assert!(found.notices[0].contains("no commit yet"), "{:?}", found.notices);
+    assert!(notice(&found.notices[0]).contains("no commit yet"), "{:?}", found.notices);
     assert_eq!(found.text.matches("\n+").count(), 3);
     repo.git(&["add", "a.txt"]);
     assert_eq!(repo.diff("a.txt", Head).status.as_str(), "added");
@@ -45,8 +46,8 @@ fn no_repository() {
     let path = temp.path().canonicalize().unwrap();
     let error = ask(&engine_at(&path), "a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "NO_REPOSITORY");
-    assert!(error.to_string().contains("`git init`"), "{error}");
-    // A comparison with other text needs no repository.
+    assert!(Surface::Cli.error(&error).contains("`git init`"), "{error}");
+    // Nothing of git's is needed beside other text.
     assert_eq!(ask(&engine_at(&path), "a.txt", WorkTree, Some("one\n")).unwrap().removed, 1);
     // A folder of that name is not enough.
     fs::create_dir(path.join(".git")).unwrap();
@@ -144,7 +145,7 @@ fn a_sparse_checkout() {
             // A file that is not checked out is not deleted.
             let found = repo.diff(name, Head);
             assert_eq!(found.status.as_str(), "unchanged", "{name}, {sparse_index}");
-            assert!(found.notices[0].contains("skip-worktree"), "{:?}", found.notices);
+            assert!(notice(&found.notices[0]).contains("skip-worktree"), "{:?}", found.notices);
             assert_eq!(repo.diff(name, Index).status.as_str(), "unchanged");
             assert_eq!(repo.gits(&["HEAD"], name), "");
             let found = repo.ask(name, Head, Some("one\n")).unwrap();
@@ -213,9 +214,10 @@ fn a_damaged_file_of_git_never_ends_in_a_panic() {
             }
             fs::write(path, &bytes).unwrap();
             for against in [Head, Index] {
-                // An answer or an error, each with a message.
-                let said =
-                    repo.ask("a.txt", against, None).map_or_else(|error| error.to_string(), |found| found.summary());
+                // An answer or an error, each with words.
+                let said = repo
+                    .ask("a.txt", against, None)
+                    .map_or_else(|error| Surface::Cli.error(&error), |found| found.summary());
                 assert!(!said.is_empty());
             }
         }
@@ -250,7 +252,7 @@ fn what_cannot_be_read_is_said() {
     if let Some(repo) = made(&["--ref-format=reftable"]) {
         let error = repo.ask("a.txt", Head, None).unwrap_err();
         assert_eq!(error.code(), "UNSUPPORTED_REPOSITORY");
-        assert!(error.to_string().contains("refstorage=reftable"), "{error}");
+        assert!(Surface::Cli.error(&error).contains("refstorage=reftable"), "{error}");
     }
     let repo = Repo::with(&[("a.txt", TEXT)]);
     let config = fs::read_to_string(repo.path.join(".git/config")).unwrap();
@@ -260,7 +262,7 @@ fn what_cannot_be_read_is_said() {
     set(&config.replace("repositoryformatversion = 0", "repositoryformatversion = 9"));
     let error = repo.ask("a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "BAD_REPOSITORY");
-    assert!(error.to_string().contains("nsupported repository format version"), "{error}");
+    assert!(Surface::Cli.error(&error).contains("nsupported repository format version"), "{error}");
     set(&format!("{config}[attr]\n\ttree = HEAD\n"));
     assert_eq!(repo.code("a.txt", Head), "UNSUPPORTED_REPOSITORY");
     set("[core\n");
@@ -284,8 +286,8 @@ fn what_is_missing_or_damaged_is_said() {
         fs::remove_file(path).unwrap();
         let error = repo.ask("a.txt", Head, None).unwrap_err();
         assert_eq!(error.code(), "MISSING_OBJECT", "{name}: {error}");
-        assert!(error.to_string().contains(&id), "{error}");
-        assert!(!error.to_string().contains(repo.path.to_str().unwrap()), "{error}");
+        assert!(Surface::Cli.error(&error).contains(&id), "{error}");
+        assert!(!Surface::Cli.error(&error).contains(repo.path.to_str().unwrap()), "{error}");
     }
     let repo = Repo::with(&[("a.txt", TEXT)]);
     for head in ["nonsense", "ref: refs/heads/../../x", ""] {
@@ -327,7 +329,7 @@ fn packed_shallow_borrowed() {
     let partial = clone("partial", &["--filter=blob:none", "--no-checkout"]);
     let error = partial.ask("a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "MISSING_OBJECT");
-    assert!(error.to_string().contains("partial clone"), "{error}");
+    assert!(Surface::Cli.error(&error).contains("partial clone"), "{error}");
 }
 
 #[test]
@@ -342,8 +344,8 @@ fn the_repository_of_another_user_is_refused() {
     assert!(!git_in(&repo.path).args(["diff"]).output().unwrap().status.success());
     let error = repo.ask("a.txt", Head, None).unwrap_err();
     assert_eq!(error.code(), "NOT_OWNED");
-    assert!(error.to_string().contains("safe.directory"), "{error}");
-    // A setting in the repository itself does not count.
+    assert!(Surface::Cli.error(&error).contains("safe.directory"), "{error}");
+    // A word in the repository itself does not count.
     let config = fs::read_to_string(repo.path.join(".git/config")).unwrap();
     fs::write(repo.path.join(".git/config"), format!("{config}[safe]\n\tdirectory = *\n")).unwrap();
     assert_eq!(repo.code("a.txt", Head), "NOT_OWNED");

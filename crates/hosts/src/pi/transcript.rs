@@ -82,7 +82,7 @@ pub enum Pushed {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the session has no entry `{entry}`; send its entries first, or name one of them")]
+#[error("{self:?}")]
 pub struct UnknownEntry {
     pub entry: String,
 }

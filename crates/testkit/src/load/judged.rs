@@ -9,6 +9,7 @@ use readproof_engine::{
     operation::{Change, Read},
 };
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
+use readproof_words::notice::notices;
 use std::{
     fmt, fs, io,
     path::{Path, PathBuf},
@@ -214,7 +215,7 @@ impl Work<'_> {
         let Ok(truth) = fs::read_to_string(self.root.join(name)) else { return Ok(()) };
         let request = Read { path: name.to_owned(), offset, limit, ..Read::default() };
         let answer = self.engine.read(Some(&self.session), request)?;
-        let rendered = Rendered { text: answer.text.clone(), notices: answer.notices.clone() };
+        let rendered = Rendered { text: answer.text.clone(), notices: notices(&answer.notices) };
         let seen = Seen::Read { path: name.to_owned(), offset, limit, answer: rendered };
         let rebuilt = self.reader.see(&seen).map_err(|complaint| format!("{}: {complaint}", self.session))?;
         let first = usize::try_from(offset.unwrap_or(1))?;
@@ -238,16 +239,17 @@ impl Work<'_> {
 
     /// The answer is recorded and confirmed, or plain with a notice that says why.
     fn settle(&mut self, whose: Whose, answer: &Logged) -> Result<(), Broken> {
-        self.told_off |= answer.notices.iter().any(|notice| notice.contains("use another session than"));
+        self.told_off |= notices(&answer.notices).iter().any(|notice| notice.contains("use another session than"));
         let Some(receipt) = &answer.given else {
-            let said = answer.notices.iter().find(|notice| notice.contains("nothing is remembered of this answer"));
+            let all = notices(&answer.notices);
+            let said = all.iter().find(|notice| notice.contains("nothing is remembered of this answer"));
             return match (answer.mode.is_derived(), said) {
                 (false, Some(notice)) => (self.tell)(&Told::Plain(notice.clone())),
                 _ => Err(format!("not recorded: {:?}, {:?}", answer.mode, answer.notices).into()),
             };
         };
         (self.tell)(&Told::Ack(whose, Ack::Read(receipt.entry.0, ContentHash::of(answer.text.as_bytes()))))?;
-        if answer.notices.iter().any(|notice| notice.contains("this text was not stored")) {
+        if notices(&answer.notices).iter().any(|notice| notice.contains("this text was not stored")) {
             (self.tell)(&Told::Unstored)?;
         }
         self.confirm(whose, receipt)

@@ -6,6 +6,7 @@ use readproof_engine::{
     Collection,
     operation::{Collect, Needed, Operation},
 };
+use readproof_words::stores::store;
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader},
@@ -233,7 +234,7 @@ fn disturb(root: &Path, random: &mut Random, beside: Beside, over: &AtomicBool) 
             let collected = engine.ask::<Collection>(None, Operation::Collect(rules.clone()));
             let done = collected.map_err(|error| error.to_string())?.done.ok_or("nothing was done")?;
             if let Some(failure) = done.failed.first() {
-                return Err(failure.clone());
+                return Err(store(failure));
             }
         }
         thread::sleep(Duration::from_millis(2));

@@ -3,6 +3,7 @@
 use readproof_core::{scope::Lines, text::ContentHash};
 use readproof_disk::STORE_NAME;
 use readproof_engine::{ConversationStatus, Error, SessionView, Status, operation::Operation};
+use readproof_words::{Surface, notice::notices};
 use serde_json::Value;
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
@@ -140,7 +141,7 @@ impl Stage {
 }
 
 pub(super) fn refusal(error: &Error, root: &Path) -> String {
-    let message = error.to_string().replace(&root.display().to_string(), "WORKSPACE");
+    let message = Surface::Cli.error(error).replace(&root.display().to_string(), "WORKSPACE");
     let above = root.parent().unwrap_or(root).display().to_string();
     let message = message.replace(&above, "ABOVE");
     ascii(&format!("refused {}: {message}", error.code()))
@@ -150,8 +151,8 @@ pub(super) fn refusal(error: &Error, root: &Path) -> String {
 pub(super) fn block(answer: &Logged) -> String {
     let (mode, reason, path) = (answer.mode.as_str(), answer.reason.as_str(), name(&answer.path));
     let mut out = format!("{mode} ({reason}) {path} {}\n", answer.scope);
-    for notice in &answer.notices {
-        out += &format!("notice: {}\n", ascii(notice));
+    for notice in notices(&answer.notices) {
+        out += &format!("notice: {}\n", ascii(&notice));
     }
     out + &printed(&answer.text, !answer.mode.is_derived())
 }

@@ -13,6 +13,7 @@ use readproof_engine::{
     operation::{Audience, Change, Freshness, Operation, Read, Refresh},
 };
 use readproof_reader::{Reader, Rendered, Replaces, Seen};
+use readproof_words::notice::notices;
 use serde_json::{Map, Value};
 use std::{
     cell::{Cell, RefCell},
@@ -458,7 +459,7 @@ fn seen(asked: &Asked, answer: &Logged) -> Seen {
         Some((first, last)) => (Some(first), last.map(|last| last - first + 1)),
         None => (asked.offset, asked.limit),
     };
-    let rendered = Rendered { text: answer.text.clone(), notices: answer.notices.clone() };
+    let rendered = Rendered { text: answer.text.clone(), notices: notices(&answer.notices) };
     Seen::Read { path: answer.path.clone(), offset, limit, answer: rendered }
 }
 

@@ -13,6 +13,7 @@ use readproof_engine::{
     operation::{Audience, Freshness, Operation, Read},
 };
 use readproof_reader::{Rebuilt, Rendered, Seen};
+use readproof_words::notice::notices;
 use std::{cell::Cell, fs};
 
 use self::conversation::{Conversation, Turn, lost};
@@ -80,7 +81,7 @@ impl Call {
             path: self.name.to_owned(),
             offset: self.offset,
             limit: self.limit,
-            answer: Rendered { text: answer.text.clone(), notices: answer.notices.clone() },
+            answer: Rendered { text: answer.text.clone(), notices: notices(&answer.notices) },
         }
     }
 }

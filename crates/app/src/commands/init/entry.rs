@@ -48,8 +48,8 @@ pub(crate) enum EditError {
 }
 
 impl EditError {
-    /// For the person whose file it is.
-    pub(crate) fn words(&self) -> String {
+    /// The reason as the command line gives it.
+    pub(crate) fn reason(&self) -> String {
         match self {
             Self::Malformed(why) => format!("it cannot be parsed ({why})"),
             Self::NoPlace(why) => why.clone(),

@@ -107,7 +107,13 @@ impl From<Answer<PiGiven>> for Block {
     fn from(answer: Answer<PiGiven>) -> Self {
         let readcache = answer.record().map(Readcache::from);
         let Answer { text, notices, given: PiGiven { tail, cut, .. }, .. } = answer;
-        Self { text, tail, readcache, truncation: cut.map(Truncation::from), notices }
+        Self {
+            text,
+            tail,
+            readcache,
+            truncation: cut.map(Truncation::from),
+            notices: readproof_words::notice::notices(&notices),
+        }
     }
 }
 

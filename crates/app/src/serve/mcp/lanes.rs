@@ -4,6 +4,7 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{Control, Engine, Error, Progress};
+use readproof_words::Surface;
 use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext};
 use std::{
     collections::BTreeMap,
@@ -153,7 +154,7 @@ impl Lanes {
         };
         let permit = tokio::select! {
             permit = Arc::clone(places).acquire_owned() => permit.ok(),
-            () = context.ct.cancelled() => return Err(Error::Aborted.into()),
+            () = context.ct.cancelled() => return Err(aborted()),
         };
         let place: Place = Arc::new(Mutex::new(permit));
         let of_thread = Arc::clone(&place);
@@ -183,7 +184,7 @@ impl Lanes {
                         tokio::time::sleep(PROGRESS_INTERVAL * PATIENCE).await;
                         give_up(&place);
                     });
-                    return Err(Error::Aborted.into());
+                    return Err(aborted());
                 }
                 () = tokio::time::sleep(PROGRESS_INTERVAL) => {}
             }
@@ -196,6 +197,11 @@ impl Lanes {
             }
         }
     }
+}
+
+fn aborted() -> Refusal {
+    let error = Error::Aborted;
+    Refusal { code: error.code(), message: Surface::Cli.error(&error) }
 }
 
 fn failed(error: &JoinError) -> Refusal {

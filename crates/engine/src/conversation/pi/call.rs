@@ -225,7 +225,7 @@ impl Conversation for PiCall<'_> {
         if context.store_text
             && let Err(error) = self.conversation.store(engine, &pending.snapshot.text)
         {
-            context.not_stored(&error);
+            context.not_stored(error);
         }
         self.conversation.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
         context.notices.append(&mut self.conversation.notices);

@@ -16,7 +16,7 @@ use std::{
 use super::session::MOST;
 use crate::{
     Error,
-    upkeep::{HostSession, HostTexts},
+    upkeep::{HostSession, HostTexts, Unread},
 };
 
 /// The folder of the pi extension's texts, relative to the workspace root.
@@ -30,9 +30,6 @@ pub struct PiSources {
     /// pi's folder of sessions. Of these, only sessions that ran in the workspace count.
     pub folder: Option<PathBuf>,
 }
-
-/// A header that says nothing that is known.
-const NO_HEADER: &str = "it has no header of version 3";
 
 impl HostTexts for PiSources {
     fn host(&self) -> &'static str {
@@ -55,17 +52,17 @@ impl HostTexts for PiSources {
                     let unread = ran_in(&file).err();
                     HostSession { file, unread }
                 })),
-                Err(error) => found.push(HostSession { file: named.clone(), unread: Some(error.to_string()) }),
+                Err(error) => found.push(HostSession { file: named.clone(), unread: Some(error.into()) }),
             }
         }
         if let Some(folder) = &self.folder {
             match transcripts_in(folder) {
                 Ok(files) => found.extend(files.into_iter().filter_map(|file| in_workspace(root, folder, file))),
-                Err(error) => found.push(HostSession { file: folder.clone(), unread: Some(error.to_string()) }),
+                Err(error) => found.push(HostSession { file: folder.clone(), unread: Some(error.into()) }),
             }
         }
         found.sort_unstable_by(|one, other| one.file.cmp(&other.file));
-        found.dedup();
+        found.dedup_by(|one, other| one.file == other.file);
         found
     }
 }
@@ -90,13 +87,13 @@ fn folder_name(cwd: &str) -> String {
     format!("--{}", cwd.trim_start_matches('/').chars().map(dashes).collect::<String>())
 }
 
-/// The folder in which a session ran.
-fn ran_in(file: &Path) -> Result<String, String> {
-    let open = TranscriptFile::open(file, MOST).map_err(|error| error.to_string())?;
-    let first = open.first_line().map_err(|error| error.to_string())?.unwrap_or_default();
+/// The folder a session runs in.
+fn ran_in(file: &Path) -> Result<String, Unread> {
+    let open = TranscriptFile::open(file, MOST)?;
+    let first = open.first_line()?.unwrap_or_default();
     let mut transcript = Transcript::new(Answers::default(), None);
     transcript.append(&first);
-    transcript.cwd().map(str::to_owned).ok_or_else(|| NO_HEADER.to_owned())
+    transcript.cwd().map(str::to_owned).ok_or(Unread::NoHeader)
 }
 
 /// Every text that a session file may need as a base, at any leaf. `texts` loads stored texts.

@@ -10,6 +10,7 @@ use readproof_reader::{
     Kind as Answered,
     mcp::{Agent, Asks, Blocks, Call, Rebuilt},
 };
+use readproof_words::notice::notices;
 use std::{
     cell::{Cell, RefCell},
     fs,
@@ -291,7 +292,12 @@ impl Run {
             Asks::Symbol(name) => vec![format!("function {name}")],
             Asks::Lines { .. } | Asks::Last(_) | Asks::Span { .. } | Asks::Around(_) => Vec::new(),
         };
-        let trailer = answer.trailer(question.asked_to(), "offset", &said, self.host == Host::TellsWindows);
+        let trailer = answer.trailer(
+            question.asked_to(),
+            "offset",
+            (&said, &notices(&answer.notices)),
+            self.host == Host::TellsWindows,
+        );
         Blocks { text: answer.block().unwrap_or_default().to_owned(), trailer }
     }
 

@@ -1,0 +1,176 @@
+//! Words for what disk cannot open, read or replace.
+
+use readproof_disk::{BadPattern, LocateError, NOTE, ReplaceError, RootError, SnapshotError, TranscriptError};
+use std::path::Path;
+
+use crate::{Terms, core::not_text};
+
+/// What a [`LocateError`] is in words.
+#[must_use]
+pub fn locate(terms: Terms<'_>, error: &LocateError) -> String {
+    match error {
+        LocateError::Missing { asked } => {
+            format!("`{}` does not exist; check the name or list the folder", terms.name(asked))
+        }
+        LocateError::Outside { asked, root } => match terms.hidden {
+            None => format!("`{asked}` lies outside the workspace `{root}`; only names inside it can be used"),
+            Some((_, asked)) => format!("`{asked}` lies outside the workspace; only names inside it can be used"),
+        },
+        LocateError::NulInName => "the name holds a NUL byte; leave it out".to_owned(),
+        LocateError::NameTooLong { len } => {
+            format!("the name is too long ({len} bytes; 255 per part and 4096 in all are possible); use a shorter one")
+        }
+        LocateError::LinkLoop { name } => format!(
+            "`{}` leads through links in a circle, or through one that only the kernel can follow; name the file itself",
+            terms.name(name)
+        ),
+        LocateError::LinkOut { name } => format!(
+            "`{}` is or leads through a link out of the workspace (a link with an absolute target counts as such); \
+         name a file inside it",
+            terms.name(name)
+        ),
+        LocateError::Denied { name } => {
+            format!("this user may not look at `{}`; change the permissions of its folders", terms.name(name))
+        }
+        LocateError::Io { name, source } => format!("`{}` cannot be looked at: {source}; try again", terms.name(name)),
+    }
+}
+
+/// What a [`RootError`] is in words.
+#[must_use]
+pub fn root(terms: Terms<'_>, error: &RootError) -> String {
+    let shown = |path: &Path| terms.name(&path.display().to_string()).to_owned();
+    match error {
+        RootError::Missing { path } => format!("the directory `{}` does not exist; give an existing one", shown(path)),
+        RootError::NotADirectory { path } => {
+            format!("`{}` is not a directory; give the directory that holds it", shown(path))
+        }
+        RootError::Denied { path } => {
+            format!("this user may not open the directory `{}`; change its permissions or give another", shown(path))
+        }
+        RootError::NotUtf8 { path } => format!("the name of the directory `{}` is not UTF-8; rename it", shown(path)),
+        RootError::NoTarget { path } => {
+            format!("`{}` is a link to a file that does not exist; create that file or remove the link", shown(path))
+        }
+        RootError::NotOurs { path } => {
+            format!("a link leads to `{}`, which belongs to another user; it is left alone", shown(path))
+        }
+        RootError::Io { path, source } => {
+            format!("the directory `{}` cannot be opened: {source}; check it and try again", shown(path))
+        }
+    }
+}
+
+/// What a [`SnapshotError`] is in words.
+#[must_use]
+pub fn snapshot(error: &SnapshotError) -> String {
+    match error {
+        SnapshotError::Missing { name } => format!("`{name}` no longer exists; list its folder"),
+        SnapshotError::LinkOut { name } => {
+            format!("`{name}` leads through a link out of the workspace; name a file inside it")
+        }
+        SnapshotError::LinkLoop { name } => format!("`{name}` leads through links in a circle; name the file itself"),
+        SnapshotError::Denied { name } => format!("this user may not read `{name}`; change its permissions"),
+        SnapshotError::NotAFile { name, kind } => format!("`{name}` is {kind}, not a file; name a regular file"),
+        SnapshotError::HardLinked { name, links } => format!(
+            "`{name}` is one of {links} hard links to the same file, which the settings refuse; use a copy or allow hard links"
+        ),
+        SnapshotError::TooLarge { name, len, max } => {
+            format!("`{name}` has {len} bytes, more than the {max} that are read; search in it or raise the limit")
+        }
+        SnapshotError::Changing { name } => {
+            format!("`{name}` changed during each of 3 reads; try again when its writer is done")
+        }
+        SnapshotError::Ours { name } => {
+            format!("`{name}` is a temporary file of readproof and is not read; name the file that it was made for")
+        }
+        SnapshotError::Busy { name } => {
+            format!("`{name}` is being replaced by another program, which has not finished; try again")
+        }
+        SnapshotError::Unrestored { name, source } => format!(
+            "`{name}` holds a text that a killed program had only begun to put there, and what belongs there cannot be put \
+         back: {source}; make its folder writable and read it again"
+        ),
+        SnapshotError::NotText { name, why } => {
+            format!("`{name}` is not text: {}; use a tool for binary files", not_text(why))
+        }
+        SnapshotError::Io { name, source } => format!("`{name}` cannot be read: {source}; try again"),
+    }
+}
+
+/// What a [`ReplaceError`] is in words.
+#[must_use]
+pub fn replace(error: &ReplaceError) -> String {
+    match error {
+        ReplaceError::NotAFile { name, kind } => format!("`{name}` is {kind}, not a file; name a regular file"),
+        ReplaceError::OwnStore { name } => {
+            format!("`{name}` belongs to readproof's store and is not written; name another file")
+        }
+        ReplaceError::InGit { name } => format!(
+            "`{name}` belongs to git: what is in `.git` decides what git runs, so it is not written; use git for that"
+        ),
+        ReplaceError::Ours { name } => {
+            format!("`{name}` is a name of readproof's temporary files and is not written; use another name")
+        }
+        ReplaceError::Busy { name } => {
+            format!("another program is writing in the folder of `{name}` and has not finished; try again")
+        }
+        ReplaceError::InTheWay { name } => format!(
+            "beside `{name}` stands a `{NOTE}` that this user's readproof did not make, and nothing was written; remove it \
+         and try again"
+        ),
+        ReplaceError::HardLinked { name } => {
+            format!("`{name}` has several hard links, which the settings refuse; write a copy or allow hard links")
+        }
+        ReplaceError::Changed { name } => format!(
+            "`{name}` was created, changed or removed by another program while it was edited, and nothing was written; read it again and \
+         repeat the edit"
+        ),
+        ReplaceError::LinkOut { name } => {
+            format!("`{name}` leads through a link out of the workspace; name a file inside it")
+        }
+        ReplaceError::LinkLoop { name } => format!("`{name}` leads through links in a circle; name the file itself"),
+        ReplaceError::NoFolder { name } => {
+            format!("the folder of `{name}` is not a folder or cannot be created; check the parents of the name")
+        }
+        ReplaceError::NameTooLong { name } => format!("the name `{name}` is too long; use a shorter one"),
+        ReplaceError::Denied { name } => {
+            format!("this user may not write `{name}` or its folder; change the permissions or write elsewhere")
+        }
+        ReplaceError::ReadOnly { name } => format!("`{name}` lies on a read-only file system; write elsewhere"),
+        ReplaceError::Full { name } => {
+            format!("there is no space left to write `{name}`, which is unchanged; free some and try again")
+        }
+        ReplaceError::Io { name, source } => format!("`{name}` cannot be written: {source}; try again"),
+    }
+}
+
+/// What a [`TranscriptError`] is in words.
+#[must_use]
+pub fn transcript(error: &TranscriptError) -> String {
+    match error {
+        TranscriptError::Missing { path } => {
+            format!("the transcript `{}` does not exist; name the host's session file", path.display())
+        }
+        TranscriptError::Denied { path } => {
+            format!("this user may not read the transcript `{}`; change its permissions", path.display())
+        }
+        TranscriptError::NotAFile { path, kind } => {
+            format!("the transcript `{}` is {kind}, not a file; name the host's session file", path.display())
+        }
+        TranscriptError::TooLarge { path, len, max } => format!(
+            "the transcript `{}` has {len} bytes, more than the {max} that are read; start a new session",
+            path.display()
+        ),
+        TranscriptError::Io { path, source } => {
+            format!("the transcript `{}` cannot be read: {source}; try again", path.display())
+        }
+    }
+}
+
+/// What a [`BadPattern`] is in words.
+#[must_use]
+pub fn pattern(error: &BadPattern) -> String {
+    let BadPattern { pattern, reason } = error;
+    format!("the sensitive pattern `{pattern}` is not a valid glob: {reason}; correct it or leave it out")
+}

@@ -1,0 +1,110 @@
+//! Words for what the engine refuses.
+
+use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE, qualified};
+use readproof_index::{LINE_BYTES, Unindexed};
+
+use crate::{
+    Terms,
+    core::{edit, not_text, scope},
+    disk::{locate, pattern, replace, root, snapshot, transcript},
+    git::git,
+    hosts::session,
+    index::{query, unusable, walk},
+    stores::{session_name, store},
+};
+
+/// What an [`Error`] is in words.
+#[must_use]
+pub fn error(terms: Terms<'_>, said: &Error) -> String {
+    match said {
+        Error::EmptyPath => "the path is empty; name a file, as in `readproof read src/main.rs`".to_owned(),
+        Error::Range { path, source } => format!("{path}: {}", scope(terms, source)),
+        Error::NoMatch { path, query } => format!("{path}: no line holds `{query}`; search for other words, or name lines"),
+        Error::Missing { source, near } => locate(terms, source) + &did_you_mean(near),
+        Error::Locate(source) => locate(terms, source),
+        Error::BackThroughLink { path } => format!("`{}` goes back by `..` out of a symbolic link; name the file without that", terms.name(path)),
+        Error::Snapshot(source) => snapshot(source),
+        Error::Replace(source) => replace(source),
+        Error::Edit { path, source } => format!("{path}: {}", edit(source)),
+        Error::NotKept { path, why } => format!("{path} is not written, as what is there now could not be kept: {}. Move it elsewhere or delete it first", snapshot(why)),
+        Error::OwnSettings => format!("{SETTINGS_FILE} holds the workspace's settings, which an agent may not change; edit it yourself"),
+        Error::Unrecorded { path, source } => format!("{path} was written, but that could not be recorded: {}. Read the file before changing it again", error(terms, source)),
+        Error::TooLarge { path, bytes, max } => format!("{path}: {bytes} bytes are more than the largest file this workspace allows ({max}); raise `file_bytes`"),
+        Error::Store(source) => store(source),
+        Error::Session(source) => session(source),
+        Error::NoSession(v0) => format!("there is no session {v0} in this workspace; `readproof session list` shows those there are"),
+        Error::SessionName(source) => session_name(source),
+        Error::Transcript(source) => transcript(source),
+        Error::NoHostEntry { file, entry } => format!("{} has no entry {entry}; use the `id` of one of its lines", file.display()),
+        Error::Root(source) => root(terms, source),
+        Error::Pattern(source) => pattern(source),
+        Error::EmptyQuery => "the query is empty; give the words to search for".to_owned(),
+        Error::Query(source) => query(source),
+        Error::Walk(source) => walk(terms, source),
+        Error::LongLine { path, most } => format!("`{path}` has a line of more than {most} bytes, which is not searched{}use a tool for such files",
+        if *most < LINE_BYTES { " for so large a pattern; make it simpler, or " } else { "; " }),
+        Error::EmptySymbol => "the name of the symbol is empty; give one as `Type::method`, `Class.method` or `name`".to_owned(),
+        Error::NoSymbol { target, path, near, missed } => format!("`{target}` is not defined in {}{}{}",
+        path.as_deref().unwrap_or("this workspace"), did_you_mean(near), beside(missed.as_ref())),
+        Error::Ambiguous { target, total, candidates } => format!("`{target}` is defined {total} times: {}; say which by what qualifies it, or by its file", places(candidates)),
+        Error::Changed { path } => format!("{path} keeps changing; try again"),
+        Error::NoLanguage { path } => format!("{path} is in no language whose symbols are known; read its lines, or search in it"),
+        Error::TooHard { path } => format!("{path} takes too many steps to parse; read its lines, or search in it"),
+        Error::Index { why } => format!("the index of symbols cannot be used: {}", no_index(why)),
+        Error::Git(source) => git(source),
+        Error::NoContent => "against=WORKTREE compares the working file with other text: give that as content, or use against=HEAD or INDEX".to_owned(),
+        Error::Bytes { path, whose, why } => format!("`{path}`: {whose} is not text: {}; use `git diff --binary`", not_text(why)),
+        Error::NoConversation => "nothing is known without a session; name one".to_owned(),
+        Error::Denied { .. } => "a rule of this workspace does not allow that".to_owned(),
+        Error::OverBudget { why } => why.clone(),
+        Error::NotQuick => "the file is too large to be read quickly".to_owned(),
+        Error::OtherOutcome => "the call came to another kind of outcome than it asked for, which is a fault of this program".to_owned(),
+        Error::Aborted => "the call was aborted; nothing was recorded".to_owned(),
+    }
+}
+
+/// Why there is no stored index of symbols.
+pub(crate) fn no_index(why: &NoIndex) -> String {
+    match why {
+        NoIndex::NoStore => "there is no store".to_owned(),
+        NoIndex::Unopened(source) => error(Terms::PLAIN, source),
+        NoIndex::Store(source) => store(source),
+        NoIndex::Database(source) => unusable(source),
+    }
+}
+
+/// Which files may define more than was found.
+#[must_use]
+pub fn unindexed(unindexed: &Unindexed) -> String {
+    let Unindexed { files, first, sensitive } = unindexed;
+    let name = |(path, large): &(String, bool)| {
+        let why = if *large { "is too large" } else { "takes too many steps to parse" };
+        format!("`{path}` {why}")
+    };
+    let mut said = Vec::new();
+    if *files > 0 {
+        let named: Vec<String> = first.iter().map(name).collect();
+        let more = if *files > first.len() as u64 { ", …" } else { "" };
+        said.push(format!("{files} not indexed: {}{more}; search in them as text", named.join(", ")));
+    }
+    if *sensitive > 0 {
+        said.push(format!("{sensitive} not indexed, as they are sensitive"));
+    }
+    format!("files that may define more: {}", said.join("; "))
+}
+
+fn beside(missed: Option<&Unindexed>) -> String {
+    missed.map_or_else(String::new, |missed| format!("; {}", unindexed(missed)))
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(" or ")) }
+}
+
+fn places(candidates: &[Candidate]) -> String {
+    let place = |candidate: &Candidate| {
+        let (symbol, name) = (&candidate.symbol, qualified(&candidate.symbol));
+        format!("{} {name} ({}:{})", symbol.kind.as_str(), candidate.path, symbol.line)
+    };
+    candidates.iter().map(place).collect::<Vec<_>>().join(", ")
+}
