@@ -104,7 +104,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
-            told: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
+            notices: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
             root,
             bearings,
             settings,
@@ -152,7 +152,7 @@ impl Engine {
         let operation = match budget::verdict(caller, &operation) {
             budget::Verdict::AsAsked => operation,
             budget::Verdict::Reduced { operation, why } => {
-                self.tell(Notice::Reduced(why));
+                self.add_notice(Notice::Reduced(why));
                 *operation
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
@@ -195,12 +195,12 @@ impl Engine {
     }
 
     /// What is to be said and no answer has said yet.
-    pub fn take_told(&self) -> Vec<Notice> {
-        std::mem::take(&mut *locked(&self.told))
+    pub fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *locked(&self.notices))
     }
 
-    pub(crate) fn tell(&self, notice: Notice) {
-        locked(&self.told).push(notice);
+    pub(crate) fn add_notice(&self, notice: Notice) {
+        locked(&self.notices).push(notice);
     }
 
     /// The workspace.

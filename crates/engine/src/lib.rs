@@ -19,8 +19,10 @@ pub use diff::{Compared, DiffStatus};
 pub use door::{Call, CallSummary, Concern, Control, Progress};
 pub use error::Error;
 pub use find::{FileStat, InFile, Searched};
-pub use outcome::{Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Receipt, Refreshed, ShownText, Written};
-pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
+pub use outcome::{
+    Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
+};
+pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
 pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{
@@ -64,7 +66,7 @@ pub struct Engine {
     /// Set by [`Engine::for_one_read`].
     one_read: bool,
     /// What is to be said beside the next answer.
-    told: Mutex<Vec<Notice>>,
+    notices: Mutex<Vec<Notice>>,
     concerns: Vec<Arc<dyn Concern>>,
     hosts: Vec<Box<dyn HostTexts>>,
 }

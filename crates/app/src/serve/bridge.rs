@@ -158,8 +158,8 @@ impl Server {
             Op::Refresh => self.refresh(request),
             Op::Status => self.status(request),
         };
-        match said {
-            Ok(said) => Reply { id: Some(request.id), ok: true, said },
+        match body {
+            Ok(body) => Reply { id: Some(request.id), ok: true, body },
             Err(error) => failed(Some(request.id), error.code(), Surface::Pi.error(&error)),
         }
     }
@@ -203,8 +203,8 @@ impl Server {
             Ok(Reading::Answer(answer)) => Body::Read(Box::new((*answer).into())),
             Ok(Reading::NotOurs(why)) => Body::UsePiRead { own: left_to_pi(why).to_owned() },
             Err(error) => match instead(&error, &read) {
-                PiInstead::PiRead => Said::Own { own: Surface::Cli.error(&error) },
-                PiInstead::Nothing => Said::Read(Box::default()),
+                PiInstead::PiRead => Body::UsePiRead { own: Surface::Cli.error(&error) },
+                PiInstead::Nothing => Body::Read(Box::default()),
                 PiInstead::Error => return Err(error),
             },
         })

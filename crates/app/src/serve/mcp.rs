@@ -80,8 +80,8 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 #[derive(Clone)]
 pub(crate) struct Server {
     lanes: Arc<Lanes>,
-    /// What is to be said of the settings, with the first answer.
-    untold: Arc<Mutex<Vec<Notice>>>,
+    /// Notices about the settings, for the first answer.
+    notices: Arc<Mutex<Vec<Notice>>>,
     rollouts: Arc<Mutex<Rollouts>>,
     listed: Arc<ToolList>,
     /// The session of clients that do not report a context window.

@@ -120,7 +120,7 @@ fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, trun
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
     let next_argument = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
     let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
-    let trailer = Trailers::of(&answer, asked_to, go_on, &said, call.talk.handles);
+    let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles);
     ToolOutput {
         text: Some(answer.text),
         context: None,

@@ -154,7 +154,7 @@ pub(super) fn shown(
     let next_argument = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
     let reduced = answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
     let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
-    let trailer = Trailers::of(&answer, asked_to, go_on, &said, call.talk.handles && shows);
+    let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles && shows);
     let text = shows.then_some(answer.text);
     ToolOutput { text, context: None, trailer: Some(trailer), contract, text_key: "text" }
 }

@@ -25,10 +25,16 @@ use crate::{
 pub type Handle = Option<String>;
 
 impl Answer<Handle> {
-    /// The line after the text. `asked_to` is the last line asked for, `go_on` the argument that the next call takes, `said`
-    /// what the surface adds and then its words for the notices.
+    /// The line after the text. `asked_to` is the last line asked for, `next_argument` the argument that the next call
+    /// takes, `said` what the surface adds and then its words for the notices.
     #[must_use]
-    pub fn trailer(&self, asked_to: Option<u64>, go_on: &str, said: (&[String], &[String]), handle: bool) -> String {
+    pub fn trailer(
+        &self,
+        asked_to: Option<u64>,
+        next_argument: &str,
+        said: (&[String], &[String]),
+        handle: bool,
+    ) -> String {
         let blank = is_blank(&self.text).then(|| BLANK.to_owned());
         let notices: Vec<String> = said.0.iter().cloned().chain(blank).chain(said.1.iter().cloned()).collect();
         let trailer = Trailer {

@@ -115,7 +115,7 @@ impl Engine {
             Ok(Some(kept)) => LogAfter::Kept(kept),
             Ok(None) => LogAfter::None,
             Err(why) => {
-                slot.behind = true;
+                slot.missed_answer = true;
                 LogAfter::InTheWay { session: name.clone(), why: Arc::new(why) }
             }
         };
@@ -134,7 +134,7 @@ impl Engine {
         if !is_open {
             let opened = self.stores.open(create)?;
             if let Some(aside) = opened.as_ref().and_then(|opened| opened.put_aside.as_ref()) {
-                self.tell(Notice::StorePutAside(aside.clone()));
+                self.add_notice(Notice::StorePutAside(aside.clone()));
             }
             *open = opened.map(|opened| (opened.store, create));
         }

@@ -192,7 +192,7 @@ impl PiConversation {
     pub fn store_shown(&mut self, engine: &Engine) {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = self.behind.put(&*engine.stores, &text) {
+            if let Err(error) = self.backing.put(&*engine.stores, &text) {
                 let notice = Notice::NotStored { text: ShownText::Earlier, why: Arc::new(error) };
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
