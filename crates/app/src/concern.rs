@@ -24,7 +24,9 @@ use crate::{
 
 /// Number of calls by surface and operation, and how many of them returned a text.
 #[derive(Default)]
-struct Counting(Mutex<BTreeMap<(String, &'static str), (u32, u32)>>);
+struct Counting(Mutex<Counts>);
+
+type Counts = BTreeMap<(String, &'static str), (u32, u32)>;
 
 impl Concern for Counting {
     fn before(&self, caller: &Caller, operation: &Operation) -> Result<(), Error> {

@@ -99,7 +99,10 @@ fn replay_text(replayed: &[Replayed]) -> String {
     out.trim_end().to_owned()
 }
 
-fn findings<W>(out: &mut String, word: &str, session: &Replayed, (findings, words): (&[Finding<W>], fn(&W) -> String)) {
+/// How a finding is worded.
+type Words<W> = fn(&W) -> String;
+
+fn findings<W>(out: &mut String, word: &str, session: &Replayed, (findings, words): (&[Finding<W>], Words<W>)) {
     let name = log_name(session);
     for finding in findings.iter().take(LISTED) {
         let entry = finding.entry.map_or("log".to_owned(), |entry| entry.to_string());
