@@ -1,4 +1,4 @@
-//! What can be typed. Parsing only: what it means is `config` and `commands`.
+//! The command line: arguments and help. Only parses; what the arguments mean is decided in `config` and `commands`.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -9,7 +9,7 @@ use std::{ffi::OsString, path::PathBuf};
 #[derive(Parser, Debug)]
 #[command(name = "readproof", version, arg_required_else_help = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// The directory tree that may be used [env: READPROOF_WORKSPACE] [default: nearest parent with .readproof, else the git root, else here]
+    /// The workspace directory; nothing outside it is used [env: READPROOF_WORKSPACE] [default: nearest parent with .readproof, else the git root, else here]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// Print one JSON object instead of text
@@ -23,9 +23,9 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Parses a command line. A host starts a server for every session and waits for it, and most of a start would be to
-    /// build every other verb, so the verbs of servers are tried alone first. Whatever is not one of them, a mistake and a
-    /// call for help included, is left to the whole parser.
+    /// Parses a command line. A host starts a server for every session and waits for it, and building the parser of all
+    /// commands would take most of the start. So the server commands are tried first, with a parser of their own; anything
+    /// else, including mistakes and `--help`, is left to the full parser.
     pub(crate) fn parsed(words: &[OsString]) -> Result<Self, clap::Error> {
         let names_server = words.iter().any(|word| word == "mcp" || word == "pi");
         match names_server.then(|| Server::try_parse_from(words)) {
@@ -41,7 +41,7 @@ impl Cli {
     }
 }
 
-/// The same command line where it starts a server.
+/// The command line of a server: the same flags, with only the server commands.
 #[derive(Parser, Debug)]
 #[command(name = "readproof")]
 struct Server {
@@ -61,8 +61,8 @@ enum ServerCommand {
     Mcp(McpArgs),
 }
 
-/// Takes `--set KEY=VALUE` from before a verb: the parser forgets those once another stands behind it. What a flag behind the
-/// verb says counts over what one before it says.
+/// Takes out each `--set KEY=VALUE` before the command, because clap drops them if there is another one after it. A flag after
+/// the command overrides one before it.
 pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString>) {
     let (mut set, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.into_iter().peekable();
@@ -77,10 +77,10 @@ pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString
         } else if text == "--workspace" {
             rest.extend([word].into_iter().chain(words.next()));
         } else {
-            // The one verb with verbs of its own.
-            let goes_on = text.starts_with("--workspace=") || matches!(text, "--json" | "session");
+            // `session` is the only command with subcommands.
+            let continues = text.starts_with("--workspace=") || matches!(text, "--json" | "session");
             rest.push(word);
-            if !goes_on {
+            if !continues {
                 break;
             }
         }
@@ -90,29 +90,29 @@ pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Read a file, or some of its lines, with the least text that is needed
+    /// Read a file, or some of its lines, with the least text needed
     Read(Box<ReadArgs>),
-    /// Show the first lines of a file, however large it is
+    /// Show the first lines of a file of any size
     Head(PieceArgs),
-    /// Show the last lines of a file, however large it is
+    /// Show the last lines of a file of any size
     Tail(PieceArgs),
-    /// Show the lines of one file that hold a text or match a regular expression
+    /// Show the lines of one file that contain a text or match a regular expression
     Grep(GrepArgs),
-    /// Say what a path leads to: kind, size, time of its last change
+    /// Show what a path leads to: kind, size, time of last change
     Stat {
         /// The path
         path: String,
     },
-    /// Search the workspace for words, a regular expression or a file's name, by ripgrep's rules for what is ignored
+    /// Search the workspace for words, a regular expression or a file name; files are ignored by ripgrep's rules
     Search(SearchArgs),
-    /// List where names are defined: functions, types, headings, keys; without a query, every definition there is
+    /// List where names are defined: functions, types, headings, keys; without a query, all definitions
     Symbols(SymbolsArgs),
     /// List what a file defines, as a tree
     Outline {
         /// The file
         path: String,
     },
-    /// Show how a working file, or text that is to take its place, differs from what git keeps, as an exact patch
+    /// Compare a working file, or text that would replace it, with a version in git, as an exact patch
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
     /// Force the next read of a file, or of some of its lines, to be plain text
@@ -123,12 +123,12 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Show what is held, how reads were answered, what that saved, and the store's size
     Status(StatusArgs),
-    /// List sessions, show one's tree, and move in it
+    /// List sessions, show a session's tree, and move in it
     #[command(subcommand)]
     Session(SessionCommand),
     /// Re-run every recorded answer and write from stored texts and compare it, byte for byte, with what was recorded
     Replay(ReplayArgs),
-    /// Remove stored texts by age and total size; none that a session could still need, unless forced
+    /// Remove stored texts by age and total size; those that a session could still need stay unless forced
     Gc(GcArgs),
     /// Check the workspace, its store, logs, settings and hosts, and say what to do
     Doctor,
@@ -148,7 +148,7 @@ pub(crate) enum Command {
     Demo,
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// The shell
         shell: Shell,
     },
 }
@@ -158,23 +158,30 @@ pub(crate) struct ReadArgs {
     /// The file; `PATH:10-20` reads lines 10 to 20, `PATH:10` from line 10 on
     #[arg(value_name = "PATH[:A-B]")]
     pub(crate) path: String,
-    /// The first line, counted from 1
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) offset: Option<String>,
-    /// How many lines
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) limit: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
     /// The conversation this read belongs to; without one the answer is always plain text
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Plain text, whatever is known
+    /// Always send plain text
     #[arg(long)]
     pub(crate) fresh: bool,
     #[command(flatten)]
     pub(crate) unified: UnifiedArgs,
 }
 
-/// The unified `read`, as MCP clients have it.
+/// Lines that are not part of the path. Taken as text, so that a mistake gets a message of ours.
+#[derive(Args, Debug)]
+pub(crate) struct RangeArgs {
+    /// The first line, counted from 1
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) offset: Option<String>,
+    /// How many lines
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub(crate) limit: Option<String>,
+}
+
+/// The arguments of the unified `read` tool.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "As the MCP tool `read` answers")]
 pub(crate) struct UnifiedArgs {
@@ -190,31 +197,31 @@ pub(crate) struct UnifiedArgs {
     /// Lines around a snippet
     #[arg(long, value_name = "N", requires = "mode")]
     pub(crate) context_lines: Option<String>,
-    /// Words that a snippet is to show
+    /// Words to find; the snippet is the best match
     #[arg(long, value_name = "WORDS", requires = "mode")]
     pub(crate) query: Option<String>,
-    /// none: only where it is
+    /// none: show only the location
     #[arg(long, value_name = "none|snippet", requires = "mode")]
     pub(crate) preview_mode: Option<String>,
-    /// The most characters
+    /// Show at most this many characters
     #[arg(long, value_name = "N", requires = "mode")]
     pub(crate) max_preview_chars: Option<String>,
-    /// The file or folder of a symbol
+    /// The file or folder in which to look for a symbol
     #[arg(long, value_name = "PATH", requires = "mode")]
     pub(crate) path_of_symbol: Option<String>,
-    /// With the imports of the file and what encloses the symbol
+    /// Include the imports of the file and the signatures around the symbol
     #[arg(long, requires = "mode")]
     pub(crate) include_context: bool,
     /// What to compare with: HEAD, INDEX or WORKTREE
     #[arg(long, value_name = "BASE", requires = "mode")]
     pub(crate) against: Option<String>,
-    /// The handle of an answer that is still seen; needs --session
+    /// Handle of an answer that the model still sees; needs --session
     #[arg(long, value_name = "HANDLE", requires = "mode", requires = "session")]
     pub(crate) known: Option<String>,
 }
 
 impl UnifiedArgs {
-    /// What was typed, by the names of the tool's parameters.
+    /// The arguments that were given, by the names of the tool's parameters.
     pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &String)> {
         [
             ("mode", &self.mode),
@@ -244,10 +251,10 @@ pub(crate) struct PieceArgs {
     pub(crate) shown_to: ShownTo,
 }
 
-/// Who sees lines that no read shows.
+/// The session of a command that shows lines but is not a read.
 #[derive(Args, Debug)]
 pub(crate) struct ShownTo {
-    /// The conversation that sees these lines: what it holds of them from an older text no longer counts
+    /// The conversation that sees these lines; older versions of them no longer count as held
     #[arg(long = "session", value_name = "ID")]
     pub(crate) session: Option<String>,
 }
@@ -262,7 +269,7 @@ pub(crate) struct GrepArgs {
     /// The query is a regular expression
     #[arg(long)]
     pub(crate) regex: bool,
-    /// The most matching lines that are shown; all are counted [default: 100]
+    /// Show at most this many matching lines; all are counted [default: 100]
     #[arg(long, value_name = "N")]
     pub(crate) max_matches: Option<usize>,
     /// Lines shown before each match
@@ -280,13 +287,13 @@ pub(crate) struct SearchArgs {
     /// What to find
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
-    /// Files that hold all words, best first; every line that matches; files by their names; or where a name is defined
+    /// text: files that contain all words, best first; regex: matching lines; path: files by name; symbol: definitions by name
     #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol"])]
     pub(crate) mode: String,
-    /// Only files that match this, as in --glob '*.rs' or --glob '!docs/**'
+    /// Only files that match this glob, as in --glob '*.rs' or --glob '!docs/**'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
-    /// The most that is shown: matching lines for a regular expression, else files [default: 100, else 20]
+    /// Show at most this many: matching lines with --mode regex, else files [default: 100, else 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Lines shown around each match
@@ -299,21 +306,21 @@ pub(crate) struct SearchArgs {
 const DIFF_HELP: &str = "\
 Examples:
   readproof diff src/main.rs                                        the working file against the last commit
-  readproof diff src/main.rs --against INDEX | git apply -R         take unstaged changes back
+  readproof diff src/main.rs --against INDEX | git apply -R         undo unstaged changes
   readproof diff src/main.rs --against WORKTREE --content new.rs    what a write would change
-  generate | readproof diff src/main.rs --content -                 text that is not written yet against the last commit
+  generate | readproof diff src/main.rs --content -                 new text against the last commit
 
-No git is run, and no program that its configuration names: if git would need an external filter, this is an error. HEAD and
+Runs neither git nor any program that its configuration names; if git would need an external filter, this is an error. HEAD and
 INDEX compare what git would store (line endings and encodings as in the repository), WORKTREE the bytes on disk.";
 
 #[derive(Args, Debug)]
 pub(crate) struct DiffArgs {
-    /// The file; it may be deleted or not yet there
+    /// The file; it may be deleted or not exist yet
     pub(crate) path: String,
     /// What to compare with: the last commit, what is staged, or the working file itself
     #[arg(long, value_name = "BASE", default_value = "HEAD", ignore_case = true, value_parser = ["HEAD", "INDEX", "WORKTREE"])]
     pub(crate) against: String,
-    /// A file whose text stands for the working file, `-` for standard input; WORKTREE needs it
+    /// A file with text to use instead of the working file, `-` for standard input; required by WORKTREE
     #[arg(long, value_name = "FILE")]
     pub(crate) content: Option<PathBuf>,
     #[command(flatten)]
@@ -324,10 +331,10 @@ pub(crate) struct DiffArgs {
 pub(crate) struct SymbolsArgs {
     /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`
     pub(crate) query: Option<String>,
-    /// Only files that match this, as in --glob '*.rs'
+    /// Only files that match this glob, as in --glob '*.rs'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
-    /// The most that are shown [default: 50 with a query, else all]
+    /// Show at most this many [default: 50 with a query, else all]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 }
@@ -337,12 +344,8 @@ pub(crate) struct RefreshArgs {
     /// The file, or some of its lines
     #[arg(value_name = "PATH[:A-B]")]
     pub(crate) path: String,
-    /// The first line, counted from 1
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) offset: Option<String>,
-    /// How many lines
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) limit: Option<String>,
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
     /// The conversation
     #[arg(long, value_name = "ID")]
     pub(crate) session: String,
@@ -350,7 +353,7 @@ pub(crate) struct RefreshArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct WriteArgs {
-    /// The file; missing folders are made
+    /// The file; missing folders are created
     pub(crate) path: String,
     /// The conversation whose agent writes
     #[arg(long, value_name = "ID")]
@@ -367,10 +370,10 @@ pub(crate) struct EditArgs {
     /// The text to replace; it must occur exactly once, unless `--all` is given
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) old: String,
-    /// The text to put there
+    /// The new text
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) new: String,
-    /// Replace it wherever it occurs
+    /// Replace every occurrence
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -384,10 +387,10 @@ pub(crate) struct StatusArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReplayArgs {
-    /// The conversation [default: all of this workspace]
+    /// The session [default: all sessions of this workspace]
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Compare; exit code 1 when something is wrong
+    /// Verify; exit code 1 if something is wrong
     #[arg(long, required = true)]
     pub(crate) verify: bool,
 }
@@ -400,10 +403,10 @@ pub(crate) struct GcArgs {
     /// Then remove the oldest texts until the rest is at most this many bytes
     #[arg(long, value_name = "N")]
     pub(crate) max_bytes: Option<u64>,
-    /// Only say what would be removed
+    /// Only show what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Also remove what sessions could still need: a later change of such a file is sent as plain text
+    /// Also remove texts that sessions could still need; a later change of such a file is sent as plain text
     #[arg(long)]
     pub(crate) force: bool,
     /// A session file of pi whose texts stay, beside those that ran in this workspace; may be repeated
@@ -413,7 +416,7 @@ pub(crate) struct GcArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct McpArgs {
-    /// Which tools are listed: unified, bounded, all, or names with commas; every tool can be called
+    /// Which tools are listed: unified, bounded, all, or names separated by commas; every tool can be called
     #[arg(long, value_name = "LIST", default_value = "unified")]
     pub(crate) tools: String,
 }
@@ -422,7 +425,7 @@ pub(crate) struct McpArgs {
 pub(crate) struct HostSessionArgs {
     /// The session file, as in ~/.pi/agent/sessions/--w--/2026-11-01T00-00-00-000Z_ID.jsonl
     pub(crate) file: PathBuf,
-    /// The entry to look from [default: the last one]
+    /// The entry at which to look [default: the last one]
     #[arg(long, value_name = "ID")]
     pub(crate) leaf: Option<String>,
 }
@@ -432,7 +435,7 @@ pub(crate) struct InitArgs {
     /// The host
     #[arg(value_enum)]
     pub(crate) host: Option<Host>,
-    /// Whether the entry goes to this project's file or to your own [default: project]
+    /// Write to this project's settings or to your user settings [default: project]
     #[arg(long, value_enum, requires = "host")]
     pub(crate) scope: Option<Scope>,
     /// Write without asking
@@ -455,7 +458,7 @@ pub(crate) enum Host {
     Zed,
 }
 
-/// Whose settings.
+/// Which settings of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
     Project,
@@ -463,7 +466,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// As it is typed.
+    /// As written on the command line.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -476,23 +479,23 @@ impl Scope {
 pub(crate) enum SessionCommand {
     /// List the sessions of this workspace
     List {
-        /// Only this one, if it is there
+        /// Only this session, if it exists
         #[arg(long, value_name = "ID")]
         session: Option<String>,
     },
     /// Show a session's tree
     Show(SessionArg),
-    /// Go on from an earlier entry: what follows is another branch
+    /// Continue from an earlier entry, on a new branch
     Branch {
-        /// The entry to go on from, as `session show` names it, or `root`
+        /// The entry to continue from, as `session show` names it, or `root`
         #[arg(value_name = "ENTRY")]
         entry: String,
         #[command(flatten)]
         session: SessionArg,
     },
-    /// Make a session of its own from this branch
+    /// Create a new session from this branch
     Fork {
-        /// The entry it ends at [default: the current one]
+        /// The last entry of the new session [default: the current one]
         #[arg(value_name = "ENTRY")]
         entry: Option<String>,
         /// The new session's name [default: ID-fork]
@@ -501,15 +504,15 @@ pub(crate) enum SessionCommand {
         #[command(flatten)]
         session: SessionArg,
     },
-    /// Say that the conversation was compacted: nothing before this counts on this branch
+    /// Record that the conversation was compacted: nothing before this counts on this branch
     Compact {
-        /// What was kept instead
+        /// The summary that replaced it
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         summary: Option<String>,
         #[command(flatten)]
         session: SessionArg,
     },
-    /// Go to the tip of the branch that holds an entry
+    /// Switch to the tip of the branch that contains an entry
     Switch {
         /// The entry, as `session show` names it
         #[arg(value_name = "ENTRY")]

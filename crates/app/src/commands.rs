@@ -1,5 +1,5 @@
-//! The command line as a wire: each verb becomes one operation, its outcome is printed. An answer counts as delivered only after
-//! it was written and flushed.
+//! The command line as a wire: each command becomes one operation, and its outcome is printed. An answer counts as
+//! delivered only after it was written and flushed.
 
 mod demo;
 mod diff;
@@ -32,7 +32,7 @@ use crate::{
 
 type Done = Result<(), Failure>;
 
-/// Runs what was typed.
+/// Runs one command.
 pub(crate) fn run(cli: Cli) -> Done {
     let Cli { workspace, json, set, command } = cli;
     let open = || Terminal::open(workspace.clone(), &set, json);
@@ -75,7 +75,7 @@ pub(crate) fn run(cli: Cli) -> Done {
     }
 }
 
-/// A person's terminal, or a program that reads what it prints.
+/// One run of the command line: the engine, and how to print.
 pub(crate) struct Terminal {
     engine: Engine,
     caller: Caller,
@@ -83,7 +83,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Opens the workspace and says what is to be said of its settings.
+    /// Opens the workspace and prints notices about its settings.
     fn open(workspace: Option<PathBuf>, set: &[String], json: bool) -> Result<Self, Failure> {
         let config = Config::load(workspace, set)?;
         config.notices.iter().for_each(|notice| output::notice(notice));
@@ -99,7 +99,7 @@ impl Terminal {
         Self { engine: self.engine.for_one_read(), ..self }
     }
 
-    /// Asks in a conversation.
+    /// Performs an operation in a conversation.
     fn ask<C: Conversation>(&self, conversation: &mut C, operation: Operation) -> Result<Outcome<C::Given>, Error> {
         self.ask_with(conversation, operation, Control::WAIT)
     }
@@ -113,7 +113,7 @@ impl Terminal {
         self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
     }
 
-    /// Asks in a session, or in none.
+    /// Performs an operation in a session, or without one.
     fn ask_in<T>(&self, session: Option<&str>, operation: Operation) -> Result<T, Failure>
     where
         T: TryFrom<Outcome<Option<Receipt>>, Error = Error>,
@@ -122,7 +122,7 @@ impl Terminal {
         Ok(self.ask(&mut LoggedSession::named(session), operation)?.try_into()?)
     }
 
-    /// Says that a result reached the caller. Failing that costs knowledge, not the answer.
+    /// Confirms that a result reached the caller. If that fails, knowledge is lost, not the answer.
     fn confirm(&self, receipt: Option<&Receipt>) {
         if let Some(Err(error)) = receipt.map(|receipt| self.engine.delivered(receipt)) {
             let why = Surface::Cli.error(&error);
@@ -137,7 +137,7 @@ impl Terminal {
     }
 }
 
-/// Milliseconds since 1970; a clock before that counts as 0, as order never depends on it.
+/// Milliseconds since 1970; earlier times count as 0, as nothing is ordered by it.
 fn clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
 }
@@ -156,7 +156,7 @@ fn session_name(text: &str) -> Result<SessionName, Failure> {
     Ok(SessionName::parse(text).map_err(Error::from)?)
 }
 
-/// Digits only, so that a sign or a word gets a message of ours with the value in it.
+/// Accepts only digits, so that a sign or a word gets our message with the value in it.
 fn line_number(flag: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let number = text.parse().ok().filter(|number| *number > 0 && is_digits(&text));

@@ -1,5 +1,5 @@
-//! A concern that touches every call, counting calls per caller, is this one file: it acts on the command line, over MCP and in
-//! pi without a change to any of them.
+//! Test: a concern that counts calls per caller is this one file, and it acts on the command line, over MCP and in pi
+//! without a change to any of them.
 #![allow(clippy::disallowed_methods, reason = "tests make files")]
 
 use readproof_core::{
@@ -7,7 +7,7 @@ use readproof_core::{
     path::Bearings,
 };
 use readproof_disk::Root;
-use readproof_engine::{Concern, Engine, Error, Settings, Told};
+use readproof_engine::{CallSummary, Concern, Engine, Error, Settings};
 use std::{
     collections::BTreeMap,
     fs,
@@ -19,12 +19,14 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use crate::{
     commands::{Terminal, find},
     serve::{bridge, mcp},
-    tools::Listed,
+    tools::ToolList,
 };
 
-/// Calls by surface and operation, and how many of them came to a text.
+/// Number of calls by surface and operation, and how many of them returned a text.
 #[derive(Default)]
-struct Counting(Mutex<BTreeMap<(String, &'static str), (u32, u32)>>);
+struct Counting(Mutex<Counts>);
+
+type Counts = BTreeMap<(String, &'static str), (u32, u32)>;
 
 impl Concern for Counting {
     fn before(&self, caller: &Caller, operation: &Operation) -> Result<(), Error> {
@@ -32,8 +34,8 @@ impl Concern for Counting {
         if operation.path() == Some("refused") { Err(Error::OverBudget { why: "refused".to_owned() }) } else { Ok(()) }
     }
 
-    fn after(&self, caller: &Caller, operation: &Operation, outcome: Result<Told<'_>, &Error>) {
-        let text = outcome.is_ok_and(|told| told.text.is_some());
+    fn after(&self, caller: &Caller, operation: &Operation, outcome: Result<CallSummary<'_>, &Error>) {
+        let text = outcome.is_ok_and(|summary| summary.text.is_some());
         let key = (caller.surface.to_string(), operation.name());
         self.0.lock().unwrap().entry(key).or_default().1 += u32::from(text);
     }
@@ -81,7 +83,7 @@ fn a_concern_is_one_file_and_acts_on_every_wire() {
         r#"{"name":"search","arguments":{"query":"text"}}"#,
         r#"{"name":"read_file","arguments":{"path":"refused"}}"#,
     ];
-    let server = mcp::Server::new(engine(temp.path(), &counting), Listed::All, || 0).ok().unwrap();
+    let server = mcp::Server::new(engine(temp.path(), &counting), ToolList::All, || 0).ok().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = runtime.block_on(over_mcp(server, &calls));
     assert!(answers[0].contains("a text") && answers[2].contains("OVER_BUDGET"), "{answers:?}");

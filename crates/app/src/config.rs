@@ -1,5 +1,5 @@
-//! Everything that can be set, from the person's own file, the workspace's `readproof.toml`, the environment and flags, read
-//! here once and nowhere else. A workspace may come from a stranger, so its file only narrows.
+//! All settings: from the user's file, the workspace's `readproof.toml`, the environment and flags. They are read here once and
+//! nowhere else. A workspace may come from a stranger, so its file can only narrow what the user allows.
 
 mod narrow;
 
@@ -21,8 +21,8 @@ use std::{
 use crate::output::Failure;
 use narrow::Narrow;
 
-/// The person's own settings, in the folder where programs keep theirs.
-const OWN_FILE: &str = "readproof/config.toml";
+/// The user's settings, relative to the user's configuration directory.
+const USER_FILE: &str = "readproof/config.toml";
 
 const PREFIX: &str = "READPROOF_";
 
@@ -30,7 +30,7 @@ const PREFIX: &str = "READPROOF_";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Default,
-    Own,
+    User,
     File,
     Environment,
     Flag,
@@ -40,7 +40,7 @@ impl Source {
     pub(crate) fn as_str(&self) -> &'static str {
         match self {
             Self::Default => "default",
-            Self::Own => OWN_FILE,
+            Self::User => USER_FILE,
             Self::File => FILE,
             Self::Environment => "environment",
             Self::Flag => "--set",
@@ -55,7 +55,7 @@ pub(crate) struct Setting {
     show: fn(&Settings) -> toml::Value,
     set: fn(&mut Settings, &toml::Value) -> Option<()>,
     expects: &'static str,
-    /// What of it a workspace may set.
+    /// Which values a workspace's file may set.
     narrow: Narrow,
 }
 
@@ -64,7 +64,7 @@ impl Setting {
         (self.show)(settings)
     }
 
-    /// Whether a workspace's file may have it at all.
+    /// Whether a workspace's file may set it at all.
     pub(crate) fn is_for_workspaces(&self) -> bool {
         !matches!(self.narrow, Narrow::Never)
     }
@@ -95,7 +95,7 @@ macro_rules! number {
 pub(crate) const SETTINGS: [Setting; 16] = [
     Setting {
         key: "answers",
-        help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, own writes count)",
+        help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
         show: |s| toml::Value::String(s.answers.as_str().to_owned()),
         set: |s, v| {
             s.answers = Answers::parse(v.as_str()?)?;
@@ -117,14 +117,14 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     },
     number!("answer_lines", "the most lines one answer shows", limits.answer_lines, u32),
     number!("answer_bytes", "the most bytes one answer shows", limits.answer_bytes, u32),
-    number!("window_lines", "the most lines the unified `read` shows when it is not told how many", window.lines, u32),
-    number!("window_chars", "the most characters it shows then", window.chars, u32),
+    number!("window_lines", "the most lines the unified `read` shows without a `limit`", window.lines, u32),
+    number!("window_chars", "the most characters the unified `read` shows without a `limit`", window.chars, u32),
     number!("file_bytes", "the largest file that is read or written", file_bytes, u64),
-    number!("diff_bytes", "no diff when a text is larger", limits.diff_bytes, u32),
-    number!("diff_lines", "no diff when a text has more lines", limits.diff_lines, u32),
+    number!("diff_bytes", "texts with more bytes are not diffed", limits.diff_bytes, u32),
+    number!("diff_lines", "texts with more lines are not diffed", limits.diff_lines, u32),
     Setting {
         key: "handles",
-        help: "when MCP answers have handles that stand for them later: \"reported\" (where the host tells its context window), \"always\" or \"never\"",
+        help: "when MCP answers get handles that can stand for them later: \"reported\" (if the host reports its context window), \"always\" or \"never\"",
         show: |s| toml::Value::String(s.handles.as_str().to_owned()),
         set: |s, v| {
             s.handles = Handles::parse(v.as_str()?)?;
@@ -135,7 +135,7 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     },
     number!(
         "handle_bytes",
-        "answers of more bytes have no handle, as a host may cut them (Codex cuts some at 10,000)",
+        "answers with more bytes get no handle, as a host may cut them (Codex cuts some at 10,000)",
         handle_bytes,
         u32
     ),
@@ -162,7 +162,7 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     },
     Setting {
         key: "sensitive",
-        help: "names that are always plain and never stored (globs, with exceptions behind \" !\"); readproof.toml only adds to them",
+        help: "files that are always sent as plain text and never stored (globs, with exceptions after \" !\"); readproof.toml can only add to them",
         show: |s| words(&s.sensitive),
         set: |s, v| {
             s.sensitive = list(v)?;
@@ -173,7 +173,7 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     },
     Setting {
         key: "pi_sessions",
-        help: "session files of pi, or folders of them, whose texts `readproof gc` keeps beside those of this workspace",
+        help: "session files of pi, or folders of them, whose texts `readproof gc` keeps, besides the sessions of this workspace",
         show: |s| words(&s.pi_sessions),
         set: |s, v| {
             s.pi_sessions = list(v)?;
@@ -184,7 +184,7 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     },
     Setting {
         key: "codex_home",
-        help: "where Codex keeps its threads: their record says which calls are the model's own; not in readproof.toml",
+        help: "where Codex keeps its threads, whose records say which calls the model itself made; not settable in readproof.toml",
         show: |s| toml::Value::String(s.codex_home.display().to_string()),
         set: |s, v| {
             s.codex_home = PathBuf::from(v.as_str()?);
@@ -195,7 +195,7 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     },
     Setting {
         key: "state_dir",
-        help: "where the id is kept by which this user's stores are known, outside every workspace; not in readproof.toml",
+        help: "where the id that marks this user's stores is kept, outside every workspace; not settable in readproof.toml",
         show: |s| match &s.whose {
             Whose::Kept(folders) => {
                 toml::Value::String(folders.first().map(|f| f.display().to_string()).unwrap_or_default())
@@ -215,7 +215,7 @@ fn words(list: &[String]) -> toml::Value {
     toml::Value::Array(list.iter().cloned().map(toml::Value::String).collect())
 }
 
-/// A list, or one text with commas.
+/// A list, or a text with commas.
 fn list(value: &toml::Value) -> Option<Vec<String>> {
     match value.as_str() {
         Some(text) => Some(text.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect()),
@@ -223,13 +223,13 @@ fn list(value: &toml::Value) -> Option<Vec<String>> {
     }
 }
 
-/// The settings in force and where each came from.
+/// The workspace, the settings in force, and where each came from.
 pub(crate) struct Config {
     pub(crate) root: Root,
     pub(crate) bearings: Bearings,
     pub(crate) settings: Settings,
     pub(crate) sources: Vec<Source>,
-    /// What is to be said of them: what the workspace's file may not set, or why none of it is taken.
+    /// Notices about settings: what the workspace's file may not set, or why all of it is ignored.
     pub(crate) notices: Vec<String>,
 }
 
@@ -241,11 +241,11 @@ impl Config {
         Ok(config)
     }
 
-    /// The same for a server: a workspace's file that cannot be understood must not keep it from its other work. Then all
-    /// of that file is left out, and that is said.
+    /// The same for a server: an invalid `readproof.toml` must not keep it from serving. It is then ignored as a whole, with a
+    /// notice.
     pub(crate) fn load_to_serve(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
         let mut config = Self::bare(workspace)?;
-        config.read_own_file()?;
+        config.read_user_file()?;
         let before = (config.settings.clone(), config.sources.clone());
         if let Err(failure) = config.read_file() {
             (config.settings, config.sources) = before;
@@ -260,7 +260,7 @@ impl Config {
     pub(crate) fn bare(workspace: Option<PathBuf>) -> Result<Self, Failure> {
         let named = workspace.or_else(|| env::var_os(format!("{PREFIX}WORKSPACE")).map(PathBuf::from));
         let (cwd, root) = match named {
-            // Then the current folder matters only to relative names.
+            // The current directory then matters only for relative paths.
             Some(path) if path.is_absolute() => (current_dir().unwrap_or_else(|_| path.clone()), Root::open(&path)),
             Some(path) => current_dir().map(|cwd| (cwd.clone(), Root::open(&cwd.join(path))))?,
             None => current_dir().map(|cwd| (cwd.clone(), Root::open(&find_workspace(&cwd))))?,
@@ -272,9 +272,9 @@ impl Config {
         Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()], notices: Vec::new() })
     }
 
-    /// Reads the settings: the person's, then the workspace's, then the environment's, then those of this call.
+    /// Reads the settings in this order: the user's file, the workspace's file, the environment, the flags of this call.
     pub(crate) fn fill(&mut self, overrides: &[String]) -> Result<(), Failure> {
-        self.read_own_file()?;
+        self.read_user_file()?;
         self.read_file()?;
         self.override_with(overrides)
     }
@@ -296,22 +296,22 @@ impl Config {
         Ok(())
     }
 
-    /// The person's own settings, which may say anything. They lie outside the workspace, or they are the workspace's.
-    fn read_own_file(&mut self) -> Result<(), Failure> {
+    /// Reads the user's file, which may set anything. A file inside the workspace does not count as the user's.
+    fn read_user_file(&mut self) -> Result<(), Failure> {
         let Some(folder) = config_home() else { return Ok(()) };
-        let path = folder.join(OWN_FILE);
+        let path = folder.join(USER_FILE);
         let Some(parent) = path.parent().filter(|parent| is_folder(parent)) else { return Ok(()) };
         let root = Root::open(parent).map_err(Error::Root)?;
         if self.root.holds(root.path()) {
             return Ok(());
         }
-        for (key, value) in table(&root, "config.toml", OWN_FILE)?.iter().flatten() {
-            self.set(key, value, Source::Own, OWN_FILE).map_err(|failure| Failure { usage: false, ..failure })?;
+        for (key, value) in table(&root, "config.toml", USER_FILE)?.iter().flatten() {
+            self.set(key, value, Source::User, USER_FILE).map_err(|failure| Failure { usage: false, ..failure })?;
         }
         Ok(())
     }
 
-    /// The workspace's settings, as far as they narrow what is in force.
+    /// Reads the workspace's file, as far as it narrows the settings in force.
     fn read_file(&mut self) -> Result<(), Failure> {
         let Some(read) = table(&self.root, FILE, FILE)? else { return Ok(()) };
         for (key, value) in &read {
@@ -325,11 +325,11 @@ impl Config {
                 None => self.sources = sources,
             }
             if let Some(what) = told {
-                let places = format!("{OWN_FILE} of your own, {} or --set", setting.variable());
+                let places = format!("{USER_FILE} of your own, {} or --set", setting.variable());
                 self.notices.push(format!("{FILE} may only narrow: {key} = {what} is not taken; set it in {places}"));
             }
         }
-        // Malformed patterns are the file's fault, and are told as such.
+        // Malformed patterns are reported as an error in the file.
         Sensitive::new(&self.settings.sensitive).map_err(Error::from)?;
         Ok(())
     }
@@ -351,14 +351,14 @@ impl Config {
     }
 }
 
-/// The largest file of settings.
+/// The largest settings file, in bytes.
 const SETTINGS_BYTES: u64 = 128 << 10;
 
-/// What a file of settings says; `None` where there is none.
+/// The content of a settings file; `None` if there is none.
 fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Failure> {
     let file = match root.locate(&[root.absolute(name)]) {
         Ok(file) => file,
-        // A link that leads nowhere is there all the same, and what it should say may matter.
+        // A dangling link is an error: its settings may matter.
         Err(LocateError::Missing { .. }) if root.glance(name).is_none() => return Ok(None),
         Err(error) => {
             let message = format!("the settings in {shown} cannot be read: {}", locate(Terms::PLAIN, &error));
@@ -371,13 +371,13 @@ fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Fa
     snapshot.text.as_str().parse().map(Some).map_err(wrong)
 }
 
-/// TOML where it parses as such, else the words themselves, so that `answers=seed` needs no quotes.
+/// A TOML value if the text parses as one, else the text itself, so that `answers=seed` needs no quotes.
 fn value(text: &str) -> toml::Value {
     let parsed: Option<toml::Table> = format!("v = {text}").parse().ok();
     parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| toml::Value::String(text.to_owned()))
 }
 
-/// The current folder under the name the shell has for it, so that names made from `$PWD` lead inside the workspace.
+/// The current directory by the name that the shell uses, so that paths made from `$PWD` are inside the workspace.
 fn current_dir() -> Result<PathBuf, Failure> {
     if let Some(told) = env::var_os("PWD").map(PathBuf::from).filter(|told| is_current_folder(told)) {
         return Ok(told);
@@ -386,7 +386,7 @@ fn current_dir() -> Result<PathBuf, Failure> {
     env::current_dir().map_err(|error| Failure::refused("BAD_WORKSPACE", wrong(error)))
 }
 
-/// Relative names start here when here is inside the workspace, else at the workspace.
+/// Relative paths start at the current directory if it is inside the workspace, else at the workspace root.
 fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
     let start = if root.holds(cwd) { cwd } else { root.path() };
     let cwd = start
@@ -396,7 +396,7 @@ fn bearings(root: &Root, cwd: &Path) -> Result<Bearings, Failure> {
     Ok(Bearings { cwd: cwd.to_owned(), home })
 }
 
-/// As Codex finds it; it does not tell its MCP servers.
+/// Found as Codex finds it, because Codex does not tell its MCP servers.
 fn codex_home() -> PathBuf {
     let told = env::var_os("CODEX_HOME").map(PathBuf::from).filter(|told| told.is_absolute());
     told.or_else(|| home().map(|home| home.join(".codex"))).unwrap_or_default()
@@ -406,44 +406,44 @@ fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// A folder that a variable names.
+/// The folder that an environment variable names; relative ones are ignored.
 fn folder(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
-/// Where programs keep the person's settings.
+/// The user's configuration directory.
 fn config_home() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")))
 }
 
-/// Where the id of this user may be kept, best first: those that outlive the machine's next start before those that do not.
+/// Where the id of this user may be kept, best first: folders that survive a restart of the machine come before others.
 fn state_folders() -> Vec<PathBuf> {
     let state = folder("XDG_STATE_HOME").or_else(|| home().map(|home| home.join(".local/state")));
     let lasting = [state, folder("XDG_RUNTIME_DIR")].into_iter().flatten().map(|folder| folder.join("readproof"));
     lasting.chain([env::temp_dir().join(format!("readproof-{}", user_id()))]).collect()
 }
 
-/// Where git keeps what it is told for all repositories.
+/// Git's configuration files that apply to all repositories.
 fn git_files() -> Vec<PathBuf> {
     let own = [config_home().map(|config| config.join("git/config")), home().map(|home| home.join(".gitconfig"))];
     [PathBuf::from("/etc/gitconfig")].into_iter().chain(own.into_iter().flatten()).collect()
 }
 
-/// Where pi keeps its things.
+/// pi's folder.
 fn pi_folder() -> Option<PathBuf> {
     let told = env::var_os("PI_CODING_AGENT_DIR").filter(|folder| !folder.is_empty());
     told.map(PathBuf::from).or_else(|| home().map(|home| home.join(".pi/agent")))
 }
 
-/// Hosts that may be installed, and the folder that shows it.
+/// Hosts, each with the folder that shows that it is installed.
 pub(crate) fn hosts() -> Vec<(&'static str, PathBuf)> {
     pi_folder().map(|folder| ("pi", folder)).into_iter().collect()
 }
 
-/// The hosts that keep texts beneath a workspace.
+/// The hosts that keep texts in a workspace.
 pub(crate) const HOSTS_WITH_TEXTS: [&str; 1] = ["pi"];
 
-/// The texts that hosts keep beneath the workspace. pi's session files are in its own folder, in those of the settings, and
+/// The texts that hosts keep in the workspace. pi's session files are those in its folder, those named in the settings, and
 /// those named in this call.
 pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Box<dyn HostTexts>> {
     let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
@@ -456,25 +456,24 @@ pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Box<dyn Host
     vec![Box::new(PiSources { named: settings.chain(named.iter().cloned()).collect(), folder })]
 }
 
-/// What the settings of hosts depend on outside the workspace.
-pub(crate) struct Surroundings {
+/// What the location of hosts' settings depends on, outside the workspace.
+pub(crate) struct HostEnvironment {
     pub(crate) home: Option<PathBuf>,
-    /// Where programs keep their settings.
+    /// The user's configuration directory.
     pub(crate) config: Option<PathBuf>,
-    /// Codex's own folder, where it is told of one.
+    /// Codex's folder, if the environment names one.
     pub(crate) codex: Option<PathBuf>,
-    /// Claude Code's own folder, where it is told of one.
+    /// Claude Code's folder, if the environment names one.
     pub(crate) claude: Option<PathBuf>,
-    /// Whether the shell finds a `readproof`.
+    /// Whether `readproof` is on `PATH`.
     pub(crate) on_path: bool,
     /// This program.
     pub(crate) program: Option<PathBuf>,
 }
 
-/// Looks at the environment for the settings of hosts.
-pub(crate) fn surroundings() -> Surroundings {
+pub(crate) fn host_environment() -> HostEnvironment {
     let path = env::var_os("PATH").unwrap_or_default();
-    Surroundings {
+    HostEnvironment {
         home: home(),
         config: config_home(),
         codex: folder("CODEX_HOME"),
@@ -484,7 +483,6 @@ pub(crate) fn surroundings() -> Surroundings {
     }
 }
 
-/// Where short-lived folders go.
 pub(crate) fn temp_dir() -> PathBuf {
     env::temp_dir()
 }

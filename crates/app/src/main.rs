@@ -1,4 +1,5 @@
-//! The `readproof` command: picks a front and turns its outcome into an exit code. 0 done, 1 refused or failed, 2 usage.
+//! The `readproof` command: parses the command line, runs one command and sets the exit code: 0 done, 1 refused or
+//! failed, 2 wrong usage.
 
 mod cli;
 mod commands;
@@ -16,7 +17,8 @@ use std::{
 };
 
 fn main() -> ExitCode {
-    // A write beyond `ulimit -f` then fails and is told; otherwise the signal ends the process. Nobody looks at the flag.
+    // With a handler, a write beyond `ulimit -f` fails with an error; without one, the signal ends the process. The
+    // flag itself is not used.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let (set, words) = cli::settings_first(std::env::args_os().collect());
     let cli = match cli::Cli::parsed(&words) {

@@ -20,7 +20,7 @@ pub(crate) struct Failure {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) usage: bool,
-    /// The report has said it all; only the exit code is left.
+    /// Whether the report has already said everything, so that only the exit code is left.
     pub(crate) said: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// File text: exact bytes, and a newline only for a person's terminal where the text has none.
+/// Prints file text as exact bytes. On a terminal a missing final newline is added.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -95,7 +95,7 @@ pub(crate) fn line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// One message to a program: a line, in one piece.
+/// One message to a program, written as one line at once.
 pub(crate) fn message(object: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(object)?;
     line.push(b'\n');
@@ -104,14 +104,14 @@ pub(crate) fn message(object: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
-/// Something said beside the answer.
+/// A notice beside the answer.
 pub(crate) fn notice(message: &str) {
     let message: Vec<String> = message.lines().map(printable).collect();
     // A closed standard error is no reason to fail.
     let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
 }
 
-/// How far something has come, told once a second.
+/// Shows progress at most once a second.
 pub(crate) struct Pace(Cell<Instant>);
 
 impl Default for Pace {
@@ -121,7 +121,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// What takes less than a second says nothing.
+    /// Shows nothing in the first second.
     pub(crate) fn tell(&self, what: impl FnOnce() -> String) {
         if self.0.get().elapsed() > Duration::from_secs(1) {
             progress(&what());
@@ -130,7 +130,7 @@ impl Pace {
     }
 }
 
-/// How far something long has come, for a person who waits; replaces what it said before. Empty: nothing is left of it.
+/// Shows progress on a terminal and replaces the last progress; an empty text removes it.
 pub(crate) fn progress(text: &str) {
     let mut err = io::stderr().lock();
     if err.is_terminal() {
@@ -139,17 +139,17 @@ pub(crate) fn progress(text: &str) {
     }
 }
 
-/// Whether a person is typing the input.
+/// Whether standard input is a terminal.
 pub(crate) fn input_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Whether a person can be asked: they see the question and can type the answer.
+/// Whether the user can be asked a question.
 pub(crate) fn can_ask() -> bool {
     input_is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks; anything but a yes is a no.
+/// Asks a question; any answer but yes means no.
 pub(crate) fn ask(question: &str) -> bool {
     let mut err = io::stderr().lock();
     if write!(err, "{question}").and_then(|()| err.flush()).is_err() {

@@ -12,18 +12,18 @@ use std::fmt::Write;
 
 use crate::config::{Config, SETTINGS};
 
-/// An estimate, and said to be one: about four bytes to a token.
+/// An estimate: about four bytes per token.
 pub(crate) fn tokens(bytes: u64) -> u64 {
     bytes.div_ceil(4)
 }
 
-/// Tokens that were not sent; below 0 where markers were longer than the text they stand for.
+/// Estimated tokens saved; negative where markers were longer than the texts they stand for.
 pub(crate) fn saved(plain: u64, sent: u64) -> i64 {
     let number = |bytes| i64::try_from(tokens(bytes)).unwrap_or(i64::MAX);
     number(plain) - number(sent)
 }
 
-/// A size for a person.
+/// A size for people.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -87,7 +87,7 @@ fn spans(file: &FileStatus) -> String {
     format!("lines {}", spans.join(", "))
 }
 
-/// A session's tree: one line an entry, the branch marked.
+/// A session's tree: one line per entry, the current branch marked.
 pub(crate) fn session(view: &SessionView) -> String {
     let mut out = format!("session {}\n", view.session);
     if view.leaf.is_none() {
@@ -101,7 +101,7 @@ pub(crate) fn session(view: &SessionView) -> String {
         let mark = if entry.on_branch { '*' } else { ' ' };
         let here = if view.leaf == Some(entry.id) { "  <- here" } else { "" };
         let from = match entry.parent {
-            // Only where the tree splits does the parent say anything.
+            // The parent is of interest only where the tree splits.
             parent if forks.get(&parent).copied().unwrap_or(0) > 1 => {
                 format!("  (after {})", parent.map_or("root".to_owned(), |id| id.to_string()))
             }
@@ -121,7 +121,7 @@ pub(crate) fn session(view: &SessionView) -> String {
     out.trim_end().to_owned()
 }
 
-/// Every setting, its value and its origin.
+/// Every setting with its value and source.
 pub(crate) fn config(config: &Config) -> String {
     let mut out = format!("workspace = {}\n", config.root.path().display());
     for (setting, source) in SETTINGS.iter().zip(&config.sources) {

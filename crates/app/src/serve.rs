@@ -1,5 +1,12 @@
-//! Programs that stay: what speaks to one client on standard input and output until it goes.
+//! Servers: each serves one client on standard input and output until the client disconnects.
 
 pub(crate) mod bridge;
 pub(crate) mod mcp;
 mod parting;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks even after a thread has panicked: no lock here guards data that a panic leaves half changed.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

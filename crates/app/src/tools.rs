@@ -1,5 +1,5 @@
-//! The tools: what each is called, what it takes, what it teaches. One table from which the schemas, the checks, the errors
-//! and the documentation are made; what a tool does is in the files below.
+//! The table of tools: names, parameters, descriptions and examples. Schemas, argument checks, errors and `docs/tools.md` are
+//! made from it. What a tool does is in the files below.
 
 pub(crate) mod args;
 pub(crate) mod call;
@@ -12,45 +12,44 @@ mod unified;
 
 use serde_json::{Map, Value, json};
 
-/// What a parameter holds.
+/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A name, some words, a pattern.
+    /// A name, words or a pattern; at most 8,000 bytes.
     Text,
     /// The text of a file.
     Content,
-    /// A whole number, at least this.
+    /// A whole number with this minimum.
     Number(u64),
     Flag,
     /// One of these words.
     Word(&'static [&'static str]),
 }
 
-/// One parameter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Param {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) required: bool,
-    /// Empty where the name says it.
+    /// The description; empty if the name says enough.
     pub(crate) about: &'static str,
-    /// Other names that callers guess.
+    /// Other names that callers use for it.
     pub(crate) aliases: &'static [&'static str],
-    /// Whether it is told; what is not is taken all the same.
-    pub(crate) told: bool,
+    /// Whether it is in the schema. A parameter that is not is accepted all the same.
+    pub(crate) listed: bool,
 }
 
 const fn required(name: &'static str, kind: Kind, about: &'static str, aliases: &'static [&'static str]) -> Param {
-    Param { name, kind, required: true, about, aliases, told: true }
+    Param { name, kind, required: true, about, aliases, listed: true }
 }
 
 const fn optional(name: &'static str, kind: Kind, about: &'static str, aliases: &'static [&'static str]) -> Param {
-    Param { name, kind, required: false, about, aliases, told: true }
+    Param { name, kind, required: false, about, aliases, listed: true }
 }
 
-/// As a tool of that name has it elsewhere.
-const fn untold(name: &'static str, kind: Kind) -> Param {
-    Param { name, kind, required: false, about: "", aliases: &[], told: false }
+/// A parameter that tools of the same name have elsewhere.
+const fn unlisted(name: &'static str, kind: Kind) -> Param {
+    Param { name, kind, required: false, about: "", aliases: &[], listed: false }
 }
 
 /// Which tools are listed together.
@@ -59,11 +58,10 @@ pub(crate) enum Group {
     Unified,
     Bounded,
     Cache,
-    /// Listed nowhere: kept for those who know it.
+    /// Deprecated: listed only by name, but still works.
     Legacy,
 }
 
-/// One tool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
@@ -71,7 +69,7 @@ pub(crate) struct Tool {
     pub(crate) group: Group,
     pub(crate) about: &'static str,
     pub(crate) params: &'static [Param],
-    /// Arguments of a call that works, with `FILE` for a file that is there.
+    /// The arguments of a valid call, with `FILE` for an existing file.
     pub(crate) example: &'static str,
 }
 
@@ -83,7 +81,7 @@ const LINES_NAMES: &[&str] = &["lines", "n", "limit", "count", "num_lines"];
 
 const PATH: Param = required("path", Kind::Text, "", FILE_NAMES);
 const KNOWN: Param = optional("known", Kind::Text, "handle of an answer you still see", &["handle", "if_known"]);
-const FRESH: Param = optional("fresh", Kind::Flag, "always the text", &["bypass_cache", "force"]);
+const FRESH: Param = optional("fresh", Kind::Flag, "always send the text", &["bypass_cache", "force"]);
 
 /// Every tool, in the order they are listed.
 pub(crate) const TOOLS: &[Tool] = &[
@@ -92,8 +90,8 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Read",
         group: Group::Unified,
         about: "Read a file (mode=file: 300 lines or 12,000 characters from offset) or a part of it (mode=snippet: start_line..end_line, \
-                or the place that best fits query), or one definition (mode=symbol: target=Type::method). Search first, then read the lines you need. The last block says which lines these \
-                are and how to go on. If it gives known=HANDLE and you still see that text, pass it: unchanged text is not sent again.",
+                or the best match for query), or one definition (mode=symbol: target=Type::method). Search first, then read the lines you need. The last block says which lines these \
+                are and how to continue. If it gives known=HANDLE and you still see that text, pass it: unchanged text is not sent again.",
         params: &[
             required("mode", Kind::Word(&["file", "symbol", "snippet", "diff_preview"]), "", &[]),
             required(
@@ -133,11 +131,11 @@ pub(crate) const TOOLS: &[Tool] = &[
         params: &[
             required("query", Kind::Text, "", QUERY_NAMES),
             optional("mode", Kind::Word(&["text", "regex", "path", "symbol"]), "", &["type"]),
-            optional("glob", Kind::Text, "only files like this, as *.rs", &["include", "file_pattern", "files"]),
+            optional("glob", Kind::Text, "only files like *.rs", &["include", "file_pattern", "files"]),
             optional(
                 "limit",
                 Kind::Number(1),
-                "most files, or lines with mode=regex",
+                "max files, or lines with mode=regex",
                 &["max_results", "head_limit", "max", "top_k", "count"],
             ),
             optional("context_lines", Kind::Number(0), "lines around", &["context"]),
@@ -201,15 +199,15 @@ pub(crate) const TOOLS: &[Tool] = &[
         name: "read_file",
         title: "Read file",
         group: Group::Bounded,
-        about: "Last resort: the whole file, as far as one answer holds it. Prefer the tools above.",
-        params: &[PATH, KNOWN, FRESH, untold("offset", Kind::Number(1)), untold("limit", Kind::Number(1))],
+        about: "Last resort: the whole file, as much as fits into one answer. Prefer the tools above.",
+        params: &[PATH, KNOWN, FRESH, unlisted("offset", Kind::Number(1)), unlisted("limit", Kind::Number(1))],
         example: r#"{"path":"FILE"}"#,
     },
     Tool {
         name: "readcache_refresh",
         title: "Forget what is known",
         group: Group::Cache,
-        about: "The next read of this file, or of some of its lines, is sent as text whatever handle is given.",
+        about: "Make the next read of this file, or of some of its lines, return the text, whatever handle is passed.",
         params: &[
             PATH,
             optional("offset", Kind::Number(1), "first line, from 1", &["start_line"]),
@@ -221,7 +219,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         name: "readcache_status",
         title: "What was read",
         group: Group::Cache,
-        about: "How reads of this conversation were answered, what that saved, and what the store takes.",
+        about: "How reads of this conversation were answered, what that saved, and the size of the store.",
         params: &[],
         example: "{}",
     },
@@ -269,22 +267,21 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
 ];
 
-/// A tool by its name.
 pub(crate) fn tool(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
 /// Which tools are listed; all can be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Listed {
+pub(crate) enum ToolList {
     Unified,
     Bounded,
     All,
     Named(Vec<&'static str>),
 }
 
-impl Listed {
-    /// `unified`, `bounded`, `all` or names with commas; else what was not understood.
+impl ToolList {
+    /// Parses `unified`, `bounded`, `all`, or names separated by commas. The error says what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "unified" => return Ok(Self::Unified),
@@ -320,7 +317,7 @@ impl Tool {
         let properties: Map<String, Value> = self
             .params
             .iter()
-            .filter(|param| param.told)
+            .filter(|param| param.listed)
             .map(|param| (param.name.to_owned(), param.schema()))
             .collect();
         let needed: Vec<&str> = self.params.iter().filter(|param| param.required).map(|param| param.name).collect();
@@ -333,14 +330,14 @@ impl Tool {
         schema
     }
 
-    /// The arguments in one line, as a person would write them.
+    /// The parameters on one line; `?` marks optional ones.
     pub(crate) fn usage(&self) -> String {
         let param = |param: &Param| format!("{}{}", param.name, if param.required { "" } else { "?" });
-        let params: Vec<String> = self.params.iter().filter(|param| param.told).map(param).collect();
+        let params: Vec<String> = self.params.iter().filter(|param| param.listed).map(param).collect();
         format!("{} {{{}}}", self.name, params.join(", "))
     }
 
-    /// Arguments of a call that works on that file.
+    /// The arguments of a valid call for that file.
     pub(crate) fn example(&self, file: &str) -> Value {
         let mut example: Value = serde_json::from_str(self.example).unwrap_or_default();
         if let Some(fields) = example.as_object_mut() {
@@ -366,7 +363,7 @@ impl Param {
         schema
     }
 
-    /// What it takes, for a person.
+    /// What it accepts, for error messages.
     pub(crate) fn expects(&self) -> String {
         match self.kind {
             Kind::Text => "text of no more than 8,000 bytes".to_owned(),
@@ -385,13 +382,13 @@ mod tests {
     #[test]
     fn lists() {
         let names =
-            |text: &str| -> Vec<&str> { Listed::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
+            |text: &str| -> Vec<&str> { ToolList::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
         assert_eq!(names("unified"), ["read", "search"]);
         assert_eq!(names("bounded").len(), 6);
         assert_eq!(names("all").len(), 10);
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
-        assert!(Listed::parse("red").unwrap_err().contains("`red`"));
-        assert!(Listed::parse(" , ").is_err());
+        assert!(ToolList::parse("red").unwrap_err().contains("`red`"));
+        assert!(ToolList::parse(" , ").is_err());
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The host seam: the conversation that a call belongs to. A conversation says what the model provably holds, where an answer is
-//! recorded, and what the caller gets back beside it. One file for each kind; the host's own record is read in `hosts`.
+//! The host seam: the conversation that a call belongs to. A conversation says what the model provably holds, where an
+//! answer is recorded, and what the caller gets with it. Each kind has its own file. Transcripts are interpreted in
+//! `hosts`, not here.
 
 mod handles;
 mod open;
@@ -12,7 +13,7 @@ pub use handles::{Handle, HandleConversation};
 pub(crate) use open::{Open, locked};
 pub use pi::*;
 pub use session::LoggedSession;
-pub use tree::{Listed, SessionView};
+pub use tree::{SessionEntry, SessionView};
 
 use readproof_core::{
     decide::{Ask, Mode},
@@ -39,72 +40,72 @@ pub enum NotOurs {
     Image,
     /// The file is on the list of sensitive names.
     Sensitive,
-    /// The host would not find the same file by this path.
+    /// The host would resolve this path to another file, or to none.
     OtherName,
     /// The path is a URL that needs decoding.
     EncodedUrl,
 }
 
-/// How a conversation stands, since its last compaction.
+/// The state of a conversation since its last compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationStatus {
-    /// Its name, if it has a log of ours.
+    /// The session, if the conversation has a log of ours.
     pub name: Option<SessionName>,
-    /// What the model holds.
+    /// The files of which the model holds something.
     pub files: Vec<FileStatus>,
-    /// Entries that knowledge is derived from.
+    /// Number of entries that knowledge is derived from.
     pub window: usize,
     /// Whether there was a compaction.
     pub compacted: bool,
     /// Reads by decision.
     pub counts: BTreeMap<Mode, u64>,
-    /// Bytes that plain answers would have had.
+    /// Bytes that plain answers would have taken.
     pub plain_bytes: u64,
     /// Bytes that were sent.
     pub sent_bytes: u64,
-    /// Bytes that were not sent; a marker may be longer than a short text.
+    /// Bytes saved; negative where markers were longer than the texts they stand for.
     pub saved_bytes: i64,
-    /// Whether the host was seen to change what the model sees.
+    /// Whether the host was seen to change or drop earlier results.
     pub distrusted: bool,
-    /// Whether the place asked about is known at all.
+    /// Whether the conversation knows the entry that was asked about.
     pub known: bool,
-    /// Texts the host's own folder holds, and their bytes, if they lie apart from our store.
+    /// Number and total size of the texts that the host keeps outside our store.
     pub texts: Option<(u64, u64)>,
 }
 
 /// One file of which something is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStatus {
-    /// Its name in the workspace.
+    /// Relative to the workspace root.
     pub path: String,
     /// Whether all of one text is held.
     pub whole: bool,
-    /// How many runs of lines, or ends of a file, are held.
+    /// Number of separate runs of lines, or file ends, that are held.
     pub spans: usize,
-    /// The lines held and the entry that showed them.
+    /// The held lines, each run with the entry that showed it.
     pub lines: Vec<(Lines, u64)>,
 }
 
-/// One conversation, for the length of one call.
+/// A conversation, for the duration of one call.
 pub trait Conversation {
     /// What the caller gets beside an answer: a receipt, a handle, metadata.
     type Given;
 
-    /// The session log that records what is shown; without one nothing is recorded here.
+    /// The session whose log records what is shown; `None` if nothing is recorded here.
     fn log(&self) -> Option<&SessionName> {
         None
     }
 
-    /// Notes where in the conversation a read is asked, before anything is looked at.
+    /// Notes where in the conversation a read is made, before anything is looked at.
     fn begin(&mut self, _engine: &Engine, _read: &Read) -> Option<NotOurs> {
         None
     }
 
-    /// How much one answer carries.
+    /// The size limits of one answer.
     fn limits(&self, engine: &Engine, read: &Read) -> Limits {
         let limits = engine.settings().limits;
         match read.most {
-            // Characters are counted in place of bytes; none has more than four.
+            // The limit is in characters; none has more than four bytes.
             Some(AnswerLimit { lines, chars }) => Limits {
                 answer_lines: lines,
                 answer_bytes: chars.saturating_mul(4),
@@ -115,15 +116,15 @@ pub trait Conversation {
         }
     }
 
-    /// Which lines are meant, and which of them one plain answer shows.
+    /// Which lines are meant, and which of them one plain answer would show.
     ///
     /// # Errors
-    /// [`ScopeError`] when the numbers mean nothing in this text.
+    /// [`ScopeError`] when the range is not valid in this text.
     fn ask(&self, now: &Text, _read: &Read, target: &ResolvedTarget, limits: &Limits) -> Result<Ask, ScopeError> {
         Ask::new(now, target.offset, target.limit, limits)
     }
 
-    /// The name by which the conversation knows a file.
+    /// The path under which the conversation knows a file.
     fn key(&self, file: &FileRef) -> PathKey {
         file.key().clone()
     }
@@ -133,14 +134,14 @@ pub trait Conversation {
         None
     }
 
-    /// Opens what a read needs. What cannot be used costs the knowledge, never the text.
+    /// Opens what a read needs. If that fails, nothing is relied on, but the text is still sent.
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext;
 
     /// What the model holds of a file.
     fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall;
 
-    /// The same, where the lines asked for are held of several texts: those that are the same in the present one count as
-    /// its own, if the conversation can record that.
+    /// The same, if the requested lines are held from several versions of the file: lines that are identical in the
+    /// current version count as held of it, provided that the conversation can record that.
     fn add_up(
         &mut self,
         _engine: &Engine,
@@ -151,15 +152,15 @@ pub trait Conversation {
         held
     }
 
-    /// A stored text, verified.
+    /// Loads a stored text and verifies its hash.
     fn load(&self, engine: &Engine, hash: ContentHash) -> Loaded;
 
-    /// Whether the answer itself must say this. A trailer says some of it by numbers.
+    /// Whether the answer must carry this notice. A trailer already states some of them.
     fn says(&self, _notice: &Notice) -> bool {
         true
     }
 
-    /// Stores the text and records the answer. What cannot be stored or recorded costs knowledge, never the answer.
+    /// Stores the text and records the answer. If that fails, knowledge is lost, but the answer is still sent.
     fn record(
         &mut self,
         engine: &Engine,
@@ -167,32 +168,32 @@ pub trait Conversation {
         pending: &PendingAnswer<'_>,
     ) -> Recorded<Self::Given>;
 
-    /// How many lines of a text a range may name.
+    /// The number of lines that a range may refer to.
     fn total_lines(&self, text: &Text) -> u32 {
         text.total()
     }
 
-    /// What a refresh comes to when there is no file to look at. By default that is an error.
+    /// The result of a refresh whose file cannot be read. By default that is an error.
     ///
     /// # Errors
-    /// The one given, where the conversation can do nothing about it.
+    /// `error`, if the conversation cannot do without the file.
     fn refresh_unseen(&self, _engine: &Engine, _path: &str, error: Error) -> Result<Refreshed, Error> {
         Err(error)
     }
 
-    /// Every file of which the conversation may hold something, by its name in the workspace.
+    /// Every file of which the conversation may hold something, relative to the workspace root.
     ///
     /// # Errors
     /// When there is no such conversation.
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error>;
 
-    /// Takes lines of every name of a file out of what is held.
+    /// Makes the conversation forget these lines of a file, under each of its names.
     ///
     /// # Errors
     /// When that cannot be recorded.
     fn refresh(&mut self, engine: &Engine, names: Vec<PathKey>, scope: Scope) -> Result<Refreshed, Error>;
 
-    /// How the conversation stands; `None` where there is none to speak of.
+    /// The state of the conversation; `None` if there is no conversation.
     ///
     /// # Errors
     /// When its record cannot be read.

@@ -1,5 +1,5 @@
-//! The working file, or text that is to take its place, beside the version it would be committed on. One snapshot; nothing is
-//! held of it, and nothing is run. A version that cannot be had is an error, never another one.
+//! Compares the working file, or text that would replace it, with a version in git. The file is read once, its lines
+//! never count as held, and no program is run. A version that cannot be read is an error; no other one takes its place.
 
 use readproof_core::{
     diff::{Side, fit, patches},
@@ -17,24 +17,24 @@ use crate::{CompareNotice, Control, Engine, Error, Notice, Settings, read::Glimp
 /// How the new version differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffStatus {
-    /// In nothing.
+    /// It does not.
     Unchanged,
-    /// In its bytes.
+    /// Its bytes.
     Modified,
-    /// Only in whether it may be run.
+    /// Only its executable bit.
     ModeChanged,
-    /// It is another kind of file.
+    /// It became another kind of file, such as a symbolic link.
     TypeChanged,
-    /// The baseline has none of this name.
+    /// The baseline has no file at this path.
     Added,
-    /// As before, and git does not track it.
+    /// The baseline has no file at this path, and git does not track it.
     Untracked,
-    /// It is gone.
+    /// The working file is gone.
     Deleted,
 }
 
 impl DiffStatus {
-    /// The word used on every wire.
+    /// The identifier used on every wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,42 +52,42 @@ impl DiffStatus {
 /// A diff, or as much of it as fits.
 #[derive(Clone, Debug)]
 pub struct Compared {
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: String,
-    /// The file as the diff names it: by its name in the repository.
+    /// The file as the diff names it, relative to the repository root.
     pub name: String,
-    /// With what it was compared.
+    /// What it was compared with.
     pub against: Against,
-    /// The commit that is checked out, where git was asked and there is one.
+    /// The commit that is checked out; none for `WORKTREE` or if there is no commit yet.
     pub commit: Option<String>,
-    /// The object of the baseline's version, where git was asked and has one.
+    /// The git object of the baseline's version, if it has one.
     pub blob: Option<String>,
     /// How it differs.
     pub status: DiffStatus,
-    /// Whether a version is binary, so that the diff only says that they differ.
+    /// Whether a version is binary; the diff then only says that they differ.
     pub binary: bool,
-    /// The diff; empty where nothing differs.
+    /// The diff; empty if nothing differs.
     pub text: String,
-    /// Lines that are new.
+    /// Number of added lines.
     pub added: u32,
-    /// Lines that are gone.
+    /// Number of removed lines.
     pub removed: u32,
-    /// Hunks that are shown whole, and all there are.
+    /// Hunks that are shown whole, and their total.
     pub hunks: (u32, u32),
-    /// Lines of the diff that are shown, and all there are.
+    /// Lines of the diff that are shown, and their total.
     pub lines: (u32, u32),
     /// Whatever else there is to say.
     pub notices: Vec<Notice>,
 }
 
 impl Compared {
-    /// Whether something is left out; what is shown is then no patch to apply.
+    /// Whether part of the diff was left out; it is then not a valid patch.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.lines.0 < self.lines.1
     }
 
-    /// The words behind the path in a trailer.
+    /// What a trailer says after the path.
     #[must_use]
     pub fn summary(&self) -> String {
         let short = |id: &String| id.chars().take(7).collect::<String>();
@@ -111,7 +111,7 @@ impl Compared {
     }
 }
 
-/// Both versions, whoever keeps them.
+/// Both versions of the file, whichever git or the caller provides.
 struct Pair {
     name: String,
     commit: Option<String>,
@@ -122,7 +122,7 @@ struct Pair {
 }
 
 impl Engine {
-    /// How a working file, or text that would replace it, differs from the baseline.
+    /// Compares a working file, or text that would replace it, with the baseline.
     pub(crate) fn compare(
         &self,
         log: Option<&SessionName>,
@@ -131,14 +131,14 @@ impl Engine {
     ) -> Result<Compared, Error> {
         let call = self.asked_in(log);
         let mut found = self.compared(asked, control)?;
-        // Nobody asks then which lines were shown, and a person's diff may have millions.
+        // Without a log nobody needs to know which lines were shown, and a diff may have millions.
         if log.is_none() {
             return Ok(found);
         }
         let shown = match (asked.against, &asked.content) {
             (_, None) => Glimpse::diff(&found.path, &found.text, '+'),
             (Against::WorkTree, Some(_)) => Glimpse::diff(&found.path, &found.text, '-'),
-            // Neither side is the file as it is, and yet both are texts of it.
+            // Neither side is the current file, though both are versions of it.
             (Against::Head | Against::Index, Some(_)) => Glimpse::somewhere(&found.path),
         };
         let shown = Some(shown).filter(|_| !found.text.is_empty());
@@ -163,7 +163,7 @@ impl Engine {
         shown(file.key().to_string(), pair, asked, control)
     }
 
-    /// The first name under which there is something on either side.
+    /// The first candidate name that exists on either side.
     fn both(&self, asked: &Compare, control: &Control<'_>) -> Result<(FileRef, Pair), Error> {
         self.refuse_back_through_link(&asked.path)?;
         let names = candidates(&asked.path, &self.bearings);
@@ -185,7 +185,7 @@ impl Engine {
             control.check_cancelled()?;
             let pair = self.pair(&file, Working::Missing, asked, control)?;
             if pair.old.is_some() || pair.new.is_some() {
-                // The name that is meant comes first: a new file is none of its odd spellings.
+                // The first candidate is the literal name; a new file gets that one, not one of its variants.
                 if pair.old.is_some() {
                     return Ok((file, pair));
                 }
@@ -224,7 +224,7 @@ impl Engine {
     }
 }
 
-/// The working file as it stands, beside other text: what a write would change, so nothing is cleaned.
+/// The working file's bytes and the other text: what a write would change, so git's filters are not applied.
 fn beside_content(name: &str, working: Working, asked: &Compare) -> Result<Pair, Error> {
     let kept = |bytes: Vec<u8>, mode| Kept { mode, binary: looks_binary(&bytes), bytes, id: None };
     let old = match working {
@@ -279,10 +279,10 @@ fn shown(path: String, pair: Pair, asked: &Compare, control: &Control<'_>) -> Re
     let Pair { name, commit, old, new, tracked, mut notices } = pair;
     let status = status(old.as_ref(), new.as_ref(), tracked);
     let same = old.as_ref().map(|old| &old.bytes) == new.as_ref().map(|new| &new.bytes);
-    // Two kinds of file are two diffs, each with its own bytes.
+    // A change of the kind of file is two diffs, one that removes and one that adds.
     let apart = status == DiffStatus::TypeChanged;
     let is = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| kept.binary);
-    // An empty file that comes or goes has nothing to hide.
+    // An empty file that is added or removed has nothing to leave out.
     let full = |kept: &Option<Kept>| kept.as_ref().is_some_and(|kept| !kept.bytes.is_empty());
     let hidden = |kept: &Option<Kept>| {
         if apart { is(kept) && full(kept) } else { (is(&old) || is(&new)) && (full(&old) || full(&new)) }

@@ -1,5 +1,5 @@
-//! What concerns every call, whatever it asks and whichever wire it came by: policy and budget before it, the record after it.
-//! A new concern is one file that implements [`Concern`]; no wire and no operation changes.
+//! What concerns every call, whatever it asks and whichever wire it comes from: policy and budget before it, the audit
+//! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
 use readproof_core::{
     budget,
@@ -18,23 +18,23 @@ use crate::{Clock, Engine, Error, HostTexts, Notice, Outcome, Reading, Receipt, 
 pub struct Progress {
     /// Files or objects done.
     pub done: u64,
-    /// Of how many, where that is known.
+    /// How many there are in all, if known.
     pub total: Option<u64>,
 }
 
-/// The caller's hold on a running call.
+/// How the caller follows and stops a running call.
 #[derive(Clone, Copy)]
 pub struct Control<'a> {
-    /// Asked between stages: whether the caller has lost interest.
+    /// Checked between stages: whether the caller has cancelled.
     pub cancelled: &'a dyn Fn() -> bool,
-    /// Told how far it has come.
+    /// Called as the work proceeds.
     pub progress: &'a dyn Fn(Progress),
-    /// A read of a larger file is refused as [`Error::NotQuick`]: the caller asks again where there is time.
+    /// A read of a larger file is refused as [`Error::NotQuick`], so that the caller can repeat it where there is time.
     pub file_bytes: Option<u64>,
 }
 
 impl Control<'static> {
-    /// A caller who waits, and does not ask how far it has come.
+    /// Never cancelled, without progress reports.
     pub const WAIT: Self = Self { cancelled: &|| false, progress: &|_| (), file_bytes: None };
 }
 
@@ -43,55 +43,55 @@ impl Control<'_> {
         if (self.cancelled)() { Err(Error::Aborted) } else { Ok(()) }
     }
 
-    pub(crate) fn tell(&self, done: u64, total: Option<u64>) {
+    pub(crate) fn report(&self, done: u64, total: Option<u64>) {
         (self.progress)(Progress { done, total });
     }
 }
 
-/// One call: who asks what in which conversation.
+/// One call: who asks what, in which conversation.
 pub struct Call<'a, C> {
     /// Who asks.
     pub caller: &'a Caller,
-    /// Where it is asked, and where the answer is recorded.
+    /// Says what the model holds, and records the answer.
     pub conversation: &'a mut C,
     /// What is asked.
     pub operation: Operation,
-    /// The caller's hold on it.
+    /// Cancellation and progress.
     pub control: Control<'a>,
 }
 
-/// What a call returned, for those who keep a record of it.
+/// What a call returned, for concerns that record it.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
-    /// The text the model gets, where the outcome is one text.
+pub struct CallSummary<'a> {
+    /// The text that the model gets, if the outcome is a single text.
     pub text: Option<&'a str>,
 }
 
-/// Something that concerns every call.
+/// A concern of every call, such as audit or a budget.
 pub trait Concern: Send + Sync {
-    /// Before anything is looked at.
+    /// Called before the engine looks at anything.
     ///
     /// # Errors
-    /// Whatever ends the call.
+    /// An error ends the call.
     fn before(&self, _caller: &Caller, _operation: &Operation) -> Result<(), Error> {
         Ok(())
     }
 
-    /// After the call, whatever came of it.
-    fn after(&self, _caller: &Caller, _operation: &Operation, _outcome: Result<Told<'_>, &Error>) {}
+    /// Called after the call, whether it succeeded or not.
+    fn after(&self, _caller: &Caller, _operation: &Operation, _outcome: Result<CallSummary<'_>, &Error>) {}
 }
 
 impl Engine {
-    /// Opens a workspace. Touches no store: that happens when a session is first used.
+    /// Opens a workspace. Its store is opened only when a session is first used.
     ///
     /// # Errors
-    /// When a pattern for sensitive names is malformed, or there is no further handle on the workspace.
+    /// When a pattern for sensitive names is malformed, or the workspace cannot be opened again.
     pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
         let stores = LocalStores::new(&root, settings.whose.clone(), settings.small_texts)?;
         Self::with_stores(root, bearings, settings, clock, Arc::new(stores))
     }
 
-    /// The same with a store that lies elsewhere. [`Settings::whose`] and [`Settings::small_texts`] are then up to it.
+    /// The same with another store. [`Settings::whose`] and [`Settings::small_texts`] are then that store's concern.
     ///
     /// # Errors
     /// When a pattern for sensitive names is malformed.
@@ -104,7 +104,7 @@ impl Engine {
     ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
         Ok(Self {
-            told: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
+            notices: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
             root,
             bearings,
             settings,
@@ -120,28 +120,29 @@ impl Engine {
         })
     }
 
-    /// For a program that answers one read and ends: of a session's log it looks only at what concerns that file, so that a
-    /// long session costs little more than a short one. Nothing else may be asked of this engine.
+    /// For a process that answers one read and exits: of a session's log it reads only what concerns that file, so that
+    /// a long session costs little more than a short one. This engine must not be used for any other operation.
     #[must_use]
     pub fn for_one_read(self) -> Self {
         Self { one_read: true, ..self }
     }
 
-    /// With something that concerns every call.
+    /// Adds a concern. Concerns are called in the order in which they were added.
     #[must_use]
     pub fn with_concern(mut self, concern: Arc<dyn Concern>) -> Self {
         self.concerns.push(concern);
         self
     }
 
-    /// With the texts that a host keeps beside our store: they are collected and checked too.
+    /// Adds texts that a host keeps outside our store, so that `gc` and `doctor` cover them too.
     #[must_use]
     pub fn with_host_texts(mut self, texts: Box<dyn HostTexts>) -> Self {
         self.hosts.push(texts);
         self
     }
 
-    /// Policy, budget and whatever else may end a call before it begins; gives the operation with its defaults filled in.
+    /// Policy, budget and every other concern that may end a call before it begins. Returns the operation with its
+    /// defaults filled in.
     pub(crate) fn admit(&self, caller: &Caller, operation: Operation) -> Result<Operation, Error> {
         let operation = operation.normalised();
         let operation = match policy::verdict(caller, &operation) {
@@ -151,7 +152,7 @@ impl Engine {
         let operation = match budget::verdict(caller, &operation) {
             budget::Verdict::AsAsked => operation,
             budget::Verdict::Reduced { operation, why } => {
-                self.tell(Notice::Reduced(why));
+                self.add_notice(Notice::Reduced(why));
                 *operation
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
@@ -162,11 +163,11 @@ impl Engine {
         Ok(operation)
     }
 
-    /// The query log, the audit line and whatever else looks at what a call came to.
+    /// Reports the result of a call to every concern: query log, audit and others.
     pub(crate) fn note<G>(&self, caller: &Caller, operation: &Operation, outcome: &Result<Outcome<G>, Error>) {
-        let told = outcome.as_ref().map(Outcome::told);
+        let summary = outcome.as_ref().map(Outcome::summary);
         for concern in &self.concerns {
-            concern.after(caller, operation, told);
+            concern.after(caller, operation, summary);
         }
     }
 
@@ -194,12 +195,12 @@ impl Engine {
     }
 
     /// What is to be said and no answer has said yet.
-    pub fn take_told(&self) -> Vec<Notice> {
-        std::mem::take(&mut *locked(&self.told))
+    pub fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *locked(&self.notices))
     }
 
-    pub(crate) fn tell(&self, notice: Notice) {
-        locked(&self.told).push(notice);
+    pub(crate) fn add_notice(&self, notice: Notice) {
+        locked(&self.notices).push(notice);
     }
 
     /// The workspace.
@@ -208,19 +209,19 @@ impl Engine {
         &self.root
     }
 
-    /// What is set.
+    /// The settings in force.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Where relative names start.
+    /// Where relative paths start.
     #[must_use]
     pub fn bearings(&self) -> &Bearings {
         &self.bearings
     }
 
-    /// Whether a name in the workspace leads to a regular file.
+    /// Whether a workspace path leads to a regular file.
     #[must_use]
     pub fn is_file(&self, name: &str) -> bool {
         let found = self.root.locate(&[self.root.absolute(name)]).map(|file| self.root.found(&file));
@@ -241,7 +242,7 @@ impl Engine {
 }
 
 impl<G> Outcome<G> {
-    fn told(&self) -> Told<'_> {
+    fn summary(&self) -> CallSummary<'_> {
         let text = match self {
             Self::Read(Reading::Answer(answer)) => Some(answer.text.as_str()),
             Self::Defined(defined) => match &defined.reading {
@@ -268,11 +269,11 @@ impl<G> Outcome<G> {
             | Self::Collected(_)
             | Self::Checked(_) => None,
         };
-        Told { text }
+        CallSummary { text }
     }
 }
 
-/// Threads share an engine.
+// Compiles only while threads can share an engine.
 const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Engine>();

@@ -1,6 +1,6 @@
-//! Own writes and edits: looked at first, announced in the log, made durable on disk, then recorded. Until the result is
-//! delivered nothing of the file is held, so a crash at any step is safe. What is replaced is always a text that was looked
-//! at and kept, or nothing at all.
+//! Writes and edits by the agent. The file is read first, the write is announced in the log, made durable on disk, then
+//! recorded. Until the result is delivered nothing of the file is held, so a crash at any step is safe. A write
+//! replaces only a text that was read and stored, or creates a new file.
 
 use readproof_core::{
     alike::alike,
@@ -19,25 +19,25 @@ use crate::{
     outcome::{Receipt, Written},
 };
 
-/// How often a whole-file write is tried where another changes the file meanwhile.
+/// How often a whole-file write is tried if someone else changes the file meanwhile.
 const ATTEMPTS: u32 = 3;
 
-/// What is to be written, worked out before anything is touched.
+/// What will be written, computed before anything is touched.
 struct Plan {
-    /// What is there; `None` is nothing.
+    /// The current text; `None` if there is no file.
     before: Option<Text>,
-    /// Whether what is there was found under a sensitive name.
+    /// Whether the current text was read under a sensitive name.
     sensitive: bool,
     after: Text,
-    /// For an edit, the lines it touches.
+    /// For an edit, the lines it replaces.
     hunks: Vec<Hunk>,
-    /// What the caller is told.
+    /// The text of the result.
     answer: String,
 }
 
 impl Engine {
-    /// Writes or edits a file as the agent of a session. After an error the file is as before, unless it says that only the
-    /// record failed.
+    /// Writes or edits a file as the agent of a session. After an error the file is unchanged, except after
+    /// [`Error::Unrecorded`].
     pub(crate) fn write(&self, log: Option<&SessionName>, request: &Write) -> Result<Written, Error> {
         let name = log.ok_or(Error::NoConversation)?;
         let file = match &request.change {
@@ -46,7 +46,7 @@ impl Engine {
                 self.refuse_back_through_link(&request.path)?;
                 self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?
             }
-            // What is edited must be there; a path that is not gets the same help as for a read.
+            // The file must exist; if it does not, the error is the same as for a read.
             Change::Replace { .. } => self.resolve_target(&request.path, Some(1), None)?.file,
         };
         let real = self.root.real_name(&file);
@@ -61,7 +61,7 @@ impl Engine {
         for attempt in 1.. {
             let plan = self.plan(&file, &request.change)?;
             match (self.carry_out(name, &file, &plan), &request.change) {
-                // A whole text is meant whatever was there: it is looked at and kept anew.
+                // The new text does not depend on the old one: read and store that again, and retry.
                 (Err(Error::Replace(ReplaceError::Changed { .. })), Change::Whole(_)) if attempt < ATTEMPTS => {}
                 (done, _) => return done,
             }
@@ -70,12 +70,12 @@ impl Engine {
     }
 
     fn carry_out(&self, name: &SessionName, file: &FileRef, plan: &Plan) -> Result<Written, Error> {
-        // A link may have been turned since what is there was looked at: either name is reason enough.
+        // A link may point elsewhere by now. Either target makes the write sensitive.
         let sensitive = plan.sensitive || self.sensitive.is_sensitive(&self.root, file);
         let (path, at) = (file.key().to_string(), self.now());
         self.with_session(name, Create::Yes, |_| ())?;
         if !sensitive {
-            // While the file is as it was: where there is no room for its texts, it stays so.
+            // Before the file is touched: if its texts do not fit on the disk, it stays as it is.
             self.keep_texts(plan)?;
             self.find_alike(name, file, plan, at)?;
         }
@@ -92,13 +92,13 @@ impl Engine {
             bytes: plan.after.as_str().len() as u64,
             lines: plan.after.total(),
             hunks: plan.hunks.clone(),
-            notices: self.take_told(),
+            notices: self.take_notices(),
             receipt: Receipt { session: name.clone(), entry, log },
             path,
         })
     }
 
-    /// The texts of a write, synced: what is replaced can be had again.
+    /// Stores both texts of a write, synced, so that the old one can be restored.
     fn keep_texts(&self, plan: &Plan) -> Result<(), Error> {
         let Some(store) = self.store(Create::Yes)? else { return Ok(()) };
         for text in plan.before.iter().chain([&plan.after]) {
@@ -107,8 +107,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Lines that the model holds of other texts than the one that is edited may be in that one too: then they move with
-    /// the edit as well.
+    /// Lines that the model holds of other versions of the file may also be in the version that is edited; they then
+    /// move with the edit.
     fn find_alike(&self, name: &SessionName, file: &FileRef, plan: &Plan, at: u64) -> Result<(), Error> {
         let (false, Some(before)) = (plan.hunks.is_empty(), &plan.before) else { return Ok(()) };
         if self.settings.answers == Answers::Seed {
@@ -124,13 +124,13 @@ impl Engine {
         let version = (Sha(before.hash()), before.total());
         let found = AlikeLines { path: file.key().to_string(), version, pieces, at };
         match self.with_session(name, Create::Yes, |session| session.found_alike(mark, found))? {
-            // It can do without.
+            // The edit is right without it.
             Ok(()) | Err(SessionError::Moved) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The history of a write, synced. A sensitive file leaves only the fact.
+    /// Records a write, synced. Of a sensitive file only the fact is recorded.
     fn keep(
         &self,
         name: &SessionName,
@@ -197,7 +197,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// What could not be read again is not written.
+    /// Refuses a text that would be too large to read again.
     fn fits(&self, file: &FileRef, after: &Text) -> Result<(), Error> {
         let (bytes, max) = (after.as_str().len() as u64, self.settings.file_bytes);
         if bytes > max {
@@ -206,7 +206,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What a whole-file write would replace, and whether that is sensitive. What cannot be kept is not replaced.
+    /// The text that a whole-file write would replace, and whether it is sensitive. What cannot be stored is not
+    /// replaced.
     fn there(&self, file: &FileRef) -> Result<(Option<Text>, bool), Error> {
         match self.root.snapshot(file, &self.snapshot_rules()) {
             Ok(read) => {

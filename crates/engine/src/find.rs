@@ -1,5 +1,5 @@
-//! Finding: what a name leads to, lines in one file, lines, files and names in the whole workspace. Nothing is held of what
-//! was found, and what is held of those lines under another text goes. Bounds are by size, never by clock.
+//! Finding: what a path leads to, lines in one file, and lines, files and names in the whole workspace. Found lines
+//! never count as held; they only end what was held of them from other versions. Limits are sizes, never times.
 
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
@@ -12,42 +12,42 @@ use readproof_index::{
 
 use crate::{Control, Engine, Error, Notice, read::Glimpse};
 
-/// The most characters given of one line in a file.
+/// The most characters shown of one line.
 const LINE_CHARS: usize = 2000;
 
-/// What a name leads to.
+/// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStat {
-    /// By its name in the workspace.
+    /// Relative to the workspace root.
     pub path: String,
-    /// Whether it leads anywhere.
+    /// Whether there is anything at this path.
     pub exists: bool,
     /// `file`, `directory`, `fifo`, `socket`, `char_device`, `block_device` or `unknown`.
     pub kind: Option<&'static str>,
-    /// Its bytes.
+    /// Its size.
     pub size_bytes: Option<u64>,
-    /// When its bytes last changed.
+    /// When its content last changed.
     pub modified_unix_ms: Option<i64>,
 }
 
-/// What was found in one file.
+/// The result of a search in one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InFile {
-    /// By its name in the workspace.
+    /// Relative to the workspace root.
     pub path: String,
     /// As asked.
     pub query: String,
     /// As asked.
     pub matching: Matching,
-    /// Matching lines and those around them, in order, none twice.
+    /// Matching lines with their context, in order, each once.
     pub lines: Vec<Line>,
     /// Lines that match.
     pub matches: u64,
-    /// How many of them are given.
+    /// How many of them are in `lines`.
     pub given: u64,
-    /// Whether lines that match are not given.
+    /// Whether some matching lines were left out.
     pub truncated: bool,
-    /// Whether a line given is no UTF-8: what could not be read stands as U+FFFD.
+    /// Whether a line is not valid UTF-8; its invalid bytes are shown as U+FFFD.
     pub lossy: bool,
     /// Bytes in the file.
     pub bytes: u64,
@@ -55,33 +55,33 @@ pub struct InFile {
     pub notices: Vec<Notice>,
 }
 
-/// What a search gives.
+/// The result of a search in the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
     /// As asked.
     pub query: String,
     /// As asked.
     pub mode: SearchMode,
-    /// In the order of the walk, or the best first.
+    /// In directory order, or best first.
     pub hits: Vec<Hit>,
-    /// Lines that match, or names.
+    /// Number of matching lines, or of matching names.
     pub matches: u64,
-    /// Files that match.
+    /// Number of matching files.
     pub files: u64,
-    /// Files that were looked at.
+    /// Number of files that were searched.
     pub looked_at: u64,
-    /// Whether something that matches is not given: a line, or where files are ranked a file.
+    /// Whether matches were left out: lines, or files if files are ranked.
     pub truncated: bool,
-    /// What was left out.
+    /// What was not searched.
     pub skipped: Skipped,
-    /// The paths of the hits, in their order.
+    /// The paths of the hits, in the same order.
     pub top: Vec<String>,
     /// Whatever else there is to say.
     pub notices: Vec<Notice>,
 }
 
 impl Engine {
-    /// What a name leads to. Nothing is opened and no line is counted; that it leads nowhere is an answer.
+    /// What a path leads to, without opening it. A path that leads nowhere is a result, not an error.
     pub(crate) fn stat(&self, path: &str) -> Result<FileStat, Error> {
         if path.is_empty() {
             return Err(Error::EmptyPath);
@@ -120,7 +120,7 @@ impl Engine {
         Ok(FileStat { path, exists: false, kind: None, size_bytes: None, modified_unix_ms: None })
     }
 
-    /// The lines of one file that match, however large it is.
+    /// The matching lines of one file of any size.
     pub(crate) fn search_file(
         &self,
         log: Option<&SessionName>,
@@ -143,7 +143,7 @@ impl Engine {
             Matching::Regex => Query::Regex,
         };
         let finder = Finder::new(&asked.query, query, Case::Exact)?;
-        // A number for the offset, so that `:10-20` is no range here but part of the name.
+        // With an offset given, `:10-20` is not taken for a range but for part of the name.
         let target = self.resolve_target(&asked.path, Some(1), None)?;
         let path = target.file.key().to_string();
         let stream = self.root.stream(&target.file, target.opened, self.hard_links())?;
@@ -177,7 +177,7 @@ impl Engine {
         })
     }
 
-    /// Searches the workspace by ripgrep's rules for what is ignored. What cannot be read is counted.
+    /// Searches the workspace, ignoring files by ripgrep's rules. Files that cannot be read are counted.
     pub(crate) fn search(
         &self,
         log: Option<&SessionName>,
@@ -209,7 +209,7 @@ impl Engine {
             context_lines: asked.context_lines,
             max_chars: asked.max_chars,
         };
-        let found = search.run(control.cancelled, &|done| control.tell(done, None)).map_err(|error| match error {
+        let found = search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
             TreeError::Cancelled => Error::Aborted,
             TreeError::Query(error) => error.into(),
             TreeError::Walk(error) => error.into(),
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(InFile::try_from(ask(&engine, asked, Control::WAIT).unwrap()).unwrap().matches, 1);
     }
 
-    /// Two engines of one process, or two threads of one engine, share the index of symbols and wait for each other.
+    /// Two engines of one process, or two threads of one engine, share the index of symbols.
     #[test]
     fn two_threads_index_together() {
         let temp = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
-//! Everything a caller can ask of a workspace, behind one door: [`Engine::perform`]. One file for each operation. Synchronous and
-//! shared by threads; prints nothing and reads no environment; cancellation is a question asked between stages.
+//! Everything a caller can ask of a workspace, behind one door: [`Engine::perform`]. Each operation has its own file.
+//! The engine is synchronous and shared by threads; it never prints and never reads the environment. Cancellation is a
+//! flag that is checked between stages.
 
 mod conversation;
 mod diff;
@@ -15,11 +16,13 @@ mod upkeep;
 
 pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
-pub use door::{Call, Concern, Control, Progress, Told};
+pub use door::{Call, CallSummary, Concern, Control, Progress};
 pub use error::Error;
 pub use find::{FileStat, InFile, Searched};
-pub use outcome::{Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Receipt, Refreshed, ShownText, Written};
-pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Reading, Recorded, ResolvedTarget};
+pub use outcome::{
+    Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
+};
+pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
 pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{
@@ -43,10 +46,10 @@ use readproof_disk::{Root, Sensitive, Stores};
 use std::sync::{Arc, Mutex};
 use symbol::Symbols;
 
-/// The file in a workspace that holds its settings. They are the person's: an agent may read but not change them.
+/// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
 pub const SETTINGS_FILE: &str = "readproof.toml";
 
-/// The time for records, in milliseconds since 1970. Order never depends on it.
+/// The time that records carry, in milliseconds since 1970. Nothing is ordered by it.
 pub type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// A workspace, its store and its open sessions, shared by threads.
@@ -60,47 +63,51 @@ pub struct Engine {
     open: Open,
     recent: Mutex<Recent>,
     symbols: Symbols,
-    /// Whether it answers one read and is gone.
+    /// Set by [`Engine::for_one_read`].
     one_read: bool,
     /// What is to be said beside the next answer.
-    told: Mutex<Vec<Notice>>,
+    notices: Mutex<Vec<Notice>>,
     concerns: Vec<Arc<dyn Concern>>,
     hosts: Vec<Box<dyn HostTexts>>,
 }
 
 impl Engine {
-    /// The door: every call of every wire. What concerns all calls stands around the match, what one operation does in the
-    /// file that its arm names.
+    /// The door: every call, from every wire. What concerns all calls is done before and after the match; what one
+    /// operation does is in the file that its arm calls into.
     ///
     /// # Errors
-    /// [`Error`] says what failed, as data; nothing was recorded as shown.
+    /// [`Error`] says what failed, as data. Nothing was recorded as shown.
     pub fn perform<C: Conversation>(&self, call: Call<'_, C>) -> Result<Outcome<C::Given>, Error> {
-        let Call { caller, conversation: talk, operation, control } = call;
+        let Call { caller, conversation, operation, control } = call;
         let operation = self.admit(caller, operation)?;
         let outcome = match &operation {
-            Operation::Read(read) => self.read(talk, read, &control).map(Outcome::Read),
-            Operation::ReadSymbol(read) => self.read_symbol(talk, read, &control).map(Outcome::Defined),
-            Operation::ReadEnd(read) => self.read_end(talk.log(), read).map(Outcome::EndOfFile),
+            Operation::Read(read) => self.read(conversation, read, &control).map(Outcome::Read),
+            Operation::ReadSymbol(read) => self.read_symbol(conversation, read, &control).map(Outcome::Defined),
+            Operation::ReadEnd(read) => self.read_end(conversation.log(), read).map(Outcome::EndOfFile),
             Operation::Stat { path } => self.stat(path).map(Outcome::Stat),
-            Operation::SearchFile(search) => self.search_file(talk.log(), search, &control).map(Outcome::InFile),
-            Operation::Search(search) => self.search(talk.log(), search, &control).map(Outcome::Searched),
+            Operation::SearchFile(search) => {
+                self.search_file(conversation.log(), search, &control).map(Outcome::InFile)
+            }
+            Operation::Search(search) => self.search(conversation.log(), search, &control).map(Outcome::Searched),
             Operation::ListSymbols(list) => self.list_symbols(list, &control).map(Outcome::Symbols),
             Operation::Outline { path } => self.outline(path, &control).map(Outcome::Outlined),
-            Operation::Compare(compare) => self.compare(talk.log(), compare, &control).map(Outcome::Compared),
-            Operation::Write(write) => self.write(talk.log(), write).map(Outcome::Written),
-            Operation::Refresh(refresh) => self.refresh(talk, refresh).map(Outcome::Refreshed),
-            Operation::Status => self.status(talk).map(Outcome::Status),
+            Operation::Compare(compare) => self.compare(conversation.log(), compare, &control).map(Outcome::Compared),
+            Operation::Write(write) => self.write(conversation.log(), write).map(Outcome::Written),
+            Operation::Refresh(refresh) => self.refresh(conversation, refresh).map(Outcome::Refreshed),
+            Operation::Status => self.status(conversation).map(Outcome::Status),
             Operation::ListSessions => self.list_sessions().map(Outcome::Sessions),
-            Operation::ShowSession => self.show_session(talk.log()).map(Outcome::Session),
-            Operation::Branch { at } => self.branch(talk.log(), *at).map(Outcome::Moved),
-            Operation::Switch { to } => self.switch(talk.log(), *to).map(Outcome::Moved),
-            Operation::Fork { from, into } => self.fork(talk.log(), *from, into.as_deref()).map(Outcome::Forked),
-            Operation::Compact { summary } => self.compact(talk.log(), summary.clone()).map(Outcome::Recorded),
-            Operation::EditContext { target, text } => {
-                self.edit_context(talk.log(), *target, text.as_deref()).map(Outcome::Recorded)
+            Operation::ShowSession => self.show_session(conversation.log()).map(Outcome::Session),
+            Operation::Branch { at } => self.branch(conversation.log(), *at).map(Outcome::Moved),
+            Operation::Switch { to } => self.switch(conversation.log(), *to).map(Outcome::Moved),
+            Operation::Fork { from, into } => {
+                self.fork(conversation.log(), *from, into.as_deref()).map(Outcome::Forked)
             }
-            Operation::Distrust { why } => self.distrust(talk.log(), why).map(Outcome::Recorded),
-            Operation::Replay => self.replay(talk.log()).map(Outcome::Replayed),
+            Operation::Compact { summary } => self.compact(conversation.log(), summary.clone()).map(Outcome::Recorded),
+            Operation::EditContext { target, text } => {
+                self.edit_context(conversation.log(), *target, text.as_deref()).map(Outcome::Recorded)
+            }
+            Operation::Distrust { why } => self.distrust(conversation.log(), why).map(Outcome::Recorded),
+            Operation::Replay => self.replay(conversation.log()).map(Outcome::Replayed),
             Operation::Collect(collect) => self.collect(collect).map(Outcome::Collected),
             Operation::Doctor => Ok(Outcome::Checked(self.doctor(&control))),
         };

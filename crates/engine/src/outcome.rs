@@ -1,4 +1,4 @@
-//! What comes back through the door: data, never words of a wire. Each operation has one kind of outcome.
+//! What comes back through the door: plain data, never the wording of a wire. Each operation has one kind of outcome.
 
 use readproof_core::{
     decide::{Mode, Reason},
@@ -13,16 +13,16 @@ use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
 
 use crate::{
-    Collection, Compared, Defined, Error, FileStat, InFile, Outlined, Reading, Searched, SessionView, Status,
+    Collection, Compared, Defined, Error, FileStat, InFile, NotOurs, Outlined, Searched, SessionView, Status,
     SymbolsFound,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };
 
-/// What a read gives. `G` is what its conversation gives beside the text.
+/// The answer to a read. `G` is what its conversation returns with the text.
 #[derive(Clone, Debug)]
 pub struct Answer<G> {
-    /// The text block, to the byte.
+    /// The text block, exact to the byte.
     pub text: String,
     /// What must be said beside it; never part of the block.
     pub notices: Vec<Notice>,
@@ -30,58 +30,67 @@ pub struct Answer<G> {
     pub path: String,
     /// How it was answered.
     pub mode: Mode,
-    /// Why.
+    /// Why it was answered so.
     pub reason: Reason,
-    /// The lines that the call settles.
+    /// The lines that the answer covers.
     pub scope: Scope,
-    /// The lines that a plain answer shows.
+    /// The lines that a plain answer would show.
     pub lines: Option<Lines>,
-    /// Whether call and answer together show where the file ends.
+    /// Whether the call and the answer together show where the file ends.
     pub end: bool,
-    /// The line to go on with, if more was asked for than one answer holds.
+    /// The line to continue at, if more was asked for than fits into one answer.
     pub next: Option<u32>,
-    /// Whether fewer lines were picked than were asked for.
+    /// Whether the picked lines are fewer than were asked for.
     pub reduced: bool,
     /// Lines in the file.
     pub total_lines: u32,
-    /// Bytes that a plain answer would have had.
+    /// Size of a plain answer.
     pub plain_bytes: u64,
-    /// Metadata V1; none for a line shown in part, which no scope can name.
+    /// Metadata V1; none for a line that is shown only in part, as no scope can name that.
     pub meta: Option<MetaV1>,
-    /// What the conversation gives back.
+    /// What the conversation returns with it: a receipt, a handle, metadata.
     pub given: G,
 }
 
 impl<G> Answer<G> {
-    /// The block of text; none if it would be empty or blank.
+    /// The text block; none if it would be empty or blank.
     #[must_use]
     pub fn block(&self) -> Option<&str> {
         Some(self.text.as_str()).filter(|text| !text.trim().is_empty())
     }
 }
 
+/// What becomes of a read.
+#[derive(Clone, Debug)]
+pub enum Reading<G> {
+    /// The answer. It was recorded before it is given, and is relied on only after it was delivered.
+    Answer(Box<Answer<G>>),
+    /// The host answers it; nothing was recorded.
+    NotOurs(NotOurs),
+}
+
 /// A result that was recorded and is on its way: to be handed back once it has reached the model. Without that it is never
 /// relied on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// The session.
+    /// The session that recorded it.
     pub session: SessionName,
     /// The entry that records the result.
     pub entry: EntryId,
-    /// The log it stands in: another may have taken its name since.
+    /// The log it is in; another log may have taken its name since.
     pub log: LogId,
 }
 
-/// What a write did.
+/// The result of a write.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// What the model is to see: for an edit it states the lines it replaced, and is relied on only so.
+    /// What the model sees. For an edit it states which lines were replaced; only so can the edit be relied on.
     pub text: String,
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: String,
-    /// Its bytes now.
+    /// Its new size.
     pub bytes: u64,
-    /// Its lines now.
+    /// Its new number of lines.
     pub lines: u32,
     /// For an edit, the lines it replaced.
     pub hunks: Vec<Hunk>,
@@ -91,25 +100,25 @@ pub struct Written {
     pub receipt: Receipt,
 }
 
-/// What a refresh did.
+/// The result of a refresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refreshed {
-    /// Every name it applies to; none when nothing is ever held of such a file.
+    /// Every path of the file; empty if nothing is ever held of such a file.
     pub paths: Vec<String>,
-    /// The lines.
+    /// The lines that are no longer held.
     pub scope: Scope,
-    /// Whether there is a file of that name now.
+    /// Whether the file exists now.
     pub found: bool,
-    /// The entry that records it, if it stands in a log of ours.
+    /// The entry that records it, if the conversation has a log of ours.
     pub entry: Option<EntryId>,
 }
 
 macro_rules! outcomes {
     ($($(#[$doc:meta])* $variant:ident($inner:ty),)*) => {
-        /// What an operation gives.
+        /// The outcome of an operation.
         #[derive(Debug)]
         pub enum Outcome<G> {
-            /// A read, or why the host answers it.
+            /// A read, or why the host must answer it.
             Read(Reading<G>),
             /// One definition.
             Defined(Box<Defined<G>>),
@@ -145,23 +154,23 @@ outcomes! {
     Written(Written),
     /// A refresh.
     Refreshed(Refreshed),
-    /// How things stand.
+    /// The state of the workspace and of the conversation.
     Status(Status),
-    /// The sessions there are.
+    /// All sessions of the workspace.
     Sessions(Vec<SessionName>),
-    /// The tree of one.
+    /// The tree of one session.
     Session(SessionView),
-    /// Where a session goes on; the root if absent.
+    /// The entry at which a session now stands; `None` is the root.
     Moved(Option<EntryId>),
-    /// The session that was made.
+    /// The new session.
     Forked(SessionName),
-    /// The entry that was recorded.
+    /// The entry that records it.
     Recorded(EntryId),
-    /// What was re-run.
+    /// One report for each log that was replayed.
     Replayed(Vec<Replayed>),
     /// What was removed, or would be.
     Collected(Collection),
-    /// What was checked.
+    /// The checks of `doctor`.
     Checked(Vec<Check>),
 }
 
@@ -169,7 +178,7 @@ impl<G> Outcome<G> {
     /// The answer to a read.
     ///
     /// # Errors
-    /// When it is another outcome, or the host answers the read.
+    /// When it is another outcome, or the host must answer the read.
     pub fn into_answer(self) -> Result<Answer<G>, Error> {
         match self.into_reading()? {
             Reading::Answer(answer) => Ok(*answer),
@@ -177,7 +186,7 @@ impl<G> Outcome<G> {
         }
     }
 
-    /// What became of a read.
+    /// The read, whoever answers it.
     ///
     /// # Errors
     /// When it is another outcome.

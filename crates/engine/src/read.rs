@@ -1,6 +1,6 @@
-//! One read, from the path as written to the answer. Every stage is one line; what a stage does stands in the room it names.
-//! The snapshot is the only read of the file: rendering, hashing and recording all borrow it. Anything uncertain ends in
-//! plain text with a reason.
+//! One read, from the path as written to the answer. Each stage is one call, and its comment names the crate that does
+//! the work. The snapshot is the only read of the file: rendering, hashing and recording all borrow it. Anything
+//! uncertain ends in plain text with a reason.
 
 mod end;
 mod knowledge;
@@ -23,33 +23,24 @@ use readproof_core::{
     render::render,
 };
 
-use crate::{Control, Conversation, Engine, Error, NotOurs, outcome::Answer};
+use crate::{Control, Conversation, Engine, Error, outcome::Reading};
 
-/// How often a moving branch is followed before plain text is sent.
+/// How often the decision is made anew because the branch moved, before plain text is sent.
 const ATTEMPTS: u32 = 3;
 
-/// What becomes of a read.
-#[derive(Clone, Debug)]
-pub enum Reading<G> {
-    /// The answer. It was recorded before it is given, and is relied on only after it was delivered.
-    Answer(Box<Answer<G>>),
-    /// The host answers it; nothing was recorded.
-    NotOurs(NotOurs),
-}
-
 impl Engine {
-    /// Answers one read with the least text that is needed.
+    /// Answers one read with the least text needed.
     pub(crate) fn read<C: Conversation>(
         &self,
         conversation: &mut C,
         read: &Read,
         control: &Control<'_>,
     ) -> Result<Reading<C::Given>, Error> {
-        // hosts: where in the conversation this is asked
+        // hosts: where in the conversation this read is made
         if let Some(declined) = conversation.begin(self, read) {
             return Ok(Reading::NotOurs(declined));
         }
-        // core: names worth trying → disk: the file inside the workspace
+        // core: candidate names → disk: the file inside the workspace
         let mut target = self.resolve_target(&read.path, read.first(), read.limit)?;
         control.check_cancelled()?;
         // disk: the only read of the file
@@ -60,33 +51,33 @@ impl Engine {
         }
 
         let limits = conversation.limits(self, read);
-        // core: which lines are meant, and which of them one plain answer shows
+        // core: which lines are meant, and which of them one plain answer would show
         target.pick(&snapshot.text, &read.pick, &limits)?;
         let (now, path) = (&snapshot.text, target.file.key());
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
-        // hosts: what may be relied on at all
+        // hosts: whether anything may be relied on
         let mut context = conversation.context(self, read, &target.file, &snapshot);
         let key = conversation.key(&target.file);
 
         for attempt in 0.. {
-            // hosts: what the model holds on its branch since the barrier
+            // hosts: what the model holds on this branch since the last barrier
             let held = conversation.held(self, &context, &key);
             let held = conversation.add_up(self, &context, (&key, now, &ask), held);
-            // core: the base that allows → disk: its text, verified
+            // core: the base that this allows → disk: its text, verified
             let choice =
                 if attempt < ATTEMPTS { held.choose(&key, now, &ask) } else { Choice::None(Reason::BranchMoved) };
             let text = loaded(choice, |hash| conversation.load(self, hash));
             control.check_cancelled()?;
-            // core: pure and total
+            // core: the decision, which is pure and cannot fail
             let decision = decide(now, path, &ask, Base::of(choice, text.as_ref()), &limits);
             let shown = render(&decision, now, &ask);
             control.check_cancelled()?;
-            // engine: store the text, append what was shown; refused when the branch moved meanwhile
+            // engine: store the text and append what was shown; refused if the branch has moved since
             let pending =
                 PendingAnswer { target: &target, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
             if let Recorded::Done(given) = conversation.record(self, &mut context, &pending) {
                 let mut answer = pending.answer(context, given, |notice| conversation.says(notice));
-                answer.notices.extend(self.take_told());
+                answer.notices.extend(self.take_notices());
                 let text = shown.into_text();
                 answer.text = self.give(&target, snapshot, text);
                 return Ok(Reading::Answer(Box::new(answer)));

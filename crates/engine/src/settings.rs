@@ -1,4 +1,5 @@
-//! What can be set. Values only: where they come from is the caller's business.
+//! The settings of an engine: values and defaults. Where the values come from is up to the caller; nothing is read
+//! here.
 
 use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits},
@@ -7,56 +8,56 @@ use readproof_core::{
 use readproof_disk::{GitSettings, HardLinks, STANDARD_PATTERNS, SmallTexts, Whose};
 use std::path::PathBuf;
 
-/// What can be set.
+/// The settings of an engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How much an answer carries and when a diff is tried.
+    /// Limits of an answer, and of the texts that are diffed.
     pub limits: Limits,
     /// Which answers may be given.
     pub answers: Answers,
-    /// The largest file that is read.
+    /// The largest file that is read or written.
     pub file_bytes: u64,
-    /// Whether a file with several hard links is read.
+    /// Whether files with several hard links are read.
     pub hard_links: HardLinks,
-    /// Names that are always plain and never stored.
+    /// Patterns of names whose files are always sent as plain text and never stored.
     pub sensitive: Vec<String>,
     /// How small texts are stored.
     pub small_texts: SmallTexts,
-    /// Session files of pi, or folders of them, whose texts are kept.
+    /// Session files of pi, or folders of them, whose texts `gc` keeps.
     pub pi_sessions: Vec<String>,
-    /// What the unified `read` shows of a file when it is not told how much.
+    /// What the unified `read` shows of a file without a `limit`.
     pub window: AnswerLimit,
-    /// When handles are given and taken.
+    /// When handles are issued and accepted.
     pub handles: Handles,
-    /// Answers of more bytes have none.
+    /// Answers with more bytes get no handle.
     pub handle_bytes: u32,
-    /// Where Codex keeps its threads: what it records says which calls are the model's own.
+    /// Where Codex keeps its threads; their records say which calls the model itself made.
     pub codex_home: PathBuf,
-    /// Whose settings of git count where a file is compared with what git keeps.
+    /// Whose git configuration applies when a file is compared with git.
     pub git: GitSettings,
-    /// Whose store counts.
+    /// Which stores are trusted.
     pub whose: Whose,
-    /// What is to be said of the settings themselves, beside the first answer.
+    /// Notices about the settings themselves, to give with the first answer.
     pub notices: Vec<String>,
-    /// Where git's settings are beside the repository's own: a repository stays open only while none of them changes.
+    /// Git's configuration files outside the repository. A repository is kept open only while none of them changes.
     pub git_files: Vec<PathBuf>,
 }
 
-/// When an answer has a handle that stands for it later. A handle is the model's word, and only as good as what the host
-/// tells of its context.
+/// When an answer gets a handle that can stand for it later. A handle is the model's claim that it still sees the
+/// answer, so it is only as reliable as what the host reports about the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Handles {
-    /// Where the host tells the context window with every call.
+    /// If the host reports the context window with every call.
     #[default]
     Reported,
-    /// Always: it is the model that must know what it still sees.
+    /// Always: the model itself must know what it still sees.
     Always,
     /// Never.
     Never,
 }
 
 impl Handles {
-    /// The word used in settings.
+    /// As written in settings.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
-//! Symbols: where a name is defined, what a file defines, what stands around a definition. A place that is found belongs
-//! to one text, named by its hash; a read of it is refused when the file has another by then, and is looked for again. So
-//! no answer is ever older than the file.
+//! Symbols: where a name is defined, what a file defines, what surrounds a definition. A location that was found
+//! belongs to one version of the file, identified by its hash. If the file has changed by the time it is read, the read
+//! is refused and the symbol is looked up again, so no answer is older than the file.
 
 use readproof_core::{
     operation::{ListSymbols, Read, ReadSymbol},
@@ -21,20 +21,20 @@ use crate::{Control, Conversation, Engine, Error, NoIndex, Notice, Reading, conv
 /// Where the catalog is kept in the store.
 const DATABASE: &str = "index.db";
 
-/// So many definitions are named where a name is ambiguous.
+/// How many candidates are listed if a name is ambiguous.
 const NAMED: usize = 10;
 
-/// How often a file that changes is looked at again.
+/// How often a symbol is looked up if its file keeps changing.
 const ATTEMPTS: u32 = 3;
 
-/// The most lines of what stands around a definition.
+/// The most lines shown around a definition.
 const AROUND_LINES: u32 = 60;
 
-/// The most bytes of it.
+/// The most bytes shown around a definition.
 pub const AROUND_BYTES: u32 = 4_000;
 
-/// What is known of symbols while the program runs. A call takes what it needs out and puts it back, so that no call waits for
-/// another; as many are made as calls run at once.
+/// Catalogs and parsers that stay open while the program runs. A call takes one out and puts it back, so that no call
+/// waits for another; there are as many as calls ever ran at once.
 #[derive(Default)]
 pub(crate) struct Symbols {
     catalogs: Mutex<Vec<Catalog>>,
@@ -45,12 +45,12 @@ pub(crate) struct Symbols {
     last: Mutex<Option<(ContentHash, Language, Arc<Outline>)>>,
 }
 
-/// One definition as it was answered.
+/// One definition and its text.
 #[derive(Clone, Debug)]
 pub struct Defined<G> {
     /// The definition.
     pub resolved: Resolved,
-    /// What stands around it, if that was asked for.
+    /// Its context, if that was asked for.
     pub surroundings: Surroundings,
     /// The read of its lines.
     pub reading: Reading<G>,
@@ -59,13 +59,13 @@ pub struct Defined<G> {
 /// A definition that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: String,
-    /// The text in which it stands there.
+    /// The version of the file in which it was found.
     pub hash: ContentHash,
-    /// What it is and where.
+    /// Its kind, name and lines.
     pub symbol: Symbol,
-    /// How many definitions of lesser kinds have the name too.
+    /// How many definitions of lower-ranked kinds have the same name.
     pub others: u64,
     /// Which files may define it too and were not looked at, if any.
     pub missed: Option<Unindexed>,
@@ -88,24 +88,24 @@ impl Resolved {
 /// One of several definitions of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: String,
-    /// What it is and where.
+    /// Its kind, name and lines.
     pub symbol: Symbol,
-    /// A name that together with the path means it alone, if there is one.
+    /// A name that is unique within that file, if there is one.
     pub target: Option<String>,
 }
 
 /// What a file defines.
 #[derive(Clone, Debug)]
 pub struct Outlined {
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: String,
     /// Its language.
     pub language: &'static str,
-    /// In order.
+    /// In the order of the file.
     pub symbols: Vec<Symbol>,
-    /// Whether there are more.
+    /// Whether some were left out.
     pub truncated: bool,
     /// Lines in the file.
     pub total_lines: u32,
@@ -114,37 +114,37 @@ pub struct Outlined {
 /// Lines around a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Around {
-    /// Which.
+    /// Their numbers.
     pub lines: Lines,
-    /// To the byte.
+    /// Their text, exact to the byte.
     pub text: String,
 }
 
-/// What stands around a definition.
+/// The context of a definition: imports and the signatures of what encloses it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// In order.
+    /// In the order of the file.
     pub runs: Vec<Around>,
-    /// Whether there is more.
+    /// Whether some of it was left out.
     pub cut: bool,
     /// Whatever else there is to say.
     pub notices: Vec<Notice>,
 }
 
-/// Definitions of the workspace.
+/// Definitions in the workspace.
 #[derive(Clone, Debug, Default)]
 pub struct SymbolsFound {
-    /// The best first, or all in order where nothing was asked.
+    /// Best first, or without a query in order of path and line.
     pub found: Vec<(Option<Fitting>, DefinedAt)>,
-    /// How many there are.
+    /// How many there are, including those left out.
     pub total: u64,
-    /// What was looked at.
+    /// What was indexed for this call.
     pub indexed: Indexed,
     /// What must be said beside it.
     pub notices: Vec<Notice>,
 }
 
-/// A name with all that qualifies it.
+/// The fully qualified name, as in `Type::method`.
 #[must_use]
 pub fn qualified(symbol: &Symbol) -> String {
     let parts: Vec<&str> = symbol.scope.iter().map(String::as_str).chain([symbol.name.as_str()]).collect();
@@ -152,7 +152,7 @@ pub fn qualified(symbol: &Symbol) -> String {
 }
 
 impl Engine {
-    /// Finds a definition and reads its lines; where its file has changed by then, both again.
+    /// Finds a definition and reads its lines; if its file has changed in between, both again.
     pub(crate) fn read_symbol<C: Conversation>(
         &self,
         conversation: &mut C,
@@ -164,7 +164,7 @@ impl Engine {
             let resolved = self.resolve(asked, control)?;
             match self.read_resolved(conversation, asked, resolved, control) {
                 Err(error @ Error::Changed { .. }) => {
-                    // The definition was not where the catalog has it.
+                    // The catalog's location is outdated.
                     locked(&self.symbols.catalogs).iter_mut().for_each(Catalog::doubt);
                     last = error;
                 }
@@ -191,7 +191,7 @@ impl Engine {
         Ok(Defined { resolved, surroundings, reading })
     }
 
-    /// The one definition that is meant, in a file or folder or anywhere in the workspace.
+    /// The one definition of a name in a file, in a folder or in the whole workspace.
     fn resolve(&self, asked: &ReadSymbol, control: &Control<'_>) -> Result<Resolved, Error> {
         let (target, path) = (asked.target.as_str(), asked.path.as_deref());
         let asked = target.trim().to_owned();
@@ -228,7 +228,7 @@ impl Engine {
         Ok(Outlined { path, language: language.as_str(), symbols, truncated, total_lines: text.total() })
     }
 
-    /// Definitions by name, or all of them.
+    /// Definitions that match a name, or all of them.
     pub(crate) fn list_symbols(&self, asked: &ListSymbols, control: &Control<'_>) -> Result<SymbolsFound, Error> {
         let query = match &asked.query {
             Some(query) => Some(Target::parse(query).ok_or(Error::EmptySymbol)?),
@@ -257,8 +257,7 @@ impl Engine {
         Ok(out)
     }
 
-    /// The imports of the file in which a definition stands, and the signatures of what encloses it, as far as they are
-    /// not part of it.
+    /// The imports of the definition's file, and the signatures of what encloses the definition, without its own lines.
     fn around(
         &self,
         log: Option<&SessionName>,
@@ -273,8 +272,10 @@ impl Engine {
         }
         let (_, outline) = self.outline_of(&path, &text, control)?;
         let mut wanted: Vec<Lines> = outline.imports.clone();
-        let own = found.symbol.lines;
-        let encloses = |lines: Lines| lines != own && lines.first() <= own.first() && own.last() <= lines.last();
+        let definition = found.symbol.lines;
+        let encloses = |lines: Lines| {
+            lines != definition && lines.first() <= definition.first() && definition.last() <= lines.last()
+        };
         wanted.extend(outline.symbols.iter().filter(|symbol| encloses(symbol.lines)).map(|symbol| symbol.signature));
         wanted.sort_unstable();
         let (runs, cut) = cut(&text, &wanted, found.symbol.lines);
@@ -331,7 +332,7 @@ impl Engine {
         Ok((language, outline))
     }
 
-    /// Asks a catalog, brought up to date. Where its database cannot be used, one in memory takes its place.
+    /// Queries a catalog that is up to date. If its database cannot be used, a catalog in memory replaces it.
     fn with_catalog<T>(
         &self,
         control: &Control<'_>,
@@ -344,7 +345,7 @@ impl Engine {
                 None => self.open_catalog()?,
             };
             let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
-            let progress = |done: u64, total: u64| control.tell(done, Some(total));
+            let progress = |done: u64, total: u64| control.report(done, Some(total));
             let indexed = if catalog.is_fresh() {
                 Ok(Indexed::default())
             } else {
@@ -377,7 +378,7 @@ impl Engine {
         Err(Error::Aborted)
     }
 
-    /// The catalog in the store. One that cannot be used is made anew, as it holds nothing that is not in the files.
+    /// Opens the catalog in the store. One that cannot be opened is rebuilt, as everything in it comes from the files.
     fn open_catalog(&self) -> Result<Catalog, Error> {
         let store = match self.store(Create::Yes) {
             Ok(Some(store)) => store,
@@ -413,13 +414,14 @@ fn no_index(error: impl Into<Unusable>) -> Error {
     Error::Index { why: Arc::new(NoIndex::Database(error.into())) }
 }
 
-/// None or more than one.
+/// A name that has no definition, or more than one.
 struct Several {
     first: Vec<Candidate>,
     total: u64,
 }
 
-/// The one of the best kind. What stands in another of the same name, as a constructor in its class, is not meant.
+/// The only definition of the best-ranked kind. One that is inside another of the same name, as a constructor is inside
+/// its class, does not count.
 fn choose(found: Vec<DefinedAt>) -> Result<Resolved, Several> {
     let Some(best) = found.iter().map(|defined| rank(defined.symbol.kind)).min() else {
         return Err(Several { first: Vec::new(), total: 0 });
@@ -457,7 +459,8 @@ fn choose(found: Vec<DefinedAt>) -> Result<Resolved, Several> {
     Err(Several { total: meant.len() as u64, first: meant.iter().take(NAMED).map(candidate).collect() })
 }
 
-/// As many of these lines as may be given, without those already shown, in runs; whether that is not all.
+/// As many of the wanted lines as the limits allow, in runs and without those already shown; and whether some were left
+/// out.
 fn cut(text: &Text, wanted: &[Lines], shown: Lines) -> (Vec<Around>, bool) {
     let (mut around, mut lines, mut bytes): (Vec<Around>, u32, usize) = (Vec::new(), 0, 0);
     let mut last = 0;

@@ -1,4 +1,5 @@
-//! Looking after the store: what there is, whether it is whole, whether logs say what was answered, what nobody needs.
+//! Maintenance of the store: its state (`status`), its integrity (`doctor`), whether logs match what was answered
+//! (`replay`), and removal of what is not needed (`gc`).
 
 mod doctor;
 mod gc;

@@ -1,5 +1,5 @@
-//! Searches against the published ripgrep, over this very repository: every line of 200 random patterns, in the tree and
-//! in single files. `cargo xtask ripgrep` fetches ripgrep, says where it is and runs these tests, ignored elsewhere.
+//! Searches compared with the published ripgrep, in this repository: every line of 200 random patterns, in the tree and
+//! in single files. `cargo xtask ripgrep` fetches ripgrep and runs these tests, which are ignored elsewhere.
 #![allow(clippy::disallowed_methods, reason = "tests look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
@@ -17,7 +17,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Path, number of the line, and its bytes made text.
+/// Path, line number, and the line as lossy text.
 type Match = (String, u64, String);
 
 fn repository() -> PathBuf {
@@ -34,7 +34,7 @@ fn ripgrep(root: &Path, flags: &[&str], pattern: &str) -> Vec<Match> {
     let rg = env::var_os("READPROOF_RIPGREP").expect("`cargo xtask ripgrep` names the program to compare with");
     let mut command = Command::new(rg);
     command.args(["--no-config", "--sort", "path", "--null", "-n", "--no-heading"]).args(flags);
-    // What lies outside the workspace is not ours to read.
+    // Files outside the workspace are not searched.
     command.args(["--no-ignore-parent", "--no-ignore-global"]);
     let done = command.args(["-e", pattern, "./"]).current_dir(root).stdin(Stdio::null()).output().unwrap();
     assert!(matches!(done.status.code(), Some(0 | 1)), "{pattern}: {}", String::from_utf8_lossy(&done.stderr));
@@ -51,7 +51,7 @@ fn split(line: &[u8]) -> Option<Match> {
     Some((path.to_owned(), number, String::from_utf8_lossy(&rest[colon + 1..]).into_owned()))
 }
 
-/// Lines are given as far as fits; what is given must be the same.
+/// Lines may be cut; the part that is given must be the same.
 #[track_caller]
 fn same(ours: &[(&str, &Line)], theirs: &[&Match], pattern: &str) {
     let number = |(path, line): &(&str, &Line)| (path.to_string(), line.number);
@@ -68,7 +68,7 @@ fn same(ours: &[(&str, &Line)], theirs: &[&Match], pattern: &str) {
     }
 }
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers with a fixed seed.
 struct Dice(u64);
 
 impl Dice {
@@ -84,7 +84,7 @@ impl Dice {
     }
 }
 
-/// A literal or a small regular expression made of what stands in the tree.
+/// A literal or a small regular expression made from text in the tree.
 fn pattern(dice: &mut Dice, lines: &[String]) -> (Matching, String) {
     let line = dice.one(lines).trim().to_owned();
     let chars: Vec<char> = line.chars().collect();
@@ -120,12 +120,12 @@ fn all_lines(root: &Path) -> (Vec<String>, Vec<String>) {
 }
 
 fn escape(literal: &str) -> String {
-    // Not every sign: `\<` is the beginning of a word.
+    // Not every character: `\<` means the start of a word.
     let is_special = |c: char| r"\.+*?()|[]{}^$#&-~".contains(c);
     literal.chars().map(|c| if is_special(c) { format!("\\{c}") } else { c.to_string() }).collect()
 }
 
-/// A quarter of the patterns, so that tests run beside each other.
+/// A quarter of the patterns, so that the tests run in parallel.
 fn quarter(seed: u64) {
     let root = repository();
     let engine = engine(&root);
@@ -151,7 +151,7 @@ fn quarter(seed: u64) {
         assert_eq!((found.matches, found.truncated), (theirs.len() as u64, false), "{query}");
         compared += theirs.len();
 
-        // With the usual bounds: the same lines from the beginning, all counted.
+        // With the default limits: the first of the same lines, all counted.
         let asked = Search { limit: None, max_chars: 40_000, ..asked };
         let few: Searched = engine.ask(None, Operation::Search(asked)).unwrap();
         let given: Vec<(&str, &Line)> =

@@ -1,4 +1,4 @@
-//! Definitions by name: found where they are now, whatever was indexed before, and whatever becomes of the index.
+//! Definitions by name: found where they are now, whatever was indexed before and whatever happens to the index.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files")]
 
 use readproof_core::{path::Bearings, pick::Pick};
@@ -130,7 +130,7 @@ fn several_and_none() {
     assert!(matches!(body(&engine, "  "), Err(Error::EmptySymbol)));
 }
 
-/// Which way a change comes about must not matter.
+/// How a file is changed must not matter.
 #[test]
 fn an_edit_between_index_and_read_is_never_missed() {
     let world = World::new(&[("a.rs", "fn f() { 0 }\n"), ("b.rs", "fn other() {}\n")]);
@@ -138,7 +138,7 @@ fn an_edit_between_index_and_read_is_never_missed() {
     assert_eq!(names(&engine, Some("f"))[0], "a.rs f");
     let before = fs::metadata(world.at("a.rs")).unwrap().modified().unwrap();
     for round in 1..40_u32 {
-        // Of the same length and age as before, so that nothing but the bytes tells.
+        // The same size and time as before, so that only the bytes differ.
         let text = format!("{}fn f() {{ {} }}\n", "// pad\n".repeat((round % 3) as usize), round % 10);
         match round % 4 {
             0 => world.put("a.rs", &text),
@@ -181,8 +181,8 @@ fn f() { 2 }
     let pick = Pick::Of { lines: found.symbol.lines, hash: found.hash };
     let stale = engine.read(None, Read { path: found.path, pick, ..Read::default() });
     assert!(matches!(stale, Err(Error::Changed { .. })));
-    // A change is followed, but not for ever if it comes at every look: the lines around the definition notice it, or else
-    // its own.
+    // A change is followed, but not forever if the file changes with every read. It is noticed with the context lines,
+    // or else with the definition's own.
     for include_context in [true, false] {
         let read = |changes: u32| {
             let looks = Cell::new(0);
@@ -234,7 +234,7 @@ fn the_index_may_be_lost_damaged_or_out_of_reach() {
         fs::write(&index, damage).unwrap();
         body(&world.engine(), "f").unwrap();
     }
-    // Another process has it open while it goes.
+    // Another process has it open while it is removed.
     fs::remove_file(&index).unwrap();
     body(&engine, "f").unwrap();
     world.put("a.rs", "fn f() { 2 }\n");
@@ -263,7 +263,7 @@ fn only_what_changed_is_parsed_again() {
     let indexed = |engine: &Engine| symbols(engine, &asked, WAIT).unwrap().indexed;
     let first = indexed(&world.engine());
     assert_eq!((first.files, first.read, first.parsed), (20, 20, 20));
-    // They were just made, so they are read again; their texts are known.
+    // They are too new to trust their times, so they are read again; their texts are known.
     let second = indexed(&world.engine());
     assert_eq!((second.files, second.parsed), (20, 0));
     let engine = world.engine();
@@ -271,7 +271,7 @@ fn only_what_changed_is_parsed_again() {
     world.put("m3.rs", "fn changed() {}\n");
     let third = indexed(&engine);
     assert_eq!((third.files, third.parsed), (20, 1));
-    // Nothing has happened since: nobody looks.
+    // Nothing has happened since, so nothing is read.
     assert_eq!(indexed(&engine), readproof_engine::Indexed::default());
     fs::rename(world.at("m3.rs"), world.at("m33.rs")).unwrap();
     let fourth = indexed(&engine);
@@ -289,7 +289,7 @@ fn nothing_is_kept_of_what_is_sensitive() {
         let stored = fs::read(world.at(&format!(".readproof/{name}"))).unwrap_or_default();
         assert!(!stored.windows(10).any(|bytes| bytes == b"TOP_SECRET"), "{name}");
     }
-    // Whoever names the file gets it, as with any read.
+    // A file that is named is read, as with any read.
     let found = body_in(&world.engine_with(settings), "TOP_SECRET_NAME", Some("vault/keys.rs")).unwrap();
     assert_eq!(found, "const TOP_SECRET_NAME: u8 = 1;\n");
 }

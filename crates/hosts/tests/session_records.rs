@@ -59,11 +59,11 @@ fn a_record_without_a_form_is_of_the_bytes_on_the_disk() {
         Record::Answer { parent: None, answer: Box::new(answer) }.to_json()
     };
     let form = |raw: &str| match Record::parse(raw) {
-        Some(Record::Answer { answer, .. }) => match answer.event() {
-            Event::Shown { version, .. } => Some(version.form),
-            Event::Void { .. } => None,
-            other => panic!("{other:?}"),
-        },
+        Some(Record::Answer { answer, .. }) => {
+            let event = answer.event();
+            assert!(matches!(event, Event::Shown { .. } | Event::Void { .. }), "{event:?}");
+            if let Event::Shown { version, .. } = event { Some(version.form) } else { None }
+        }
         other => panic!("{other:?}"),
     };
     let (disk, stripped) = (record(Form::Disk), record(Form::Stripped));

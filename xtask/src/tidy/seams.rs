@@ -285,8 +285,12 @@ mod tests {
         for bad in ["// as pi does", "struct PiRead;", "fn of_pi() {}", "\".pi/readcache\"", "const PI_LINES: u8 = 1;"]
         {
             check(pi_in_its_places, &[(core, &format!("//! New.\n{bad}\n"))], &["crates/core/src/new.rs:2: "]);
-            for place in ["hosts/src/pi/tree.rs", "engine/src/pi.rs", "app/src/serve/bridge/wire.rs", "app/src/cli.rs"]
-            {
+            for place in [
+                "hosts/src/pi/tree.rs",
+                "engine/src/conversation/pi.rs",
+                "app/src/serve/bridge/wire.rs",
+                "app/src/cli.rs",
+            ] {
                 check(pi_in_its_places, &[(&format!("crates/{place}"), bad)], &[]);
             }
         }
@@ -305,9 +309,9 @@ mod tests {
     #[test]
     fn a_local_store_named_elsewhere_is_a_problem() {
         let text = "use readproof_disk::{LocalStores, Store};\nfn f(store: &LocalStore) {}";
-        let lines = ["crates/hosts/src/own.rs:2: ", "crates/hosts/src/own.rs:1: "];
+        let lines = ["crates/hosts/src/session.rs:2: ", "crates/hosts/src/session.rs:1: "];
         check(store_traits, &[("crates/hosts/src/session.rs", text)], &lines);
-        let places = ["crates/disk/src/lib.rs", "crates/engine/src/lib.rs", "crates/testkit/src/load.rs"];
+        let places = ["crates/disk/src/lib.rs", "crates/engine/src/door.rs", "crates/testkit/src/load.rs"];
         check(store_traits, &places.map(|place| (place, text)), &[]);
     }
 

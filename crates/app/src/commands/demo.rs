@@ -37,7 +37,6 @@ struct Agent {
     last: Option<EntryId>,
 }
 
-/// Runs the script.
 pub(crate) fn run(json: bool) -> Result<(), Failure> {
     let scratch = Scratch::new(&config::temp_dir(), "readproof-demo").map_err(Error::Root)?;
     let root = Root::open(scratch.path()).map_err(Error::Root)?;
@@ -110,7 +109,7 @@ impl Agent {
         Ok(())
     }
 
-    /// As `read`, and the whole answer is shown below the table.
+    /// As `read`, but shows the whole answer below the table.
     fn excerpt(&mut self, step: &'static str, path: &str) -> Result<(), Failure> {
         let answer = self.ask(path)?;
         self.row(step, &answer);
@@ -142,7 +141,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Something that is no read.
+    /// A step that is not a read.
     fn note(&mut self, step: &'static str) {
         self.rows.push(Row { step, answer: String::new(), sent: 0, plain: 0, why: "" });
     }

@@ -1,4 +1,4 @@
-//! `readproof diff`: the whole diff to standard output, what is said of it to standard error.
+//! `readproof diff`: the whole diff on standard output, notices on standard error.
 
 use readproof_core::operation::{Against, AnswerLimit, Compare, Operation};
 use readproof_disk::{Root, RootError, SnapshotRules};
@@ -35,7 +35,7 @@ pub(super) fn run(terminal: &Terminal, args: DiffArgs) -> Done {
     Ok(())
 }
 
-/// Text that is to take the file's place; the person names it, so it may lie anywhere.
+/// The text that would replace the file. The user names it, so it may be anywhere.
 fn content(engine: &Engine, file: &Path) -> Result<String, Failure> {
     let wrong = |why: String| Failure::refused("INPUT", format!("--content {}: {why}", file.display()));
     if file != Path::new("-") {

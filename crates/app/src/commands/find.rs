@@ -13,7 +13,6 @@ use crate::{
     report::found,
 };
 
-/// The first or last lines of a file.
 pub(super) fn end(terminal: &Terminal, args: PieceArgs, end: End) -> Done {
     let lines = line_number("lines", Some(args.lines))?.unwrap_or_default();
     let operation = Operation::ReadEnd(ReadEnd { path: args.path, end, lines, chars: ANSWER_CHARS });
@@ -26,7 +25,7 @@ pub(super) fn end(terminal: &Terminal, args: PieceArgs, end: End) -> Done {
     Ok(())
 }
 
-/// The lines of one file that match.
+/// The matching lines of one file.
 pub(super) fn grep(terminal: &Terminal, args: GrepArgs) -> Done {
     let standard = SearchFile::default();
     let operation = Operation::SearchFile(SearchFile {
@@ -49,7 +48,6 @@ pub(super) fn grep(terminal: &Terminal, args: GrepArgs) -> Done {
     Ok(())
 }
 
-/// What a path leads to.
 pub(crate) fn stat(terminal: &Terminal, path: String) -> Done {
     let stat: FileStat = terminal.ask_in(None, Operation::Stat { path })?;
     terminal.show(|| found::stat_json(&stat), || found::stat_text(&stat))

@@ -25,7 +25,7 @@ use self::{
 };
 use crate::{
     cli::{Host, InitArgs, Scope},
-    config::{self, Config, Surroundings},
+    config::{self, Config, HostEnvironment},
     output::{self, Failure},
     report::printable,
 };
@@ -36,7 +36,7 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Lists the hosts, or shows and writes the entry for one.
 pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Result<(), Failure> {
     let root = Config::bare(workspace)?.root;
-    let around = config::surroundings();
+    let around = config::host_environment();
     let Some(host) = args.host else {
         let hosts: Vec<HostUse> = hosts::ALL.iter().map(|host| HostUse::look(*host, &root, &around)).collect();
         return Ok(output::line(&if json { list_json(&hosts).to_string() } else { list_text(&hosts) })?);
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
 }
 
 /// The command that starts this program: its bare name where `PATH` has one of that name, else its absolute path.
-fn command(around: &Surroundings) -> Result<String, Failure> {
+fn command(around: &HostEnvironment) -> Result<String, Failure> {
     if around.on_path {
         return Ok(entry::NAME.to_owned());
     }
@@ -100,7 +100,7 @@ struct HostFile {
 }
 
 impl HostFile {
-    fn find(host: Host, scope: Scope, workspace: Root, around: &Surroundings) -> Result<Self, Failure> {
+    fn find(host: Host, scope: Scope, workspace: Root, around: &HostEnvironment) -> Result<Self, Failure> {
         let files = host.files(scope, workspace.path(), around).unwrap_or_default();
         let Some(last) = files.last().cloned() else {
             let message =
@@ -260,7 +260,7 @@ struct HostUse {
 }
 
 impl HostUse {
-    fn look(host: Host, root: &Root, around: &Surroundings) -> Self {
+    fn look(host: Host, root: &Root, around: &HostEnvironment) -> Self {
         let names = root.list_names(".");
         let here = host.project_signs().iter().filter(|sign| names.iter().any(|name| name == *sign));
         let home = host.user_sign(around).filter(|folder| is_folder(folder));

@@ -9,16 +9,17 @@ use std::io::Read as _;
 
 use super::{Done, Terminal, line_number, session_name};
 use crate::{
-    cli::{EditArgs, ReadArgs, RefreshArgs, WriteArgs},
+    cli::{EditArgs, RangeArgs, ReadArgs, RefreshArgs, WriteArgs},
     output::{self, Failure},
     report::json,
-    tools::{call::Tools, conversation::Conversation},
+    tools::{call::Tools, conversation::Origin},
 };
 
 pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
+    let (offset, limit) = range(&args.range)?;
     let read = Read {
-        offset: line_number("offset", args.offset)?,
-        limit: line_number("limit", args.limit)?,
+        offset,
+        limit,
         freshness: if args.fresh { Freshness::Fresh } else { Freshness::Known },
         path: args.path,
         ..Read::default()
@@ -35,9 +36,14 @@ pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
     Ok(())
 }
 
+fn range(args: &RangeArgs) -> Result<(Option<u64>, Option<u64>), Failure> {
+    Ok((line_number("offset", args.offset.clone())?, line_number("limit", args.limit.clone())?))
+}
+
 /// A read as MCP clients get it: the same checks, windows, handles and objects.
 pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
-    let typed = [("target", Some(&args.path)), ("offset", args.offset.as_ref()), ("limit", args.limit.as_ref())];
+    let RangeArgs { offset, limit } = &args.range;
+    let typed = [("target", Some(&args.path)), ("offset", offset.as_ref()), ("limit", limit.as_ref())];
     let typed = typed.into_iter().filter_map(|(name, value)| value.map(|value| (name, value)));
     let mut given: serde_json::Map<String, serde_json::Value> =
         typed.chain(args.unified.given()).map(|(name, value)| (name.to_owned(), value.as_str().into())).collect();
@@ -46,9 +52,9 @@ pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
         given.insert("include_context".to_owned(), true.into());
     }
     let session = args.session.as_deref().map(session_name).transpose()?;
-    let talk = Conversation { handles: session.is_some(), session, audience: Audience::Model };
+    let origin = Origin { handles: session.is_some(), session, audience: Audience::Model };
     let tools = Tools::new(&terminal.engine, &terminal.caller);
-    let said = tools.call("read", &given, &talk, readproof_engine::Control::WAIT).map_err(|refusal| Failure {
+    let said = tools.call("read", &given, &origin, readproof_engine::Control::WAIT).map_err(|refusal| Failure {
         usage: refusal.code == "INVALID_ARGS",
         ..Failure::refused(refusal.code, refusal.message)
     })?;
@@ -63,7 +69,7 @@ pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
 }
 
 pub(super) fn refresh(terminal: &Terminal, args: RefreshArgs) -> Done {
-    let (offset, limit) = (line_number("offset", args.offset)?, line_number("limit", args.limit)?);
+    let (offset, limit) = range(&args.range)?;
     let operation = Operation::Refresh(Refresh { path: args.path, offset, limit });
     let done: Refreshed = terminal.ask_in(Some(&args.session), operation)?;
     terminal.show(

@@ -1,4 +1,4 @@
-//! `session`: list sessions, show one's tree, and move in it.
+//! `session`: list sessions, show a session's tree, and move in it.
 
 use readproof_core::operation::Operation;
 use readproof_disk::SessionName;

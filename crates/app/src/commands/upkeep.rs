@@ -1,5 +1,5 @@
-//! Looking after a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
-//! nothing: what is right, removable or wrong is the engine's to say.
+//! Maintenance of a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
+//! nothing: the engine says what is right, removable or wrong.
 
 use readproof_core::operation::{Collect, Needed, Operation};
 use readproof_disk::Stored;
@@ -26,7 +26,7 @@ use crate::{
 /// How many findings of a kind a report for people lists.
 const LISTED: usize = 20;
 
-/// Re-runs what was recorded and says what does not come out.
+/// Re-runs what was recorded and reports differences.
 pub(super) fn replay(terminal: &Terminal, args: &ReplayArgs) -> Done {
     let replayed: Vec<Replayed> = terminal.ask_in(args.session.as_deref(), Operation::Replay)?;
     let wrong = replayed.iter().any(|session| !session.wrong.is_empty());
@@ -62,7 +62,7 @@ fn replay_json(replayed: &[Replayed], ok: bool) -> Value {
     json!({"ok": ok, "sessions": sessions})
 }
 
-/// The session, or the log of it that was put aside.
+/// The name of a log: the session's, or one of its logs that were put aside.
 fn log_name(replayed: &Replayed) -> String {
     let session = &replayed.session;
     replayed.retired.map_or_else(|| session.to_string(), |number| format!("{session}.log.retired-{number}"))
@@ -99,7 +99,10 @@ fn replay_text(replayed: &[Replayed]) -> String {
     out.trim_end().to_owned()
 }
 
-fn findings<W>(out: &mut String, word: &str, session: &Replayed, (findings, words): (&[Finding<W>], fn(&W) -> String)) {
+/// How a finding is worded.
+type Words<W> = fn(&W) -> String;
+
+fn findings<W>(out: &mut String, word: &str, session: &Replayed, (findings, words): (&[Finding<W>], Words<W>)) {
     let name = log_name(session);
     for finding in findings.iter().take(LISTED) {
         let entry = finding.entry.map_or("log".to_owned(), |entry| entry.to_string());
@@ -111,7 +114,7 @@ fn findings<W>(out: &mut String, word: &str, session: &Replayed, (findings, word
     }
 }
 
-/// Days after which a text goes, where nothing else is said.
+/// Default age in days at which a text is removed.
 const DAYS: u32 = 30;
 
 /// Removes stored texts by age and total size.
@@ -219,7 +222,7 @@ fn unread_json(session: &RetainedBy, why: &str) -> Value {
     }
 }
 
-/// Checks everything and says what to do. A workspace with bad settings is checked with the default ones.
+/// Checks everything and says what to do. If the settings are invalid, the defaults are used.
 pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> Done {
     let mut config = Config::bare(workspace)?;
     let standard = config.settings.clone();
@@ -244,7 +247,7 @@ pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> 
     let outcome = terminal.ask_with(&mut LoggedSession::default(), Operation::Doctor, control);
     output::progress("");
     let mut checks: Vec<Check> = outcome?.try_into()?;
-    // Hosts and their sessions stand last.
+    // Hosts and their sessions come last.
     let at = checks.len().saturating_sub(config::HOSTS_WITH_TEXTS.len());
     let found = hosts.iter().map(|(name, folder)| Check::host(name, folder));
     checks.splice(at..at, [settings].into_iter().chain(found));

@@ -1,32 +1,32 @@
-//! What a workspace's own file may set. It may come from a stranger, so it can make less be read, shown, stored or relied on,
-//! and never more.
+//! Which values a workspace's file may set. It may come from a stranger, so it can only make the program read, show, store or
+//! rely on less, never more.
 
 use readproof_disk::Root;
 use std::path::Path;
 use toml::Value;
 
-/// The most entries of a list, and the longest: each takes far more room than its letters.
+/// The most entries that a list may add, and the longest one in bytes: a compiled pattern takes far more memory than its text.
 const ENTRIES: usize = 500;
 const ENTRY_BYTES: usize = 256;
 
-/// What of a setting narrows.
+/// Which values of a setting narrow it.
 pub(super) enum Narrow {
     /// A smaller number.
     Lower,
-    /// A word that stands before the one in force.
+    /// A word that comes before the one in force in this list.
     Down(&'static [&'static str]),
-    /// More entries; those in force stay.
+    /// More entries; those in force remain.
     Adds,
-    /// Names of files inside the workspace.
+    /// Paths inside the workspace.
     Inside,
-    /// Any value: it is a matter of taste.
+    /// Any value, as none is less safe than another.
     Any,
     /// Nothing.
     Never,
 }
 
 impl Narrow {
-    /// What is taken of what the file says over what is in force, and what is not, for a notice.
+    /// The value to use, given the one in force and the one in the file, and what was rejected, for a notice.
     pub(super) fn of(&self, root: &Root, now: Value, asked: Value) -> (Option<Value>, Option<String>) {
         let whole = |taken: bool, asked: Value| {
             let told = (!taken).then(|| asked.to_string());
@@ -42,7 +42,7 @@ impl Narrow {
             }
             Self::Adds => {
                 let (mut all, more) = (list(now), list(asked));
-                // Nobody writes an empty list but to take entries away.
+                // An empty list can only be meant to remove entries.
                 let mut told = more.is_empty().then(|| "[]".to_owned());
                 let asked = more.len();
                 let fits = |entry: &Value| entry.as_str().is_none_or(|text| text.len() <= ENTRY_BYTES);
@@ -78,7 +78,7 @@ fn list(value: Value) -> Vec<Value> {
     }
 }
 
-/// By its letters, and by where it leads if it is there.
+/// Judged by the path itself, and by where it leads if it exists.
 fn is_inside(root: &Root, name: &str) -> bool {
     let path = root.path().join(name);
     let back = Path::new(name).components().any(|part| part == std::path::Component::ParentDir);

@@ -1,4 +1,4 @@
-//! A diff's trailer and contract: the same words for MCP and for `readproof diff`.
+//! The trailer and the contract of a diff, the same for MCP and for `readproof diff`.
 
 use readproof_core::trailer::remark;
 use readproof_engine::Compared;
@@ -17,7 +17,7 @@ pub(crate) fn trailer(found: &Compared) -> String {
     remark(&found.path, &found.summary(), &said)
 }
 
-/// What a program may want to know, without the diff.
+/// The facts about a diff for programs, without its text.
 pub(crate) fn contract(found: &Compared, target: &str) -> Value {
     let cut = found.is_cut();
     json!({

@@ -1,5 +1,5 @@
-//! What was found, as JSON by the seeds' field names and as text: the ends of a file, lines that match, what a path leads to. For
-//! the command line and the tools. Lines of a file go out as they are; names are escaped, as a name may hold anything.
+//! Search results, first and last lines and file information, as JSON with the seeds' field names and as text, for the
+//! command line and the tools. Lines of files are passed on unchanged; names are escaped, as they may contain anything.
 
 use readproof_core::{
     operation::{End, Matching, SearchMode},
@@ -30,7 +30,7 @@ pub(crate) fn end_json(end: &EndOfFile) -> Value {
     })
 }
 
-/// The seed's object for the lines of one file that match.
+/// The seed's object for the matching lines of one file.
 pub(crate) fn in_file_json(found: &InFile) -> Value {
     json!({
         "success": true,
@@ -60,7 +60,6 @@ pub(crate) fn stat_json(stat: &FileStat) -> Value {
     })
 }
 
-/// A search of the workspace.
 pub(crate) fn search_json(found: &Searched) -> Value {
     let hit = |hit: &Hit| {
         json!({
@@ -105,7 +104,7 @@ fn line_json(line: &Line) -> Value {
     object
 }
 
-/// What must be said beside lines that do not all fit.
+/// The notice about lines that were left out.
 pub(crate) fn cut_notice(end: &EndOfFile) -> Option<String> {
     let which = match end.end {
         End::Head => "first",
@@ -130,12 +129,13 @@ pub(crate) fn stat_text(stat: &FileStat) -> String {
     }
 }
 
-/// Lines as ripgrep prints them: `:` around the number of one that matches, `-` of one beside it, `--` between groups.
+/// Lines as ripgrep prints them: `:` around the number of a matching line, `-` around that of a context line, `--`
+/// between groups.
 pub(crate) fn lines_text(path: &str, lines: &[Line], context: bool) -> String {
     printed(Some(&label(path)), lines, context)
 }
 
-/// The same of one file that need not be named in every line.
+/// The same without the file name, for a single file.
 pub(crate) fn numbered_text(lines: &[Line], context: bool) -> String {
     printed(None, lines, context)
 }
@@ -159,7 +159,7 @@ fn printed(path: Option<&str>, lines: &[Line], context: bool) -> String {
     out
 }
 
-/// Hits in their order; one without lines is its path alone.
+/// Hits in order; a hit without lines is only its path.
 pub(crate) fn search_text(found: &Searched, context: bool) -> String {
     let hit = |hit: &Hit| match &hit.lines[..] {
         [] => format!("{}\n", label(&hit.path)),
@@ -169,7 +169,7 @@ pub(crate) fn search_text(found: &Searched, context: bool) -> String {
     hits.join(if context { "--\n" } else { "" })
 }
 
-/// What must be said beside the hits of a search.
+/// The notice about what a search left out.
 pub(crate) fn search_notice(found: &Searched) -> Option<String> {
     let skipped = &found.skipped;
     let left_out = [
@@ -196,7 +196,7 @@ pub(crate) fn search_notice(found: &Searched) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// What must be said of sensitive files that were passed over.
+/// The notice about sensitive files that were not searched.
 pub(crate) fn secret_notice(count: u64) -> Option<String> {
     match count {
         0 => None,

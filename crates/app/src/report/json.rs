@@ -9,7 +9,6 @@ use crate::{
     report::{saved, tokens},
 };
 
-/// A read.
 pub(crate) fn answer(answer: &Answer<Option<Receipt>>) -> Value {
     let sent = answer.text.len() as u64;
     json!({
@@ -41,7 +40,7 @@ pub(crate) fn range(lines: Lines) -> [u32; 2] {
     [lines.first(), lines.last()]
 }
 
-/// Metadata V1, to the letter.
+/// Metadata V1, exactly as specified.
 fn meta(meta: &MetaV1) -> Value {
     let mut object = json!({
         "v": readproof_core::meta::VERSION,
@@ -60,7 +59,6 @@ fn meta(meta: &MetaV1) -> Value {
     object
 }
 
-/// A write or an edit.
 pub(crate) fn written(written: &Written) -> Value {
     json!({
         "ok": true,
@@ -74,7 +72,6 @@ pub(crate) fn written(written: &Written) -> Value {
     })
 }
 
-/// A refresh.
 pub(crate) fn refreshed(refreshed: &Refreshed) -> Value {
     json!({
         "ok": true,
@@ -84,7 +81,6 @@ pub(crate) fn refreshed(refreshed: &Refreshed) -> Value {
     })
 }
 
-/// A session's tree.
 pub(crate) fn session(view: &SessionView) -> Value {
     let entries: Vec<Value> = view
         .entries
@@ -105,7 +101,6 @@ pub(crate) fn session(view: &SessionView) -> Value {
     json!({"ok": true, "session": view.session.to_string(), "leaf": leaf, "entries": entries})
 }
 
-/// The state of a workspace.
 pub(crate) fn status(status: &Status) -> Value {
     let store = status.store.as_ref().map(|usage| {
         json!({
@@ -142,7 +137,6 @@ pub(crate) fn status(status: &Status) -> Value {
     json!({"ok": true, "workspace": status.workspace, "store": store, "sessions": sessions, "status": session})
 }
 
-/// Every setting.
 pub(crate) fn config(config: &Config) -> Value {
     let settings: serde_json::Map<String, Value> = SETTINGS
         .iter()

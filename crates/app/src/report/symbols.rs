@@ -10,14 +10,14 @@ use std::fmt::Write as _;
 
 use crate::tools::args::short;
 
-/// So many definitions are listed unless the caller says otherwise.
+/// How many definitions are listed by default.
 pub(crate) const LISTED: usize = 50;
 
 pub(crate) fn range(lines: Lines) -> String {
     if lines.count() == 1 { lines.first().to_string() } else { format!("{}-{}", lines.first(), lines.last()) }
 }
 
-/// One line each, as many as fit, and how many those are.
+/// As many definitions as fit, one per line, and their number.
 pub(crate) fn listed(found: &SymbolsFound, chars: usize) -> (String, usize) {
     let (mut text, mut left, mut given) = (String::new(), chars, 0);
     for (_, DefinedAt { path, symbol, .. }) in &found.found {
@@ -75,7 +75,7 @@ pub(crate) fn symbol_json(path: Option<&str>, symbol: &Symbol) -> Value {
     object
 }
 
-/// What a file defines, one line each, indented by depth.
+/// The definitions in a file, one per line, indented by depth.
 pub(crate) fn outline_text(outlined: &Outlined) -> String {
     let mut text = String::new();
     for symbol in &outlined.symbols {

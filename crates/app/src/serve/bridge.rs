@@ -1,6 +1,6 @@
-//! `readproof pi`: serves one pi process over standard input and output, one JSON object per line, as
-//! `integrations/pi/PROTOCOL.md` says. Lines are read on a thread of their own, so that a call can be cancelled while it
-//! is answered; everything else happens in order.
+//! `readproof pi`: serves one pi process over standard input and output, one JSON object per line, as described in
+//! `integrations/pi/PROTOCOL.md`. Lines are read on a separate thread, so that a running call can be cancelled;
+//! everything else happens in order.
 
 mod status;
 mod view;
@@ -24,24 +24,24 @@ use std::{
     io::{self, BufRead, BufReader},
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
     thread,
 };
 
-use self::wire::{Op, Reply, Request, Said};
-use super::parting::leave_with_the_client;
+use self::wire::{Body, Op, Reply, Request};
+use super::{locked, parting::exit_with_client};
 use crate::{
     config::Config,
     output::{self, Failure},
 };
 
-/// The protocol that is spoken here.
+/// The version of the protocol.
 const PROTOCOL: u64 = 1;
 
-/// The longest line that is taken in: a session whose every entry comes at once.
+/// The longest line that is accepted: a whole session may come in one.
 const LONGEST: u64 = 1 << 30;
 
 /// Serves until standard input ends.
@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     let mut server = match server {
         Ok(server) => server,
         Err(failure) => {
-            // Whoever asks first is told why nothing more will come.
+            // Report the error to the first request.
             if let Ok(Ok(line)) = lines.recv() {
                 let id = serde_json::from_slice(&line).ok().map(|request: Request<'_>| request.id);
                 output::message(&failed(id, failure.code, failure.message.clone()))?;
@@ -67,25 +67,25 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
         }
     };
     let done = Arc::new(AtomicU64::new(0));
-    leave_with_the_client(Arc::clone(&done));
+    exit_with_client(Arc::clone(&done));
     for line in lines {
         done.fetch_add(1, Ordering::Relaxed);
         if let Some(answer) = server.answer_line(&line?, &aborted) {
             output::message(&answer)?;
-            server.talk.store_shown(&server.engine);
+            server.conversation.store_shown(&server.engine);
         }
     }
     Ok(())
 }
 
 fn failed(id: Option<u64>, code: &'static str, error: String) -> Reply {
-    Reply { id, ok: false, said: Said::Failed { code, error } }
+    Reply { id, ok: false, body: Body::Failed { code, error } }
 }
 
-/// Requests nobody waits for any more.
+/// Ids of cancelled requests.
 pub(crate) type Aborted = Arc<Mutex<BTreeSet<u64>>>;
 
-/// The lines of standard input as they come. What is cancelled is noted at once.
+/// Receives the lines of standard input. Cancellations are noted at once.
 fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
     let (sender, lines) = mpsc::channel();
     let aborted = Aborted::default();
@@ -102,7 +102,7 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
                 Err(error) => return drop(sender.send(Err(error))),
             }
             if let Some(target) = wire::cancelled(&line) {
-                note.lock().unwrap_or_else(PoisonError::into_inner).insert(target);
+                locked(&note).insert(target);
             }
             if sender.send(Ok(line)).is_err() {
                 return;
@@ -112,28 +112,28 @@ fn listen() -> (mpsc::Receiver<io::Result<Vec<u8>>>, Aborted) {
     (lines, aborted)
 }
 
-/// A session; its texts are stored after the answers.
-fn talk(engine: &Engine) -> PiConversation {
-    let mut talk = PiConversation::new(engine);
-    talk.store_later();
-    talk
+/// A conversation that stores texts after its answers.
+fn new_conversation(engine: &Engine) -> PiConversation {
+    let mut conversation = PiConversation::new(engine);
+    conversation.store_later();
+    conversation
 }
 
 /// A workspace and the session that is open in it.
 pub(crate) struct Server {
     engine: Engine,
     caller: Caller,
-    talk: PiConversation,
+    conversation: PiConversation,
 }
 
 impl Server {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { talk: talk(&engine), caller: Caller::of("pi"), engine }
+        Self { conversation: new_conversation(&engine), caller: Caller::of("pi"), engine }
     }
 
-    /// The answer to one line; none to one that cancels another, which was noted when it came.
+    /// The answer to one line; none to a cancellation, which was noted when it arrived.
     pub(crate) fn answer_line(&mut self, line: &[u8], aborted: &Aborted) -> Option<Reply> {
-        let aborted = || aborted.lock().unwrap_or_else(PoisonError::into_inner);
+        let aborted = || locked(aborted);
         match serde_json::from_slice::<Request<'_>>(line) {
             Ok(Request { op: Op::Cancel, .. }) => None,
             Ok(request) => {
@@ -147,9 +147,9 @@ impl Server {
 
     fn answer(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Reply {
         self.take_in(request);
-        let said = match request.op {
-            // What is cancelled was noted when it came.
-            Op::Hello | Op::Cancel => Ok(Said::Hello {
+        let body = match request.op {
+            // Cancellations were noted when they arrived.
+            Op::Hello | Op::Cancel => Ok(Body::Hello {
                 protocol: PROTOCOL,
                 version: env!("CARGO_PKG_VERSION"),
                 workspace: self.engine.root().path().to_string_lossy().into_owned(),
@@ -158,13 +158,13 @@ impl Server {
             Op::Refresh => self.refresh(request),
             Op::Status => self.status(request),
         };
-        match said {
-            Ok(said) => Reply { id: Some(request.id), ok: true, said },
+        match body {
+            Ok(body) => Reply { id: Some(request.id), ok: true, body },
             Err(error) => failed(Some(request.id), error.code(), Surface::Pi.error(&error)),
         }
     }
 
-    /// Asks at the leaf of a request.
+    /// Performs an operation at the leaf of a request.
     fn ask(
         &mut self,
         request: &Request<'_>,
@@ -172,25 +172,25 @@ impl Server {
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Outcome<PiGiven>, Error> {
         let control = Control { cancelled, ..Control::WAIT };
-        let conversation = &mut self.talk.call(request.leaf.as_deref());
+        let conversation = &mut self.conversation.call(request.leaf.as_deref());
         self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
     }
 
-    /// Takes in the session, as far as it is new.
+    /// Adds the new part of the session.
     fn take_in(&mut self, request: &Request<'_>) {
         if let Some(header) = request.header {
-            self.talk = talk(&self.engine);
-            self.talk.push(header.get().as_bytes());
+            self.conversation = new_conversation(&self.engine);
+            self.conversation.push(header.get().as_bytes());
         }
         for entry in &request.entries {
-            self.talk.push(entry.get().as_bytes());
+            self.conversation.push(entry.get().as_bytes());
         }
         if request.distrusted {
-            self.talk.distrust();
+            self.conversation.distrust();
         }
     }
 
-    fn read(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Result<Said, Error> {
+    fn read(&mut self, request: &Request<'_>, cancelled: &dyn Fn() -> bool) -> Result<Body, Error> {
         let read = Read {
             path: request.path.clone().into_owned(),
             offset: request.offset,
@@ -200,22 +200,22 @@ impl Server {
         };
         let outcome = self.ask(request, Operation::Read(read.clone()), cancelled);
         Ok(match outcome.and_then(Outcome::into_reading) {
-            Ok(Reading::Answer(answer)) => Said::Read(Box::new((*answer).into())),
-            Ok(Reading::NotOurs(why)) => Said::Own { own: left_to_pi(why).to_owned() },
+            Ok(Reading::Answer(answer)) => Body::Read(Box::new((*answer).into())),
+            Ok(Reading::NotOurs(why)) => Body::UsePiRead { own: left_to_pi(why).to_owned() },
             Err(error) => match instead(&error, &read) {
-                PiInstead::PiRead => Said::Own { own: Surface::Cli.error(&error) },
-                PiInstead::Nothing => Said::Read(Box::default()),
+                PiInstead::PiRead => Body::UsePiRead { own: Surface::Cli.error(&error) },
+                PiInstead::Nothing => Body::Read(Box::default()),
                 PiInstead::Error => return Err(error),
             },
         })
     }
 
-    fn status(&mut self, request: &Request<'_>) -> Result<Said, Error> {
+    fn status(&mut self, request: &Request<'_>) -> Result<Body, Error> {
         let status: Status = self.ask(request, Operation::Status, &|| false)?.try_into()?;
-        Ok(Said::Status { text: status::text(&status.conversation.unwrap_or_default()) })
+        Ok(Body::Status { text: status::text(&status.conversation.unwrap_or_default()) })
     }
 
-    fn refresh(&mut self, request: &Request<'_>) -> Result<Said, Error> {
+    fn refresh(&mut self, request: &Request<'_>) -> Result<Body, Error> {
         let asked = (request.offset, request.limit);
         let path = request.path.clone().into_owned();
         let operation = Operation::Refresh(Refresh { path, offset: asked.0, limit: asked.1 });
@@ -235,11 +235,11 @@ impl Server {
                 format!("The next read of lines {}-{} of {path} gives their text.", lines.first(), lines.last())
             }
         };
-        Ok(Said::Refreshed { path_keys: done.paths, scope_key: done.scope.to_string(), text })
+        Ok(Body::Refreshed { path_keys: done.paths, scope_key: done.scope.to_string(), text })
     }
 }
 
-/// Why pi's own `read` answers.
+/// Why pi's `read` tool must answer.
 fn left_to_pi(why: NotOurs) -> &'static str {
     match why {
         NotOurs::Image => "an image",

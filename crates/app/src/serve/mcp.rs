@@ -1,5 +1,6 @@
-//! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. One engine,
-//! shared by the threads that calls run on; the runtime's own thread only passes messages. Nothing is ever asked of the client.
+//! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. All
+//! calls share one engine and run on threads of their own; the runtime's thread only passes messages. The server never
+//! sends requests to the client.
 
 mod lanes;
 mod lines;
@@ -19,7 +20,7 @@ use rmcp::{
 use serde_json::{Map, Value, json};
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -30,28 +31,30 @@ use self::{
     lanes::{Lane, Lanes},
     lines::Lines,
 };
-use super::parting::{PARTING, leave_with_the_client};
+use super::{
+    locked,
+    parting::{GRACE, exit_with_client},
+};
 use crate::{
     config::Config,
     output::{self, Failure},
     tools::{
-        Listed, Tool,
+        Tool, ToolList,
         args::Refusal,
         call::{ToolOutput, Tools},
-        conversation::{Conversation, Told},
+        conversation::{Origin, RequestMeta},
     },
 };
 
-/// Where a result has what a program may want to know.
+/// The `_meta` key of the facts for programs.
 const CONTRACT: &str = "readproof/contract";
 
-/// What the server says of itself.
+/// The server's instructions for the model.
 const INSTRUCTIONS: &str = "Search, then read the lines you need. Text comes first; the last block says which lines it is \
-                            and how to go on.";
+                            and how to continue.";
 
-/// Serves until standard input ends.
 pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock: fn() -> u64) -> Result<(), Failure> {
-    let listed = Listed::parse(tools).map_err(|why| {
+    let listed = ToolList::parse(tools).map_err(|why| {
         Failure::usage(format!(
             "--tools {tools}: {why}; use unified, bounded, all, or names as in --tools read,stat_file"
         ))
@@ -64,11 +67,11 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     let settings = Settings { small_texts: SmallTexts::Together, ..settings };
     let engine = Engine::new(root, bearings, settings, Box::new(clock))?;
     let server = Server::new(engine, listed, clock)?;
-    // What is done meanwhile does not count: a second is all there is. Not before the client has its first answer, which it
-    // waits for.
-    let begun = || leave_with_the_client(Arc::default());
+    // Started only after the first answer, for which the client waits. The counter never grows, so running calls get
+    // one grace period.
+    let begun = || exit_with_client(Arc::default());
     let ended = runtime.block_on(async { server.serve_on(rmcp::transport::io::stdio_pipes(), begun).await });
-    // A thread that hangs is not waited for.
+    // Do not wait for threads that hang.
     runtime.shutdown_background();
     ended
 }
@@ -77,24 +80,24 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
 #[derive(Clone)]
 pub(crate) struct Server {
     lanes: Arc<Lanes>,
-    /// What is to be said of the settings, with the first answer.
-    untold: Arc<Mutex<Vec<Notice>>>,
+    /// Notices about the settings, for the first answer.
+    notices: Arc<Mutex<Vec<Notice>>>,
     rollouts: Arc<Mutex<Rollouts>>,
-    listed: Arc<Listed>,
-    /// The log of clients that tell nothing of themselves.
+    listed: Arc<ToolList>,
+    /// The session of clients that do not report a context window.
     connection: SessionName,
     handles: Handles,
 }
 
 impl Server {
-    pub(crate) fn new(engine: Engine, listed: Listed, clock: fn() -> u64) -> Result<Self, Failure> {
+    pub(crate) fn new(engine: Engine, listed: ToolList, clock: fn() -> u64) -> Result<Self, Failure> {
         let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
-        // Said once, by the server: a call that is cancelled must not take it along.
-        let untold = Arc::new(Mutex::new(engine.take_told()));
+        // Kept by the server, because a cancelled call must not lose them.
+        let notices = Arc::new(Mutex::new(engine.take_notices()));
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
             handles,
-            untold,
+            notices,
             lanes: Lanes::new(engine),
             rollouts: Arc::new(Mutex::new(rollouts)),
             listed: Arc::new(listed),
@@ -102,7 +105,7 @@ impl Server {
         })
     }
 
-    /// Serves one client until it goes; `begun` is called once it has its first answer.
+    /// Serves one client until it disconnects. `begun` is called after the first answer.
     pub(crate) async fn serve_on<R, W>(self, pipes: (R, W), begun: impl FnOnce()) -> Result<(), Failure>
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -117,89 +120,92 @@ impl Server {
                     let failed = |error: tokio::task::JoinError| Failure::refused("MCP", error.to_string());
                     running.waiting().await.map(drop).map_err(failed)
                 }
-                // The client went before it said anything.
+                // The client disconnected before it sent anything.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
                 Err(error) => Err(Failure::refused("MCP", error.to_string())),
             }
         };
         let parting = async {
             gone.notified().await;
-            tokio::time::sleep(PARTING).await;
+            tokio::time::sleep(GRACE).await;
             Ok(())
         };
         tokio::select! { ended = serving => ended, ended = parting => ended }
     }
 
-    /// Runs one call. A read of a small file is quick; one that turns out not to be is asked again in the other lane.
+    /// Runs one call. Reads of small files use the quick lane; a read that turns out to be large is repeated in the
+    /// long lane.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
-        let talk = self.conversation(&context).await;
+        let origin = self.origin(&context).await;
         let name = request.name.into_owned();
         let given = Arc::new(request.arguments.unwrap_or_default());
-        let caller = Arc::new(self.caller(&context, &talk));
+        let caller = Arc::new(self.caller(&context, &origin));
         let run = |lane| {
-            let (name, given, talk, caller) = (name.clone(), Arc::clone(&given), talk.clone(), Arc::clone(&caller));
+            let (name, given, origin, caller) = (name.clone(), Arc::clone(&given), origin.clone(), Arc::clone(&caller));
             self.lanes.run(lane, &context, move |engine, control| {
-                Tools::new(engine, &caller).call(&name, &given, &talk, control)
+                Tools::new(engine, &caller).call(&name, &given, &origin, control)
             })
         };
         if is_quick(&name, &given) {
-            let _turn = self.lanes.in_order(talk.session.as_ref()).await;
+            let _turn = self.lanes.in_order(origin.session.as_ref()).await;
             match run(Lane::Quick).await {
                 Err(Refusal { code: NOT_QUICK, .. }) => {}
-                // What runs beside may have shown another text before, and is given after this.
-                Ok(said) if self.lanes.is_busy(talk.session.as_ref()) => return self.told(Ok(said.without_handle())),
-                said => return self.told(said),
+                // A concurrent long call may already have recorded another text that the model sees after this one.
+                Ok(said) if self.lanes.is_busy(origin.session.as_ref()) => {
+                    return self.finish(Ok(said.without_handle()));
+                }
+                said => return self.finish(said),
             }
         }
-        let under_way = self.lanes.begin(talk.session.clone());
+        let under_way = self.lanes.begin(origin.session.clone());
         let said = run(Lane::Long).await;
-        self.told(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
+        self.finish(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 
-    /// Who calls, as far as the client says.
-    fn caller(&self, context: &RequestContext<RoleServer>, talk: &Conversation) -> Caller {
+    /// The caller, as far as the client reports it.
+    fn caller(&self, context: &RequestContext<RoleServer>, origin: &Origin) -> Caller {
         let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
-        let conversation = talk.session.as_ref().map(ToString::to_string);
+        let conversation = origin.session.as_ref().map(ToString::to_string);
         Caller { client, conversation, ..Caller::of("mcp") }
     }
 
-    /// The answer, and what is to be said with the first one.
-    fn told(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
+    /// The result, with the server's notices if it is the first.
+    fn finish(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
         result(said.map(|said| {
-            let untold = std::mem::take(&mut *self.untold.lock().unwrap_or_else(PoisonError::into_inner));
-            said.beside(&untold)
+            let notices = std::mem::take(&mut *locked(&self.notices));
+            said.beside(&notices)
         }))
     }
 
-    /// Whose call it is.
-    async fn conversation(&self, context: &RequestContext<RoleServer>) -> Conversation {
-        let told = Told::of(&context.meta.0.0);
+    /// Where a call comes from.
+    async fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+        let request_meta = RequestMeta::of(&context.meta.0.0);
         let (rollouts, connection, handles) = (Arc::clone(&self.rollouts), self.connection.clone(), self.handles);
-        let (session, needs_record) = (Some(connection.clone()), told.needs_record());
+        let (session, needs_record) = (Some(connection.clone()), request_meta.needs_record());
         let look = move || {
-            let mut rollouts = rollouts.lock().unwrap_or_else(PoisonError::into_inner);
-            told.conversation(&connection, handles, &mut rollouts)
+            let mut rollouts = locked(&rollouts);
+            request_meta.origin(&connection, handles, &mut rollouts)
         };
         if !needs_record {
             return look();
         }
-        // A record may be long.
+        // A long record takes time to read.
         let found = tokio::task::spawn_blocking(look).await;
-        found.unwrap_or(Conversation { session, handles: false, audience: Audience::Program })
+        found.unwrap_or(Origin { session, handles: false, audience: Audience::Program })
     }
 }
 
-/// The code of a read that is not quick after all.
+/// The error code of a read that is too large for the quick lane.
 const NOT_QUICK: &str = "NOT_QUICK";
 
-/// Whether a call may be quick. What looks through files, at git or at all of the store may not.
+/// Whether a call belongs in the quick lane: not if it searches files, uses git or walks the store.
 fn is_quick(name: &str, given: &Map<String, Value>) -> bool {
     let mode = || given.get("mode").and_then(Value::as_str).unwrap_or("file").trim().to_ascii_lowercase();
     match name {
         "read_file" | "read_file_range" | "read_file_head" | "read_file_tail" | "stat_file" | "readcache_refresh" => {
             true
         }
-        // A snippet may be words that are looked for in every line.
+        // A snippet may need a search through the file.
         "read" => mode() == "file",
         _ => false,
     }
@@ -234,29 +240,29 @@ fn listing(tool: &Tool) -> rmcp::model::Tool {
     let mut listing = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.schema()));
     listing.annotations = Some(ToolAnnotations::with_title(tool.title).read_only(true).open_world(false));
     listing.meta = Some(meta([
-        // One answer is no larger, and must not be put away by the host.
+        // No answer is larger, so the host need not truncate any.
         ("anthropic/alwaysLoad", json!(true)),
         ("anthropic/maxResultSizeChars", json!(MOST_CHARS)),
     ]));
     listing
 }
 
-/// The most that is said of what went wrong.
+/// The longest error message.
 const REFUSAL_CHARS: usize = 4_000;
 
-/// More than an answer and its trailer ever have.
+/// More than an answer with its trailer ever has.
 const MOST_CHARS: u32 = 60_000;
 
 fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
     MetaObject(fields.map(|(key, value)| (key.to_owned(), value)).into_iter().collect::<Map<_, _>>())
 }
 
-/// Text first, our words in a block of their own, the contract where no model looks.
+/// The text first, the trailer in a separate block, and the contract in `_meta`, which models do not see.
 fn result(said: Result<ToolOutput, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
         Ok(ToolOutput { text, context, trailer, contract, .. }) => {
-            // Some hosts refuse a message with an empty or blank block, and their session is stuck. The trailer says that the
-            // text was one.
+            // Some hosts refuse a message with an empty or blank block, and then the session is stuck. The trailer says
+            // that the text was blank.
             let visible = |block: &String| !block.trim().is_empty();
             let mut blocks: Vec<String> =
                 text.into_iter().chain(context).chain(trailer.map(|trailer| trailer.line)).filter(visible).collect();

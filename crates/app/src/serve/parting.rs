@@ -1,4 +1,4 @@
-//! The end of a server: when the client has closed its end, the process goes, whatever hangs in it.
+//! The end of a server: once the client has closed its end, the process exits, even if a call hangs.
 
 use readproof_disk::input_is_closed_at_last;
 use std::{
@@ -11,18 +11,18 @@ use std::{
     time::Duration,
 };
 
-/// So long the calls under way have when the client goes.
-pub(super) const PARTING: Duration = Duration::from_millis(800);
+/// How long running calls may continue after the client has disconnected.
+pub(super) const GRACE: Duration = Duration::from_millis(800);
 
-/// Watches standard input on a thread of its own, and ends the process soon after the client has closed it and nothing more is
-/// `done`. Who ends in good order before is not kept.
-pub(super) fn leave_with_the_client(done: Arc<AtomicU64>) {
+/// Watches standard input on a separate thread, and ends the process soon after the client has closed it and `done` no
+/// longer grows. Does not delay a process that exits by itself.
+pub(super) fn exit_with_client(done: Arc<AtomicU64>) {
     thread::spawn(move || {
         if input_is_closed_at_last() {
             let mut before = u64::MAX;
             while before != done.load(Ordering::Relaxed) {
                 before = done.load(Ordering::Relaxed);
-                thread::sleep(PARTING + PARTING / 8);
+                thread::sleep(GRACE + GRACE / 8);
             }
             process::exit(0);
         }

@@ -1,15 +1,15 @@
-//! The arguments of one call, checked against the table: guessed names are taken where they are unambiguous, numbers may
-//! come as text. What cannot be meant is refused with what was expected, what came, and a call that works.
+//! Checks the arguments of one call against the table. Common other names are accepted, and numbers may come as text.
+//! Invalid arguments are refused with what was expected, what was received, and a valid call.
 
 use readproof_core::path::printable;
 use serde_json::{Map, Value, json};
 
 use super::{Kind, Param, Tool, unified::is_for};
 
-/// How much of what came is told back.
+/// How many characters of the arguments an error quotes.
 const RECEIVED_CHARS: usize = 300;
 
-/// Arguments that were understood.
+/// Valid arguments, by the names of the table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Args(Map<String, Value>);
 
@@ -21,7 +21,7 @@ pub(crate) struct Refusal {
 }
 
 impl Args {
-    /// Checks the arguments of a call. `file` finds one that is there, for examples; what is understood needs none.
+    /// Checks the arguments of a call. `file` returns an existing file for the example in an error.
     pub(crate) fn parse(tool: &Tool, given: &Map<String, Value>, file: &dyn Fn() -> String) -> Result<Self, Refusal> {
         let mut args = Map::new();
         for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
@@ -41,7 +41,7 @@ impl Args {
                 Some(_) | None => {}
             }
         }
-        // A file is meant where nothing else can be.
+        // Without a target, `path` must be the file.
         if tool.name == "read"
             && !args.contains_key("target")
             && args.get("mode").and_then(Value::as_str) != Some("symbol")
@@ -72,7 +72,7 @@ impl Args {
         self.0.contains_key(name)
     }
 
-    /// The same call, as another tool has it.
+    /// The same arguments for another tool, which has another name for one of them.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
         if let Some(value) = self.0.remove(from) {
             self.0.insert(to.to_owned(), value);
@@ -86,7 +86,7 @@ impl Args {
         self
     }
 
-    /// The call as it was understood, but for some arguments.
+    /// The arguments without some of them.
     pub(crate) fn but_for(&self, names: &[&str]) -> Value {
         Value::Object(
             self.0
@@ -102,7 +102,7 @@ impl Args {
     }
 }
 
-/// A call that cannot be meant. `better` is the part of it that can be kept.
+/// Refuses invalid arguments. `better` are those that can be kept in the example.
 pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, message: &str, better: &Value) -> Refusal {
     let mut example = tool.example(file);
     if let (Some(fields), Some(kept)) = (example.as_object_mut(), better.as_object()) {
@@ -113,11 +113,11 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
                 fields.insert(param.name.to_owned(), value);
             }
         }
-        // No name of a symbol can be guessed.
+        // There is no symbol to suggest.
         if fields.get("mode").is_some_and(|mode| mode == "symbol") && kept.get("target").is_none() {
             fields.insert("mode".to_owned(), json!("file"));
         }
-        // The words of one mode mean nothing in another.
+        // Drop arguments of other modes.
         let mode = fields.get("mode").and_then(Value::as_str).map(str::to_owned);
         if let Some(mode) = mode.filter(|_| tool.name == "read") {
             fields.retain(|name, _| is_for(name, &mode));
@@ -134,7 +134,7 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
     Refusal { code: "INVALID_ARGS", message }
 }
 
-/// What a caller wrote, as much of it as is told back.
+/// The part of a caller's text that is quoted.
 pub(crate) fn short(text: &str) -> String {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -142,17 +142,17 @@ pub(crate) fn short(text: &str) -> String {
     }
 }
 
-/// So much of one argument is told back.
+/// How many characters of one argument are quoted.
 const QUOTED_CHARS: usize = 300;
 
-/// No name, word or pattern is longer.
+/// The longest text argument, in bytes.
 const TEXT_BYTES: usize = 8_000;
 
 fn without(given: &Map<String, Value>, name: &str) -> Value {
     Value::Object(given.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.clone(), v.clone())).collect())
 }
 
-/// The parameter a caller means, `startLine` and `start-line` being `start_line`.
+/// The parameter of this name; `startLine` and `start-line` also mean `start_line`.
 fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
     let mut plain = String::new();
     for c in name.chars() {
@@ -165,7 +165,7 @@ fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
     exact.or_else(|| tool.params.iter().find(|param| param.aliases.contains(&plain.as_str())))
 }
 
-/// The value a caller means; `None` when it is none.
+/// The argument as a value of the parameter's type; `None` if it is not one.
 fn meant(param: &Param, value: &Value) -> Option<Value> {
     match param.kind {
         Kind::Text => value.as_str().filter(|text| text.len() <= TEXT_BYTES).map(|text| json!(text)),
@@ -190,7 +190,7 @@ fn meant(param: &Param, value: &Value) -> Option<Value> {
     }
 }
 
-/// A number that some clients write with a fraction of nothing.
+/// A whole number that a client wrote as a float, such as `5.0`.
 fn whole(number: f64) -> Option<u64> {
     let fits = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
     fits.then(|| format!("{number:.0}").parse().ok()).flatten()

@@ -1,5 +1,5 @@
-//! One call of a tool: its arguments become an operation, its outcome what the model sees and what the host may keep. The same
-//! for MCP and for the command line.
+//! One call of a tool: turns its arguments into an operation, and the outcome into what the model sees and what a
+//! program may use. The same for MCP and for the command line.
 
 use readproof_core::{
     decide::Mode,
@@ -17,22 +17,22 @@ use serde_json::{Map, Value, json};
 use super::{
     Tool,
     args::{Args, Refusal, short},
-    conversation::Conversation,
+    conversation::Origin,
     finding, ranges, symbols, tool, unified,
 };
 
-/// What a call gives.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolOutput {
-    /// The text block; none where only the place was asked for.
+    /// The text block; none if only the location was asked for.
     pub(crate) text: Option<String>,
-    /// Lines of the file around it, in a block of their own.
+    /// Context lines of a definition, in a separate block.
     pub(crate) context: Option<String>,
     /// The last block.
     pub(crate) trailer: Option<Trailers>,
     /// What a program may want to know, without the text.
     pub(crate) contract: Value,
-    /// The key under which the whole object has the text.
+    /// The key of the text in [`Self::object`].
     pub(crate) text_key: &'static str,
 }
 
@@ -52,7 +52,7 @@ impl ToolOutput {
         Self { trailer: Some(trailer), ..self }
     }
 
-    /// The same without the handle, where it cannot be told what the model will have seen last.
+    /// The same without the handle, for a call after which it is unknown what the model saw last.
     pub(crate) fn without_handle(mut self) -> Self {
         if let Some(fields) = self.contract.as_object_mut() {
             fields.remove("handle");
@@ -64,7 +64,7 @@ impl ToolOutput {
         self
     }
 
-    /// The whole object, as the command line prints it.
+    /// Contract and text in one object, as the command line prints it.
     pub(crate) fn object(self) -> Value {
         let mut object = self.contract;
         if let (Some(fields), Some(text)) = (object.as_object_mut(), self.text) {
@@ -132,17 +132,16 @@ impl From<Error> for Refused {
 }
 
 impl Refusal {
-    /// What a program may want to know.
+    /// The same facts for programs.
     pub(crate) fn contract(&self) -> Value {
         json!({"ok": false, "success": false, "error": {"code": self.code, "message": self.message}})
     }
 }
 
-/// One call.
 pub(crate) struct ToolCall<'a> {
     pub(crate) tool: &'static Tool,
     pub(crate) args: Args,
-    pub(crate) talk: &'a Conversation,
+    pub(crate) origin: &'a Origin,
     pub(crate) control: Control<'a>,
 }
 
@@ -152,16 +151,15 @@ impl ToolCall<'_> {
         if self.args.flag("fresh") { Freshness::Fresh } else { Freshness::Known }
     }
 
-    /// Who gets the answer of a call that asks for this audience.
+    /// The audience of the answer: a program that made the call outranks what the call asks for.
     pub(crate) fn audience(&self, asked: Audience) -> Audience {
-        match self.talk.audience {
+        match self.origin.audience {
             Audience::Model => asked,
             Audience::Program => Audience::Program,
         }
     }
 }
 
-/// The tools of a workspace.
 #[derive(Clone, Copy)]
 pub(crate) struct Tools<'a> {
     pub(crate) engine: &'a Engine,
@@ -173,39 +171,38 @@ impl<'a> Tools<'a> {
         Self { engine, caller }
     }
 
-    /// What the unified `read` shows of a file when it is not told how much.
+    /// What the unified `read` shows of a file without a `limit`.
     pub(crate) fn window(&self) -> AnswerLimit {
         self.engine.settings().window
     }
 
-    /// Runs one call.
     pub(crate) fn call(
         &self,
         name: &str,
         given: &Map<String, Value>,
-        talk: &Conversation,
+        origin: &Origin,
         control: Control<'_>,
     ) -> Result<ToolOutput, Refusal> {
         let said =
-            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, talk, control }))?;
-        Ok(said.beside(&self.engine.take_told()))
+            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, origin, control }))?;
+        Ok(said.beside(&self.engine.take_notices()))
     }
 
-    /// Asks the engine, in the conversation of a call.
+    /// Performs an operation in the conversation of a call.
     pub(crate) fn ask(&self, call: &ToolCall<'_>, operation: Operation) -> Result<Outcome<Handle>, Error> {
-        let known = call.args.text("known").filter(|_| call.talk.handles);
-        let mut conversation = HandleConversation::new(call.talk.session.clone(), known);
+        let known = call.args.text("known").filter(|_| call.origin.handles);
+        let mut conversation = HandleConversation::new(call.origin.session.clone(), known);
         let control = call.control;
         self.engine.perform(engine::Call { caller: self.caller, conversation: &mut conversation, operation, control })
     }
 
-    /// Reads lines of a file for the model, or only looks where they are.
+    /// Reads lines of a file, for the model or only for their location.
     pub(crate) fn read(&self, call: &ToolCall<'_>, read: Read) -> Result<Answer<Handle>, Error> {
         let (audience, freshness) = (call.audience(read.audience), call.freshness());
         self.ask(call, Operation::Read(Read { audience, freshness, ..read }))?.into_answer()
     }
 
-    /// Checks what was given, goes on with it, and words what is refused.
+    /// Checks the arguments, passes them to `run`, and words any error for this tool.
     fn understood<T>(
         &self,
         name: &str,
@@ -217,7 +214,7 @@ impl<'a> Tools<'a> {
             return Err(Refusal { code: "UNKNOWN_TOOL", message });
         };
         let args = Args::parse(tool, given, &|| self.some_file())?;
-        // What the call is about, as its error says it.
+        // The path of the call, as errors name it.
         let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
         run(self, tool, args).map_err(|refused| match refused {
             Refused::ByTool(refusal) => refusal,
@@ -254,7 +251,7 @@ impl<'a> Tools<'a> {
         }
     }
 
-    /// A file that is there, for examples.
+    /// An existing file, for examples.
     fn some_file(&self) -> String {
         let names = self.engine.root().list_names(".");
         let is_file = |name: &&String| self.engine.is_file(name);
@@ -284,7 +281,7 @@ impl<'a> Tools<'a> {
         let contract = json!({
             "success": true,
             "operation": call.tool.name,
-            "handles": call.talk.handles,
+            "handles": call.origin.handles,
             "answers": counts,
             "plain_bytes": reads.plain_bytes,
             "sent_bytes": reads.sent_bytes,
@@ -302,29 +299,29 @@ impl<'a> Tools<'a> {
     }
 }
 
-/// A tool of old, as the one that took its place has it.
+/// The arguments of a deprecated tool for the one that replaced it.
 fn legacy<'a>(call: ToolCall<'a>, mode: &str, target: &str) -> ToolCall<'a> {
     let tool = tool("read").unwrap_or(call.tool);
     ToolCall { tool, args: call.args.renamed(target, "target").with("mode", mode), ..call }
 }
 
-/// The most that one answer shows where nothing else bounds it.
+/// The limits of an answer if the call sets none.
 pub(crate) fn whole_answer() -> AnswerLimit {
     AnswerLimit { lines: u32::MAX, chars: TEXT_CHARS }
 }
 
-/// Whether less is shown than was asked for and is there.
+/// Whether the answer shows less than was asked for and exists.
 pub(crate) fn is_cut(answer: &Answer<Handle>) -> bool {
     answer.next.is_some() || (answer.lines.is_none() && answer.total_lines > 0 && !answer.mode.is_derived())
 }
 
-/// The lines that an answer settles: a diff is of the whole file.
+/// The lines that an answer covers; a diff covers the whole file.
 pub(crate) fn covered(answer: &Answer<Handle>) -> Option<Lines> {
     if answer.mode == Mode::Diff { Lines::new(1, answer.total_lines) } else { answer.lines }
 }
 
-/// What is known of an answer beside its text.
-pub(crate) fn facts(answer: &Answer<Handle>, talk: &Conversation) -> Map<String, Value> {
+/// The facts about an answer that all contracts share.
+pub(crate) fn facts(answer: &Answer<Handle>, origin: &Origin) -> Map<String, Value> {
     let mut facts = Map::new();
     facts.insert("decision".to_owned(), json!(answer.mode.as_str()));
     facts.insert("reason".to_owned(), json!(answer.reason.as_str()));
@@ -334,7 +331,7 @@ pub(crate) fn facts(answer: &Answer<Handle>, talk: &Conversation) -> Map<String,
     if let Some(meta) = &answer.meta {
         facts.insert("sha256".to_owned(), json!(meta.served.to_string()));
     }
-    if let Some(handle) = answer.given.as_ref().filter(|_| talk.handles) {
+    if let Some(handle) = answer.given.as_ref().filter(|_| origin.handles) {
         facts.insert("handle".to_owned(), json!(handle));
     }
     if !answer.notices.is_empty() {

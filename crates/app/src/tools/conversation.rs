@@ -1,34 +1,35 @@
-//! Whose call it is, and who gets its answer, as far as the host tells. A conversation is one thread of one host in one
-//! context window: after a compaction, and for another agent, it is another one, so that no handle of the first is worth
-//! anything there. A call is the model's own only by the host's record or word: else a program may have made it, and what the
-//! program prints is all that the model sees.
+//! Where a call comes from and who gets its answer, as far as the host reports it. A conversation is one thread of one
+//! host in one context window: after a compaction, or for another agent, it is another conversation, in which earlier
+//! handles are worthless. A call counts as made by the model itself only if the host's record or the host itself says
+//! so. Otherwise a program may have made it, and the model sees only what that program prints.
 
 use readproof_core::{operation::Audience, text::ContentHash};
 use readproof_disk::SessionName;
 use readproof_engine::{Handles, Rollouts};
 use serde_json::{Map, Value};
 
-/// The conversation of one call.
+/// Where a call comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Conversation {
-    /// The log that its reads go to; without one nothing is recorded.
+pub(crate) struct Origin {
+    /// The session that records its reads; without one nothing is recorded.
     pub(crate) session: Option<SessionName>,
-    /// Whether handles are given and taken.
+    /// Whether handles are issued and accepted.
     pub(crate) handles: bool,
     /// Who gets the answer.
     pub(crate) audience: Audience,
 }
 
-/// Where a host of any kind tells its context window: any text that is another after every compaction and for every agent.
+/// The `_meta` key in which any host can report its context window: a text that differs after every compaction and for
+/// every agent.
 const WINDOW: &str = "readproof/window";
 
-/// Where a host of any kind says, by `true`, that the model itself made the call and sees its result.
+/// The `_meta` key in which any host can say, with `true`, that the model itself made the call and sees its result.
 const DIRECT: &str = "readproof/direct";
 
-/// What a request's `_meta` tells.
+/// What the `_meta` of a request says.
 #[derive(Clone, Debug)]
-pub(crate) struct Told {
-    /// The thread and its window, by the words of the host.
+pub(crate) struct RequestMeta {
+    /// The thread and its context window, as the host names them.
     window: Option<String>,
     maker: Maker,
 }
@@ -36,25 +37,25 @@ pub(crate) struct Told {
 /// Who made a call.
 #[derive(Clone, Debug)]
 enum Maker {
-    /// The host says nothing of that.
+    /// The host does not say.
     Unknown,
-    /// By the host's word, or for want of it.
-    Said(Audience),
-    /// What Codex calls the thread and the call: its record says whose it is.
+    /// As the host says, or a program if it only reports a window.
+    Stated(Audience),
+    /// Codex's ids of the thread and the call; its record says who made it.
     Codex { thread: String, call: String },
 }
 
-impl Told {
+impl RequestMeta {
     pub(crate) fn of(meta: &Map<String, Value>) -> Self {
         let text = |key: &str| meta.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let direct = meta.get(DIRECT).map(|direct| if *direct == true { Audience::Model } else { Audience::Program });
         if let Some(window) = text(WINDOW) {
-            let maker = Maker::Said(direct.unwrap_or(Audience::Program));
+            let maker = Maker::Stated(direct.unwrap_or(Audience::Program));
             return Self { window: Some(format!("told\0{window}")), maker };
         }
         let (thread, window) = (text("threadId"), text("windowId"));
         if thread.is_none() && window.is_none() {
-            return Self { window: None, maker: direct.map_or(Maker::Unknown, Maker::Said) };
+            return Self { window: None, maker: direct.map_or(Maker::Unknown, Maker::Stated) };
         }
         // Codex: `<thread>:<compactions so far>`.
         let thread = thread.unwrap_or_default().to_owned();
@@ -62,25 +63,20 @@ impl Told {
         Self { window, maker: Maker::Codex { thread, call: text("callId").unwrap_or_default().to_owned() } }
     }
 
-    /// Whether a record must be looked into to know more.
+    /// Whether the host's record must be read.
     pub(crate) fn needs_record(&self) -> bool {
         matches!(self.maker, Maker::Codex { .. })
     }
 
-    /// Whose call it is; `connection` is the log of those who tell nothing.
-    pub(crate) fn conversation(
-        &self,
-        connection: &SessionName,
-        handles: Handles,
-        rollouts: &mut Rollouts,
-    ) -> Conversation {
+    /// Where the call comes from; `connection` is the session for hosts that report no window.
+    pub(crate) fn origin(&self, connection: &SessionName, handles: Handles, rollouts: &mut Rollouts) -> Origin {
         let window = self.window.as_ref().and_then(|window| {
             let hash = ContentHash::of(window.as_bytes()).to_string();
             SessionName::parse(&format!("mcp-w-{}", &hash[..32])).ok()
         });
         let audience = match &self.maker {
             Maker::Unknown => None,
-            Maker::Said(audience) => Some(*audience),
+            Maker::Stated(audience) => Some(*audience),
             Maker::Codex { thread, call } if rollouts.made(thread, call) => Some(Audience::Model),
             Maker::Codex { .. } => Some(Audience::Program),
         };
@@ -90,7 +86,7 @@ impl Told {
             Handles::Never => false,
         };
         let session = Some(window.unwrap_or_else(|| connection.clone()));
-        Conversation { session, handles, audience: audience.unwrap_or_default() }
+        Origin { session, handles, audience: audience.unwrap_or_default() }
     }
 }
 
@@ -100,9 +96,9 @@ mod tests {
     use serde_json::json;
     use std::path::Path;
 
-    fn of(meta: &Value, handles: Handles) -> Conversation {
+    fn of(meta: &Value, handles: Handles) -> Origin {
         let nobody = &mut Rollouts::new(Path::new("/nonexistent"));
-        Told::of(meta.as_object().unwrap()).conversation(&SessionName::parse("c").unwrap(), handles, nobody)
+        RequestMeta::of(meta.as_object().unwrap()).origin(&SessionName::parse("c").unwrap(), handles, nobody)
     }
 
     #[test]

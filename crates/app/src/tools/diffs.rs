@@ -1,4 +1,4 @@
-//! `mode=diff_preview`: a working file, or text that would replace it, beside what git keeps.
+//! `mode=diff_preview`: compares a working file, or text that would replace it, with git.
 
 use readproof_core::{
     limits::TEXT_CHARS,

@@ -1,5 +1,5 @@
-//! Finding: files by words, lines by pattern, what a name leads to. Text for the model as `grep` prints it; names are
-//! escaped, as a name may hold anything.
+//! The search tools: files by words, lines by pattern, file information. The text for the model looks like the output
+//! of `grep`; names are escaped, as they may contain anything.
 
 use readproof_core::{
     limits::TEXT_CHARS,
@@ -98,7 +98,7 @@ fn size(call: &ToolCall<'_>, name: &str) -> Option<usize> {
     call.args.number(name).map(|number| usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// Lines by their numbers: their text stands in the answer, once.
+/// Replaces lines by their numbers, as their text is already in the answer.
 fn numbers(mut contract: Value) -> Value {
     fn in_place(lines: &mut Value) {
         let matching = |line: &&Value| line["match"] == true;
@@ -117,7 +117,7 @@ fn numbers(mut contract: Value) -> Value {
     contract
 }
 
-/// A record as text, its name escaped.
+/// A record as text, with its path escaped.
 fn plain(record: &Value) -> String {
     let mut record = record.clone();
     if let Some(path) = record.get_mut("path") {

@@ -1,4 +1,4 @@
-//! The bounded reads: exactly the lines that are named, from the start, or from the end.
+//! The bounded reads: a range of lines, the first lines, the last lines, or the whole file.
 
 use readproof_core::{
     limits::TEXT_CHARS,
@@ -106,7 +106,7 @@ fn path(call: &ToolCall<'_>) -> String {
 
 fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, truncated: bool) -> ToolOutput {
     let lines = covered(&answer);
-    let mut contract = facts(&answer, call.talk);
+    let mut contract = facts(&answer, call.origin);
     let fields: [(&str, Value); 8] = [
         ("success", json!(true)),
         ("operation", json!(call.tool.name)),
@@ -118,9 +118,9 @@ fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, trun
         ("next_line", json!(answer.next)),
     ];
     contract.extend(fields.map(|(key, value)| (key.to_owned(), value)));
-    let go_on = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
+    let next_argument = if call.tool.name == "read_file_range" { "start_line" } else { "read_file_range start_line" };
     let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
-    let trailer = Trailers::of(&answer, asked_to, go_on, &said, call.talk.handles);
+    let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles);
     ToolOutput {
         text: Some(answer.text),
         context: None,

@@ -1,4 +1,4 @@
-//! Symbols: a definition by its name, definitions like a name, and what to do where a name means several things.
+//! Symbols: one definition by name, definitions with similar names, and errors for ambiguous names.
 
 use readproof_core::{
     limits::TEXT_CHARS,

@@ -31,7 +31,7 @@ pub(super) fn is_for(param: &str, mode: &str) -> bool {
     ONLY.iter().find(|(only, _)| *only == param).is_none_or(|(_, only)| *only == mode)
 }
 
-/// Lines on either side of what a query finds, where none are asked for.
+/// Default number of lines on either side of a match.
 const AROUND: u64 = 10;
 
 /// Whether every argument means something in this mode.
@@ -55,7 +55,7 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
         "file" => file(tools, call),
         "snippet" => snippet(tools, call),
         "symbol" => symbols::read(tools, call),
-        // The table has no other.
+        // The table has no other mode.
         _ => diffs::read(tools, call),
     }
 }
@@ -69,7 +69,7 @@ fn file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
     let (offset, limit) = (call.args.number("offset"), call.args.number("limit"));
     let window = tools.window();
     let most = match limit {
-        // As far as one answer holds it.
+        // As much as fits into one answer.
         Some(limit) => AnswerLimit { lines: u32::try_from(limit).unwrap_or(u32::MAX), chars: TEXT_CHARS },
         None => window,
     };
@@ -88,7 +88,7 @@ fn snippet(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused
         return Err(invalid(call.tool, call.args.all(), &target(call), message, &better).into());
     }
     let limit = call.args.number("limit").and_then(|limit| u32::try_from(limit).ok());
-    // Lines that are named are given as far as one answer holds them.
+    // Named lines are given as far as they fit into one answer.
     let window = if query.is_some() { tools.window() } else { whole_answer() };
     let most = Some(bounded(call, AnswerLimit { lines: limit.unwrap_or(window.lines), ..window }));
     let path = target(call);
@@ -132,7 +132,7 @@ fn answer(tools: &Tools<'_>, call: &ToolCall<'_>, request: Read, asked_to: Optio
     Ok(shown(call, answer, asked_to, (limit, most), &[]))
 }
 
-/// Whether the text itself is asked for; else only where it is, and the model sees none of it.
+/// The audience of the text: the model, unless only the location is asked for.
 pub(super) fn audience(call: &ToolCall<'_>) -> Audience {
     if shows(call) { Audience::Model } else { Audience::Program }
 }
@@ -141,7 +141,7 @@ fn shows(call: &ToolCall<'_>) -> bool {
     call.args.text("preview_mode") != Some("none")
 }
 
-/// An answer as the unified `read` gives it; `said` is what there is to say beside it.
+/// An answer in the form of the unified `read`, with notices in `said`.
 pub(super) fn shown(
     call: &ToolCall<'_>,
     answer: Answer<Handle>,
@@ -151,10 +151,10 @@ pub(super) fn shown(
 ) -> ToolOutput {
     let shows = shows(call);
     let contract = contract(call, &answer, limit, most);
-    let go_on = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
+    let next_argument = if call.args.text("mode") == Some("file") { "offset" } else { "mode=file offset" };
     let reduced = answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
     let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
-    let trailer = Trailers::of(&answer, asked_to, go_on, &said, call.talk.handles && shows);
+    let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles && shows);
     let text = shows.then_some(answer.text);
     ToolOutput { text, context: None, trailer: Some(trailer), contract, text_key: "text" }
 }
@@ -162,9 +162,9 @@ pub(super) fn shown(
 fn contract(call: &ToolCall<'_>, answer: &Answer<Handle>, limit: Option<u64>, most: Option<AnswerLimit>) -> Value {
     let truncated = is_cut(answer);
     let shown = answer.lines.map_or(0, |lines| u64::from(lines.count()));
-    // Fewer lines than asked for, or than a window has.
+    // Fewer lines than asked for, or than the default window.
     let wanted = limit.or(most.map(|most| most.lines.into())).unwrap_or(u64::MAX);
-    let mut meta = facts(answer, call.talk);
+    let mut meta = facts(answer, call.origin);
     meta.insert("truncated".to_owned(), json!(truncated));
     meta.insert("preview_degraded".to_owned(), json!(answer.reduced || (truncated && shown < wanted)));
     if let Some(next) = answer.next {

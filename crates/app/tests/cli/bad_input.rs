@@ -1,11 +1,11 @@
-//! Everything that can be asked wrongly: a message with the value and a next step, exit code 1 or 2, the same as JSON, and
-//! nothing recorded as shown. A NUL in a name cannot be typed: no argument of a process can hold one.
+//! Invalid requests: each gets a message with the value and a next step, exit code 1 or 2, the same as JSON, and
+//! nothing is recorded as shown. A NUL in a name cannot be tested here, as no process argument can contain one.
 
 use std::{fs, os::unix::net::UnixListener, process::Command};
 
 use crate::workspace::{Done, READPROOF, Workspace, finish, numbered};
 
-/// A workspace whose session `s` has read `good.txt`, and with everything around that can be named wrongly.
+/// A workspace whose session `s` has read `good.txt`, with everything that invalid requests can name.
 fn hostile() -> Workspace {
     let ws = Workspace::with(&[("good.txt", &numbered(40)), ("folder/inner.txt", "inner\n"), ("binary", "a\0b\n")]);
     ws.put("broken", b"caf\xe9\n");
@@ -102,7 +102,7 @@ fn ranges_that_mean_nothing() {
     }
 }
 
-/// `--offset +5` is no digits either.
+/// `--offset +5` is not only digits either.
 #[test]
 fn a_sign_is_no_line_count() {
     let ws = hostile();
@@ -117,7 +117,7 @@ fn ranges_beyond_the_end_are_clamped_where_they_begin_inside() {
     ws.run(&format!("read good.txt --offset 40 --limit {}", u64::MAX)).gives("40\n");
 }
 
-/// A name of 250 letters is a name; with `:10-20` behind it, it would be too long for one.
+/// A name of 250 characters is valid; with `:10-20` after it, it would be too long.
 #[test]
 fn lines_of_a_file_with_a_long_name() {
     let ws = Workspace::new();
@@ -158,7 +158,7 @@ fn what_is_no_file_is_refused_without_waiting() {
     ws.feed("write pipe --session s", "x").refused(1, &["`pipe` is a named pipe"]);
 }
 
-/// Permissions do not stop root, so root plays `nobody`. Where `setpriv` is missing nothing can be said about this.
+/// Permissions do not apply to root, so root runs it as `nobody`. Without `setpriv` this cannot be tested.
 #[test]
 fn what_may_not_be_read() {
     let ws = hostile();
@@ -180,7 +180,7 @@ fn what_may_not_be_read() {
     ws.chmod("shut", 0o700);
 }
 
-/// How to run the binary as someone whom permissions stop: a copy of it, as it may lie in a folder of root's.
+/// A command that runs the binary as an unprivileged user: a copy of it, as the original may be in a folder of root's.
 fn unprivileged(ws: &Workspace) -> Option<fn(&Workspace) -> Command> {
     if !ws.is_root() {
         return Some(|ws| ws.command(READPROOF));

@@ -1,4 +1,4 @@
-//! An answer counts only once it was written: closed pipes, full outputs, and many processes at once.
+//! An answer counts only once it was written: closed pipes, full outputs, and concurrent processes.
 
 use std::{fs::OpenOptions, io::pipe, process::Stdio};
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::workspace::{Done, READPROOF, Workspace, finish, names_in};
 
-/// Runs the demo with a folder for temporary files of its own, which must be empty again afterwards.
+/// Runs the demo with its own temporary folder, which must be empty afterwards.
 #[track_caller]
 fn demo(ws: &Workspace, words: &str) -> Done {
     let temp = ws.top().join("temp");

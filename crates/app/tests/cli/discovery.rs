@@ -1,5 +1,5 @@
-//! Which folder is the workspace: named, else the nearest with `.readproof`, else the git root, else the current one; and
-//! what relative names are relative to.
+//! Which folder is the workspace: the one named, else the nearest with `.readproof`, else the git root, else the
+//! current one; and what relative paths are relative to.
 
 use std::{fs, path::Path};
 

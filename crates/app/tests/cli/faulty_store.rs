@@ -1,5 +1,5 @@
-//! A store or log that is full, read-only, damaged, newer or not ours: the text comes all the same, with a notice, exit
-//! code 0 and no knowledge; once the store can be used again nothing is taken as held that was not recorded.
+//! A store or log that is full, read-only, damaged, newer or not ours: the text is still sent, with a notice, exit code
+//! 0 and no knowledge. Once the store works again, nothing counts as held that was not recorded.
 
 use std::{fs, process::Command};
 
@@ -37,7 +37,7 @@ fn begins_anew(ws: &Workspace, words: &[&str]) {
     assert_eq!(ws.read("a.txt"), "[readcache: unchanged, 40 lines]");
 }
 
-/// What asks for the store itself says what is wrong with it.
+/// Commands that need the store report what is wrong with it.
 #[track_caller]
 fn status_refuses(ws: &Workspace, words: &[&str]) {
     ws.run("status").refused(1, words);
@@ -113,7 +113,7 @@ fn a_part_of_the_store_is_a_file() {
     }
 }
 
-/// What is held stands in the log; only a diff needs the object. Without it: the text.
+/// Knowledge is in the log; only a diff needs the object. Without it, the text is sent.
 #[test]
 fn the_objects_are_missing() {
     let ws = known();
@@ -138,7 +138,7 @@ fn an_object_was_altered() {
 fn one_byte_of_the_log_was_flipped() {
     let good = known();
     let log = fs::read(good.path(".readproof/log/s.log")).unwrap();
-    // The very last byte is a line end: without it the line is a torn tail, which is no damage.
+    // The last byte is a newline: without it the line is a torn tail, which is not damage.
     for at in [0, 30, 100, log.len() / 2, log.len() - 2] {
         let ws = known();
         let mut bytes = log.clone();
@@ -214,7 +214,7 @@ fn the_log_can_be_used_by_others() {
 #[test]
 fn no_file_can_be_written_at_all() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
-    // Who the store belongs to is known.
+    // The owner of the store is known.
     let state = ws.top().join("home/.local/state/readproof");
     fs::create_dir_all(&state).unwrap();
     fs::write(state.join("id"), "0123456789abcdef0123456789abcdef\n").unwrap();
@@ -302,7 +302,7 @@ fn a_read_only_workspace_without_a_store() {
     assert_eq!(ws.read("a.txt"), numbered(40), "plain first");
 }
 
-/// Each read on a full disk fails to begin a log; what says nothing is not kept.
+/// Each read on a full disk fails to begin a log; empty logs are not kept.
 #[test]
 fn a_full_disk_is_not_littered_with_logs() {
     let ws = known();
@@ -312,7 +312,7 @@ fn a_full_disk_is_not_littered_with_logs() {
     assert_eq!(names_in(&ws.path(".readproof/log")), ["s.log.retired-1"]);
 }
 
-/// Where there is no room for the text after an edit, the file stays as it is.
+/// If there is no room for the text after an edit, the file stays unchanged.
 #[test]
 fn an_edit_without_room_for_its_text_is_not_made() {
     let ws = known();

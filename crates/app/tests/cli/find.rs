@@ -1,4 +1,4 @@
-//! `head`, `tail`, `grep`, `stat` and `search`: against coreutils, on files of any size, in trees that mean no good.
+//! `head`, `tail`, `grep`, `stat` and `search`: compared with coreutils, on files of any size, in hostile trees.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::workspace::{Workspace, finish, numbered};
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers with a fixed seed.
 struct Dice(u64);
 
 impl Dice {
@@ -94,7 +94,7 @@ fn the_ends_of_a_sparse_gigabyte() {
         (&tail["start_line"], &tail["total_lines"], &tail["truncated"]),
         (&Value::Null, &Value::Null, &json!(true))
     );
-    // The hole is one line: what fits is given, and it is neither waited for nor held.
+    // The hole is one line: the part that fits is given, without reading all of it into memory.
     let limited = "ulimit -v 300000; exec \"$@\"";
     for verb in ["head", "tail"] {
         let done = ws.shell(limited, &format!("{verb} sparse -n 5001"));
@@ -234,7 +234,7 @@ fn what_a_path_leads_to() {
     ws.run("stat out").refused(1, &["out of the workspace"]);
     ws.run("stat /etc/passwd").refused(1, &["outside the workspace"]);
     ws.run("stat loop").refused(1, &["circle"]);
-    // Nobody writes to the pipe, and nobody was let through.
+    // Nobody writes to the pipe, and it was never opened.
     ws.run("stat pipe").text();
 }
 
@@ -255,7 +255,7 @@ fn every_line_of_the_tree() {
     ws.run("search a --glob a[").refused(1, &["`a[` is not a valid glob"]);
     ws.run("search a --mode fuzzy").refused(2, &["text", "regex", "path"]);
     ws.run_args(&["search", " "]).refused(2, &["the query is empty"]);
-    // Lines of a search are short.
+    // Lines of a search are cut.
     ws.put("long", "two".repeat(999));
     let long = ws.run("search two --mode regex --glob long --json").json();
     let line = &long["results"][0]["lines"][0];
@@ -282,7 +282,7 @@ fn files_that_hold_all_words_best_first() {
     assert_eq!(ws.run_args(&["search", "big query", "--json"]).json(), found, "the same every time");
     let two = ws.run_args(&["search", "big query", "--limit", "2", "--json"]).json();
     assert_eq!((&two["meta"]["files_with_matches"], &two["meta"]["truncated"]), (&json!(5), &json!(true)));
-    // A capital letter makes case matter.
+    // A capital letter makes the search case-sensitive.
     let exact = ws.run_args(&["search", "Big Query"]).text();
     assert_eq!(exact, "deep/down/in/phrase.txt:201:The Big Query\n");
     ws.run("search zzz").gives("");

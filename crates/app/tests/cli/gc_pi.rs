@@ -1,4 +1,5 @@
-//! `readproof gc` beside pi: which session files count, which texts they keep, and that what cannot be read keeps all.
+//! `readproof gc` with pi: which session files count, which texts they keep, and that an unreadable file keeps all
+//! texts.
 
 use std::{
     fs,
@@ -33,7 +34,7 @@ fn sessions(ws: &Workspace, cwd: &Path) -> PathBuf {
     ws.top().join(format!("home/.pi/agent/sessions/--{name}--"))
 }
 
-/// A session file whose second branch was told of these texts, and which wrote another.
+/// A session file whose second branch mentions these texts, and which wrote another.
 fn session(cwd: &Path, served: &str, base: &str, written: &str) -> String {
     let result = |id: &str, parent: &str, details: Value| {
         json!({"type": "message", "id": id, "parentId": parent, "message": {
@@ -159,7 +160,7 @@ fn beside_a_session_file_that_cannot_be_read_nothing_goes() {
     fs::create_dir(&file).unwrap();
     old(&ws, PI, "old\n");
     assert!(ws.run("gc").text().starts_with("removed 1 object"), "a folder is no session file");
-    // What lies where another folder's sessions lie is not ours.
+    // A file among the sessions of another folder does not count.
     put(&sessions(&ws, Path::new("/elsewhere")).join("odd.jsonl"), "no header\n");
     old(&ws, PI, "old\n");
     assert!(ws.run("gc").text().starts_with("removed 1 object"));
@@ -172,7 +173,7 @@ fn without_a_store_of_our_own_the_other_is_looked_after() {
     assert!(ws.run("gc").text().starts_with("removed 1 object (4 B)"));
     assert!(!stray.exists());
     assert_eq!(ws.names(), [".pi"], "none is made");
-    // Never through a link.
+    // Links are not followed.
     let outside = ws.top().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::remove_dir_all(ws.path(PI)).unwrap();

@@ -1,4 +1,4 @@
-//! `readproof init`: the entry of each host, in files as people have them; what is asked, what is written, what stays.
+//! `readproof init`: the entry of each host, in realistic files; what is asked, what is written, what stays unchanged.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::workspace::{Done, READPROOF, Workspace, finish, finish_with, names_in};
 
-/// A workspace whose shell finds a `readproof`.
+/// A workspace with `readproof` on `PATH`.
 struct World {
     ws: Workspace,
 }
@@ -49,7 +49,7 @@ impl World {
         finish(&mut self.command(words))
     }
 
-    /// Runs it on a terminal where this is typed.
+    /// Runs it on a terminal with this input.
     fn typed(&self, words: &str, keys: &str) -> String {
         let mut command = self.ws.command("script");
         command.env("PATH", format!("{}:/usr/bin:/bin", self.at("bin").display()));
@@ -64,7 +64,7 @@ fn wrapped(key: &str, fields: &str) -> String {
     format!("{{\n  \"{key}\": {{\n    \"readproof\": {{\n      {fields}\n    }}\n  }}\n}}\n")
 }
 
-/// Each host and scope, its file, and the whole of it when there was none.
+/// Each host and scope, its file, and the content of a new file.
 fn table() -> Vec<(&'static str, &'static str, &'static str, String)> {
     let stdio = format!("\"type\": \"stdio\",\n      {COMMAND}");
     let local = "\"type\": \"local\",\n      \"command\": [\"readproof\", \"mcp\"],\n      \"enabled\": true";
@@ -120,7 +120,7 @@ fn the_project_is_the_default() {
     assert_eq!(names_in(&world.at("home")), [""; 0]);
 }
 
-/// Files as people have them, each with the place where the entry goes marked by `<HERE>`.
+/// Realistic files, each with the place of the entry marked by `<HERE>`.
 const REAL: &[(&str, &str, &str)] = &[
     (
         "zed --scope user",
@@ -172,7 +172,7 @@ const REAL: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Every byte before the place, and every byte behind it, is as before; the place begins with a comma where one is missing.
+/// Every byte before and after the place is unchanged; the insertion begins with a comma if one is missing.
 #[test]
 fn nothing_but_the_entry_is_touched() {
     for (words, file, marked) in REAL {
@@ -205,7 +205,7 @@ fn opencode_keeps_the_way_its_file_has() {
     assert_eq!(there["mcp"]["servers"]["readproof"], ours);
     assert_eq!(there["mcp"].as_object().unwrap().len(), 1);
 
-    // A server of that name is no list of servers.
+    // A server with that name is not a list of servers.
     world.put("ws/opencode.json", r#"{"mcp": {"servers": {"type": "remote", "url": "https://x"}}}"#);
     world.run("init opencode --yes").text();
     let there: Value = serde_json::from_str(&world.get("ws/opencode.json")).unwrap();
@@ -229,7 +229,7 @@ fn an_entry_that_differs_is_shown_and_replaced_only_after_a_yes() {
     let json = world.run("init claude-code --json --yes").json();
     assert_eq!(json["written"], json!(true));
     assert_eq!(world.get("ws/.mcp.json"), table()[0].3);
-    // What a person added is no difference.
+    // Fields that the user added do not count as a difference.
     let more = world.get("ws/.mcp.json").replace("[\"mcp\"]", "[\"mcp\"],\n      \"env\": {\"A\": \"1\"}");
     world.put("ws/.mcp.json", &more);
     assert_eq!(world.run("init claude-code --json --yes").json()["state"], "same");
@@ -297,7 +297,7 @@ fn what_is_no_file_is_left() {
     assert_eq!(world.get("ws/linked"), "{}");
 }
 
-/// A repository may be another's: its links must not lead a write out of it.
+/// A repository may come from a stranger: its links must not redirect a write to a place outside.
 #[test]
 fn a_link_in_a_project_never_leads_out() {
     let world = World::new();
@@ -310,7 +310,7 @@ fn a_link_in_a_project_never_leads_out() {
     symlink(world.at("home"), world.at("ws/.vscode")).unwrap();
     world.run("init vscode --yes").refused(1, &["is left unchanged"]);
     assert_eq!((world.get("home/.bashrc"), names_in(&world.at("home"))), ("{}".to_owned(), vec![".bashrc".to_owned()]));
-    // One that stays inside is kept, and its target written.
+    // A link that stays inside is kept, and its target is written.
     world.put("ws/conf/mcp.json", "{}\n");
     symlink("conf/mcp.json", world.at("ws/.mcp.json")).unwrap();
     world.run("init claude-code --yes").text();
@@ -318,7 +318,7 @@ fn a_link_in_a_project_never_leads_out() {
     assert_eq!(world.get("ws/conf/mcp.json"), table()[0].3);
 }
 
-/// People keep their own settings in a repository and link to them.
+/// Users keep their settings in a repository and link to them.
 #[test]
 fn a_link_in_a_home_stays_and_its_target_is_written() {
     let world = World::new();
@@ -331,7 +331,7 @@ fn a_link_in_a_home_stays_and_its_target_is_written() {
     assert!(world.get("dotfiles/zed.json").contains("context_servers"));
     assert!(world.get("dotfiles/zed.json").ends_with("} // mine\n"));
     fs::remove_file(world.at("dotfiles/zed.json")).unwrap();
-    world.run("init zed --scope user --yes").refused(1, &["leads nowhere"]);
+    world.run("init zed --scope user --yes").refused(1, &["is a link to a file that does not exist"]);
     if world.ws.is_root() {
         world.put("dotfiles/zed.json", "{}");
         std::os::unix::fs::chown(world.at("dotfiles/zed.json"), Some(12345), None).unwrap();
@@ -376,7 +376,7 @@ fn without_a_readproof_on_the_path_the_entry_names_this_one() {
     let text = finish(world.command("init gemini").env("PATH", &empty)).text();
     assert!(text.contains("there is no readproof on PATH, so the entry has the path"), "{text}");
     assert!(!world.run("init gemini").text().contains("on PATH"));
-    // A folder relative to wherever the host starts, and a file that cannot be run, are no help to it.
+    // A relative folder on `PATH` and a file that is not executable do not count.
     assert_eq!(command("../bin"), this);
     fs::set_permissions(world.at("bin/readproof"), fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(command(world.at("bin").to_str().unwrap()), this);

@@ -1,4 +1,5 @@
-//! Writes that the system or a signal ends: what is not done is told, the file is as it was, and nothing lies about.
+//! Writes that the system or a signal interrupts: the failure is reported, the file is unchanged, and nothing is left
+//! behind.
 
 use crate::workspace::{Workspace, numbered};
 
@@ -42,18 +43,19 @@ fn a_server_beyond_the_limit_goes_on() {
     assert!(answered(2) && answered(3), "{said}");
 }
 
-/// What a killed write left is neither read nor found, and goes when the next write comes to its folder.
+/// The temporary file of a killed write is neither read nor found, and the next write to its folder removes it.
 #[test]
 fn temporary_files_of_ours_are_nobodys() {
     let temporary = ".readproof-999999999-0.tmp";
     let ws = Workspace::with(&[("a.txt", "text\n"), (temporary, "KEY=1\n")]);
     for command in ["read", "head", "tail", "stat", "outline"] {
-        ws.run(&format!("{command} {temporary}")).refused(1, &["readproof's own"]);
+        ws.run(&format!("{command} {temporary}")).refused(1, &["is a temporary file of readproof"]);
     }
-    ws.run(&format!("grep KEY {temporary}")).refused(1, &["readproof's own"]);
-    ws.run(&format!("edit {temporary} --session s --old 1 --new 2")).refused(1, &["readproof's own"]);
-    ws.feed(&format!("write {temporary} --session s"), "x\n").refused(1, &["readproof's own"]);
-    ws.feed("write .readproof-turn --session s", "x\n").refused(1, &["readproof's own", "use another name"]);
+    ws.run(&format!("grep KEY {temporary}")).refused(1, &["is a temporary file of readproof"]);
+    ws.run(&format!("edit {temporary} --session s --old 1 --new 2")).refused(1, &["is a temporary file of readproof"]);
+    ws.feed(&format!("write {temporary} --session s"), "x\n").refused(1, &["is a temporary file of readproof"]);
+    ws.feed("write .readproof-turn --session s", "x\n")
+        .refused(1, &["is a temporary file of readproof", "use another name"]);
     assert!(!ws.run("search KEY --glob **").text().contains("KEY=1"));
     assert_eq!(ws.get(temporary), "KEY=1\n");
     ws.run("edit a.txt --session s --old text --new other").text();

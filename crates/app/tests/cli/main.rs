@@ -1,5 +1,5 @@
-//! The `readproof` command from outside: what is typed, what comes out, what is left on disk. One file per thing a user
-//! does; every test runs the real binary in a workspace of its own.
+//! The `readproof` command from outside: arguments, output, and what is left on disk. One file per task of a user;
+//! every test runs the real binary in its own workspace.
 #![allow(clippy::disallowed_methods, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 

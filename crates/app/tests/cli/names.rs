@@ -1,4 +1,4 @@
-//! Names as models write them, and files whose names are odd.
+//! Paths as models write them, and files with unusual names.
 
 use crate::workspace::{Workspace, numbered};
 

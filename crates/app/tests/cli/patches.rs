@@ -1,4 +1,5 @@
-//! The diff of an answer, followed by the real `patch` and by `git apply`: the old file becomes the new one byte for byte.
+//! The diff of an answer, applied by the real `patch` and `git apply`, turns the old file into the new one byte for
+//! byte.
 
 use std::{fs, process::Command};
 
@@ -103,8 +104,8 @@ fn names_with_spaces() {
     check("folder with space/file.txt", &old(), &new());
 }
 
-/// GNU patch takes the tab of `a/name \t` for the beginning of a time and then loses the space before it: such a name must
-/// stand in quotes.
+/// GNU patch takes the tab of `a/name \t` for the start of a timestamp and then loses the space before it, so such a
+/// name must be quoted.
 #[test]
 fn a_name_that_ends_with_a_space() {
     check("trailing ", &old(), &new());

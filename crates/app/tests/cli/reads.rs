@@ -1,4 +1,4 @@
-//! Reading and re-reading: plain text once, then the least that is needed, on this branch and in this session only.
+//! Reading and re-reading: plain text once, then the least text needed, only on this branch and in this session.
 
 use crate::workspace::{Workspace, numbered};
 

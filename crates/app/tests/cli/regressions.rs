@@ -1,4 +1,4 @@
-//! What was found broken once, each named after what the user saw.
+//! Bugs that were found, each test named after what the user saw.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn changed() -> String {
     numbered(40).replace("\n20\n", "\ntwenty\n")
 }
 
-/// A is recorded, B is shown while the store cannot be used, then A again: `unchanged` would speak of the older text.
+/// A is recorded, B is shown while the store cannot be used, then A again: `unchanged` would refer to the older text.
 #[track_caller]
 fn nothing_is_held_after(fault: impl Fn(&Workspace), mended: impl Fn(&Workspace)) {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
@@ -31,7 +31,7 @@ fn a_store_that_was_open_to_others() {
 
 #[test]
 fn a_log_that_was_open_to_others() {
-    // It was put aside, so there is nothing left to mend.
+    // It was put aside, so there is nothing left to repair.
     nothing_is_held_after(|ws| ws.chmod(".readproof/log/s.log", 0o644), |_| {});
 }
 
@@ -64,7 +64,7 @@ fn a_write_whose_record_fails_says_that_the_file_changed() {
     let ws = Workspace::with(&[("a.txt", "old\n")]);
     ws.read("a.txt");
     let used = ws.get(".readproof/log/s.log").len();
-    // Room for the announcement of the write, not for its record.
+    // There is room for the announcement of the write, but not for its record.
     let padding = "p".repeat(4096 - 200 - 140 - used);
     ws.run_args(&["session", "compact", "--session", "s", "--summary", &padding]).text();
     let script = "trap '' XFSZ; ulimit -f 8; echo new | \"$@\"";

@@ -1,4 +1,4 @@
-//! `readproof replay --verify`: what was recorded comes out again; one altered byte is named.
+//! `readproof replay --verify`: recorded answers are reproduced, and a single altered byte is found.
 
 use std::{fs, path::PathBuf};
 
@@ -45,7 +45,7 @@ fn every_decision_comes_out_again() {
         let session = &json["sessions"][at];
         assert_eq!((&session["session"], &session["verified"]), (&(*name).into(), &9.into()), "{json}");
     }
-    // The files themselves play no part.
+    // The files themselves do not matter.
     fs::remove_file(ws.path("a.txt")).unwrap();
     ws.run("replay --verify s").text();
 }
@@ -133,7 +133,7 @@ fn own_writes_are_replayed() {
     }
 }
 
-/// A write that did not happen is announced in the log all the same.
+/// A write that failed is still announced in the log.
 #[test]
 fn a_write_without_an_outcome_is_said() {
     let ws = Workspace::with(&[("a.txt", &numbered(40)), ("folder/x", "")]);
@@ -154,7 +154,7 @@ fn logs_that_were_put_aside_are_replayed() {
     ws.read("a.txt");
     let line = format!("{:<24} 1 answers: 1 verified, 0 unverifiable, 0 wrong\n{line}", "s");
     ws.run("replay --verify s").gives(&line);
-    // Damage to what nothing relies on any more is said and is no fault of an answer.
+    // Damage to a log that nothing relies on is reported, but is not an error of an answer.
     let aside = ws.path(".readproof/log/s.log.retired-1");
     ws.chmod(".readproof/log/s.log.retired-1", 0o600);
     let mut bytes = fs::read(&aside).unwrap();

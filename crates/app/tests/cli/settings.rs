@@ -1,4 +1,4 @@
-//! Settings: where they come from, which wins, and what is said about those that cannot be meant.
+//! Settings: where they come from, which one wins, and errors for invalid ones.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn with_variable(ws: &Workspace, name: &str, value: &str, words: &str) -> Done {
     finish(ws.command(READPROOF).env(name, value).args(words.split_whitespace()))
 }
 
-/// The person's own settings.
+/// The user's settings file.
 fn own_file(ws: &Workspace, text: &str) {
     let folder = ws.top().join("home/.config/readproof");
     std::fs::create_dir_all(&folder).unwrap();
@@ -242,7 +242,7 @@ fn a_workspace_only_narrows() {
         assert!(ws.run("config").text().contains("\n# not taken: readproof.toml may only narrow: "));
         assert!(ws.run("doctor").out.contains("is not taken"));
     }
-    // Less than the person allows, not less than the standard.
+    // Less than the user allows, though more than the default.
     own_file(&ws, "answer_lines = 5\nfile_bytes = 1000000000\n");
     ws.put("readproof.toml", "answer_lines = 7\nfile_bytes = 900000000\n");
     shows_noticed(ws.run("read a.txt"), 5, "answer_lines = 7 is not taken");

@@ -1,5 +1,5 @@
-//! A store counts only for the user and on the machine that made it, in the folder it was made in. One that an archive or a
-//! clone brought is put aside, and says so once.
+//! A store counts only for the user who created it, on the same machine and in the same folder. A store from an archive
+//! or a clone is put aside, with one notice.
 
 use crate::workspace::{Done, READPROOF, Workspace, finish, numbered};
 use std::{fs, path::Path, process::Command};
@@ -34,7 +34,7 @@ fn a_store_that_was_brought_along_is_put_aside() {
     copy(&made.path(".readproof"), &ws.path(".readproof"));
     is_put_aside(&ws, SAYS, ".readproof/foreign-1");
     assert!(ws.path(".readproof/foreign-1/log/s.log").exists());
-    // Nothing is left beside it, and git sees nothing of it.
+    // Nothing else is left, and git does not see it.
     assert_eq!(ws.names(), [".readproof", "a.txt"]);
     assert_eq!(ws.get(".readproof/foreign-1/.gitignore"), "*\n");
     let doctor = ws.run("doctor").text();
@@ -71,7 +71,7 @@ fn another_user_or_machine_has_another_id() {
     assert_eq!(fs::metadata(&id).unwrap().permissions(), std::os::unix::fs::PermissionsExt::from_mode(0o100_600));
     fs::remove_file(&id).unwrap();
     is_put_aside(&ws, SAYS, ".readproof/foreign-1");
-    // The next one comes beside it.
+    // The next one gets another name.
     fs::write(&id, "0123456789abcdef0123456789abcdef\n").unwrap();
     is_put_aside(&ws, SAYS, ".readproof/foreign-2");
     assert!(ws.path(".readproof/foreign-1/log/s.log").exists() && !ws.path(".readproof/foreign-2/foreign-1").exists());
@@ -86,7 +86,7 @@ fn a_store_that_does_not_say_whose_it_is_does_not_count() {
     is_put_aside(&ws, SAYS, ".readproof/foreign-2");
     fs::remove_file(ws.path(".readproof/format")).unwrap();
     is_put_aside(&ws, SAYS, ".readproof/foreign-3");
-    // Only looking changes nothing.
+    // A read-only command changes nothing.
     ws.put(".readproof/format", "2\n");
     for words in ["status", "session list", "session show --session s", "replay --verify"] {
         ws.run(words).refused(1, &[SAYS]);
@@ -94,7 +94,7 @@ fn a_store_that_does_not_say_whose_it_is_does_not_count() {
     let doctor = ws.run("doctor");
     assert!(doctor.out.contains(SAYS), "{doctor:?}");
     assert!(!ws.path(".readproof/foreign-4").exists());
-    // A write is one more way to begin anew.
+    // A write also begins a new store.
     let done = ws.feed("write b.txt --session s", "new\n");
     assert!(done.err.contains(SAYS), "{done:?}");
     assert!(ws.path(".readproof/foreign-4/log/s.log").exists());
@@ -124,7 +124,7 @@ fn without_home(ws: &Workspace, variables: &[(&str, &Path)]) -> Done {
 fn where_the_id_is_kept() {
     let ws = Workspace::with(&[("a.txt", &numbered(40)), ("inside/x", "")]);
     let top = ws.top();
-    // None in the workspace, none in a folder that others can write, none where nothing may be made.
+    // Not in the workspace, not in a folder that others can write to, not where nothing can be created.
     fs::create_dir(top.join("open")).unwrap();
     fs::set_permissions(top.join("open"), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
     let link = top.join("link");
@@ -133,14 +133,10 @@ fn where_the_id_is_kept() {
         [ws.path("inside"), ws.path("inside/new"), top.join("open"), link, top.join("a/b/c/d/e"), "state".into()]
     {
         let done = without_home(&ws, &[("READPROOF_STATE_DIR", &folder)]);
-        assert_eq!(
-            done.noticed(&["no folder of this user outside the workspace can keep"]),
-            numbered(40),
-            "{folder:?}"
-        );
+        assert_eq!(done.noticed(&["no folder outside the workspace can hold the id"]), numbered(40), "{folder:?}");
     }
     assert!(!ws.path(".readproof").exists() && !ws.path("inside/new").exists());
-    // Without a home it is kept where short-lived files go.
+    // Without a home directory it is kept in the temporary folder.
     let temp = [("TMPDIR", top.as_path())];
     without_home(&ws, &temp).gives(&numbered(40));
     without_home(&ws, &temp).gives("[readcache: unchanged, 40 lines]");
@@ -162,7 +158,7 @@ fn many_begin_at_once() {
             let done = child.wait_with_output().unwrap();
             assert_eq!(String::from_utf8_lossy(&done.stdout), numbered(40));
         }
-        // One was put aside, and nobody's new one with it.
+        // Only the foreign store was put aside, none of the new ones.
         assert!(ws.path(&format!(".readproof/foreign-{round}/log/s.log")).exists() || round > 1);
         assert!(!ws.path(&format!(".readproof/foreign-{}", round + 1)).exists());
         for n in 0..6 {

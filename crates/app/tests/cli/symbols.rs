@@ -37,7 +37,7 @@ fn every_definition_is_listed() {
     ws.run("symbols open --limit 1").noticed(&["1 of 3 definitions are shown"]);
     ws.run("symbols nothing_like_it").noticed(&["nothing of that name is defined"]);
     ws.run("search Door --mode symbol --limit 1").gives("app.py:1-3: class Door\n");
-    ws.run_args(&["symbols", "--glob", "a["]).refused(1, &["no glob"]);
+    ws.run_args(&["symbols", "--glob", "a["]).refused(1, &["is not a valid glob"]);
     ws.run_args(&["symbols", " "]).refused(2, &["empty"]);
 }
 

@@ -1,4 +1,4 @@
-//! `readproof gc` and `readproof doctor`: what is removed and what never is; what is found and what to do about it.
+//! `readproof gc` and `readproof doctor`: what is removed and what never is; which problems are found, and the advice.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ fn objects(ws: &Workspace) -> Vec<String> {
     names_in(&ws.path(".readproof/objects"))
 }
 
-/// A stored text that no session speaks of, 1,000 bytes long.
+/// A stored text of 1,000 bytes that no session mentions.
 fn stray(ws: &Workspace, days: u64, letter: &str) -> PathBuf {
     let session = format!("gone-{letter}");
     let name = format!("{letter}.txt");
@@ -117,7 +117,7 @@ fn gc_removes_nothing_beside_a_log_it_cannot_read() {
     assert!(old.exists());
 }
 
-/// A process id that no system gives.
+/// A process id that no system uses.
 const GONE: u32 = 999_999_999;
 
 #[test]
@@ -174,7 +174,7 @@ fn gc_removes_temporary_files_of_processes_that_are_gone() {
 fn gc_says_which_folders_it_could_not_look_into() {
     let ws = held();
     if ws.is_root() {
-        // Permissions do not stop root, but depth does.
+        // Permissions do not apply to root, but the depth limit does.
         fs::create_dir_all(ws.path(&"d/".repeat(120))).unwrap();
     } else {
         ws.put("closed/x", "");

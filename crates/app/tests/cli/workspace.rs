@@ -1,5 +1,5 @@
-//! A workspace in a temporary folder and the binary run in it: nothing of the caller's environment but `PATH`, a home of
-//! its own, and no run that takes longer than [`PATIENCE`].
+//! A workspace in a temporary folder, and runs of the binary in it: only `PATH` is taken from the environment, the home
+//! directory is separate, and no run takes longer than [`PATIENCE`].
 
 use std::{
     ffi::OsStr,
@@ -16,7 +16,7 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// After this a run counts as hanging and is killed.
+/// A run that takes longer counts as hanging and is killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The binary under test.
@@ -88,7 +88,7 @@ impl Workspace {
         std::os::unix::fs::symlink(target, self.path(name)).unwrap();
     }
 
-    /// Whether the tests run as root, whom permissions do not stop.
+    /// Whether the tests run as root, for whom permissions do not apply.
     pub(crate) fn is_root(&self) -> bool {
         fs::metadata(self.temp.path()).unwrap().uid() == 0
     }
@@ -100,9 +100,10 @@ impl Workspace {
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.top().join("home"));
         command.env("TMPDIR", self.top().join("home"));
-        // A stray `.readproof` or `.git` above the temporary folder must not matter; `discovery` takes this out again.
+        // A stray `.readproof` or `.git` above the temporary folder must not matter; `discovery` removes this variable
+        // again.
         command.env("READPROOF_WORKSPACE", self.path(""));
-        // Tests of what is held use texts that are shorter than any marker.
+        // Tests use texts that are shorter than any marker.
         command.env("READPROOF_MARKERS", "always");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -136,7 +137,7 @@ impl Workspace {
         finish_with(command.args(["-c", script, "sh", READPROOF]).args(words.split_whitespace()), input.as_ref())
     }
 
-    /// Reads a file in session `s` without trouble.
+    /// Reads a file in session `s`, which must succeed without a notice.
     #[track_caller]
     pub(crate) fn read(&self, path: &str) -> String {
         self.run_args(&["read", "--session", "s", "--", path]).text()
@@ -168,20 +169,20 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// The output of a run that succeeded and said nothing beside it.
+    /// The output of a run that succeeded without a notice.
     #[track_caller]
     pub(crate) fn text(self) -> String {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
         self.out
     }
 
-    /// A run that succeeded with exactly this output and nothing beside it.
+    /// Asserts that a run succeeded with exactly this output and no notice.
     #[track_caller]
     pub(crate) fn gives(self, expected: &str) {
         assert_eq!(self.text(), expected);
     }
 
-    /// The output of a run that succeeded and said each of these beside it.
+    /// The output of a run that succeeded with each of these in its notices.
     #[track_caller]
     pub(crate) fn noticed(self, words: &[&str]) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
@@ -197,7 +198,7 @@ impl Done {
         serde_json::from_str(&self.text()).unwrap()
     }
 
-    /// A run that was refused with this exit code, nothing on standard output, and each of these words in its message.
+    /// Asserts that a run was refused with this exit code, no standard output, and each of these words in its message.
     #[track_caller]
     pub(crate) fn refused(self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
@@ -221,14 +222,14 @@ pub(crate) fn finish_with(command: &mut Command, input: &[u8]) -> Done {
     let mut child = spawned.unwrap_or_else(|error| panic!("{command:?} cannot be run: {error}"));
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A refusal may come before all was read; that is not the test's business.
+    // The program may refuse before it has read everything.
     let feeder = thread::spawn(move || drop(stdin.write_all(&input)));
     let done = wait(child);
     feeder.join().unwrap();
     done
 }
 
-/// Waits for a child, but not for ever.
+/// Waits for a child, up to a limit.
 #[track_caller]
 pub(crate) fn wait(mut child: Child) -> Done {
     let collect = |pipe: Option<Box<dyn Read + Send>>| {
@@ -238,7 +239,7 @@ pub(crate) fn wait(mut child: Child) -> Done {
             if let Some(mut pipe) = pipe {
                 pipe.read_to_end(&mut bytes).unwrap();
             }
-            // Nobody listens any more when the wait was given up.
+            // The receiver is gone if the wait was given up.
             let _ = send.send(String::from_utf8(bytes).expect("output is UTF-8"));
         });
         receive

@@ -1,4 +1,4 @@
-//! The agent's own writes and edits: what is written is known, what is refused leaves the file as it was.
+//! Writes and edits by the agent: what is written is held, and a refused write leaves the file unchanged.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn all_places_are_edited_and_stated() {
     ws.run("read a.txt --session s").gives("[readcache: unchanged, 40 lines]");
 }
 
-/// What someone else wrote is never lost: it is kept before it is replaced, and a replay says that it was met.
+/// What someone else wrote is never lost: it is stored before it is replaced, and a replay reports it.
 #[test]
 fn what_a_write_replaces_is_kept() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
@@ -46,7 +46,7 @@ fn what_a_write_replaces_is_kept() {
     assert!(text.contains("a.txt: someone else had changed the file: it was sha256-"), "{text}");
     let json = ws.run("replay --verify s --json").json();
     assert_eq!(json["sessions"][0]["outside_changes"][0]["code"], "outside_change");
-    // Without a change between, there is nothing to say.
+    // Without a change in between, there is nothing to report.
     ws.feed("write a.txt --session s", numbered(8)).text();
     let json = ws.run("replay --verify s --json").json();
     assert_eq!(json["sessions"][0]["outside_changes"].as_array().map(Vec::len), Some(1));
@@ -68,7 +68,7 @@ fn an_edit_of_a_file_never_read_vouches_for_nothing() {
     assert_eq!(ws.read("a.txt"), ws.get("a.txt"));
 }
 
-/// Where nothing is set, a marker stands only for text that is longer.
+/// By default a marker stands only for longer text.
 #[test]
 fn a_marker_is_never_longer_than_its_text() {
     let ws = Workspace::new();

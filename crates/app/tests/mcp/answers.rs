@@ -1,4 +1,4 @@
-//! What each tool answers: text to the byte, lines by number, limits, ranges at the edge.
+//! The answers of each tool: exact text, line numbers, limits, edge cases of ranges.
 
 use crate::client::{Server, numbered};
 use serde_json::json;
@@ -142,7 +142,7 @@ fn arguments_that_cannot_be_meant_are_refused_by_the_letter() {
         let lines: Vec<&str> = refused.blocks[0].lines().collect();
         assert_eq!((refused.code(), lines[0]), ("INVALID_ARGS", first.as_str()));
         assert!(lines[1].starts_with("expected: read {") && lines[2].starts_with("received: {"), "{lines:?}");
-        // The call that is given as an example works.
+        // The call in the example works.
         let (tool, example) = lines[3].strip_prefix("example: ").unwrap().split_once(' ').unwrap();
         let example = server.call(tool, serde_json::from_str(example).unwrap());
         assert_eq!(example.text(), "1\n");
@@ -304,7 +304,7 @@ fn records() {
     assert_eq!(refreshed.contract["paths"], json!(["d/a.txt"]));
 }
 
-/// A server that obeyed one file here and another there would contradict itself.
+/// The settings file is read once, so that all calls of a server obey the same settings.
 #[test]
 fn settings_are_read_once() {
     let mut server = Server::start(&[("a.txt", "needle in here\n"), ("readproof.toml", "file_bytes = 100\n")], &[]);

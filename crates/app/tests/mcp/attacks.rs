@@ -1,5 +1,5 @@
-//! What a hostile tree, a hostile name or a hostile caller tries: nothing escapes, nothing hangs, no place of the host and
-//! no raw control character of a name is told.
+//! Attacks by hostile trees, names and callers: nothing escapes, nothing hangs, and no path of the host and no raw
+//! control character of a name appears in an answer.
 
 mod finding;
 mod keep;
@@ -13,7 +13,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 
 const SECRET: &str = "the secret of the host";
 
-/// A workspace beside things that are not its business.
+/// A workspace next to files that it must not reach.
 fn hostile() -> (tempfile::TempDir, Server) {
     let outer = tempfile::tempdir().unwrap();
     fs::write(outer.path().join("secret.txt"), SECRET).unwrap();
@@ -37,12 +37,12 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Nothing of the host is told, whatever was answered.
+/// No answer reveals anything about the host.
 fn told(server: &Server, given: &Given, what: &str) {
     let raw = given.raw.to_string();
     let root = server.dir.path().canonicalize().unwrap();
     for secret in [SECRET, "do-not-tell-4711", root.to_str().unwrap(), root.parent().unwrap().to_str().unwrap()] {
-        // A name that the caller wrote may be told back to it.
+        // A name that the caller wrote may be quoted.
         assert!(!raw.contains(secret) || what.contains(secret), "{what}: {raw}");
     }
     let ours = given.blocks.iter().skip(usize::from(!given.is_error));
@@ -223,7 +223,7 @@ fn sizes() {
     fs::write(server.path("line"), "x".repeat(50_000_000)).unwrap();
     for name in ["sparse", "line"] {
         for (tool, arguments) in calls(name) {
-            // To look through a terabyte takes as long as it takes.
+            // Searching a terabyte may take long.
             if name == "sparse" && tool == "search_in_file" {
                 continue;
             }
@@ -255,7 +255,7 @@ fn other_spellings_and_other_names_of_a_file() {
     let apart = server.call("read_file", json!({"path": "cafe\u{301}.txt"}));
     told(&server, &apart, "decomposed");
     assert!(apart.is_error || apart.text() == "composed\n", "{apart:?}");
-    // A hard link cannot be told from a file; whoever does not want them says so.
+    // A hard link cannot be told from a file; there is a setting to refuse them.
     fs::hard_link(outer.path().join("secret.txt"), server.path("hard")).unwrap();
     drop(server.call("read_file", json!({"path": "hard"})));
     let mut strict = Server::start(&[("a.txt", "inside\n")], &["--set", "hard_links=refuse"]);
@@ -286,7 +286,7 @@ fn a_folder_of_very_many_files() {
     assert!(chars <= 40_000, "{chars}");
 }
 
-/// A file that another process exchanges for a link all the time is either read or refused.
+/// A file that another process keeps replacing by a link is either read or refused.
 #[test]
 fn a_swap_while_reading() {
     let (outer, mut server) = hostile();
@@ -307,7 +307,7 @@ fn a_swap_while_reading() {
     swapping.join().unwrap();
 }
 
-/// A file that grows or shrinks is given whole or said to be changing.
+/// A file that grows or shrinks is read whole or reported as changing.
 #[test]
 fn a_file_that_changes_while_it_is_read() {
     let (_outer, mut server) = hostile();

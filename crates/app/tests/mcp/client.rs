@@ -1,4 +1,4 @@
-//! A client that knows no more of MCP than it must, so that nothing is mended on the way.
+//! A minimal MCP client, so that no library corrects mistakes of the server.
 
 use serde_json::{Map, Value, json};
 use std::{
@@ -12,7 +12,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Long enough for any machine; what takes longer hangs.
+/// Long enough for any machine; a call that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A workspace and the server in it.
@@ -39,7 +39,7 @@ impl Given {
     pub(crate) fn text(&self) -> &str {
         assert!(!self.is_error, "{:?}", self.blocks);
         let trailer = |block: &String| block.starts_with('[') && block.ends_with(']');
-        // No block is empty: where there is no text, there is none.
+        // No block is empty: without text there is no block.
         if let [only] = &self.blocks[..]
             && trailer(only)
         {
@@ -82,9 +82,9 @@ impl Server {
         server
     }
 
-    /// Another server in the same workspace, which goes with the first one.
+    /// Another server in the same workspace, which is removed with the first one.
     pub(crate) fn spawn_in(other: &Self, words: &[&str]) -> Self {
-        // The folder is removed once, by whoever has it.
+        // The folder is removed once, by its owner.
         Self::spawn_at(tempfile::tempdir().unwrap(), other.dir.path(), words)
     }
 
@@ -93,7 +93,7 @@ impl Server {
         self.child.id()
     }
 
-    /// A server that was told nothing yet.
+    /// A server before the handshake.
     pub(crate) fn spawn(dir: TempDir, words: &[&str]) -> Self {
         let at = dir.path().to_path_buf();
         Self::spawn_at(dir, &at, words)
@@ -106,9 +106,9 @@ impl Server {
             .current_dir(at)
             .env_clear()
             .env("HOME", at)
-            // Outside the workspace, which the home of these tests is.
+            // Outside the workspace, which is also the home directory in these tests.
             .env("READPROOF_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"))
-            // Texts here may be shorter than any marker.
+            // Tests use texts that are shorter than any marker.
             .env("READPROOF_MARKERS", "always")
             .env("SECRET_OF_THE_HOST", "do-not-tell-4711")
             .stdin(Stdio::piped())
@@ -205,13 +205,13 @@ impl Server {
         }
     }
 
-    /// The host tells this context window from here on.
+    /// From now on the host reports this context window.
     pub(crate) fn window(&mut self, thread: &str, window: &str) {
         self.meta.insert("readproof/window".to_owned(), json!(format!("{thread} {window}")));
         self.meta.insert("readproof/direct".to_owned(), json!(true));
     }
 
-    /// Ends standard input and waits for the server to go.
+    /// Closes standard input and waits for the server to exit.
     pub(crate) fn end(mut self) -> Option<i32> {
         self.input = None;
         self.child.wait().unwrap().code()

@@ -1,4 +1,4 @@
-//! `mode=diff_preview` and `dry_run_diff`: the diff in one block, what is said of it in another, the rest in the contract.
+//! `mode=diff_preview` and `dry_run_diff`: the diff in one block, the trailer in another, the rest in the contract.
 
 use crate::client::Server;
 use serde_json::json;
@@ -63,7 +63,7 @@ fn a_diff_and_what_is_said_of_it() {
             },
         })
     );
-    // No text is known from it, and it has no handle.
+    // Its lines do not count as held, and it has no handle.
     assert!(given.handle().is_none());
     let old = server.call("dry_run_diff", json!({"path": "src/a.rs", "against": "head"}));
     assert_eq!((old.text(), old.trailer()), (given.text(), given.trailer()));
@@ -168,7 +168,7 @@ fn the_environment_of_git_is_not_looked_at_but_the_persons_settings_are() {
         given.contract["meta"]["status"].as_str().unwrap().to_owned()
     };
     assert_eq!(status(&mut server), "modified");
-    // The home of the server is its workspace.
+    // The home directory of the server is its workspace.
     server.put(".gitconfig", "[core]\n\tautocrlf = input\n");
     assert_eq!(status(&mut server), "unchanged");
     server.put(".config/git/attributes", "b.txt -text\n");
@@ -199,7 +199,7 @@ fn a_large_diff_is_cut_between_hunks() {
         let said = format!("cut, not to be applied: {shown} of 2000 hunks and ");
         assert!(given.trailer().contains(&said), "{}", given.trailer());
     }
-    // A file that is all new is one hunk.
+    // A new file is one hunk.
     server.put("new.txt", &text);
     let given = server.call("read", json!({"mode": "diff_preview", "target": "new.txt"}));
     assert!(given.trailer().contains("cut, not to be applied: 0 of 1 hunks and "), "{}", given.trailer());

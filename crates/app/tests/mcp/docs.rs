@@ -1,4 +1,5 @@
-//! `docs/tools.md` is what the server says and does. `UPDATE_DOCS=1 cargo nextest run -p readproof docs` writes it anew.
+//! `docs/tools.md` matches what the server says and does. `UPDATE_DOCS=1 cargo nextest run -p readproof docs`
+//! regenerates it.
 
 use crate::client::Server;
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ const FILES: [(&str, &str); 2] = [
     ("README.md", "# Greet\n\nA library that says hello.\n"),
 ];
 
-/// What is shown of each tool: calls, one after another.
+/// The example calls of each tool, in order.
 fn examples() -> Vec<(&'static str, Vec<Value>)> {
     let file = "src/greet.rs";
     vec![
@@ -124,7 +125,7 @@ fn committed(server: &Server) {
     }
 }
 
-/// What differs between two runs is told by a stand-in.
+/// Replaces what differs between two runs by a placeholder.
 fn stable(page: &str) -> String {
     let mut out = String::new();
     let mut rest = page;

@@ -1,4 +1,4 @@
-//! Handles over the wire: on where the host tells its window, dead after a compaction, worth nothing to another agent.
+//! Handles over MCP: issued if the host reports its window, invalid after a compaction and for another agent.
 
 use crate::client::{Server, numbered};
 use serde_json::json;
@@ -47,7 +47,7 @@ fn a_window_that_is_told_makes_handles_worth_something() {
     assert_eq!(read(&mut server, Some(&both)).decision(), "full");
 }
 
-/// Read, then something else shows another text of a line, then the first text stands there again.
+/// A read, then another call shows another version of a line, then the file is restored to the first version.
 fn shown_otherwise_between(show: impl Fn(&mut Server)) {
     let mut server = Server::start(&[("a.txt", &numbered(50))], &[]);
     server.window("t", "t:0");
@@ -93,7 +93,7 @@ fn what_a_program_gets_takes_it_from_older_texts() {
     });
 }
 
-/// Codex says the same of the model's own calls and of those that a script makes; only its record tells them apart.
+/// Codex sends the same `_meta` for calls of the model and of scripts; only its record tells them apart.
 #[test]
 fn a_call_that_codex_has_not_recorded_is_a_programs() {
     let mut server = Server::start(&[("a.txt", &numbered(50))], &[]);
@@ -129,7 +129,7 @@ fn a_call_that_codex_has_not_recorded_is_a_programs() {
     assert_eq!(call(&mut server, "call_5", Some(&handle)).decision(), "unchanged");
 }
 
-/// Some hosts refuse a message that has such a block, and the conversation is stuck.
+/// Some hosts refuse a message with such a block, and then the conversation is stuck.
 #[test]
 fn blank_lines_are_told_and_not_sent() {
     let mut server = Server::start(&[("blank.txt", "\n \t\n\r\n"), ("empty.txt", ""), ("a.txt", "a\n\n\nb\n")], &[]);
@@ -146,7 +146,7 @@ fn blank_lines_are_told_and_not_sent() {
     assert_eq!(again.decision(), "unchanged");
 }
 
-/// Some hosts cut the middle out of a long result and leave its end, where the handle would stand.
+/// Some hosts cut the middle out of a long result and keep its end, where the handle would be.
 #[test]
 fn what_a_host_may_cut_has_no_handle() {
     let mut server = Server::start(&[("a.txt", &numbered(700))], &[]);

@@ -1,4 +1,4 @@
-//! What clients are told of the tools, and what that costs on every turn.
+//! How tools are listed to clients, and how many tokens that costs on every turn.
 
 use crate::client::Server;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Definitions by name: what is shown, what is said of them, what is refused and how to go on.
+//! Definitions by name: answers, trailers, and errors with valid calls.
 
 use crate::client::Server;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn a_definition_is_read_by_its_name() {
             (&json!("A::new"), &json!("method"), &json!(8), &json!("src/a.rs"))
         );
     }
-    // By its file, by the tool of old, by the names that models guess.
+    // By its file, with the deprecated tool, with other parameter names.
     for (tool, arguments) in [
         ("read", json!({"mode": "symbol", "target": "new", "path": "src/a.rs"})),
         ("read", json!({"mode": "Symbol", "target": "A::new"})),
@@ -117,16 +117,16 @@ fn what_is_known_of_a_definition_is_not_sent_again() {
     let handle = first.handle().unwrap();
     let again = server.call("read", json!({"mode": "symbol", "target": "A::new", "known": handle}));
     assert_eq!(again.decision(), "unchanged_range");
-    // Lines are what is known, however they were asked for.
+    // Held lines count, however they were asked for.
     let lines = json!({"path": "src/a.rs", "start_line": 7, "end_line": 9, "known": handle});
     assert_eq!(server.call("read_file_range", lines).decision(), "unchanged_range");
-    // It has moved: its place is another, its text is sent.
+    // It has moved, so its text is sent.
     server.put("src/a.rs", format!("// one more\n{A}"));
     let moved = server.call("read", json!({"mode": "symbol", "target": "A::new", "known": handle}));
     assert_eq!((moved.text(), &moved.contract["location"]["line"]), (NEW, &json!(7)));
 }
 
-/// No watch tells of a change that was made under another name of the file.
+/// The file watcher does not see a change made through another hard link.
 #[test]
 fn a_definition_is_found_after_a_change_through_another_link() {
     let mut server = server();
@@ -139,7 +139,7 @@ fn a_definition_is_found_after_a_change_through_another_link() {
     }
 }
 
-/// What is written under a name outside happens in no folder that is watched.
+/// A write through a hard link outside the workspace happens in no watched folder.
 #[test]
 fn a_definition_is_listed_after_a_change_through_a_link_outside() {
     let mut server = server();
@@ -156,7 +156,7 @@ fn a_definition_is_listed_after_a_change_through_a_link_outside() {
     }
 }
 
-/// A file that is rewritten all the time: every answer is of one state of it, and the right lines of that.
+/// A file that is rewritten all the time: every answer has the right lines of one version.
 #[test]
 fn an_answer_is_never_of_two_states_of_a_file() {
     let mut server = server();

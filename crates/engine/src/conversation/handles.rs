@@ -1,6 +1,6 @@
-//! A conversation of which nothing is seen but the calls themselves. What the model still sees is the caller's word: it returns
-//! the handle of an earlier answer. Each call is a branch of the session's tree, at the root or after the answers that its
-//! handle names, so one log holds them all, and everything else is as in a [`LoggedSession`].
+//! A conversation of which only the calls are visible. What the model still sees is the caller's claim: it passes back
+//! the handle of an earlier answer. Each call is a branch of the session's tree, at the root or after the answers that
+//! its handle names, so that one log holds all of them and everything else works as in a [`LoggedSession`].
 
 use readproof_core::{
     decide::{Mode, Reason},
@@ -21,14 +21,20 @@ use crate::{
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
 
-/// Names an answer and those it builds on; none when it was not recorded, or may not be relied on.
+/// Names an answer and those it builds on; `None` if the answer was not recorded or must not be relied on.
 pub type Handle = Option<String>;
 
 impl Answer<Handle> {
-    /// The line after the text. `asked_to` is the last line asked for, `go_on` the argument that the next call takes, `said`
-    /// what the surface adds and then its words for the notices.
+    /// The line after the text. `asked_to` is the last line asked for, `next_argument` the argument that the next call
+    /// takes, `said` what the surface adds and then its words for the notices.
     #[must_use]
-    pub fn trailer(&self, asked_to: Option<u64>, go_on: &str, said: (&[String], &[String]), handle: bool) -> String {
+    pub fn trailer(
+        &self,
+        asked_to: Option<u64>,
+        next_argument: &str,
+        said: (&[String], &[String]),
+        handle: bool,
+    ) -> String {
         let blank = is_blank(&self.text).then(|| BLANK.to_owned());
         let notices: Vec<String> = said.0.iter().cloned().chain(blank).chain(said.1.iter().cloned()).collect();
         let trailer = Trailer {
@@ -37,7 +43,7 @@ impl Answer<Handle> {
             lines: if self.mode == Mode::Diff { Lines::new(1, self.total_lines) } else { self.lines },
             total: self.total_lines,
             beyond: asked_to.filter(|line| *line > u64::from(self.total_lines)),
-            next: self.next.map(|line| (go_on, line)),
+            next: self.next.map(|line| (next_argument, line)),
             notices: &notices,
             handle: self.given.as_deref().filter(|_| handle),
         };
@@ -45,32 +51,34 @@ impl Answer<Handle> {
     }
 }
 
-/// What is said of lines that are not shown, as some hosts refuse a block without a visible character.
+/// Replaces a blank text, because some hosts refuse a block without a visible character.
 const BLANK: &str = "these lines are blank and not shown";
 
-/// Whether a text has characters, and none that is visible.
+/// Whether a text is not empty but only white space.
 fn is_blank(text: &str) -> bool {
     !text.is_empty() && text.trim().is_empty()
 }
 
-/// The conversation of one call. There is one session for each conversation and context window, or handles would mean nothing.
+/// The conversation of one call. Each conversation and context window must have its own session, or handles would be
+/// worthless.
 #[derive(Clone, Debug, Default)]
 pub struct HandleConversation {
     session: LoggedSession,
-    /// The handle of an answer that the model still sees, by the caller's word.
+    /// The handle of an answer that, as the caller claims, the model still sees.
     known: Option<String>,
     /// The answer that `known` names.
     answer: Option<EntryId>,
 }
 
 impl HandleConversation {
-    /// A call in this session, or in none, that returns this handle, or none.
+    /// A call in a session, if there is one, with a handle, if one was passed.
     #[must_use]
     pub fn new(session: Option<SessionName>, known: Option<&str>) -> Self {
         Self { session: LoggedSession::named(session), known: known.map(str::to_owned), answer: None }
     }
 
-    /// Stands after what is known, or at the root; says where that is and, if nothing is known, why.
+    /// Moves to the answer that the handle names, or to the root. Returns the place and, at the root, why nothing is
+    /// known.
     fn stand(&mut self, engine: &Engine, name: &SessionName, key: &PathKey) -> Result<(Call, Option<Reason>), Error> {
         let at = engine.now();
         let known = self.known.as_deref();
@@ -87,13 +95,13 @@ impl HandleConversation {
         Ok((call, reason))
     }
 
-    /// Plain text stands alone, unless what is known is of the same text: then both add up.
+    /// Puts a plain answer at the root, unless the known lines are of the same version of the file: then both add up.
     fn apart(&mut self, engine: &Engine, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Result<(), Error> {
         let (Some(name), Some(answer)) = (&context.session, self.answer) else { return Ok(()) };
         let at = engine.now();
         let (path, now, call) = (pending.target.file.key(), pending.snapshot.text.hash(), context.call);
         let alone = engine.with_session(name, Create::Yes, |session| {
-            // What another call asks meanwhile moves the session, and this call is no longer in sight of it.
+            // A concurrent call may have moved the session, and then this call's place is no longer on the branch.
             let held = session.knowledge_at(call);
             let adds_up = held.is_some_and(|held| held.of(path).iter().any(|held| held.version().hash == now));
             if adds_up && session.has_room_after(answer) {
@@ -116,9 +124,9 @@ impl HandleConversation {
         }
         let handle = |answer: EntryId| engine.with_open_session(&receipt.session, |session| session.handle(answer));
         match shown.mode() {
-            // What it says is as it was shown before.
+            // Nothing new was shown, so the earlier handle stays valid.
             Mode::Unchanged | Mode::UnchangedRange => self.answer.and_then(handle).flatten(),
-            // The host may cut a longer one, and the model would not know.
+            // A host may cut a longer answer without telling the model.
             Mode::Full | Mode::Diff | Mode::BaselineFallback
                 if shown.text().len() + TRAILER > engine.settings().handle_bytes as usize =>
             {
@@ -129,10 +137,10 @@ impl HandleConversation {
     }
 }
 
-/// What a trailer takes, about; a handle of many parts is the longest of it.
+/// Approximate size of a trailer in bytes; most of it is a handle of many parts.
 const TRAILER: usize = 500;
 
-/// Whether the model may later say that it sees an answer: what goes to a program it does not.
+/// Whether the model may later claim to see an answer. It does not see what goes to a program.
 fn may_be_relied_on(reason: Reason) -> bool {
     !matches!(reason, Reason::Sensitive | Reason::ForProgram)
 }
@@ -169,7 +177,7 @@ impl Conversation for HandleConversation {
         self.session.load(engine, hash)
     }
 
-    /// The trailer says how to go on.
+    /// The trailer already says how to continue.
     fn says(&self, notice: &Notice) -> bool {
         !matches!(notice, Notice::Cut { .. } | Notice::GoOn { .. })
     }
@@ -190,18 +198,18 @@ impl Conversation for HandleConversation {
         }
     }
 
-    /// Whatever was read or written, on whatever branch: each call stands on one of its own.
+    /// Files of all branches, as each call has its own.
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
         let name = self.log().ok_or(Error::NoConversation)?;
         engine.with_session(name, Create::Yes, |session| session.transcript().files().into_iter().collect())
     }
 
-    /// No handle given so far stands for this file any more. That nothing was read yet is no error.
+    /// Invalidates all handles of this file. It is not an error if nothing was read yet.
     fn refresh(&mut self, engine: &Engine, names: Vec<PathKey>, scope: Scope) -> Result<Refreshed, Error> {
         session::refresh(engine, self.log().ok_or(Error::NoConversation)?, Create::Yes, &names, scope)
     }
 
-    /// Every answer of the log; where it has none yet, nothing was read.
+    /// Counts every answer of the log; `None` if there is no log yet.
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
         let Some(name) = self.log() else { return Ok(None) };
         let counted = engine.with_session(name, Create::No, |session| {

@@ -1,6 +1,6 @@
-//! What is open while the program runs, shared by threads: the store and the sessions. One lock per conversation, held for one
-//! step of a call and never while a workspace file is looked at; the branch may move between two steps, which the log finds
-//! out when the answer is recorded.
+//! The store and the sessions that are open while the program runs, shared by threads. There is one lock per
+//! conversation. It is held for one step of a call and never while a workspace file is read, so the branch may move
+//! between two steps; the log detects that when the answer is recorded.
 
 use readproof_core::{path::PathKey, text::ContentHash, text::Text};
 use readproof_disk::{Create, Loaded, LogName, SessionName, Store};
@@ -12,10 +12,10 @@ use std::{
 
 use crate::{Engine, Error, LogAfter, Notice};
 
-/// The store and the sessions.
+/// The open store and sessions.
 #[derive(Default)]
 pub(crate) struct Open {
-    /// The store once it is open, and whether its missing parts were made.
+    /// The store once it is open, and whether its missing parts were created.
     store: Mutex<Option<(Arc<dyn Store>, Create)>>,
     sessions: Mutex<BTreeMap<SessionName, Arc<Mutex<Slot>>>>,
 }
@@ -24,11 +24,11 @@ pub(crate) struct Open {
 #[derive(Default)]
 struct Slot {
     session: Option<Session>,
-    /// Its log missed an answer and could not be put aside: not used until that is done.
-    behind: bool,
+    /// Whether its log missed an answer and could not be put aside. Until it is, the log is not used.
+    missed_answer: bool,
 }
 
-/// A lock that outlives a thread that panicked: what it guards is checked against the log anyway.
+/// Locks even after a thread has panicked: what the lock guards is checked against the log anyway.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -40,7 +40,7 @@ impl Open {
 }
 
 impl Engine {
-    /// Does something with a session, caught up with its log.
+    /// Runs `work` on a session that has caught up with its log.
     pub(crate) fn with_session<T>(
         &self,
         name: &SessionName,
@@ -50,7 +50,7 @@ impl Engine {
         self.with_session_of(name, create, Focus::All, work)
     }
 
-    /// The same; where the session is not open yet, only the answers of some files are read.
+    /// The same; if the session is not open yet, only the answers that `focus` selects are read.
     pub(crate) fn with_session_of<T>(
         &self,
         name: &SessionName,
@@ -60,14 +60,14 @@ impl Engine {
     ) -> Result<T, Error> {
         let slot = self.open.slot(name);
         let mut slot = locked(&slot);
-        if slot.behind {
-            // Its log may have become writable again, and it still does not know what the model saw meanwhile. Where the
-            // store itself cannot be used, that is the error.
+        if slot.missed_answer {
+            // The log may be writable again, but it still lacks what the model saw meanwhile. If the store itself
+            // cannot be used, that is the error to report.
             self.store(create)?;
             self.stores.retire(&LogName::from(name))?;
-            slot.behind = false;
+            slot.missed_answer = false;
         }
-        // A log that went bad under us is opened anew, so that the error is the log's own.
+        // A log that became unreadable is opened again, so that the error describes the log.
         if slot.session.as_mut().is_some_and(|session| session.catch_up().is_err()) {
             slot.session = None;
         }
@@ -84,12 +84,12 @@ impl Engine {
         Ok(work(session))
     }
 
-    /// Does something with a session as it was caught up last; `None` if it is not open.
+    /// Runs `work` on a session as of its last catch-up; `None` if it is not open.
     pub(crate) fn with_open_session<T>(&self, name: &SessionName, work: impl FnOnce(&mut Session) -> T) -> Option<T> {
         locked(&self.open.slot(name)).session.as_mut().map(work)
     }
 
-    /// Opens a session again, with the answers of every file, if it was opened for another file than `path`.
+    /// Reopens a session with the answers of every file, if it was opened for another file than `path`.
     pub(crate) fn cover(&self, name: &SessionName, path: &PathKey) -> Result<(), Error> {
         let slot = self.open.slot(name);
         if locked(&slot).session.as_ref().is_none_or(|session| session.covers(path)) {
@@ -99,7 +99,7 @@ impl Engine {
         self.with_session(name, Create::Yes, |_| ())
     }
 
-    /// Keeps a session that was just made.
+    /// Keeps a session that was just created.
     pub(crate) fn keep_session(&self, name: &SessionName, session: Session) {
         locked(&self.open.slot(name)).session = Some(session);
     }
@@ -109,49 +109,49 @@ impl Engine {
         let slot = self.open.slot(name);
         let mut slot = locked(&slot);
         slot.session = None;
-        // The store may have been removed or made anew: look again next time.
+        // The store may have been removed or replaced: open it again next time.
         *locked(&self.open.store) = None;
         let log = match self.stores.retire(&LogName::from(name)) {
             Ok(Some(kept)) => LogAfter::Kept(kept),
             Ok(None) => LogAfter::None,
             Err(why) => {
-                slot.behind = true;
+                slot.missed_answer = true;
                 LogAfter::InTheWay { session: name.clone(), why: Arc::new(why) }
             }
         };
         Notice::NotRemembered { why: Arc::new(error), log }
     }
 
-    /// The store, opened on first use; made only if `create` says so.
+    /// The store, opened on first use and created only if `create` says so.
     pub(crate) fn store(&self, create: Create) -> Result<Option<Arc<dyn Store>>, Error> {
         let mut open = locked(&self.open.store);
         let is_open = match (&*open, create) {
             (None, _) => false,
             (Some(_), Create::No) => true,
-            // One that was only looked at may lack a part.
+            // A store that was opened only for reading may lack parts.
             (Some((_, opened)), Create::Yes) => *opened == Create::Yes,
         };
         if !is_open {
             let opened = self.stores.open(create)?;
             if let Some(aside) = opened.as_ref().and_then(|opened| opened.put_aside.as_ref()) {
-                self.tell(Notice::StorePutAside(aside.clone()));
+                self.add_notice(Notice::StorePutAside(aside.clone()));
             }
             *open = opened.map(|opened| (opened.store, create));
         }
         Ok(open.as_ref().map(|(store, _)| Arc::clone(store)))
     }
 
-    /// The store if it is open already.
+    /// The store, if it is already open.
     pub(crate) fn open_store_now(&self) -> Option<Arc<dyn Store>> {
         locked(&self.open.store).as_ref().map(|(store, _)| Arc::clone(store))
     }
 
-    /// A stored text, verified.
+    /// Loads a stored text and verifies its hash.
     pub(crate) fn load(&self, hash: ContentHash) -> Loaded {
         self.open_store_now().map_or(Loaded::Missing, |store| store.objects().load(hash))
     }
 
-    /// The same where only the text matters.
+    /// The same, without the reason why there is none.
     pub(crate) fn stored(&self, hash: ContentHash) -> Option<Text> {
         match self.load(hash) {
             Loaded::Text(text) => Some(text),

@@ -1,5 +1,5 @@
-//! A pi session as the conversation of reads: pi keeps the record, in its session file; the texts lie where the pi surface
-//! keeps them. Entries come in once each, from the file or from whoever runs pi; nothing is recorded here.
+//! A pi session as a conversation. pi keeps the record in its session file, and the texts are in the folder of the pi
+//! extension. Each entry comes in once, from the file or from the process that runs pi. Nothing is recorded here.
 
 mod call;
 mod session;
@@ -27,23 +27,23 @@ use crate::{Engine, Error, Notice, ShownText};
 use session::MOST;
 use texts::OBJECTS;
 
-/// A pi session that reads belong to.
+/// A pi session.
 pub struct PiConversation {
     transcript: Transcript,
-    behind: Behind,
+    backing: Backing,
     distrusted: bool,
-    /// Texts to be stored once the answer is given, if they are not stored before.
+    /// Texts to store after the answer, if storing is deferred; see [`PiConversation::store_later`].
     later: Option<Vec<Text>>,
     /// What the next answer has to say.
     notices: Vec<Notice>,
     batch: Batch,
-    /// Where relative names start in reads, and the workspace's name through a link.
+    /// Where relative paths of reads start, and the workspace's path through a symbolic link.
     cwd: String,
     alias: Option<(String, String)>,
 }
 
-/// The answers given to one message of the model. None of them is in sight before all are, and beside an answer about
-/// another text of the same file nobody could tell which of the two "unchanged" speaks of.
+/// The answers to one message of the model. The model sees none of them before it sees all. If two of them are about
+/// different versions of a file, "unchanged" would be ambiguous.
 #[derive(Default)]
 struct Batch {
     message: Option<EntryRef>,
@@ -51,14 +51,14 @@ struct Batch {
 }
 
 impl Batch {
-    /// Goes on with the calls of this message.
-    fn go_on(&mut self, message: Option<EntryRef>) {
+    /// Continues with the calls of this message, or starts over for a new one.
+    fn continue_with(&mut self, message: Option<EntryRef>) {
         if self.message != message {
             *self = Self { message, ..Self::default() };
         }
     }
 
-    /// Whether another text of the file was answered.
+    /// Whether an answer was about another version of the file.
     fn holds_other(&self, path: &PathKey, text: ContentHash) -> bool {
         self.answered.get(path).is_some_and(|texts| texts.iter().any(|other| *other != text))
     }
@@ -68,18 +68,18 @@ impl Batch {
     }
 }
 
-/// What stands behind the entries.
-struct Behind {
-    /// Where they come from, unless they are sent.
+/// Where the session's entries and texts are stored.
+struct Backing {
+    /// The session file, unless entries are sent.
     file: Option<TranscriptFile>,
-    /// Opened or made on first use.
+    /// Opened or created on first use.
     texts: Option<Arc<dyn Objects>>,
 }
 
-impl Behind {
+impl Backing {
     fn put(&mut self, stores: &dyn Stores, text: &Text) -> Result<(), StoreError> {
         let put = match self.texts.as_ref().map(|texts| texts.put(text)) {
-            // Not opened yet, or removed under our hands, as by `git clean`.
+            // Not opened yet, or removed meanwhile, for example by `git clean`.
             None | Some(Err(StoreError::Gone { .. })) => {
                 self.texts = stores.host_objects(&OBJECTS, Create::Yes)?;
                 let gone = || StoreError::Gone { name: OBJECTS.join("/") };
@@ -88,14 +88,14 @@ impl Behind {
             Some(put) => put,
         };
         if put.is_err() {
-            // Look again next time.
+            // Open it again next time.
             self.texts = None;
         }
         put.map(drop)
     }
 }
 
-impl Source for Behind {
+impl Source for Backing {
     fn text(&self, hash: ContentHash) -> Option<Text> {
         match self.texts.as_ref()?.load(hash) {
             Loaded::Text(text) => Some(text),
@@ -115,10 +115,10 @@ impl PiConversation {
         let texts = engine.stores.host_objects(&OBJECTS, Create::No).unwrap_or_default();
         let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
         let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
-        let behind = Behind { file: None, texts };
+        let backing = Backing { file: None, texts };
         Self {
             transcript,
-            behind,
+            backing,
             distrusted: false,
             later: None,
             notices: Vec::new(),
@@ -128,23 +128,23 @@ impl PiConversation {
         }
     }
 
-    /// A session that is read from its file, as it is now; see [`Self::follow`].
+    /// A session that is read from its file; see [`Self::follow`] for what is appended later.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn open(engine: &Engine, file: &Path) -> Result<Self, Error> {
-        let mut talk = Self::new(engine);
-        talk.behind.file = Some(TranscriptFile::open(file, MOST)?);
-        talk.follow()?;
-        Ok(talk)
+        let mut conversation = Self::new(engine);
+        conversation.backing.file = Some(TranscriptFile::open(file, MOST)?);
+        conversation.follow()?;
+        Ok(conversation)
     }
 
-    /// Takes in what was appended to the file since.
+    /// Reads what was appended to the file since.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn follow(&mut self) -> Result<(), Error> {
-        let Some(file) = &mut self.behind.file else { return Ok(()) };
+        let Some(file) = &mut self.backing.file else { return Ok(()) };
         loop {
             match file.appended()? {
                 Appended::Nothing => break,
@@ -159,40 +159,40 @@ impl PiConversation {
         Ok(())
     }
 
-    /// Takes in one line of the session: the header or an entry. One that is known by its id is ignored.
+    /// Adds one line of the session: the header or an entry. An entry whose id is known is ignored.
     pub fn push(&mut self, line: &[u8]) {
-        if self.transcript.push(line, &self.behind) == Pushed::Header {
+        if self.transcript.push(line, &self.backing) == Pushed::Header {
             self.begin();
         }
     }
 
-    /// The host was seen to drop or change results per request: from here on reads get plain text.
+    /// The host was seen to drop or change results in its requests. From now on reads get only plain text.
     pub fn distrust(&mut self) {
         self.distrusted = true;
     }
 
-    /// From here on texts are stored by [`Self::store_shown`], which is called once an answer is given: nobody waits for it,
-    /// and a text that is not stored costs a diff.
+    /// Defers storing texts to [`Self::store_shown`], which the caller calls after it has sent an answer. So no answer
+    /// waits for the disk; a text that is never stored only costs a diff later.
     pub fn store_later(&mut self) {
         self.later = Some(Vec::new());
     }
 
-    /// Stores a text. Where it may be done later, only if it is there already.
+    /// Stores a text, or queues it if storing is deferred.
     fn store(&mut self, engine: &Engine, text: &Text) -> Result<(), StoreError> {
         if let Some(later) = &mut self.later {
-            if !self.behind.texts.as_ref().is_some_and(|texts| texts.holds(text)) {
+            if !self.backing.texts.as_ref().is_some_and(|texts| texts.holds(text)) {
                 later.push(text.clone());
             }
             return Ok(());
         }
-        self.behind.put(&*engine.stores, text)
+        self.backing.put(&*engine.stores, text)
     }
 
-    /// Stores what answers have shown. What cannot be stored is said with the next answer.
+    /// Stores what answers have shown. A failure becomes a notice of the next answer.
     pub fn store_shown(&mut self, engine: &Engine) {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = self.behind.put(&*engine.stores, &text) {
+            if let Err(error) = self.backing.put(&*engine.stores, &text) {
                 let notice = Notice::NotStored { text: ShownText::Earlier, why: Arc::new(error) };
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);
@@ -201,27 +201,27 @@ impl PiConversation {
         }
     }
 
-    /// A call at the entry of this id; `None` is a session without an entry.
+    /// A call at this entry; `None` if the session has no entries.
     pub fn call(&mut self, leaf: Option<&str>) -> PiCall<'_> {
         let place = self.place(leaf);
         PiCall::new(self, place)
     }
 
-    /// The last entry, by its id.
+    /// The id of the last entry.
     #[must_use]
     pub fn last(&self) -> Option<String> {
         self.transcript.last().map(|last| self.transcript.id(last))
     }
 
-    /// A header was taken in. Our own reads are recorded under names that go through no link.
+    /// Called after a header. Our reads are recorded under paths without links, so the transcript must use the same.
     fn begin(&mut self) {
         if let Some((from, to)) = &self.alias {
             self.transcript.rename(from, to);
         }
     }
 
-    /// The entry of a leaf; `None` is a session without an entry. Of one that was never sent it cannot be told what holds
-    /// there, nor of one where relative names lead elsewhere than in reads.
+    /// The entry of a leaf; `None` if the session has no entries. Nothing is known at an entry that was never sent, or
+    /// if relative paths in the session start elsewhere than in reads.
     fn place(&self, leaf: Option<&str>) -> Result<Option<EntryRef>, Reason> {
         if self.transcript.cwd() != Some(&self.cwd) {
             return Err(Reason::NoTranscript);
@@ -229,13 +229,13 @@ impl PiConversation {
         leaf.map(|id| self.transcript.find(id).ok_or(Reason::NoTranscript)).transpose()
     }
 
-    /// What holds at an entry.
+    /// What the model holds at an entry.
     fn known_at(&mut self, place: Option<EntryRef>) -> Known<'_> {
-        self.transcript.known_at(place, &self.behind)
+        self.transcript.known_at(place, &self.backing)
     }
 }
 
-/// The workspace's name through a link, if it was given so, and its own.
+/// If the workspace was opened through a symbolic link, that path and the real one.
 fn alias(root: &Root) -> Option<(String, String)> {
     root.alias().map(|(from, to)| (from.to_owned(), to.to_owned()))
 }

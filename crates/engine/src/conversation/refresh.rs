@@ -1,4 +1,4 @@
-//! Asking for fresh text: the lines are taken out of what is held, under every name of the file.
+//! `refresh`: the conversation forgets lines of a file, under every name of the file, so that the next read sends text.
 
 use readproof_core::{operation::Refresh, path::PathKey, scope::Scope};
 use readproof_disk::FileRef;
@@ -7,7 +7,7 @@ use super::Conversation;
 use crate::{Engine, Error, outcome::Refreshed};
 
 impl Engine {
-    /// The next read of these lines is plain text, on this branch, also after a restart.
+    /// Makes the next read of these lines on this branch plain text, even after a restart.
     pub(crate) fn refresh<C: Conversation>(&self, conversation: &mut C, asked: &Refresh) -> Result<Refreshed, Error> {
         let mut target = match self.resolve_target(&asked.path, asked.offset, asked.limit) {
             Ok(target) => target,
@@ -29,7 +29,7 @@ impl Engine {
         conversation.refresh(self, names, scope)
     }
 
-    /// Every name of a file among those that are known, its own included.
+    /// Every known name of a file, including the one given.
     fn names(&self, file: &FileRef, known: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
         let mut names = self.root.file_id(file).map_or_else(Vec::new, |id| self.root.names_of(id, known));
         if !names.contains(file.key()) {

@@ -1,5 +1,5 @@
-//! A session of ours, or no conversation at all: what is held follows from the session's log, and every answer is recorded
-//! there before it is given.
+//! A session with a log of ours, or no conversation at all. Knowledge is derived from the session's log, and every
+//! answer is recorded there before it is sent.
 
 use readproof_core::{
     decide::{Ask, Mode, Reason},
@@ -20,7 +20,7 @@ use crate::{
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
 
-/// A session of ours. Without a name nothing is recorded and every answer is plain.
+/// A session with a log of ours. Without a name nothing is recorded and every answer is plain text.
 #[derive(Clone, Debug, Default)]
 pub struct LoggedSession {
     name: Option<SessionName>,
@@ -34,7 +34,7 @@ impl LoggedSession {
         Self { name: Some(name), call: None }
     }
 
-    /// The session of this name, or none.
+    /// The session of this name, or no conversation.
     #[must_use]
     pub fn named(name: Option<SessionName>) -> Self {
         Self { name, call: None }
@@ -45,7 +45,7 @@ impl LoggedSession {
     }
 }
 
-/// The file that a path most likely means; that it is the one shows when it is found.
+/// The file name that a path most likely means. Whether it is right shows once the file is located.
 fn focus_of(path: &str) -> Focus {
     let name = path.rsplit('/').next().unwrap_or_default();
     let name = name.split(':').next().unwrap_or_default();
@@ -63,7 +63,7 @@ impl Conversation for LoggedSession {
         let name = self.name.as_ref()?;
         let focus = if engine.one_read { focus_of(&read.path) } else { Focus::All };
         let call = |session: &mut readproof_hosts::session::Session| {
-            // One that is yet to be made, or mended, has no place to ask at.
+            // A session that is new or must be repaired has no entries yet.
             (!session.transcript().is_empty()).then(|| session.call())
         };
         self.call = engine.with_session_of(name, Create::No, focus, call).ok().flatten();
@@ -80,7 +80,8 @@ impl Conversation for LoggedSession {
         };
         let covered = engine.cover(name, file.key());
         let made = engine.store(Create::Yes).map(drop).and(covered);
-        // Where the call is known the session is open; what others appended since is met when the answer is recorded.
+        // If the call is known, the session is open. What others append meanwhile is detected when the answer is
+        // recorded.
         let now = call.map_or_else(|| engine.with_session(name, Create::Yes, |session| session.call()), Ok);
         match made.and(now) {
             Ok(now) => {
@@ -148,7 +149,7 @@ pub(super) fn refresh(
     Ok(Refreshed { paths, scope, found: true, entry: Some(entry) })
 }
 
-/// The branch of a session. A file of which an answer is still out is not listed as held.
+/// The state of a session's branch. A file with an unconfirmed answer is not listed as held.
 fn status(engine: &Engine, name: &SessionName) -> Result<ConversationStatus, Error> {
     let answers = engine.settings().answers;
     engine.with_session(name, Create::No, |session| {

@@ -1,5 +1,5 @@
-//! Moving in a session's tree: list, show, branch, switch, fork, compact, and what a host reports about its context. Only a
-//! conversation with a log of ours has one.
+//! Operations on a session's tree: list, show, branch, switch, fork, compact, and what a host reports about its
+//! context. Only a conversation with a log of ours has a tree.
 
 use readproof_core::decide::Mode;
 use readproof_disk::{Create, SessionName};
@@ -8,22 +8,22 @@ use std::collections::BTreeSet;
 
 use crate::{Engine, Error};
 
-/// One entry of a session as it is listed.
+/// One entry of a session, for listing.
 #[derive(Clone, Debug)]
-pub struct Listed {
-    /// What to name to go there.
+pub struct SessionEntry {
+    /// Names the entry in `branch`, `switch` and `fork`.
     pub id: EntryId,
-    /// Where it stands.
+    /// The entry before it on its branch; `None` is the root.
     pub parent: Option<EntryId>,
-    /// Whether it is on the branch that ends at the leaf.
+    /// Whether it is on the current branch.
     pub on_branch: bool,
     /// `read`, `write`, `seen`, `refresh`, `compact`, `context_edit` or `unknown`.
     pub kind: &'static str,
     /// The file or files it concerns.
     pub path: Option<String>,
-    /// For a read, how it was answered.
+    /// How a read was answered.
     pub mode: Option<Mode>,
-    /// What else there is to say.
+    /// Details: scope, summary, or whether it was confirmed.
     pub note: String,
 }
 
@@ -32,10 +32,10 @@ pub struct Listed {
 pub struct SessionView {
     /// Its name.
     pub session: SessionName,
-    /// Where it stands; `None` is the root.
+    /// The current entry; `None` is the root.
     pub leaf: Option<EntryId>,
     /// Every entry, oldest first.
-    pub entries: Vec<Listed>,
+    pub entries: Vec<SessionEntry>,
 }
 
 impl Engine {
@@ -54,14 +54,14 @@ impl Engine {
             let listed = |entry: ListedEntry<'_>| {
                 let (kind, path, mode, note) = described(&entry.kind);
                 let on_branch = branch.contains(&entry.id);
-                Listed { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
+                SessionEntry { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
             };
             let entries = transcript.entries().into_iter().map(listed).collect();
             SessionView { session: name.clone(), leaf: leaf.map(|leaf| transcript.named(leaf)), entries }
         })
     }
 
-    /// Goes on from an earlier entry: what follows is another branch. `None` is the root.
+    /// Continues from an earlier entry, so that what follows is another branch. `None` is the root.
     pub(crate) fn branch(&self, log: Option<&SessionName>, at: Option<u64>) -> Result<Option<EntryId>, Error> {
         let (now, at) = (self.now(), at.map(EntryId));
         self.with_session(named(log)?, Create::No, |session| {
@@ -70,7 +70,7 @@ impl Engine {
         })?
     }
 
-    /// Goes to the tip of the branch that holds an entry.
+    /// Moves to the tip of the branch that contains an entry.
     pub(crate) fn switch(&self, log: Option<&SessionName>, to: u64) -> Result<Option<EntryId>, Error> {
         let (now, to) = (self.now(), EntryId(to));
         self.with_session(named(log)?, Create::No, |session| {
@@ -80,7 +80,7 @@ impl Engine {
         })?
     }
 
-    /// Makes a session of its own from a branch.
+    /// Creates a new session from a branch.
     pub(crate) fn fork(
         &self,
         log: Option<&SessionName>,
@@ -102,13 +102,13 @@ impl Engine {
         Ok(into)
     }
 
-    /// The barrier: nothing before it counts on this branch.
+    /// Records a compaction, a barrier: nothing before it is held on this branch.
     pub(crate) fn compact(&self, log: Option<&SessionName>, summary: Option<String>) -> Result<EntryId, Error> {
         let now = self.now();
         Ok(self.with_session(named(log)?, Create::No, |session| session.compact(summary, now))??)
     }
 
-    /// The host shows `text` (or nothing) where a result stood.
+    /// Records that the host shows `text`, or nothing, in place of a result.
     pub(crate) fn edit_context(
         &self,
         log: Option<&SessionName>,
@@ -120,7 +120,7 @@ impl Engine {
         Ok(self.with_session(named(log)?, Create::No, edit)??)
     }
 
-    /// The host was seen to drop or change results: from here on this session gets plain text.
+    /// Records that the host drops or changes results. From now on this session gets only plain text.
     pub(crate) fn distrust(&self, log: Option<&SessionName>, why: &str) -> Result<EntryId, Error> {
         let now = self.now();
         Ok(self.with_session(named(log)?, Create::No, |session| session.distrust(why, now))??)

@@ -1,5 +1,5 @@
-//! The first or the last lines of a file, however large it is. Memory is bounded by the answer and a block; nothing is held
-//! of it. Only what is given is looked at: bytes elsewhere need not be text.
+//! The first or the last lines of a file of any size. Memory is bounded by the answer and one block. The lines never
+//! count as held. Only the lines that are shown must be valid text.
 
 use readproof_core::{
     operation::{End, ReadEnd},
@@ -14,23 +14,23 @@ use crate::{Engine, Error, Notice};
 /// Some lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndOfFile {
-    /// The file, by its name in the workspace.
+    /// The file, relative to the workspace root.
     pub path: String,
     /// Which end it is.
     pub end: End,
-    /// The lines, to the byte.
+    /// The lines, exact to the byte.
     pub text: String,
-    /// The number of the first line; unknown at the end of a file that was not read whole.
+    /// The number of the first line; unknown for the last lines of a file that was not read whole.
     pub first: Option<u64>,
-    /// How many lines; one given in part counts.
+    /// How many lines; a partial one counts.
     pub count: u64,
-    /// Lines in the file, where all of it was read.
+    /// Lines in the file, if all of it was read.
     pub total: Option<u64>,
     /// Whether the file has more than this.
     pub truncated: bool,
-    /// Whether less than asked for is given, as one answer holds no more.
+    /// Whether less than asked for is given, because of the size limit of an answer.
     pub cut: bool,
-    /// Whether not even one line fits an answer, and this is only its first or last part.
+    /// Whether not even one line fits, so that this is only its first or last part.
     pub partial: bool,
     /// Bytes in the file.
     pub bytes: u64,
@@ -42,7 +42,7 @@ pub struct EndOfFile {
 const BLOCK: usize = 1 << 16;
 
 impl Engine {
-    /// The first or last lines of a file, as far as one answer holds them.
+    /// The first or last lines of a file, as many as fit into one answer.
     pub(crate) fn read_end(&self, log: Option<&SessionName>, asked: &ReadEnd) -> Result<EndOfFile, Error> {
         let call = self.asked_in(log);
         let mut end = self.end_of(asked)?;
@@ -57,7 +57,7 @@ impl Engine {
     fn end_of(&self, asked: &ReadEnd) -> Result<EndOfFile, Error> {
         let ReadEnd { path, end, lines, chars } = asked;
         let (end, lines, chars) = (*end, *lines, *chars);
-        // A number for the offset, so that `:10-20` is no range here but part of the name.
+        // With an offset given, `:10-20` is not taken for a range but for part of the name.
         let target = self.resolve_target(path, Some(1), None)?;
         let name = target.file.key().to_string();
         let stream = self.root.stream(&target.file, target.opened, self.hard_links())?;
@@ -72,7 +72,7 @@ impl Engine {
             EndError::Io(source) => SnapshotError::Io { name: name.clone(), source },
             EndError::Shrank => SnapshotError::Changing { name: name.clone() },
         })?;
-        let Found { first, total, truncated, cut, partial, .. } = found;
+        let EndLines { first, total, truncated, cut, partial, .. } = found;
         let count = lines_of(&found.bytes).count() as u64;
         let text = found.text().map_err(|why| SnapshotError::NotText { name: name.clone(), why })?;
         let notices = Vec::new();
@@ -80,7 +80,7 @@ impl Engine {
     }
 }
 
-/// What one answer holds.
+/// The limits of one answer.
 #[derive(Clone, Copy)]
 struct Room {
     lines: u64,
@@ -88,7 +88,7 @@ struct Room {
 }
 
 impl Room {
-    /// Bytes that hold more characters than an answer, whatever they are.
+    /// So many bytes hold more characters than an answer may have, whatever their encoding.
     fn bytes(self) -> usize {
         self.chars.saturating_mul(4).saturating_add(4)
     }
@@ -110,9 +110,9 @@ impl From<io::Error> for EndError {
 
 /// The bytes of some lines, not yet known to be text.
 #[derive(Debug)]
-struct Found {
+struct EndLines {
     bytes: Vec<u8>,
-    /// Where they stand in the file.
+    /// Their position in the file.
     at: u64,
     first: Option<u64>,
     total: Option<u64>,
@@ -121,8 +121,8 @@ struct Found {
     partial: bool,
 }
 
-impl Found {
-    /// Strictly, as a snapshot's; the place of what is no text counts from the start of the file.
+impl EndLines {
+    /// As strict as a snapshot. The position of invalid bytes is counted from the start of the file.
     fn text(self) -> Result<String, NotText> {
         let place = |at: usize| usize::try_from(self.at).unwrap_or(usize::MAX).saturating_add(at);
         if let Some(at) = self.bytes.iter().position(|byte| *byte == 0) {
@@ -137,7 +137,7 @@ fn lines_of(bytes: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n')
 }
 
-/// In text; bytes that are none are refused later, so what this says of them does not matter.
+/// Counts characters. Invalid text is refused later, so its count does not matter.
 fn chars_of(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| starts_char(**byte)).count()
 }
@@ -146,8 +146,8 @@ fn starts_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
-/// Reads from the start until there are enough lines, more than an answer holds, or no more.
-fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<Found, EndError> {
+/// Reads from the start until there are enough lines, more than fits into an answer, or the file ends.
+fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<EndLines, EndError> {
     let (mut bytes, mut newlines, mut whole) = (Vec::new(), 0, false);
     while !whole && newlines < most.lines && bytes.len() < most.bytes() {
         let block = read(bytes.len() as u64, BLOCK)?;
@@ -161,7 +161,7 @@ fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<
             break;
         }
         chars += chars_of(line);
-        // What was not read to its end is longer than an answer, too.
+        // A line that was not read to its end is also longer than an answer.
         cut = chars > most.chars || !(line.ends_with(b"\n") || whole);
         if cut {
             break;
@@ -173,16 +173,16 @@ fn head(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, most: Room) -> Result<
         let starts = bytes.iter().enumerate().filter(|(_, byte)| starts_char(**byte));
         given = starts.map(|(at, _)| at).nth(most.chars).unwrap_or(bytes.len());
     }
-    // Only asked where the last block ended just with the last line.
+    // Reads again only if the last block ended exactly with the last line.
     let truncated = given < bytes.len() || (!whole && !read(given as u64, 1)?.is_empty());
     let total = (whole || !truncated).then(|| lines_of(&bytes).count() as u64);
     bytes.truncate(given);
-    Ok(Found { first: (given > 0).then_some(1), bytes, at: 0, total, truncated, cut, partial })
+    Ok(EndLines { first: (given > 0).then_some(1), bytes, at: 0, total, truncated, cut, partial })
 }
 
-/// Reads from the end, as it was when the file was opened, until there are enough lines, more than an answer holds, or no
-/// more.
-fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) -> Result<Found, EndError> {
+/// Reads backwards from the end that the file had when it was opened, until there are enough lines, more than fits into
+/// an answer, or the start is reached.
+fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) -> Result<EndLines, EndError> {
     let (mut blocks, mut size, mut newlines, mut start) = (Vec::new(), 0, 0, len);
     while start > 0 && newlines <= most.lines && size < most.bytes() && most.lines > 0 {
         let from = start.saturating_sub(BLOCK as u64);
@@ -219,7 +219,7 @@ fn tail(read: impl Fn(u64, usize) -> io::Result<Vec<u8>>, len: u64, most: Room) 
     let bytes = bytes.split_off(given);
     let at = start + given as u64;
     let first = total.filter(|_| !bytes.is_empty()).map(|total| total - lines_of(&bytes).count() as u64 + 1);
-    Ok(Found { truncated: at > 0, bytes, at, first, total, cut, partial })
+    Ok(EndLines { truncated: at > 0, bytes, at, first, total, cut, partial })
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    fn show(found: &Found) -> String {
+    fn show(found: &EndLines) -> String {
         let flag = |name, on| if on { name } else { "" };
         let (first, total) = (found.first.unwrap_or(0), found.total.map_or("?".to_owned(), |total| total.to_string()));
         let flags = [flag(" truncated", found.truncated), flag(" cut", found.cut), flag(" partial", found.partial)];
@@ -260,7 +260,7 @@ mod tests {
         check(Head, "a\r\n\n\n", 2, 99, r#""a\r\n\n" from 1 of ? truncated"#);
         check(Head, "a\n", 0, 99, r#""" from 0 of ? truncated"#);
         check(Head, "", 0, 99, r#""" from 0 of 0"#);
-        // Only so much fits.
+        // The answer is full.
         check(Head, "ab\ncd\nef\n", 3, 7, r#""ab\ncd\n" from 1 of ? truncated cut"#);
         check(Head, "ab\ncd", 3, 4, r#""ab\n" from 1 of 2 truncated cut"#);
         check(Head, "äöü\n", 3, 4, r#""äöü\n" from 1 of 1"#);
@@ -304,7 +304,7 @@ mod tests {
         let most = Room { lines: 5, chars: 99 };
         assert!(matches!(tail(at(b"a\n"), 9, most), Err(EndError::Shrank)));
         assert_eq!(tail(at(b"a\nb\n"), 2, most).unwrap().bytes, b"a\n");
-        // It grows for ever: an answer is enough.
+        // A file that grows without end: reading stops at the limit of an answer.
         let endless = |_, len| Ok(vec![b'x'; len]);
         assert!(head(endless, most).unwrap().partial);
     }

@@ -1,4 +1,5 @@
-//! What may be relied on for one request: the session and what it proves, or the reason why nothing is.
+//! What may be relied on for one request: the session and what it proves, or the reason why nothing is. Does not decide
+//! how to answer.
 
 use readproof_core::{
     alike::alike,
@@ -20,20 +21,20 @@ use crate::{Engine, Notice, ShownText};
 pub struct CallContext {
     /// The session that records the answer, if any.
     pub(crate) session: Option<SessionName>,
-    /// Where the call was made.
+    /// Where in the session the call was made.
     pub(crate) call: Call,
-    /// Where the answer stands.
+    /// Where in the session's tree the answer goes.
     pub(crate) stands: Stands,
     /// Said beside the answer.
     pub(crate) notices: Vec<Notice>,
     /// Whether the text may be stored.
     pub(crate) store_text: bool,
-    /// Why nothing is relied on, if so.
+    /// Why the answer must be plain text, if so.
     pub(crate) plain: Option<Reason>,
 }
 
 impl CallContext {
-    /// What the request and the file allow, whatever the conversation.
+    /// What the request and the file allow, independent of the conversation.
     pub(crate) fn of(engine: &Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Self {
         let sensitive = engine.sensitive.is_sensitive_read(file, read);
         let plain = match (sensitive, request.audience, request.freshness) {
@@ -56,23 +57,23 @@ impl CallContext {
 /// What is held at the moment of the decision.
 pub struct KnowledgeAtCall {
     pub(crate) mark: Option<Mark>,
-    /// At the leaf, and where the call was made.
+    /// At the leaf, and at the place where the call was made.
     knowledge: Result<(Knowledge, Knowledge), Reason>,
     answers: Answers,
 }
 
 impl KnowledgeAtCall {
-    /// What is held where the call was made, which is where the conversation stands.
+    /// For a conversation whose leaf is where the call was made.
     pub(crate) fn at(knowledge: Result<Knowledge, Reason>, answers: Answers) -> Self {
         Self { mark: None, knowledge: knowledge.map(|held| (held.clone(), held)), answers }
     }
 
-    /// The base that what is held allows.
+    /// The base that may be relied on.
     pub(crate) fn choose(&self, path: &PathKey, now: &Text, ask: &Ask) -> Choice {
         match &self.knowledge {
             Ok((leaf, call)) => {
                 let choice = choose_base(leaf, path, now, ask, self.answers);
-                // Neither may a result that came in since the call count, nor one that it contradicts.
+                // A result that arrived since the call does not count, nor does one that it contradicts.
                 let before = choose_base(call, path, now, ask, self.answers);
                 if choice == before { choice } else { Choice::None(Reason::BranchMoved) }
             }
@@ -82,7 +83,8 @@ impl KnowledgeAtCall {
 }
 
 impl KnowledgeAtCall {
-    /// The lines held of other texts that are the same in the present one, where only together they are what is asked for.
+    /// The held lines of other versions that are identical in the current one, if only all of them together cover the
+    /// request.
     fn alike(&self, path: &PathKey, now: &Text, ask: &Ask, load: impl Fn(ContentHash) -> Option<Text>) -> Vec<Alike> {
         let (Ok((leaf, _)), Some(lines)) = (&self.knowledge, ask.window.lines()) else { return Vec::new() };
         if self.answers == Answers::Seed || !leaf.is_mixed(path, lines, now.form()) {
@@ -105,8 +107,8 @@ pub(crate) fn loaded(choice: Choice, load: impl FnOnce(ContentHash) -> Loaded) -
 }
 
 impl Engine {
-    /// What is held on the session's branch, by everything that was appended when the session was caught up last. That nothing
-    /// was appended since is found out when the answer is recorded at this mark.
+    /// What is held on the session's branch as of its last catch-up. Whether something was appended since shows when
+    /// the answer is recorded at this mark.
     pub(crate) fn held(&self, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
         let answers = self.settings.answers;
         let name = context.session.as_ref();
@@ -118,8 +120,8 @@ impl Engine {
         KnowledgeAtCall { mark, knowledge, answers }
     }
 
-    /// What is held once lines of several texts that are the same in the present one count as its own. It is recorded, so
-    /// that whoever derives what is held from the log finds the same.
+    /// What is held once identical lines of other versions count as lines of the current one. This is recorded, so that
+    /// knowledge derived from the log is the same.
     pub(crate) fn add_up(
         &self,
         context: &CallContext,
@@ -136,24 +138,24 @@ impl Engine {
         let event = found.event();
         let recorded = self.with_open_session(name, |session| session.found_alike(mark, found));
         if !matches!(recorded, Some(Ok(()))) {
-            // The branch moved, or the log cannot be written: without it the text is sent.
+            // The branch moved, or the log cannot be written: then the text is sent.
             return held;
         }
         let mut added = self.held(context, path);
         if let Ok((_, call)) = &mut added.knowledge {
-            // It holds wherever it stands, so also where the call was made.
+            // It is a fact about two texts, so it also holds where the call was made.
             call.apply(0, &event, self.settings.answers);
         }
         added
     }
 
-    /// Where an open session stands.
+    /// The current mark of an open session.
     pub(crate) fn mark(&self, name: &SessionName) -> Option<Mark> {
         self.with_open_session(name, |session| session.mark())
     }
 }
 
-/// What a session holds of a file at its leaf and where the call was made.
+/// What a session holds of a file at its leaf, and at the place where the call was made.
 fn held_in(session: &Session, context: &CallContext, path: &PathKey) -> (Mark, Result<(Knowledge, Knowledge), Reason>) {
     let transcript = session.transcript();
     let knowledge = if let Some(reason) = context.plain {

@@ -1,27 +1,27 @@
-//! Texts that were vouched for a moment ago. A file that is read again is most often the same, and to compare bytes takes a
-//! fraction of what it takes to hash them. Nothing is believed: a text is used only if every byte just read is its own.
+//! A cache of recently read texts. A file that is read again is most often the same, and comparing bytes is much
+//! cheaper than hashing them. The cache is never trusted: a text is used only if every byte just read is equal.
 
 use readproof_core::{path::PathKey, text::Text};
 use std::collections::BTreeMap;
 
-/// All texts and their names together take at most so many bytes.
+/// Maximum size of all texts and names together, in bytes.
 const MOST: usize = 16 << 20;
 
-/// About what one entry takes besides its text and name.
+/// Approximate overhead of an entry, in bytes.
 const ENTRY: usize = 256;
 
 /// The latest texts by file, bounded in size.
 #[derive(Default)]
 pub(crate) struct Recent {
     texts: BTreeMap<PathKey, (u64, Text)>,
-    /// The same files by when they were used.
+    /// The same files by last use.
     used: BTreeMap<u64, PathKey>,
     bytes: usize,
     clock: u64,
 }
 
 impl Recent {
-    /// Takes out what a file was, to compare it with what is read now.
+    /// Takes out the last text of a file, to compare it with what is read now.
     pub(crate) fn take(&mut self, path: &PathKey) -> Option<Text> {
         let (used, text) = self.texts.remove(path)?;
         self.used.remove(&used);
@@ -29,7 +29,7 @@ impl Recent {
         Some(text)
     }
 
-    /// Keeps a text; the ones not used for longest go.
+    /// Keeps a text and drops the least recently used ones.
     pub(crate) fn keep(&mut self, path: &PathKey, text: Text) {
         self.take(path);
         let bytes = cost(path, &text);

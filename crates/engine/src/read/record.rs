@@ -15,10 +15,10 @@ use crate::{
     outcome::{Answer, Receipt},
 };
 
-/// An answer about to be given.
+/// An answer that is about to be sent.
 #[derive(Clone, Copy)]
 pub struct PendingAnswer<'a> {
-    /// What it is about.
+    /// The file and lines.
     pub target: &'a ResolvedTarget,
     /// The text it was made from.
     pub snapshot: &'a Snapshot,
@@ -26,15 +26,15 @@ pub struct PendingAnswer<'a> {
     pub shown: &'a Shown<'a>,
     /// The limits it was made under.
     pub limits: Limits,
-    /// Where the session stood when it was decided.
+    /// The state of the session's log when the answer was decided.
     pub(crate) mark: Option<Mark>,
 }
 
-/// What became of it.
+/// Whether an answer may be sent.
 pub enum Recorded<G> {
-    /// It relied on a branch that has moved: decide again.
+    /// No: the branch it relies on has moved. Decide again.
     Moved,
-    /// It may be given, with this beside it.
+    /// Yes, together with this.
     Done(G),
 }
 
@@ -68,7 +68,7 @@ impl PendingAnswer<'_> {
 }
 
 impl Engine {
-    /// Stores the text and appends the answer. What cannot be stored or appended costs knowledge, never the answer.
+    /// Stores the text and appends the answer. If that fails, knowledge is lost, but the answer is still sent.
     pub(crate) fn record(&self, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Recorded<Option<Receipt>> {
         let Some(name) = context.session.clone() else { return Recorded::Done(None) };
         if context.store_text

@@ -1,6 +1,7 @@
-//! Lines shown otherwise than in the answer to a read: by a search, by a diff, beside a definition, of a file too large to be
-//! read at once. The log of the conversation is told of them before they are given, so that no other text of those lines is
-//! vouched for afterwards. They are placed by comparing them with the file as it is now; what cannot be placed so voids it.
+//! Lines that are shown by anything but a read: by a search, by a diff, as context of a definition, or from a file that
+//! is too large to read. They are recorded in the conversation's log before they are sent, so that no other version of
+//! those lines is vouched for afterwards. They are located by comparing them with the current file; if that fails,
+//! nothing of the file is held any more.
 
 use readproof_disk::{Create, SessionName, Snapshot, StoreError};
 use readproof_hosts::session::{Call, SeenFile, Sha};
@@ -10,32 +11,32 @@ use crate::{Engine, Error, Notice};
 
 /// What an answer shows of one file.
 pub(crate) struct Glimpse {
-    /// By its name in the workspace.
+    /// Relative to the workspace root.
     path: String,
     lines: Vec<Glimpsed>,
-    /// Whether something is shown that has no number, or not its own bytes.
+    /// Whether some text has no known line number, or its bytes were replaced.
     odd: bool,
 }
 
-/// What is shown of one line, without its terminator.
+/// The shown part of one line, without its terminator.
 #[derive(Debug, PartialEq, Eq)]
 struct Glimpsed {
     number: u64,
     text: String,
-    /// Whether that is all of it.
+    /// Whether this is the whole line.
     whole: bool,
 }
 
 impl Glimpse {
-    /// Text of a file whose place is not known.
+    /// Text at an unknown place in the file.
     pub(crate) fn somewhere(path: &str) -> Self {
         Self { path: path.to_owned(), lines: Vec::new(), odd: true }
     }
 
-    /// Lines as a search gives them.
+    /// Lines that a search found.
     pub(crate) fn found(path: &str, found: &[Line]) -> Self {
         let lines = found.iter().map(|line| {
-            // What is left out of a long line is said by a character of our own.
+            // A cut line begins with an ellipsis that is not part of it.
             let text = if line.cut { line.text.trim_start_matches('…') } else { &line.text };
             Glimpsed { number: line.number, text: text.to_owned(), whole: !line.cut }
         });
@@ -49,7 +50,7 @@ impl Glimpse {
         Self { path: path.to_owned(), lines: lines.collect(), odd: false }
     }
 
-    /// One side of a unified diff: the lines that it adds (`+`), or those that it takes away (`-`), and those around them.
+    /// One side of a unified diff: added (`+`) or removed (`-`) lines, with the context.
     pub(crate) fn diff(path: &str, diff: &str, side: char) -> Self {
         let (mut lines, mut next) = (Vec::new(), None);
         for line in diff.split('\n') {
@@ -64,7 +65,7 @@ impl Glimpse {
         Self { path: path.to_owned(), lines, odd: false }
     }
 
-    /// Where the lines stand in a text; `None` when they are not lines of it.
+    /// The runs of lines in the current text; `None` if the shown lines are not in it.
     fn placed(&self, read: &Snapshot) -> Option<Vec<(u32, u32)>> {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for Glimpsed { number, text, whole } in &self.lines {
@@ -84,12 +85,12 @@ impl Glimpse {
 }
 
 impl Engine {
-    /// Where a call is made that is made now; `None` when its conversation has no log, and so holds nothing.
+    /// The place in the session of a call made now; `None` if the conversation has no log and so holds nothing.
     pub(crate) fn asked_in(&self, session: Option<&SessionName>) -> Option<Call> {
         self.with_session(session?, Create::No, |session| session.call()).ok()
     }
 
-    /// Tells the conversation that these lines are about to be given. What is to be said of that comes back.
+    /// Records that these lines are about to be sent. Returns notices.
     pub(crate) fn saw(
         &self,
         session: Option<&SessionName>,
@@ -100,7 +101,7 @@ impl Engine {
         let at = self.now();
         let known = match self.with_session(name, Create::No, |session| session.transcript().files()) {
             Ok(known) => known,
-            // Nothing of a stranger's store is relied on, so nothing in it can be out of date.
+            // A foreign store is never relied on, so nothing in it can be outdated.
             Err(Error::NoSession(_) | Error::Store(StoreError::Foreign { .. })) => return Vec::new(),
             Err(error) => return vec![self.retire(name, error)],
         };
@@ -115,7 +116,7 @@ impl Engine {
         told.and_then(|told| told).err().map(|error| self.retire(name, error)).into_iter().collect()
     }
 
-    /// `None`: nothing of the file is shown.
+    /// Locates the shown lines in the current file; `None` if nothing of the file is shown.
     fn placed(&self, glimpse: &Glimpse) -> Option<SeenFile> {
         if glimpse.lines.is_empty() && !glimpse.odd {
             return None;

@@ -1,4 +1,4 @@
-//! From a path as written to a file that may be opened, and the lines that are meant.
+//! Resolves a path as written to a file that may be opened and to the lines that are meant.
 
 use readproof_core::{
     limits::Limits,
@@ -16,18 +16,18 @@ use crate::{Engine, Error, conversation::locked};
 pub struct ResolvedTarget {
     /// The file.
     pub file: FileRef,
-    /// The open file, where finding it has opened it.
+    /// The open file, if locating it has opened it.
     pub(crate) opened: Option<Opened>,
     /// The first line asked for.
     pub offset: Option<u64>,
     /// The number of lines asked for.
     pub limit: Option<u64>,
-    /// Whether fewer lines were picked than were asked for, as one answer holds no more.
+    /// Whether fewer lines were picked than asked for, because of the limits of an answer.
     pub reduced: bool,
 }
 
 impl ResolvedTarget {
-    /// Settles lines that are found by looking at the text.
+    /// Resolves lines that can only be found in the text.
     pub(crate) fn pick(&mut self, now: &Text, pick: &Pick, limits: &Limits) -> Result<(), Error> {
         let picked = match pick {
             Pick::Given => return Ok(()),
@@ -49,7 +49,7 @@ impl ResolvedTarget {
                 Some(span(now, found, *context, limits))
             }
         };
-        // An empty file has none, and all of it is meant.
+        // An empty file has no lines; then the whole file is meant.
         self.offset = picked.map(|picked| picked.lines.first().into());
         self.limit = picked.map(|picked| picked.lines.count().into());
         self.reduced = picked.is_some_and(|picked| picked.reduced);
@@ -62,7 +62,8 @@ impl ResolvedTarget {
 }
 
 impl Engine {
-    /// The path as a file, else its `:10-20` taken off; a file that is really called so comes first.
+    /// The file at this path, or at the path without a range such as `:10-20`. A file whose name ends like a range
+    /// comes first.
     pub(crate) fn resolve_target(
         &self,
         path: &str,
@@ -91,7 +92,8 @@ impl Engine {
         Err(self.not_there(path, missing))
     }
 
-    /// Refuses a path that the system may take for another file than the one its letters mean.
+    /// Refuses a path with `..` after a symbolic link, as the system would resolve it to another file than its text
+    /// says.
     pub(crate) fn refuse_back_through_link(&self, path: &str) -> Result<(), Error> {
         match going_back(path, &self.bearings) {
             Some(name) if self.root.goes_back_through_link(&name) => {
@@ -101,7 +103,7 @@ impl Engine {
         }
     }
 
-    /// Why a path leads to no file, with names that may be meant.
+    /// The error for a path that leads to no file, with similar names.
     pub(crate) fn not_there(&self, path: &str, source: LocateError) -> Error {
         match source {
             LocateError::Missing { .. } => Error::Missing { near: self.near(path), source },
@@ -120,7 +122,7 @@ impl Engine {
         self.look_within(target, None)
     }
 
-    /// The same of a file that has at most so many bytes.
+    /// The same, with a lower size limit.
     pub(crate) fn look_within(&self, target: &mut ResolvedTarget, most: Option<u64>) -> Result<Snapshot, Error> {
         let (opened, known) = (target.opened.take(), locked(&self.recent).take(target.file.key()));
         let (mut rules, max_bytes) = (self.snapshot_rules(), self.settings.file_bytes);
@@ -131,7 +133,8 @@ impl Engine {
         }
     }
 
-    /// The text of an answer; `None` is all of the file's. A text that is not given away is kept to compare with.
+    /// The text of an answer; `None` stands for the whole file. A text that the answer does not need is kept for
+    /// comparison with the next read.
     pub(crate) fn give(&self, target: &ResolvedTarget, snapshot: Snapshot, text: Option<String>) -> String {
         match text {
             Some(text) => {
@@ -142,19 +145,19 @@ impl Engine {
         }
     }
 
-    /// The first candidate that exists. The one that is nearly always meant is tried before the others are worked out.
+    /// The first candidate that exists. The literal name is tried first, which saves computing the others.
     fn find(&self, path: &str) -> Result<(FileRef, Option<Opened>), LocateError> {
         let found = self.root.locate_open(&[meant(path, &self.bearings)]);
         found.or_else(|_| self.root.locate_open(&candidates(path, &self.bearings)))
     }
 
-    /// Names beside a missing file that resemble it.
+    /// Names in the same folder that resemble a missing file.
     fn near(&self, path: &str) -> Vec<String> {
         let Ok(file) = self.root.locate_new(&candidates(path, &self.bearings)) else { return Vec::new() };
         let key = file.key().as_str();
         let (folder, name) = key.rsplit_once('/').unwrap_or((".", key));
         let join = |name: String| if folder == "." { name } else { format!("{folder}/{name}") };
-        // A dangling link is listed under the very name that leads nowhere.
+        // A dangling link is listed under the name that leads nowhere.
         let names = nearest(name, &self.root.list_names(folder)).into_iter().filter(|near| near != name);
         names.map(join).collect()
     }

@@ -1,5 +1,4 @@
-//! Whether everything a workspace keeps is as it should be, and what to do where it is not. Looks at all of it and changes
-//! nothing.
+//! Checks everything that a workspace keeps, and says what to do about problems. Reads all of it and changes nothing.
 
 use readproof_core::text::ContentHash;
 use readproof_disk::{Create, Loaded, LogError, Root, Store, StoreError, is_folder};
@@ -9,28 +8,28 @@ use std::path::Path;
 use super::gc::{self, HostSession, HostTexts};
 use crate::{Control, Engine, Error};
 
-/// With less room than this, something is about to fail.
+/// With less free space than this, in bytes, `doctor` warns.
 const LITTLE_ROOM: u64 = 100 * 1024 * 1024;
 
-/// With less room than this, nothing can be kept.
+/// With less free space than this, in bytes, nothing can be stored.
 const NO_ROOM: u64 = 1024 * 1024;
 
 /// How many names a check lists.
 pub const LISTED: usize = 5;
 
-/// How a thing is.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
-    /// As it should be.
+    /// A check without findings.
     Ok,
-    /// Nothing is lost, but something may be done.
+    /// Nothing is lost, but something could be done.
     Warning,
-    /// Something costs knowledge or is refused until it is put right.
+    /// Until it is fixed, knowledge is lost or calls are refused.
     Problem,
 }
 
 impl Health {
-    /// The word used on every wire.
+    /// The identifier used on every wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -44,9 +43,9 @@ impl Health {
 /// One thing that was looked at.
 #[derive(Debug)]
 pub struct Check {
-    /// What.
+    /// What was checked.
     pub name: &'static str,
-    /// How it is.
+    /// Whether it is as it should be.
     pub health: Health,
     /// What was found.
     pub says: Says,
@@ -76,25 +75,25 @@ impl From<String> for Says {
 }
 
 impl Check {
-    /// As it should be.
+    /// A check without findings.
     #[must_use]
     pub fn ok(name: &'static str, says: impl Into<Says>) -> Self {
         Self { name, health: Health::Ok, says: says.into(), advice: None }
     }
 
-    /// Something may be done.
+    /// A check that found something that could be done.
     #[must_use]
     pub fn warning(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
         Self { name, health: Health::Warning, says: says.into(), advice: Some(advice.to_owned()) }
     }
 
-    /// Something is to be done.
+    /// A check that found something that must be fixed.
     #[must_use]
     pub fn problem(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
         Self { name, health: Health::Problem, says: says.into(), advice: Some(advice.to_owned()) }
     }
 
-    /// Whether a host is there, by a folder it keeps.
+    /// Whether a host is installed, judged by its folder.
     #[must_use]
     pub fn host(name: &str, folder: &Path) -> Self {
         let found = if is_folder(folder) { "found" } else { "not found" };
@@ -181,11 +180,11 @@ fn objects(store: &dyn Store, control: &Control<'_>) -> Check {
     let stored = store.objects().stored();
     let (mut damaged, mut unreadable) = (Vec::new(), Vec::new());
     for (done, object) in stored.iter().enumerate() {
-        control.tell(done as u64, Some(stored.len() as u64));
+        control.report(done as u64, Some(stored.len() as u64));
         match store.objects().load(object.hash) {
             Loaded::Text(_) => {}
             Loaded::Damaged => damaged.push(object.hash),
-            // Removed since it was listed, or not to be read.
+            // Removed since it was listed, or not readable.
             Loaded::Missing => unreadable.push(object.hash),
         }
     }
@@ -215,7 +214,7 @@ fn listed(hashes: &[ContentHash]) -> String {
     if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
 }
 
-/// One check for all logs that are well, and one for each that is not.
+/// One check for all intact logs, and one for each of the others.
 fn logs(store: &dyn Store) -> Vec<Check> {
     let (mut checks, mut well, mut lines, mut torn) = (Vec::new(), 0, 0, 0);
     for name in store.logs().sessions() {
@@ -247,7 +246,7 @@ fn logs(store: &dyn Store) -> Vec<Check> {
     checks
 }
 
-/// What killed processes and logs put aside left in the workspace and its store.
+/// Leftovers of killed processes, and logs that were put aside.
 fn left_behind(root: &Root, store: Option<&dyn Store>, now: u64) -> Check {
     let (temporary, all) = gc::left_behind(root, now);
     let retired = store.map(|store| store.logs().retired()).unwrap_or_default();

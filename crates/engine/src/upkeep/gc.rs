@@ -1,6 +1,6 @@
-//! Removing stored texts by age and total size, ours and those of hosts, and what crashes left behind. First a plan, then what
-//! it says: nothing that a session, ours or a host's, could still need as a base goes, unless that is demanded. Safe beside
-//! running readers: a read that finds a text gone sends plain text.
+//! Removes stored texts by age and total size, ours and those of hosts, and leftovers of crashes. Makes a plan first,
+//! then carries it out. A text that any session, ours or a host's, could still need as a base stays unless forced. Safe
+//! while readers run: a read that finds a text gone sends plain text.
 
 use readproof_core::{
     operation::{Collect, Needed},
@@ -20,29 +20,29 @@ use std::{
 
 use crate::{Engine, Error};
 
-/// Temporary files older than this, in milliseconds, are nobody's any more: a write takes far less.
+/// Temporary files older than this, in milliseconds, are abandoned: a write takes far less.
 const STALE: u64 = 60 * 60 * 1000;
 
-/// Temporary files that nobody will ever name: old, of processes that do not run. And whether all folders were looked
-/// into.
+/// Abandoned temporary files: old, and of processes that no longer run. Also returns whether all folders could be read.
 pub(crate) fn left_behind(root: &Root, now: u64) -> (Vec<Leftover>, bool) {
     let (mut found, all) = root.leftovers();
     found.retain(|file| !file.running && now.saturating_sub(file.modified) >= STALE);
     (found, all)
 }
 
-/// Texts that a host keeps beneath the workspace beside our store, and the session files that may need them.
+/// Texts that a host keeps in the workspace outside our store, and the session files that may need them.
 pub trait HostTexts: Send + Sync {
     /// The host's name.
     fn host(&self) -> &'static str;
 
-    /// The folder of the texts beneath the workspace.
+    /// The folder of the texts, relative to the workspace root, one component each.
     fn folder(&self) -> &'static [&'static str];
 
-    /// The session files that count for a workspace, sorted. One that cannot be read counts if it may be one of them.
+    /// The session files that concern a workspace, sorted. A file that cannot be read is included if it may be one of
+    /// them.
     fn sessions(&self, root: &Root) -> Vec<HostSession>;
 
-    /// Every text that a session file may need as a base. `texts` finds stored ones.
+    /// Every text that a session file may need as a base. `texts` loads stored texts.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -79,7 +79,7 @@ impl From<TranscriptError> for Unread {
     }
 }
 
-/// Who could still need a text.
+/// What could still need a text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RetainedBy {
     /// A session of this workspace.
@@ -102,24 +102,24 @@ impl fmt::Display for RetainedBy {
     }
 }
 
-/// What would go, and why not more.
+/// What would be removed, and what stays.
 #[derive(Debug, Default)]
 pub struct GcPlan {
     /// The texts to remove, oldest first.
     pub objects: Vec<Stored>,
-    /// Likewise those that hosts keep, by the host's name.
+    /// The same for texts that hosts keep, by host name.
     pub host_objects: BTreeMap<&'static str, Vec<Stored>>,
-    /// Who could still need some of them, each with how many; only ever filled by [`Needed::Remove`].
+    /// Sessions that could still need some of these texts, with the number of texts. Empty without [`Needed::Remove`].
     pub costs: BTreeMap<RetainedBy, u64>,
     /// Temporary files to remove, in the workspace and in the store.
     pub leftovers: Vec<Leftover>,
-    /// Whether all folders were looked into for them.
+    /// Whether all folders could be searched for them.
     pub looked_everywhere: bool,
     /// How many texts stay.
     pub kept: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub kept_bytes: u64,
-    /// Texts that would go by age or size but stay, as they could be needed.
+    /// How many texts stay only because they could be needed.
     pub spared: u64,
     /// Whose needs cannot be told, and why. While there are any, no text goes without [`Needed::Remove`].
     pub unread: Vec<(RetainedBy, Unread)>,
@@ -132,55 +132,58 @@ impl GcPlan {
         self.objects.len() + self.host_objects.values().map(Vec::len).sum::<usize>()
     }
 
-    /// Their bytes.
+    /// Their total size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.objects.iter().chain(self.host_objects.values().flatten()).map(|object| object.bytes).sum()
     }
 }
 
-/// The store a text lies in: ours, or that of a host.
+/// The store of a text: `None` is ours, else the name of the host.
 type Place = Option<&'static str>;
+
+/// A host's texts, where there are any.
+type Folder<'a> = (&'a dyn HostTexts, Option<Arc<dyn Objects>>);
 
 /// What was removed, or only planned.
 #[derive(Debug)]
 pub struct Collection {
-    /// What was to go.
+    /// What was to be removed.
     pub plan: GcPlan,
-    /// What went; none if only the plan was asked for.
+    /// What was removed; `None` for a dry run.
     pub done: Option<Collected>,
 }
 
 /// What was removed.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// Texts, of either store.
+    /// Number of texts, from all stores.
     pub objects: u64,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
-    /// Temporary files.
+    /// Number of temporary files.
     pub leftovers: u64,
     /// What could not be removed, and why.
     pub failed: Vec<StoreError>,
 }
 
 impl Engine {
-    /// Removes stored texts, or says which would go.
+    /// Removes stored texts, or only plans it.
     pub(crate) fn collect(&self, rules: &Collect) -> Result<Collection, Error> {
         let plan = self.gc_plan(rules)?;
         let done = if rules.dry_run { None } else { Some(self.gc(&plan)?) };
         Ok(Collection { plan, done })
     }
 
-    /// What these rules would remove. Changes nothing. Without a store: nothing.
+    /// What these rules would remove. Changes nothing.
     fn gc_plan(&self, rules: &Collect) -> Result<GcPlan, Error> {
         let now = self.now();
         let store = self.store(Create::No)?;
-        let mut folders: Vec<(&dyn HostTexts, Option<Arc<dyn Objects>>)> = Vec::new();
+        let mut folders: Vec<Folder<'_>> = Vec::new();
         for host in &self.hosts {
             folders.push((&**host, self.stores.host_objects(host.folder(), Create::No)?));
         }
-        // Before the logs and session files are read: what is stored after this moment stays.
+        // Listed before the logs and session files are read, so that texts stored from here on stay.
         let mut stored: Vec<(Stored, Place)> = Vec::new();
         stored.extend(store.iter().flat_map(|store| store.objects().stored()).map(|object| (object, None)));
         for (host, texts) in &folders {
@@ -204,7 +207,7 @@ impl Engine {
         Ok(plan)
     }
 
-    /// Does what a plan says. What cannot be removed is reported and left.
+    /// Carries out a plan. What cannot be removed is reported and left.
     fn gc(&self, plan: &GcPlan) -> Result<Collected, Error> {
         let mut done = Collected::default();
         for host in &self.hosts {
@@ -242,7 +245,7 @@ fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64)
     let mut left: u64 = stored.iter().map(|(object, _)| object.bytes).sum();
     let mut plan = GcPlan { unread: needs.unread, ..GcPlan::default() };
     for (object, place) in stored {
-        // A text of the future is young: the clock may have gone back.
+        // A time in the future counts as now: the clock may have been set back.
         let age = now.saturating_sub(object.modified);
         let too_old = rules.older_than_ms.is_some_and(|limit| age >= limit);
         let too_much = rules.max_bytes.is_some_and(|most| left > most);
@@ -266,7 +269,8 @@ fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64)
     plan
 }
 
-/// What could still be needed. Any entry of a session can become the leaf again, so it is every text a log speaks of.
+/// Texts that could still be needed. Any entry of a session can become the leaf again, so every text that a log
+/// mentions counts.
 #[derive(Default)]
 struct Needs {
     by_text: BTreeMap<ContentHash, BTreeSet<RetainedBy>>,

@@ -1,7 +1,8 @@
-//! Re-runs every answer of a session log from stored texts, under the limits and rules in its record, and compares what
-//! comes out with what was recorded, to the byte. Also checks that what was held at that moment allowed the answer, and
-//! that each own write turned the recorded text into the recorded text. Logs that were put aside are evidence and are
-//! replayed like the others. Reads only; what cannot be verified is said, never taken for right or wrong.
+//! Re-runs every answer of a session log from stored texts, under the limits and rules in its record, and compares the
+//! result with what was recorded, byte for byte. Also checks that the knowledge at that moment allowed the answer, and
+//! that each write of the agent turned the recorded text into the recorded text. Logs that were put aside are evidence
+//! and are replayed like the others. Read-only. What cannot be verified is reported as such, neither as right nor as
+//! wrong.
 
 use readproof_core::{
     alike::holds,
@@ -18,32 +19,32 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use crate::{Engine, Error};
 
-/// Texts kept at hand while one log is replayed, in bytes.
+/// Size of the cache of texts while one log is replayed, in bytes.
 const CACHE_BYTES: usize = 64 * 1024 * 1024;
 
-/// What became of one log.
+/// The report on one log.
 #[derive(Debug)]
 pub struct Replayed {
-    /// Whose.
+    /// The session of the log.
     pub session: SessionName,
-    /// Which of the logs that were put aside; `None` is the one in use.
+    /// The number of a log that was put aside; `None` is the one in use.
     pub retired: Option<u32>,
-    /// Answers that came out as recorded.
+    /// Number of answers that match their record.
     pub verified: u64,
-    /// Own writes whose texts are as recorded.
+    /// Number of writes that match their record.
     pub written: u64,
-    /// Fragments that failed writes left; they are no damage.
+    /// Number of fragments left by failed writes, which are harmless.
     pub torn: u64,
     /// What cannot be verified.
     pub unverifiable: Vec<Finding<Unverifiable>>,
-    /// Own writes over what someone else had made of the file since.
+    /// Writes that replaced a text which the log did not know.
     pub outside: Vec<Finding<OutsideChange>>,
     /// What is not as recorded.
     pub wrong: Vec<Finding<Wrong>>,
 }
 
 impl Replayed {
-    /// How many answers, or own writes, were looked at.
+    /// How many answers, or writes, were checked.
     #[must_use]
     pub fn looked_at(&self, about: About) -> u64 {
         let verified = match about {
@@ -60,11 +61,11 @@ impl Replayed {
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// The log as a whole, or a line that is none of the following.
+    /// The log as a whole, or another kind of line.
     Log,
     /// An answer to a read.
     Answer,
-    /// An own write or edit.
+    /// A write or edit by the agent.
     Write,
 }
 
@@ -80,7 +81,7 @@ impl About {
     }
 }
 
-/// Something to say about an entry, or about the log as a whole.
+/// A finding about an entry, or about the log as a whole.
 #[derive(Debug)]
 pub struct Finding<W> {
     /// What it is about.
@@ -89,7 +90,7 @@ pub struct Finding<W> {
     pub entry: Option<EntryId>,
     /// The file it was about.
     pub path: Option<String>,
-    /// What there is to say.
+    /// The finding.
     pub what: W,
 }
 
@@ -331,9 +332,9 @@ fn replay_log(store: &dyn Store, mut report: Report, past: Past) -> Replayed {
     }
     let mut texts = Texts { store, kept: BTreeMap::new(), bytes: 0 };
     let mut trees = trees(&past);
-    // The text of each file that the log knew last.
+    // The last text of each file that the log knows.
     let mut last: BTreeMap<String, ContentHash> = BTreeMap::new();
-    // Writes that were announced and whose outcome is yet to come.
+    // Announced writes whose outcome was not seen yet.
     let mut begun: BTreeMap<u64, String> = BTreeMap::new();
     for line in past.lines {
         match &line.record {
@@ -353,12 +354,12 @@ fn replay_log(store: &dyn Store, mut report: Report, past: Past) -> Replayed {
                 last.extend(changed.after.map(|(Sha(hash), _)| (changed.path.clone(), hash)));
             }
             Some(Record::Alike { found, .. }) => {
-                // Nobody was told anything, so what is found right is not counted among answers and writes.
+                // This is neither an answer nor a write, so it is not counted if it is right.
                 if let Err(miss) = replay_alike(&mut texts, found) {
                     report.settle(About::Log, line.line, &found.path, Err(miss));
                 }
             }
-            // What a caller said happened: there is nothing to run again.
+            // Reports by the caller: there is nothing to run again.
             Some(
                 Record::Open { .. }
                 | Record::Delivered { .. }
@@ -387,7 +388,7 @@ fn replay_log(store: &dyn Store, mut report: Report, past: Past) -> Replayed {
     report.0
 }
 
-/// Knowledge counts as the settings of each call said, so each kind that occurs has a tree of its own.
+/// Which knowledge counts depends on the setting of each call, so there is one tree for each setting that occurs.
 fn trees(past: &Past) -> Vec<Transcript> {
     let occurs = |answers: &Answers| {
         let says =
@@ -397,7 +398,7 @@ fn trees(past: &Past) -> Vec<Transcript> {
     [Answers::Seed, Answers::Held].into_iter().filter(occurs).map(Transcript::new).collect()
 }
 
-/// Whether an own write led from the recorded text to the recorded text, `announced` being the file it was begun for.
+/// Whether a write turned the recorded text into the recorded text. `announced` is the file named when the write began.
 fn replay_write(texts: &mut Texts<'_>, announced: Option<String>, changed: &Changed) -> Result<(), Miss> {
     if announced.as_deref() != Some(&changed.path) {
         return Err(Wrong::NotAnnounced.into());
@@ -419,15 +420,15 @@ fn replay_write(texts: &mut Texts<'_>, announced: Option<String>, changed: &Chan
     let stated: Vec<(u32, u32, u32)> = changed.stated.iter().map(|hunk| (hunk.0, hunk.1, hunk.2)).collect();
     let hunks = match (stated.is_empty(), changed.block) {
         (false, _) => stated,
-        // An older record: one place, which its answer did not state.
+        // An older record: one hunk, which its answer did not state.
         (true, None) => vec![(first, last, count)],
-        // Too many places to state, and none was.
+        // Too many hunks to state, so none was.
         (true, Some(_)) => return Ok(()),
     };
     if leads(&before, &after, &hunks) { Ok(()) } else { Err(wrong().into()) }
 }
 
-/// Whether one text is the other with runs of its lines, in order, replaced by as many lines as is said.
+/// Whether replacing these runs of lines in `before`, each by the given number of lines, can lead to `after`.
 fn leads(before: &Text, after: &Text, hunks: &[(u32, u32, u32)]) -> bool {
     let (mut old, mut new) = (1, 1);
     let mut same = true;
@@ -447,7 +448,7 @@ fn same_line(one: &Text, line: u32, other: &Text, now: u32) -> bool {
     now <= other.total() && one.line(line) == other.line(now)
 }
 
-/// Whether lines that were found to be the same in two texts are.
+/// Whether lines that were recorded as identical in two texts are.
 fn replay_alike(texts: &mut Texts<'_>, found: &AlikeLines) -> Result<(), Miss> {
     let (Sha(hash), total) = found.version;
     let now = texts.get(hash)?.ok_or(Unverifiable::TextMissing(hash))?;
@@ -462,7 +463,7 @@ fn replay_alike(texts: &mut Texts<'_>, found: &AlikeLines) -> Result<(), Miss> {
     }
 }
 
-/// The words of a record, understood.
+/// The parsed identifiers of a record.
 struct Words {
     mode: Mode,
     reason: Reason,
@@ -491,7 +492,7 @@ fn replay_answer(
 ) -> Result<(), Miss> {
     let words = Words::of(recorded)?;
     let Some(Sha(hash)) = recorded.hash else {
-        // Of a sensitive file only this much is recorded: that it was plain.
+        // Of a sensitive file only the fact of a plain answer is recorded.
         same("the decision", words.mode.as_str(), Mode::Full.as_str())?;
         same("the reason", words.reason.as_str(), Reason::Sensitive.as_str())?;
         return Err(Unverifiable::Sensitive.into());
@@ -511,7 +512,8 @@ fn replay_answer(
         (Some(Sha(base)), _) => Some(texts.get(base)?.ok_or(Unverifiable::BaseMissing(base))?),
     };
     let base = match (&stored, recorded.base, words.reason) {
-        // Only a fallback for changed lines leaves open whether all was held, and it is the same text either way.
+        // Only a fallback for changed lines leaves open whether the whole text was held, and its text is the same
+        // either way.
         (Some(text), _, reason) => Base::Other { text, whole: reason != Reason::LinesChanged },
         (None, Some(Sha(base)), Reason::BaseMissing) => Base::Missing(base),
         (None, Some(_), _) => Base::Same,
@@ -522,7 +524,7 @@ fn replay_answer(
     compare(recorded, &Answered::new(&path, &shown, asked, (words.answers, limits), recorded.at))
 }
 
-/// Whether what was held where the answer stands allowed it to rely on its base.
+/// Whether the knowledge at the place of the answer allowed it to rely on its base.
 fn allowed(
     tree: &Transcript,
     parent: Option<u64>,
@@ -562,7 +564,7 @@ fn same(field: &'static str, recorded: &str, replayed: &str) -> Result<(), Wrong
     Err(Wrong::Differs { field, recorded: recorded.to_owned(), replayed: replayed.to_owned() })
 }
 
-/// Every field that replaying settles. The text first: it is what the model saw.
+/// Compares every field that a replay determines.
 fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
     type Field = fn(&Answered) -> String;
     let fields: [(&'static str, Field); 12] = [
@@ -590,7 +592,7 @@ fn compare(recorded: &Answered, replayed: &Answered) -> Result<(), Miss> {
     Ok(())
 }
 
-/// Stored texts, kept at hand up to a bound.
+/// A bounded cache of stored texts.
 struct Texts<'s> {
     store: &'s dyn Store,
     kept: BTreeMap<ContentHash, Rc<Text>>,

@@ -1,17 +1,18 @@
-//! What is held, what was answered, what it saved, what it takes on disk.
+//! The state of the workspace: what the model holds, how reads were answered, what that saved, and the size of the
+//! store.
 
 use readproof_disk::{Create, SessionName, Usage};
 
 use crate::{Conversation, ConversationStatus, Engine, Error};
 
-/// The state of a workspace and, if there is one, of the conversation.
+/// The state of a workspace and of the conversation, if there is one.
 #[derive(Clone, Debug)]
 pub struct Status {
-    /// The workspace.
+    /// Its absolute path.
     pub workspace: String,
-    /// What the store takes; `None` when there is none yet.
+    /// The size of the store; `None` if there is none yet.
     pub store: Option<Usage>,
-    /// The sessions there are.
+    /// All sessions of the workspace.
     pub sessions: Vec<SessionName>,
     /// The conversation that asks.
     pub conversation: Option<ConversationStatus>,

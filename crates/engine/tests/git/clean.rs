@@ -1,4 +1,4 @@
-//! What git changes in a file before it keeps it: the same bytes are compared, and no program is run.
+//! Clean filters: what git changes in a file before it stores it. The same bytes are compared, and no program is run.
 
 use readproof_words::{Surface, notice::notice};
 use std::fs;
@@ -21,12 +21,12 @@ fn line_ends_are_compared_as_git_keeps_them() {
         repo.agrees("crlf.txt", "modified");
         assert!(repo.diff("crlf.txt", Head).text.ends_with("+three\r\n"));
     }
-    // An old safety catch stops `git add`, not `git diff`.
+    // `core.safecrlf` stops `git add`, not `git diff`.
     repo.set("core.safecrlf", "true");
     repo.agrees("a.txt", "modified");
     repo.set("core.autocrlf", "nonsense");
     assert_eq!(repo.code("a.txt", Head), "BAD_REPOSITORY");
-    // Content goes the same way; beside the working file it does not.
+    // Content is cleaned in the same way, except in a comparison with the working file.
     repo.set("core.autocrlf", "true");
     assert_eq!(repo.ask("a.txt", Head, Some("one\r\ntwo\r\n")).unwrap().status.as_str(), "unchanged");
     let found = repo.ask("a.txt", WorkTree, Some("one\ntwo\nthree\n")).unwrap();
@@ -57,11 +57,11 @@ fn attributes_from_every_place() {
     fs::write(repo.path.join(".git/mine"), "*.txt text\n").unwrap();
     repo.set("core.attributesFile", repo.path.join(".git/mine").to_str().unwrap());
     repo.agrees("d/a.txt", "unchanged");
-    // A link is none.
+    // A link does not count.
     repo.link("../.git/mine", "d/.gitattributes");
     fs::write(repo.path.join(".git/mine"), "").unwrap();
     repo.agrees("d/a.txt", "modified");
-    // Settings of the repository itself do not lead out of the workspace.
+    // The repository's configuration cannot refer to files outside the workspace.
     fs::write(repo.beside("attributes"), "*.txt text\n").unwrap();
     repo.set("core.attributesFile", repo.beside("attributes").to_str().unwrap());
     assert_eq!(repo.code("d/a.txt", Head), "LEADS_OUT");
@@ -152,16 +152,16 @@ fn no_filter_is_ever_run() {
         assert_eq!(repo.ask("a.txt", Head, Some("x")).unwrap_err().code(), "FILTERED");
     }
     assert!(!ran.exists());
-    // Beside other text nothing is cleaned.
+    // In a comparison with other text nothing is cleaned.
     assert_eq!(repo.ask("a.txt", WorkTree, Some("x\n")).unwrap().added, 1);
-    // A filter that is configured nowhere is none, as in git; unless it must be there.
+    // As in git, a filter without configuration has no effect, unless it is required.
     repo.write("b.txt", "two\n");
     repo.agrees("b.txt", "modified");
     repo.set("filter.unknown.smudge", "cat");
     repo.agrees("b.txt", "modified");
     repo.set("filter.unknown.required", "true");
     assert_eq!(repo.code("b.txt", Head), "FILTERED");
-    // Nor is a program that shows or compares.
+    // Nor is a textconv or external diff program.
     repo.write(".gitattributes", "b.txt diff=hostile\n");
     for key in ["diff.hostile.textconv", "diff.hostile.command", "diff.external", "core.fsmonitor", "core.hooksPath"] {
         repo.set(key, &program);
@@ -173,7 +173,7 @@ fn no_filter_is_ever_run() {
 #[test]
 fn a_file_of_git_lfs_is_its_pointer() {
     let repo = Repo::with(&[(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")]);
-    // The sums of "old" and "new", as `sha256sum` tells them.
+    // The SHA-256 of "old" and "new".
     let pointer = |sum: &str| format!("version https://git-lfs.github.com/spec/v1\noid sha256:{sum}\nsize 3\n");
     let old = pointer("f2ccb4b14d0bd4a6a0a7cc4dc4a9a3ee2f2ccfa5c69d6fd2fb1e0ae1a1f76f5c");
     let id = crate::repo::fed(
@@ -199,12 +199,12 @@ fn a_file_of_git_lfs_is_its_pointer() {
     let sum = readproof_core::text::ContentHash::of(b"new").to_string();
     assert_eq!((found.added, found.removed), (1, 1));
     assert!(found.text.contains(&format!("+oid sha256:{sum}\n")), "{}", found.text);
-    // A pointer that was never fetched is itself, and nothing is nothing.
+    // A pointer that was never fetched stays a pointer, and an empty file stays empty.
     repo.write("a.bin", &old);
     assert_eq!(repo.diff("a.bin", Head).status.as_str(), "unchanged");
     repo.write("a.bin", "");
     assert_eq!(repo.diff("a.bin", Head).removed, 3);
-    // Another program by that name, or one that does more.
+    // Another filter with that name, or one with more steps.
     repo.write("a.bin", "new");
     repo.set("lfs.extension.foo.clean", "foo");
     assert_eq!(repo.code("a.bin", Head), "FILTERED");

@@ -1,4 +1,4 @@
-//! Repositories that someone made to do harm: each costs one answer that says what is wrong, soon, and shows nothing from outside.
+//! Malicious repositories: each query soon gets an answer that says what is wrong and shows nothing from outside.
 
 use readproof_words::{Surface, notice::notice};
 use std::{
@@ -18,10 +18,10 @@ use crate::repo::{Against, Head, Index, Repo, WorkTree, ask, asked, compare, don
 const TEXT: &str = "one\ntwo\n";
 const MARKER: &str = "MARKER-of-another-place";
 
-/// What takes longer than this hangs.
+/// An answer that takes longer hangs.
 const SOON: Duration = Duration::from_secs(10);
 
-/// An answer in time: its diff, or the code and the words of the error.
+/// An answer within the time limit: its diff, or the code and message of the error.
 fn answer_of(path: &Path, name: &str, against: Against) -> Result<String, (&'static str, String)> {
     let (path, name) = (path.to_path_buf(), name.to_owned());
     let (sender, receiver) = channel();
@@ -32,7 +32,7 @@ fn answer_of(path: &Path, name: &str, against: Against) -> Result<String, (&'sta
     receiver.recv_timeout(SOON).expect("an answer in time")
 }
 
-/// The error for both baselines, or for `HEAD` alone; never with a word from outside.
+/// The error for both baselines, or for `HEAD` alone; it must not contain text from outside.
 #[track_caller]
 fn refused(repo: &Repo, name: &str, code: &str) -> String {
     let (found, words) = answer_of(&repo.path, name, Head).unwrap_err();
@@ -111,7 +111,7 @@ fn a_pipe_or_a_device_in_the_place_of_any_file() {
             assert!(words.contains(name), "{name}: {words}");
         }
     }
-    // A branch beneath a pipe, and one that leads to itself.
+    // A branch below a pipe, and a branch that refers to itself.
     let repo = loose();
     fs::write(repo.path.join(".git/HEAD"), "ref: refs/heads/x/y\n").unwrap();
     fifo(&repo.path.join(".git/refs/heads/x"));
@@ -179,7 +179,7 @@ fn more_lines_than_anyone_needs() {
         assert!(refused(&repo, "a.txt", "TOO_LARGE").contains("alternates"));
     }
     fs::remove_file(&alternates).unwrap();
-    // Settings that include themselves, twice each time.
+    // A configuration that includes itself twice.
     let config = repo.path.join(".git/config");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}[include]\n\tpath = config\n\tpath = config\n")).unwrap();
@@ -250,7 +250,7 @@ fn nothing_is_read_through_a_link_that_leaves_the_workspace() {
         });
         assert!(words.contains("`.git/objects/info/alternates`"), "{words}");
     }
-    // Its work tree may not lie around the workspace.
+    // Its work tree must not contain the workspace.
     let repo = loose();
     repo.set("core.worktree", "/");
     refused(&repo, "a.txt", "LEADS_OUT");
@@ -272,7 +272,7 @@ fn settings_from_outside_are_neither_followed_nor_told() {
     symlink(&outside, repo.path.join("link")).unwrap();
     fs::write(&config, format!("{text}[include]\n\tpath = ../link\n")).unwrap();
     refused(&repo, "a.txt", "LEADS_OUT");
-    // Inside, they count; what is wrong with them is said in our own words.
+    // Inside, they count; errors in them are reported in our own words.
     fs::write(repo.path.join(".git/more"), "[core]\n\tautocrlf = input\n").unwrap();
     fs::write(&config, format!("{text}[include]\n\tpath = more\n")).unwrap();
     repo.write("a.txt", "one\r\ntwo\r\n");
@@ -295,7 +295,7 @@ fn settings_from_outside_are_neither_followed_nor_told() {
     }
 }
 
-/// The head of an index and so many entries, each with what stands behind its flags.
+/// The header of an index and so many entries, each with the data after its flags.
 fn index_of(version: u32, names: impl ExactSizeIterator<Item = Vec<u8>>, extensions: &[u8]) -> Vec<u8> {
     let count = u32::try_from(names.len()).unwrap();
     let mut bytes = [b"DIRC", &version.to_be_bytes()[..], &count.to_be_bytes()].concat();
@@ -314,16 +314,16 @@ fn index_of(version: u32, names: impl ExactSizeIterator<Item = Vec<u8>>, extensi
 fn an_index_that_swells_when_it_is_decoded() {
     let repo = loose();
     let index = repo.path.join(".git/index");
-    // Each name is the one before and a letter more.
+    // Each name is the previous one with one more character.
     fs::write(&index, index_of(4, (0..60_000).map(|_| b"\0a\0".to_vec()), b"")).unwrap();
     refused(&repo, "a.txt", "BAD_REPOSITORY");
-    // Folders in folders, as deep as they come.
+    // Deeply nested folders.
     let tree = "a\0-1 1\n".repeat(300_000).into_bytes();
     let size = u32::try_from(tree.len()).unwrap().to_be_bytes();
     let names = [b"a.txt\0\0\0\0\0".to_vec()];
     fs::write(&index, index_of(2, names.into_iter(), &[b"TREE", &size[..], &tree].concat())).unwrap();
     assert!(answer_of(&repo.path, "a.txt", Head).is_ok());
-    // More entries than there are bytes, and an extension that no one knows.
+    // More entries than there are bytes, and an unknown extension.
     let mut short = index_of(2, [b"a.txt\0\0\0\0\0".to_vec()].into_iter(), b"");
     short[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
     fs::write(&index, short).unwrap();
@@ -341,20 +341,20 @@ fn objects_that_are_larger_than_they_may_be() {
     fs::write(repo.path.join("bomb"), "x\n").unwrap();
     let (code, words) = answer_of(&repo.path, "bomb", Index).unwrap_err();
     assert_eq!(code, "TOO_LARGE", "{words}");
-    // As attributes that stand only in the index.
+    // As attributes that are only in the index.
     let id = repo.git(&["rev-parse", ":bomb"]);
     repo.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{},.gitattributes", id.trim())]);
     refused(&repo, "a.txt", "TOO_LARGE");
 }
 
-/// Names in a commit are anyone's: whether such a file is there is not told of places outside.
+/// Names in a commit are untrusted: they must not reveal whether a file outside exists.
 #[test]
 fn names_that_lead_out_are_not_looked_up() {
     let repo = Repo::with(&[("a.txt", TEXT)]);
     repo.write("new.txt", "unlike any other\n");
     let id = repo.git(&["hash-object", "-w", "new.txt"]);
     symlink(repo.temp.path(), repo.path.join("out")).unwrap();
-    // Git itself makes no such name.
+    // Git itself does not create such a name.
     let name: &[u8] = b"../gone.txt\0";
     let mut entry = vec![0; 62];
     entry[24..28].copy_from_slice(&0o100_644_u32.to_be_bytes());
@@ -376,7 +376,7 @@ fn names_that_lead_out_are_not_looked_up() {
     }
 }
 
-/// The same folder a thousand times, and in it the same again.
+/// The same folder a thousand times, nested.
 #[test]
 fn a_commit_of_folders_without_end() {
     let repo = Repo::with(&[("a.txt", TEXT)]);

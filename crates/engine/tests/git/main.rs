@@ -1,4 +1,4 @@
-//! Files beside what git keeps of them, against git itself. Needs git in the path, and nothing of its settings.
+//! Diffs of working files against git, compared with git itself. Needs git on `PATH`; its configuration is ignored.
 #![allow(clippy::disallowed_methods, reason = "tests look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 

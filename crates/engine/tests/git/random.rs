@@ -1,5 +1,5 @@
-//! Random states of small repositories. For each baseline our diff and git's own are applied to it by `git apply`, and ours
-//! by our own rules too: all must give the bytes that git itself would keep.
+//! Random states of small repositories. For each baseline, `git apply` applies our diff and git's, and ours is also
+//! applied by our own code: all must give the bytes that git itself would store.
 
 use readproof_words::notice::notice;
 use std::{
@@ -17,7 +17,7 @@ use crate::repo::{Head, Index, Repo, WorkTree, ask, done, fed, git_in, without_i
 
 const STATES: u64 = 300;
 
-/// A generator of our own, so that a failure comes again.
+/// A seeded generator, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -44,7 +44,7 @@ impl Dice {
         format!("{}{}", self.one(&words), if self.roll(3) == 0 { "\r\n" } else { "\n" })
     }
 
-    /// A few lines more, less or different, and sometimes other line ends.
+    /// Adds, removes or changes a few lines, and sometimes line endings.
     fn edited(&mut self, text: &str) -> String {
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
         for _ in 0..self.roll(4) {
@@ -95,7 +95,7 @@ const ATTRIBUTES: [&str; 10] = [
     "*.txt crlf=input",
 ];
 
-/// A repository after some commits, stagings and edits, and what is to be compared instead of a working file.
+/// A repository after some commits, stagings and edits, and content to compare instead of a working file.
 fn state(dice: &mut Dice) -> (Repo, BTreeMap<String, Option<String>>) {
     let repo = Repo::unborn();
     let mut config = String::from("[core]\n\tsafecrlf = false\n\tfilemode = ");
@@ -137,7 +137,7 @@ fn state(dice: &mut Dice) -> (Repo, BTreeMap<String, Option<String>>) {
     let staged: Vec<&str> =
         staged.into_iter().enumerate().filter(|(n, name)| *n < 3 || there(name)).map(|(_, name)| name).collect();
     if staged.len() > 3 {
-        // A name may be neither in the index nor there.
+        // A name may be neither in the index nor on disk.
         let _ = git_in(&repo.path).args(&staged).output().unwrap();
     }
     if dice.roll(6) == 0 {
@@ -236,7 +236,7 @@ fn kept(repo: &Repo, names: &BTreeMap<String, Option<String>>) -> (Tree, Tree) {
     (head.iter().map(&mut next).collect(), index.iter().map(&mut next).collect())
 }
 
-/// Everything before the first hunk of each diff in a text, but for the object ids, in order.
+/// Everything before the first hunk of each diff, without the object ids, in order.
 fn heads(text: &[u8]) -> Vec<String> {
     let (mut heads, mut in_hunk) = (Vec::new(), true);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -281,7 +281,7 @@ fn ours(repo: &Repo, against: Against, asked: &BTreeMap<String, Option<String>>)
     let engine = repo.engine();
     let mut all = BTreeMap::new();
     for (name, content) in asked {
-        // A name may begin like a guess, or hold what is trimmed: the whole path is never mistaken.
+        // A relative name may look like another form, or be trimmed; an absolute path is unambiguous.
         let path = repo.path.join(name);
         match ask(&engine, path.to_str().unwrap(), against, content.as_deref()) {
             Ok(found) => drop(all.insert(name.clone(), found)),
@@ -291,7 +291,7 @@ fn ours(repo: &Repo, against: Against, asked: &BTreeMap<String, Option<String>>)
     all
 }
 
-/// By our own rules, where it is a diff of one text.
+/// Applied by our own code, if it is a diff of one text.
 fn check_own_rules(found: &BTreeMap<String, Compared>, base: &Tree, after: &Tree) {
     for (name, found) in found.iter().filter(|(_, found)| found.hunks.1 > 0 && found.status.as_str() != "type_changed")
     {
@@ -309,13 +309,13 @@ fn one_state(seed: u64, seen: &mut BTreeMap<&'static str, u32>) {
     let beside = asked.iter().filter(|(_, content)| content.is_some()).map(|(n, c)| (n.clone(), c.clone())).collect();
     worktree(&repo, &beside);
 
-    // From here on what was to stand for a file is the file.
+    // From here on the given content is written to the file.
     for (number, (name, content)) in asked.iter().enumerate() {
         if let Some(content) = content {
             repo.write(name, content);
         }
         if fs::symlink_metadata(repo.path.join(name)).is_ok_and(|found| found.is_file()) {
-            // Git looks at the bytes only where the time is another.
+            // Git reads the bytes only if the time differs.
             let file = fs::File::options().append(true).open(repo.path.join(name)).unwrap();
             file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000_000 + number as u64)).unwrap();
         }
@@ -366,7 +366,7 @@ fn check(
         let found = found.values().filter(|found| found.binary == binary);
         found.filter(|found| !tracked || is_tracked(found)).map(|found| found.text.as_str()).collect()
     };
-    // Ours make what git would keep.
+    // Ours produce what git would store.
     let text = texts(false, false);
     let folder =
         |who: &str| repo.beside(&format!("{who}-{}", found.values().next().map_or("none", |f| f.against.as_str())));
@@ -377,7 +377,7 @@ fn check(
     }
     check_own_rules(found, base, after);
 
-    // Git's own do so too, and their heads are the same.
+    // So do git's own, and their headers are the same.
     let ours = texts(false, true);
     assert_eq!(heads(ours.as_bytes()), heads(gits_text), "seed {seed}");
     let ours = texts(true, true);
@@ -389,14 +389,14 @@ fn check(
     }
 }
 
-/// As far as its notices tell.
+/// Judged by its notices.
 fn is_tracked(found: &Compared) -> bool {
     let told = ["git does not track it", "no longer in the index"];
     let unborn = found.status.as_str() == "untracked";
     !unborn && !found.notices.iter().any(|said| told.iter().any(|words| notice(said).contains(words)))
 }
 
-/// The working file as it stands, beside other text: nothing is cleaned.
+/// The working file compared with other text: nothing is cleaned.
 fn worktree(repo: &Repo, asked: &BTreeMap<String, Option<String>>) {
     if asked.is_empty() {
         return;
@@ -430,7 +430,7 @@ fn states(part: u64) {
     for seed in (0..STATES).filter(|seed| seed % 3 == part) {
         one_state(seed, &mut seen);
     }
-    // What never came up is not tested.
+    // Each case must have come up.
     let words =
         ["modified", "added", "deleted", "untracked", "unchanged", "mode_changed", "type_changed", "binary", "cleaned"];
     for word in words {

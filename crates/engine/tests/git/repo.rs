@@ -1,4 +1,4 @@
-//! A repository in a folder of its own, git without any settings but its own, and our answer about a file.
+//! A repository in its own folder, git without the user's configuration, and our answer about a file.
 
 use readproof_core::path::Bearings;
 use readproof_disk::Root;
@@ -25,7 +25,7 @@ pub(crate) struct Repo {
     pub(crate) path: PathBuf,
 }
 
-/// Git with nothing of the environment.
+/// Git with a clean environment.
 pub(crate) fn git_in(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -43,7 +43,7 @@ pub(crate) fn done(output: &Output) -> Vec<u8> {
     output.stdout.clone()
 }
 
-/// Gives a program its input and takes what it prints.
+/// Runs a program with input and returns its output.
 pub(crate) fn fed(mut command: Command, input: &[u8]) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("git runs");
@@ -107,7 +107,7 @@ impl Repo {
         fs::set_permissions(self.path.join(name), fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// Runs git and gives what it prints.
+    /// Runs git and returns its output.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         String::from_utf8(self.bytes(args)).unwrap()
     }
@@ -142,7 +142,7 @@ impl Repo {
         self.ask(name, against, None).map(|found| found.text).unwrap_err().code()
     }
 
-    /// What git itself prints, but for the line of object ids.
+    /// Git's own diff, without the line of object ids.
     pub(crate) fn gits(&self, args: &[&str], name: &str) -> String {
         let mut all = vec!["diff", "--no-renames", "--no-ext-diff", "--no-textconv"];
         all.extend(args);
@@ -151,12 +151,12 @@ impl Repo {
         without_ids(&text)
     }
 
-    /// Checks one answer against git's: the same words, but for the hunks' heads.
+    /// Compares an answer with git's diff: the same text, except for the hunk headers.
     #[track_caller]
     pub(crate) fn agrees(&self, name: &str, status: &str) {
         let path = self.path.join(name);
         if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
-            // Git looks at the bytes only where the time is another.
+            // Git reads the bytes only if the time differs.
             let later = fs::metadata(&path).unwrap().modified().unwrap() + Duration::from_secs(1);
             fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
         }
@@ -188,7 +188,7 @@ pub(crate) fn compare(engine: &Engine, asked: Compare, hook: Hook<'_>) -> Result
     engine.ask_while(None, Operation::Compare(asked), hook)
 }
 
-/// The lines of object ids stand only in heads, where no line begins like one of a hunk.
+/// Lines of object ids occur only in headers, where no line begins like a line of a hunk.
 pub(crate) fn without_ids(text: &str) -> String {
     text.split_inclusive('\n').filter(|line| !line.starts_with("index ")).collect()
 }

@@ -1,4 +1,4 @@
-//! One file in every state that git knows, each against git's own words.
+//! One file in every state that git knows, each compared with git's output.
 
 use readproof_engine::{Error, operation::AnswerLimit};
 use readproof_testkit::ask::WAIT;
@@ -136,7 +136,7 @@ fn a_renamed_file_is_new_under_its_name_and_the_old_one_is_named() {
     );
     assert_eq!(plain(&found.text), plain(&repo.gits(&["HEAD"], "src/new.rs")));
 
-    // Without a word to git.
+    // Without telling git.
     let repo = Repo::with(&[("a/x.rs", TEXT), ("b/y.rs", TEXT), ("empty", "")]);
     std::fs::create_dir(repo.path.join("c")).unwrap();
     for (from, to) in [("a/x.rs", "c/x.rs"), ("b/y.rs", "c/y.rs"), ("empty", "c/empty")] {
@@ -160,7 +160,7 @@ fn a_change_of_mode() {
     assert_eq!(repo.diff("run.sh", Head).text, "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n");
     repo.write("run.sh", "one\n");
     repo.agrees("run.sh", "modified");
-    // Where the file system cannot be trusted, the index tells.
+    // If the file system does not support modes, the index decides.
     repo.set("core.fileMode", "false");
     repo.agrees("run.sh", "modified");
     assert!(!repo.diff("run.sh", Head).text.contains("mode"));
@@ -262,7 +262,7 @@ fn a_link_is_the_text_of_where_it_leads() {
     repo.agrees("link", "type_changed");
     assert_eq!(repo.ask("a.txt", Head, Some("x")).unwrap_err().code(), "CONTENT_FOR_LINK");
     assert_eq!(repo.ask("a.txt", WorkTree, Some("x")).unwrap_err().code(), "CONTENT_FOR_LINK");
-    // Where links cannot be, a file stands for one.
+    // If the file system has no links, a file stands for one.
     repo.set("core.symlinks", "false");
     repo.agrees("link", "modified");
 }
@@ -304,7 +304,7 @@ fn a_submodule_is_named_as_one() {
         assert_eq!(error.code(), "SUBMODULE");
         assert!(Surface::Cli.error(&error).contains(commit.trim()), "{error}");
     }
-    // A file in it belongs to its own repository, whose folder lies in this one's.
+    // A file in it belongs to the submodule's repository, whose folder is inside this one's.
     repo.write("sub/x", "one\n");
     let found = repo.diff("sub/x", Head);
     assert_eq!((found.path.as_str(), found.name.as_str(), found.status.as_str()), ("sub/x", "x", "modified"));

@@ -1,4 +1,4 @@
-//! Repositories of every shape: used as git would use them, or refused with a word that says why.
+//! Repositories of every kind: used as git would use them, or refused with an error that says why.
 
 use readproof_words::{Surface, notice::notice};
 use std::{
@@ -57,7 +57,7 @@ fn no_repository() {
 #[test]
 fn the_innermost_repository_counts() {
     let repo = Repo::with(&[("a.txt", TEXT), ("in/a.txt", TEXT)]);
-    // Git's own test: a folder without HEAD is none, and the search goes on.
+    // As in git: a folder without HEAD is not a repository, and the search continues above it.
     fs::create_dir(repo.path.join("in/.git")).unwrap();
     repo.agrees("in/a.txt", "unchanged");
     fs::remove_dir(repo.path.join("in/.git")).unwrap();
@@ -98,7 +98,8 @@ fn a_linked_work_tree() {
     side.agrees("a.txt", "modified");
     assert_ne!(side.diff("a.txt", Head).commit, repo.diff("a.txt", Head).commit);
     assert_eq!(repo.diff("a.txt", Head).status.as_str(), "unchanged");
-    // A `.git` that leads to a repository which knows nothing of it shows that repository to whoever wrote the file.
+    // A `.git` file that points to a repository which does not list it would reveal that repository to whoever wrote
+    // the file.
     let stranger = repo.beside("stranger");
     fs::create_dir(&stranger).unwrap();
     fs::write(stranger.join("a.txt"), "x\n").unwrap();
@@ -115,7 +116,7 @@ fn a_linked_work_tree() {
     fs::remove_dir_all(stranger.join(".git")).unwrap();
     std::os::unix::fs::symlink(repo.path.join(".git"), stranger.join(".git")).unwrap();
     assert_eq!(code(&stranger, "a.txt"), "NOT_LINKED");
-    // One that leads nowhere.
+    // A dangling one.
     fs::remove_file(stranger.join(".git")).unwrap();
     fs::write(stranger.join(".git"), "gitdir: ../nowhere\n").unwrap();
     assert_eq!(code(&stranger, "a.txt"), "BAD_REPOSITORY");
@@ -141,7 +142,7 @@ fn a_sparse_checkout() {
         repo.git(&set);
         assert!(!repo.path.join("out").exists());
         for name in ["out/b.txt", "out/deep/c.txt"] {
-            // Not there is not deleted.
+            // A file that is not checked out is not deleted.
             let found = repo.diff(name, Head);
             assert_eq!(found.status.as_str(), "unchanged", "{name}, {sparse_index}");
             assert!(notice(&found.notices[0]).contains("skip-worktree"), "{:?}", found.notices);
@@ -153,7 +154,7 @@ fn a_sparse_checkout() {
         assert_eq!(repo.ask("out/none.txt", Head, None).unwrap_err().code(), "NOT_FOUND");
         repo.write("in/a.txt", "one\n");
         repo.agrees("in/a.txt", "modified");
-        // One that is there after all is looked at.
+        // A file that exists after all is read.
         repo.write("out/b.txt", "one\n");
         repo.agrees("out/b.txt", "modified");
     }
@@ -229,7 +230,7 @@ fn made(args: &[&str]) -> Option<Repo> {
     let temp = tempfile::tempdir().unwrap();
     let path: PathBuf = temp.path().canonicalize().unwrap().join("w");
     let output = git_in(temp.path()).args(["init", "-q", "-b", "main"]).args(args).arg(&path).output().unwrap();
-    // An older git does not know the word.
+    // An older git does not know the option.
     output.status.success().then(|| {
         let repo = Repo::at(path, temp);
         repo.write("a.txt", TEXT);
@@ -318,7 +319,7 @@ fn packed_shallow_borrowed() {
     let shallow = clone("shallow", &["--depth=1"]);
     shallow.write("a.txt", "2\n");
     shallow.agrees("a.txt", "modified");
-    // Borrowed objects must lie in the workspace, too.
+    // Borrowed objects must be in the workspace, too.
     let shared = clone("shared", &["--reference", repo.path.to_str().unwrap()]);
     shared.write("a.txt", "2\n");
     assert_eq!(shared.code("a.txt", Head), "LEADS_OUT");
@@ -370,7 +371,7 @@ fn a_change_of_anything_is_seen_by_the_next_call() {
     assert_eq!(status(), "added");
 }
 
-/// A repository stays open between questions once its files have come to rest; every change is noticed all the same.
+/// A repository stays open between queries once its files are old enough; every change is still noticed.
 #[test]
 fn a_repository_that_is_kept_open_is_never_behind() {
     let repo = Repo::with(&[("a.txt", TEXT), ("b.txt", TEXT)]);
@@ -406,7 +407,7 @@ fn a_repository_that_is_kept_open_is_never_behind() {
     assert_eq!(see("b.txt").unwrap().1, "unchanged");
     rest();
     see("b.txt").unwrap();
-    // What may not be used is refused at once, and found again when it may.
+    // A repository that becomes unusable is refused at once, and used again when it becomes usable.
     repo.git(&["config", "filter.x.clean", "cat"]);
     repo.write(".gitattributes", "*.txt filter=x\n");
     assert_eq!(see("b.txt").unwrap_err().code(), "FILTERED");

@@ -8,7 +8,7 @@ use super::entry::{EditError, Entry, Existing, NAME};
 use super::{jsonc, toml_text};
 use crate::{
     cli::{Host, Scope},
-    config::Surroundings,
+    config::HostEnvironment,
 };
 
 /// In the order in which they are listed.
@@ -30,7 +30,7 @@ impl Host {
     }
 
     /// The files that may hold the entry: the first that exists counts, else the last. `None` if their folder is not known.
-    pub(crate) fn files(self, scope: Scope, workspace: &Path, around: &Surroundings) -> Option<Vec<PathBuf>> {
+    pub(crate) fn files(self, scope: Scope, workspace: &Path, around: &HostEnvironment) -> Option<Vec<PathBuf>> {
         let folder = match scope {
             Scope::Project => Some(workspace.join(self.project_folder())),
             Scope::User => self.user_folder(around),
@@ -57,7 +57,7 @@ impl Host {
         }
     }
 
-    fn user_folder(self, around: &Surroundings) -> Option<PathBuf> {
+    fn user_folder(self, around: &HostEnvironment) -> Option<PathBuf> {
         let home = |name: &str| around.home.as_ref().map(|home| home.join(name));
         let config = |name: &str| around.config.as_ref().map(|config| config.join(name));
         match self {
@@ -87,7 +87,7 @@ impl Host {
     }
 
     /// The folder that shows that the user has the host.
-    pub(crate) fn user_sign(self, around: &Surroundings) -> Option<PathBuf> {
+    pub(crate) fn user_sign(self, around: &HostEnvironment) -> Option<PathBuf> {
         match self {
             Self::ClaudeCode => around.claude.clone().or_else(|| around.home.as_ref().map(|home| home.join(".claude"))),
             Self::Codex | Self::Opencode | Self::Gemini | Self::Cursor | Self::Vscode | Self::Zed => {

@@ -3,7 +3,7 @@
 use readproof_engine::ConversationStatus;
 use std::fmt::Write;
 
-/// The report. Writing to a `String` cannot fail.
+/// Writing to a `String` cannot fail.
 pub(super) fn text(status: &ConversationStatus) -> String {
     let scopes: usize = status.files.iter().map(|file| file.spans).sum();
     let (objects, object_bytes) = status.texts.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Requests as they come in and answers as they go out. Field names are part of the contract.
+//! The requests and replies of the pi protocol. Field names are part of the contract.
 
 use readproof_core::meta::VERSION;
 use readproof_engine::{Answer, PiCut, PiGiven, PiMeta};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What is asked for.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Op {
@@ -17,7 +17,7 @@ pub(super) enum Op {
     Cancel,
 }
 
-/// One line. Fields that an operation does not need are ignored.
+/// One request line. Fields that an operation does not need are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Request<'a> {
     #[serde(default)]
@@ -41,39 +41,39 @@ pub(super) struct Request<'a> {
     pub(super) fresh: bool,
 }
 
-/// The request that a line cancels.
+/// The id of the request that a line cancels.
 pub(super) fn cancelled(line: &[u8]) -> Option<u64> {
     #[derive(Deserialize)]
     struct Cancel {
         op: Op,
         target: u64,
     }
-    // Nearly every line is something else, and may be long.
+    // Nearly every line is something else and may be long, so long lines are not parsed here.
     let short = line.len() < 256;
     let cancel: Cancel = short.then(|| serde_json::from_slice(line).ok()).flatten()?;
     (cancel.op == Op::Cancel).then_some(cancel.target)
 }
 
-/// What goes out for a request.
+/// The reply to a request.
 #[derive(Serialize)]
 pub(crate) struct Reply {
     pub(super) id: Option<u64>,
     pub(super) ok: bool,
     #[serde(flatten)]
-    pub(super) said: Said,
+    pub(super) body: Body,
 }
 
-/// What it says.
+/// The content of a reply.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(crate) enum Said {
+pub(crate) enum Body {
     Hello {
         protocol: u64,
         version: &'static str,
         workspace: String,
     },
     Read(Box<Block>),
-    Own {
+    UsePiRead {
         own: String,
     },
     #[serde(rename_all = "camelCase")]
@@ -117,7 +117,7 @@ impl From<Answer<PiGiven>> for Block {
     }
 }
 
-/// Metadata V1, and beside it what a later replay checks the block by.
+/// Metadata V1, and the fields by which a later replay checks the block.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Readcache {
@@ -165,7 +165,7 @@ impl From<PiMeta> for Readcache {
     }
 }
 
-/// As pi has it, but for the content.
+/// pi's `truncation`, without the content.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Truncation {

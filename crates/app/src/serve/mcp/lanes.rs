@@ -1,6 +1,6 @@
-//! Where calls run: on threads beside the runtime, which itself never waits for a lock or a disk. Reads of small files have a lane
-//! of their own, so that none of them waits for a search; a thread that hangs costs its place in a lane for a while, and
-//! nobody's answer.
+//! Runs calls on threads, so that the async runtime never waits for a lock or the disk. Reads of small files have their
+//! own lane, so that they never wait for a search. A thread that hangs occupies its place in a lane for a while, but
+//! delays no other answer.
 
 use readproof_disk::SessionName;
 use readproof_engine::{Control, Engine, Error, Progress};
@@ -9,7 +9,7 @@ use rmcp::{RoleServer, model::ProgressNotificationParam, service::RequestContext
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -19,6 +19,7 @@ use tokio::{
     task::JoinError,
 };
 
+use super::super::locked;
 use crate::tools::{args::Refusal, call::ToolOutput};
 
 /// How many long calls run at a time; more wait for their turn.
@@ -30,18 +31,18 @@ const QUICK_AT_ONCE: usize = 16;
 /// The largest file whose read is quick.
 pub(super) const QUICK_BYTES: u64 = 256 << 10;
 
-/// How often progress is told, at most.
-const TOLD: Duration = Duration::from_millis(250);
+/// The shortest time between two progress messages.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 
-/// After so many times the next in line is let in beside a call that may hang.
+/// After so many intervals a call that may hang no longer occupies its place.
 const PATIENCE: u32 = 40;
 
-/// How long a call may take.
+/// The lane of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// A read of a small file: refused as not quick if it turns out to be large.
+    /// Reads of small files; refused with `NOT_QUICK` if the file turns out to be large.
     Quick,
-    /// Whatever looks through files, at git or at all of the store.
+    /// Searches, git, and anything that walks the store.
     Long,
 }
 
@@ -54,15 +55,15 @@ pub(super) struct Lanes {
     conversations: Mutex<BTreeMap<SessionName, Arc<AsyncMutex<()>>>>,
 }
 
-/// The long calls of one conversation that are under way: how many, and how many ever began.
+/// The running long calls of one conversation: how many, and how many ever began.
 #[derive(Default)]
 struct LongCalls {
     now: u64,
     ever: u64,
 }
 
-/// One of them. While there are others, what they showed may be recorded before this one's answer and be given after it, so
-/// that nothing can be said of what the model saw last.
+/// One running long call. While others run, their texts may be recorded before this one's answer but sent after it, so
+/// it is unknown what the model saw last.
 pub(super) struct UnderWay {
     lanes: Arc<Lanes>,
     session: Option<SessionName>,
@@ -71,7 +72,7 @@ pub(super) struct UnderWay {
 }
 
 impl UnderWay {
-    /// Whether no other long call of the conversation was under way at any time since it began.
+    /// Whether no other long call of the conversation has run at any time since it began.
     pub(super) fn was_alone(&self) -> bool {
         let calls = locked(&self.lanes.under_way);
         let ever = self.session.as_ref().and_then(|session| calls.get(session)).map(|calls| calls.ever);
@@ -93,11 +94,7 @@ impl Drop for UnderWay {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A place in a lane: held by the thread until it ends, and at most for a while by one that hangs.
+/// A place in a lane. The thread keeps it until it ends; a thread that hangs loses it after a while.
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
 fn give_up(place: &Place) {
@@ -115,7 +112,7 @@ impl Lanes {
         })
     }
 
-    /// A long call of a conversation begins; it ends when this goes.
+    /// Begins a long call of a conversation, which ends when the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>, session: Option<SessionName>) -> UnderWay {
         let mut calls = locked(&self.under_way);
         let alone = session.as_ref().and_then(|session| {
@@ -126,24 +123,25 @@ impl Lanes {
         UnderWay { lanes: Arc::clone(self), session, alone }
     }
 
-    /// Whether a long call of the conversation is under way.
+    /// Whether a long call of the conversation is running.
     pub(super) fn is_busy(&self, session: Option<&SessionName>) -> bool {
         session.is_some_and(|session| locked(&self.under_way).contains_key(session))
     }
 
-    /// Waits until the quick calls of the conversation that came before are answered: each may then have a handle, as what
-    /// the model sees last is what was recorded last.
+    /// Waits until earlier quick calls of the conversation are answered. So what the model sees last is what was
+    /// recorded last, and each answer can have a handle.
     pub(super) async fn in_order(&self, session: Option<&SessionName>) -> Option<OwnedMutexGuard<()>> {
         let turn = {
             let mut conversations = locked(&self.conversations);
-            // Those that nobody waits for are made anew when they are needed.
+            // Locks that nobody holds are created again when needed.
             conversations.retain(|_, turn| Arc::strong_count(turn) > 1);
             Arc::clone(conversations.entry(session?.clone()).or_default())
         };
         Some(turn.lock_owned().await)
     }
 
-    /// Runs a call, and tells its progress to those who asked. A caller who cancels waits no longer: the thread ends by itself.
+    /// Runs a call and reports its progress if the client asked for that. After a cancellation it returns at once, and
+    /// the thread ends by itself.
     pub(super) async fn run(
         self: &Arc<Self>,
         lane: Lane,
@@ -181,19 +179,19 @@ impl Lanes {
             tokio::select! {
                 said = &mut work => return said.unwrap_or_else(|error| Err(failed(&error))),
                 () = context.ct.cancelled() => {
-                    // The thread has its place until it has heard of it.
+                    // The thread keeps its place until it notices the cancellation.
                     tokio::spawn(async move {
-                        tokio::time::sleep(TOLD * PATIENCE).await;
+                        tokio::time::sleep(PROGRESS_INTERVAL * PATIENCE).await;
                         give_up(&place);
                     });
                     return Err(aborted());
                 }
-                () = tokio::time::sleep(TOLD) => {}
+                () = tokio::time::sleep(PROGRESS_INTERVAL) => {}
             }
             let now = done.load(Ordering::Relaxed);
             if let Some(token) = token.clone().filter(|_| now > last) {
                 last = now;
-                // A client that no longer listens misses nothing.
+                // A client that does not listen needs no progress.
                 let progress = ProgressNotificationParam::new(token, as_float(now));
                 let _ = context.peer.notify_progress(progress).await;
             }
@@ -211,7 +209,7 @@ fn failed(error: &JoinError) -> Refusal {
     Refusal { code: "INTERNAL", message: format!("the call failed{why}") }
 }
 
-/// Files are never so many that this loses one.
+/// Saturates at `u32::MAX`, which is more files than a workspace has.
 fn as_float(files: u64) -> f64 {
     u32::try_from(files).unwrap_or(u32::MAX).into()
 }

@@ -1,5 +1,6 @@
-//! The lines of an MCP client: one message a line, each way. Every request that has an id gets an answer, whatever is wrong
-//! with it. A client that does not read, or asks faster than it can be answered, is waited for: no more is taken in.
+//! The transport of an MCP client: one message per line in each direction. Every request with an id gets an answer,
+//! even if it is malformed. If a client does not read its answers, or sends requests faster than they are answered, no
+//! more input is read.
 
 use rmcp::{
     RoleServer,
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
@@ -19,25 +20,29 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::scan::{Scan, is_id};
+use super::{
+    super::locked,
+    scan::{Scan, is_id},
+};
 use crate::output;
 
-/// The longest line that is taken in.
+/// The longest line that is accepted, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// A longer line is taken apart on another thread, and its values are counted first.
+/// A longer line is parsed on another thread, after its values were counted.
 const LONG: usize = 64 << 10;
 
-/// The most values in one message: each takes far more room than its letters.
+/// The most JSON values in one message: each takes far more memory than its text.
 const MOST_VALUES: u64 = 200_000;
 
-/// No more is taken in while so many requests are unanswered, or so many of their bytes, or so many bytes of answers are
-/// not taken by the client.
+/// No more input is read while so many requests, or bytes of requests, are unanswered, or so many bytes of answers are
+/// unread.
 const UNANSWERED: usize = 1_024;
 const UNANSWERED_BYTES: usize = 64 << 20;
 const UNTAKEN_BYTES: usize = 8 << 20;
 
-/// The methods whose parameters are known: what does not fit them is no unknown method.
+/// Methods whose parameters are known. A request that does not parse as one of these has invalid parameters; the method
+/// is not unknown.
 const KNOWN: [&str; 14] = [
     "initialize",
     "ping",
@@ -70,28 +75,28 @@ enum Heard {
 pub(super) struct Lines<R, W> {
     input: BufReader<R>,
     line: Vec<u8>,
-    /// A line that is too long, as far as it was looked at.
+    /// A line that is too long, as far as it was scanned.
     dropped: Option<Scan>,
-    /// A long line that is being taken apart.
+    /// A long line that is being parsed.
     heard: Option<JoinHandle<Heard>>,
     outgoing: Arc<Outgoing<W>>,
-    /// Whether a request has come: what comes before it is nobody's.
+    /// Whether a request was received; notifications before the first one are ignored.
     begun: bool,
-    /// Told once when there is no more to come.
+    /// Notified once at the end of input.
     ended: Arc<Notify>,
 }
 
-/// What is on its way to the client.
+/// Output to the client.
 struct Outgoing<W> {
     output: tokio::sync::Mutex<W>,
     load: Mutex<Load>,
     eased: Notify,
 }
 
-/// How much is held for a client.
+/// What is pending for a client.
 #[derive(Default)]
 struct Load {
-    /// The requests without an answer, with their bytes.
+    /// The unanswered requests with their sizes.
     unanswered: HashMap<RequestId, usize>,
     unanswered_bytes: usize,
     untaken_bytes: usize,
@@ -111,7 +116,7 @@ impl Load {
 
 impl<W: AsyncWrite + Unpin> Outgoing<W> {
     fn load(&self) -> MutexGuard<'_, Load> {
-        self.load.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.load)
     }
 
     async fn has_room(&self) {
@@ -124,7 +129,7 @@ impl<W: AsyncWrite + Unpin> Outgoing<W> {
         }
     }
 
-    /// Writes one line whole; `bytes` were counted.
+    /// Writes one whole line. `bytes` are already part of the load.
     async fn write(&self, bytes: Vec<u8>, answered: Option<RequestId>) -> io::Result<()> {
         let written = async {
             let mut output = self.output.lock().await;
@@ -168,7 +173,7 @@ where
         }
     }
 
-    /// The next line, or what is to be said of one that is too long. Whatever was read is kept when this is not waited for.
+    /// The next line, or the error for one that is too long. Cancel-safe: what was read is kept.
     async fn next(&mut self) -> io::Result<Option<Heard>> {
         loop {
             if let Some(heard) = &mut self.heard {
@@ -178,7 +183,7 @@ where
             }
             let block = self.input.fill_buf().await?;
             if block.is_empty() {
-                // A last line may have no end.
+                // The last line may lack a terminator.
                 if let Some(scan) = self.dropped.take() {
                     return Ok(Some(too_long(scan)));
                 }
@@ -216,17 +221,17 @@ where
         }
     }
 
-    /// Says what is wrong, without waiting for it to be taken.
+    /// Sends an error without waiting until it is written.
     fn refuse(&self, id: &Value, code: i32, why: &str) {
         output::notice(&format!("a line of the client was refused: {why}"));
         let line = json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": why}});
         let bytes = self.outgoing.counted(format!("{line}\n").into_bytes());
         let outgoing = Arc::clone(&self.outgoing);
-        // A client that is gone cannot be told.
+        // The client may be gone.
         tokio::spawn(async move { outgoing.write(bytes, None).await.ok() });
     }
 
-    /// Notes a request; `false` for one whose id is that of another under way.
+    /// Notes a request; `false` if another running request has the same id.
     fn note(&self, id: &RequestId, bytes: usize) -> bool {
         let mut load = self.outgoing.load();
         if load.unanswered.contains_key(id) {
@@ -277,7 +282,7 @@ where
                             continue;
                         }
                         JsonRpcMessage::Notification(told) => {
-                            // Who cancels a request gets no answer to it.
+                            // A cancelled request gets no answer.
                             if let ClientNotification::CancelledNotification(cancelled) = &told.notification
                                 && let Some(id) = &cancelled.params.request_id
                             {
@@ -306,7 +311,7 @@ fn too_long(mut scan: Scan) -> Heard {
     Heard::Refused { id: scan.id().into(), code: INVALID_REQUEST, why }
 }
 
-/// What a line says.
+/// Parses a line.
 fn understood(line: &[u8]) -> Heard {
     let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
     if text.is_empty() {
@@ -334,7 +339,7 @@ fn understood(line: &[u8]) -> Heard {
     }
 }
 
-/// What is wrong with a line that is no message.
+/// The error for a line that is not a valid message.
 fn refused(text: &[u8]) -> Heard {
     let value = match serde_json::from_slice::<Value>(text) {
         Ok(value) => value,
@@ -348,9 +353,9 @@ fn refused(text: &[u8]) -> Heard {
     let Value::Object(fields) = value else { return no_request(Value::Null, "a message is a JSON object") };
     let method = fields.get("method").and_then(Value::as_str);
     match (fields.get("id"), method) {
-        // An answer to nothing that was asked.
+        // A response, though the server sends no requests.
         (Some(_), None) if fields.contains_key("result") || fields.contains_key("error") => Heard::Nothing,
-        // Nobody waits for an answer to a notification.
+        // Notifications get no answer.
         (None, Some(_)) => Heard::Nothing,
         (Some(id), Some(method)) if is_id(id) && fields.get("jsonrpc").is_some_and(|version| version == "2.0") => {
             wrong_params(id.clone(), method)

@@ -1,52 +1,52 @@
-//! A first look at a line, byte by byte, so that even one that is too long or is no JSON can be answered: which id it has, and
-//! how many values. Takes anything and holds no more than an id.
+//! Scans a line byte by byte for its id and the number of its JSON values, so that even a line that is too long or not
+//! JSON can be answered. Accepts any input and keeps no more than an id.
 
 use serde_json::Value;
 
-/// The longest id that is told back.
+/// The longest id that is sent back, in bytes.
 const ID_BYTES: usize = 300;
 
 /// What was seen of a line so far.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     depth: u32,
-    /// Whether it stands inside a string, and just behind a backslash.
+    /// Whether the scan is inside a string, and just after a backslash.
     string: bool,
     escaped: bool,
-    /// What is taken down of the outermost object.
+    /// The part of the outermost object that is being recorded.
     place: Place,
     taken: Vec<u8>,
     id: Option<Value>,
     values: u64,
 }
 
-/// Where in the outermost object.
+/// The position in the outermost object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
-    /// In a name, or before it.
+    /// In a key, or before it.
     #[default]
     Key,
-    /// In the value of a name that is not asked for.
+    /// In the value of another key.
     Other,
     /// In the id.
     Id,
 }
 
 impl Scan {
-    /// Looks at what comes next.
+    /// Scans the next bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.step(*byte);
         }
     }
 
-    /// The id, if it is one that can be told back.
+    /// The id, if it is valid and short enough.
     pub(super) fn id(&mut self) -> Option<Value> {
         self.end_value();
         self.id.take()
     }
 
-    /// No line has more values than this.
+    /// An upper bound of the number of values.
     pub(super) fn values(&self) -> u64 {
         self.values
     }
@@ -70,7 +70,7 @@ impl Scan {
             }
             b'{' | b'[' => {
                 self.values += 1;
-                // An id that is an object is none.
+                // An object is not a valid id.
                 self.take(byte);
                 self.depth = self.depth.saturating_add(1);
             }
@@ -111,7 +111,7 @@ impl Scan {
     }
 }
 
-/// What the protocol takes for an id.
+/// Whether a value is an id in the protocol's sense.
 pub(super) fn is_id(value: &Value) -> bool {
     value.is_string() || value.is_i64() || value.is_u64()
 }
@@ -123,7 +123,7 @@ mod tests {
 
     fn id(line: impl AsRef<[u8]>) -> Option<Value> {
         let mut scan = Scan::default();
-        // Wherever it is cut.
+        // For each way of splitting the input.
         let (first, rest) = line.as_ref().split_at(line.as_ref().len() / 2);
         scan.feed(first);
         scan.feed(rest);

@@ -1,5 +1,5 @@
-//! Finding in a hostile tree: texts that are hard to parse, patterns that are hard to search for, what is swapped while it is
-//! looked at, and files that hold secrets.
+//! Searching in a hostile tree: texts that are hard to parse, patterns that are hard to match, files that are swapped
+//! during the search, and files with secrets.
 
 use crate::client::Server;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ fn sensitive_files_are_searched_only_by_name() {
     assert!(server.call("search", json!({"query": "rsa", "mode": "path"})).text().contains("d/id_rsa"));
 }
 
-/// A pipe in the place of an ignore file and a link out in the place of a folder, while searches go on.
+/// During searches, an ignore file is replaced by a pipe and a folder by a link to the outside.
 #[test]
 fn swaps_while_searching() {
     let outside = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn swaps_while_searching() {
     swapping.join().unwrap();
 }
 
-/// The work ends when nobody waits for it, wherever it is.
+/// Work ends when its call is cancelled, at any stage.
 #[test]
 fn a_search_that_is_cancelled_leaves_the_server_to_others() {
     let mut server = Server::start(&[("a.txt", "x\n")], &["--tools", "all"]);

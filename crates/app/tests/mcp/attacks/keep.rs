@@ -1,4 +1,4 @@
-//! Secrets, whose a store is, settings and names: what a tree of a stranger's brings along changes none of them.
+//! Secrets, the owner of a store, settings and names: nothing in a stranger's tree can change them.
 
 use super::hostile;
 use crate::client::{Server, numbered};
@@ -20,7 +20,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// Nothing that Readproof keeps holds the word.
+/// Nothing that Readproof stores contains the word.
 fn not_stored(server: &Server, word: &str) {
     for folder in [".readproof", ".pi"] {
         for file in files(&server.path(folder)) {
@@ -30,7 +30,7 @@ fn not_stored(server: &Server, word: &str) {
     }
 }
 
-/// Turns links one after another until it is told to stop.
+/// Swaps links one after another until it is stopped.
 fn turning(top: &Path, turns: &'static [(&'static str, &'static str)]) -> (Arc<AtomicBool>, JoinHandle<()>) {
     let (done, top) = (Arc::new(AtomicBool::new(false)), top.to_owned());
     let stop = Arc::clone(&done);
@@ -118,7 +118,7 @@ fn a_store_that_a_tree_brings_along_vouches_for_nothing() {
     assert_eq!(given.text(), text);
     assert!(given.trailer().contains("was put aside as `.readproof/foreign-1`"), "{}", given.trailer());
     assert!(second.path(".readproof/foreign-1/log").is_dir());
-    // Neither is it searched, listed or written.
+    // It is not searched, listed or written either.
     for mode in ["text", "regex", "path"] {
         let found = second.call("search", json!({"query": "foreign", "mode": mode, "glob": ".readproof/**"}));
         assert!(!found.text().contains("foreign-1"), "{found:?}");
@@ -169,7 +169,7 @@ fn handles_that_were_made_up() {
     assert_eq!(server.call("read_file", json!({"path": "a.txt", "known": real})).decision(), "unchanged");
 }
 
-/// Each byte of what is kept, altered at some place: an answer is the text or, at best, what the text proves.
+/// Alters bytes of everything that is stored: each answer is still the text or something that the text proves.
 #[test]
 fn a_store_that_was_altered_never_says_unchanged_of_another_text() {
     let old = numbered(60);
@@ -201,7 +201,7 @@ fn a_store_that_was_altered_never_says_unchanged_of_another_text() {
     }
 }
 
-/// What is large costs neither time nor memory.
+/// Large input costs neither time nor memory.
 #[test]
 fn files_without_end() {
     let (_outer, mut server) = hostile();
@@ -211,7 +211,7 @@ fn files_without_end() {
     hole("half.txt", 500 << 20);
     for name in ["five.txt", "two.txt", "half.txt"] {
         for (tool, arguments) in super::calls(name) {
-            // A line without end is looked through as far as lines go.
+            // An endless line is searched up to the line limit.
             if tool != "search_in_file" {
                 let given = server.call(tool, arguments);
                 assert!(given.raw.to_string().len() < 200_000, "{tool} {name}");
@@ -224,7 +224,7 @@ fn files_without_end() {
     assert!(peak.is_some_and(|peak| peak < 200 * 1024), "{peak:?} KiB");
 }
 
-/// Names and words that would forge a line of ours, wherever a name is shown.
+/// Names and words that would forge a line of our output, wherever a name is shown.
 #[test]
 fn names_forge_nothing_wherever_they_are_shown() {
     let (_outer, mut server) = hostile();
@@ -318,7 +318,7 @@ fn nothing_of_a_file_with_a_sensitive_name_is_kept() {
     server.call("search", json!({"query": word, "mode": "regex"}));
     server.call("search", json!({"query": word, "mode": "symbol"}));
     not_stored(&server, word);
-    // What only looks like one is kept like any other.
+    // A file that only looks like one is treated as any other.
     server.put("src/credentials.rs", numbered(30));
     assert!(server.call("read_file", json!({"path": "src/credentials.rs"})).handle().is_some());
 }

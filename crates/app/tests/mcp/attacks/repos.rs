@@ -1,5 +1,5 @@
-//! Repositories that someone made to do harm, each asked about through one server: an answer within seconds, nothing from
-//! outside in it, little memory, and the next call served as ever. The long form makes hundreds by chance.
+//! Malicious repositories, each queried through one server: an answer within seconds, nothing from outside in it,
+//! little memory, and the next call works. The long form generates hundreds at random.
 
 use crate::client::Server;
 use serde_json::json;
@@ -31,7 +31,7 @@ fn made(folder: &Path, text: &str) {
     fs::write(folder.join("a.txt"), "one\n").unwrap();
 }
 
-/// A file in the place of whatever stands there.
+/// Replaces whatever is there by a file.
 enum Harm {
     Pipe,
     Sparse,

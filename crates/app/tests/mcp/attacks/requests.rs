@@ -1,4 +1,4 @@
-//! What a broken or hostile client sends: every request that has an id gets an answer, and nothing is held without bound.
+//! Broken or hostile clients: every request with an id gets an answer, and memory is bounded.
 
 use crate::client::{Server, numbered, peak_kib};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn every_request_with_an_id_is_answered() {
     let deep =
         |levels: usize| format!(r#"{{"name":"read","arguments":{}1{}}}"#, "[".repeat(levels), "]".repeat(levels));
     let table: Vec<(Vec<u8>, Value, i64)> = vec![
-        // What is no JSON, or none that a program can hold.
+        // Not JSON, or too deep or too large to parse.
         (call("1", r#"{"name":"read","arguments":{"target":"\ud83d"}}"#), json!(1), -32700),
         (call("2", r#"{"name":"read","arguments":{"offset":1e999}}"#), json!(2), -32700),
         (call(r#""three""#, &deep(200)), json!("three"), -32700),
@@ -41,7 +41,7 @@ fn every_request_with_an_id_is_answered() {
         (b"{\"a\":\"\x01\",\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}".to_vec(), json!(6), -32700),
         (b"{\"id\":7,\"method\":\"ping\"".to_vec(), json!(7), -32700),
         (b"GET / HTTP/1.1".to_vec(), Value::Null, -32700),
-        // What is no request.
+        // Not a request.
         (b"null".to_vec(), Value::Null, -32600),
         (b"[]".to_vec(), Value::Null, -32600),
         (br#"[{"jsonrpc":"2.0","id":8,"method":"ping"}]"#.to_vec(), Value::Null, -32600),
@@ -52,7 +52,7 @@ fn every_request_with_an_id_is_answered() {
         (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#.to_vec(), Value::Null, -32600),
         (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_vec(), Value::Null, -32600),
         (br#"{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}"#.to_vec(), Value::Null, -32600),
-        // What has the wrong shape.
+        // Wrong parameters.
         (call("20", r#"{"name":5}"#), json!(20), -32602),
         (call("21", r#"{"name":"read","arguments":[1]}"#), json!(21), -32602),
         (call("22", r#"{"name":"read","arguments":"x"}"#), json!(22), -32602),
@@ -69,7 +69,7 @@ fn every_request_with_an_id_is_answered() {
         let shown = String::from_utf8_lossy(&line).into_owned();
         assert_eq!(code(&mut server, &line), (id, expected), "{shown}");
     }
-    // What nobody waits for is not answered, and does no harm.
+    // Messages without an id get no answer and do no harm.
     for line in
         ["", "  ", r#"{"jsonrpc":"2.0","id":31,"result":{}}"#, r#"{"jsonrpc":"2.0","method":"tools/call","params":5}"#]
     {
@@ -86,7 +86,7 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_taken() {
     assert_eq!(code(&mut server, first), (json!(1), -32600));
     let last = format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"name":"{long}"}},"id":"z"}}"#);
     assert_eq!(code(&mut server, last), (json!("z"), -32600));
-    // Letters are cheap, values are not.
+    // Text is cheap, JSON values are not.
     let values = "[],".repeat(300_000);
     let many =
         format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"read","x":[{values}0]}}}}"#);
@@ -95,7 +95,7 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_taken() {
     assert!(server.peak_kib() < 200 << 10, "{} KiB", server.peak_kib());
 }
 
-/// Even the last one, without an end.
+/// Even the last line, without a newline.
 #[test]
 fn a_line_that_is_too_long_and_never_ends_is_answered() {
     let dir = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn what_comes_before_the_first_request_is_nobodys() {
     assert!(server.request("ping", json!({}))["result"].is_object());
 }
 
-/// What a search shows may be recorded before a read beside it and be given after it.
+/// What a search shows may be recorded before a concurrent read, and sent after it.
 #[test]
 fn no_handle_is_given_beside_another_call() {
     let mut server = Server::start(&[("a.txt", &numbered(60))], &["--set", "handles=always"]);
@@ -146,7 +146,7 @@ fn no_handle_is_given_beside_another_call() {
     let (first, second) = (server.message(), server.message());
     assert_eq!((&first["id"], &second["id"]), (&json!(beside), &json!(search)), "the read did not overtake the search");
     assert!(!first.to_string().contains("known=") && !first.to_string().contains("\"handle\""), "{first}");
-    // Alone it has one, also where it takes long.
+    // Alone it gets a handle, even if it takes long.
     assert!(server.call("read_file", read["arguments"].clone()).handle().is_some());
     let long = json!({"mode": "snippet", "target": "a.txt", "query": "line 7"});
     assert!(server.call("read", long).handle().is_some());
@@ -203,7 +203,7 @@ fn a_client_that_stops_reading_is_waited_for() {
         }
         input
     });
-    // Until no more is taken.
+    // Until the server reads no more.
     let mut last = u64::MAX;
     while last != sent.load(Ordering::Relaxed) || last == 0 {
         last = sent.load(Ordering::Relaxed);
@@ -240,10 +240,10 @@ fn the_server_ends_with_its_client_whatever_hangs() {
     }
     thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none());
-    // Its answers fill the pipe, which nobody empties.
+    // Its answers fill the pipe, which nobody reads.
     let began = Instant::now();
     drop(input);
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    // One second, and what a busy machine adds; who waits for the pipe waits five.
+    // One second plus the delay of a busy machine; waiting for the pipe would take five.
     assert!(began.elapsed() < Duration::from_millis(4_500), "{:?}", began.elapsed());
 }

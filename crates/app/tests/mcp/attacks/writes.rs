@@ -1,4 +1,5 @@
-//! What a killed or a stranger's write leaves in a workspace: names of our own are never read, listed, suggested or kept.
+//! Leftovers of killed or foreign writes in a workspace: our temporary files are never read, listed, suggested or
+//! stored.
 
 use super::calls;
 use crate::client::Server;
@@ -35,7 +36,7 @@ fn temporary_files_are_nobodys() {
     assert!(!near.raw.to_string().contains("-0.tmp"), "{:?}", near.raw);
     let preview = server.call("dry_run_diff", json!({"path": TEMPORARY, "content": "x\n", "against": "WORKTREE"}));
     assert!(preview.is_error && !preview.raw.to_string().contains(SECRET), "{:?}", preview.raw);
-    // Nothing of it was kept, if anything was.
+    // Nothing of it was stored.
     let mut folders = vec![server.path(".readproof")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().map(Result::unwrap) {
@@ -58,7 +59,7 @@ fn a_note_that_came_with_the_files() {
     let mut server = Server::start(&files, &["--tools", "all"]);
     assert_eq!(server.call("read", json!({"mode": "file", "target": "a.txt"})).text(), "as it is\n");
     assert!(!server.path(".readproof-turn").exists());
-    // A pipe in its place is not waited for.
+    // A pipe in its place does not block.
     let status = std::process::Command::new("mkfifo").arg(server.path(".readproof-turn")).status().unwrap();
     assert!(status.success());
     assert_eq!(server.call("read", json!({"mode": "file", "target": "a.txt"})).text(), "as it is\n");

@@ -1,5 +1,5 @@
-//! One call of a pi session: what is held follows from pi's own entries at a leaf, pi records the answer, and the block is pi's
-//! to the byte. What pi does otherwise is declined early and left to pi's own `read`.
+//! One call in a pi session. Knowledge is derived from pi's entries at a leaf, pi records the answer, and the text
+//! block is byte for byte what pi would show. What pi does differently is declined early and left to pi's `read` tool.
 
 use readproof_core::{
     decide::{Ask, Mode, Reason},
@@ -25,41 +25,41 @@ use crate::{
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget},
 };
 
-/// What stands beside an answer in pi's form. The answer's text is the block but for the tail.
+/// What comes with an answer in pi's form. The block is the answer's text followed by `tail`.
 #[derive(Clone, Debug)]
 pub struct PiGiven {
-    /// What stands after the text in the same block.
+    /// The end of the block, after the text.
     pub tail: String,
-    /// What pi calls the truncation.
+    /// What pi reports as `truncation`.
     pub cut: Option<PiCut>,
     block: ContentHash,
     block_bytes: u64,
     plain_bytes: u64,
 }
 
-/// Metadata V1 and what stands beside it.
+/// Metadata V1 and the fields that are recorded with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PiMeta {
-    /// As pi counts.
+    /// With lines as pi counts them.
     pub v1: MetaV1,
     /// The hash of the block.
     pub block: ContentHash,
-    /// Its bytes.
+    /// The size of the block.
     pub block_bytes: u64,
     /// Lines of the file by `lf-1`.
     pub total: u32,
     /// Lines shown or vouched for by `lf-1`.
     pub lines: Option<Lines>,
-    /// Whether the end of the file is shown.
+    /// Whether the answer shows where the file ends.
     pub end: bool,
-    /// Bytes of the block that a plain answer has.
+    /// Size of the block of a plain answer.
     pub plain_bytes: u64,
 }
 
-/// How pi cut what was asked for.
+/// How pi truncated the requested lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PiCut {
-    /// Whether by bytes, else by lines.
+    /// Truncated by bytes, else by lines.
     pub by_bytes: bool,
     /// Whether not even the first line fits.
     pub long_line: bool,
@@ -76,7 +76,7 @@ pub struct PiCut {
 }
 
 impl Answer<PiGiven> {
-    /// What the result records of itself; none for an answer that shows no line.
+    /// The metadata that is recorded with the result; none for an answer that shows no line.
     #[must_use]
     pub fn record(&self) -> Option<PiMeta> {
         self.meta.clone().map(|v1| PiMeta {
@@ -91,49 +91,50 @@ impl Answer<PiGiven> {
     }
 }
 
-/// What pi gets instead of an answer where a read failed.
+/// What pi gets if a read failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PiInstead {
-    /// pi's own `read` answers: it says what is wrong.
+    /// pi's `read` tool answers and reports what is wrong.
     PiRead,
-    /// The empty line after a final newline was asked for by a range in the path, which pi's own `read` would not
-    /// understand: no text, and nothing is known of it.
+    /// An empty answer: a range in the path named the empty line after the final newline, and pi's `read` tool does not
+    /// understand ranges in paths.
     Nothing,
-    /// The error: pi knows no ranges in paths, so it could not say what is wrong.
+    /// Our error: pi does not understand ranges in paths, so it could not say what is wrong.
     Error,
 }
 
-/// What pi gets instead of an answer.
+/// What pi gets after an error.
 #[must_use]
 pub fn instead(error: &Error, read: &Read) -> PiInstead {
+    if matches!(error, Error::Aborted) {
+        return PiInstead::Error;
+    }
+    let Error::Range { source, .. } = error else { return PiInstead::PiRead };
     let by_path = (read.offset, read.limit) == (None, None);
-    match error {
-        Error::Aborted => PiInstead::Error,
+    match source {
         // A name that only looks like one with a range.
-        Error::Range { source: ScopeError::NotANumber { .. }, .. } => PiInstead::PiRead,
-        Error::Range { source: ScopeError::BeyondEnd { offset, total }, .. }
-            if *offset == u64::from(*total) && by_path =>
-        {
-            PiInstead::Nothing
+        ScopeError::NotANumber { .. } => PiInstead::PiRead,
+        ScopeError::BeyondEnd { offset, total } if *offset == u64::from(*total) && by_path => PiInstead::Nothing,
+        ScopeError::Zero { .. } | ScopeError::Reversed { .. } | ScopeError::BeyondEnd { .. } if by_path => {
+            PiInstead::Error
         }
-        Error::Range { .. } if by_path => PiInstead::Error,
-        _ => PiInstead::PiRead,
+        ScopeError::Zero { .. } | ScopeError::Reversed { .. } | ScopeError::BeyondEnd { .. } => PiInstead::PiRead,
     }
 }
 
 /// One call at a leaf.
 pub struct PiCall<'t> {
-    talk: &'t mut PiConversation,
+    conversation: &'t mut PiConversation,
     place: Result<Option<EntryRef>, Reason>,
 }
 
 impl<'t> PiCall<'t> {
-    pub(super) fn new(talk: &'t mut PiConversation, place: Result<Option<EntryRef>, Reason>) -> Self {
-        Self { talk, place }
+    pub(super) fn new(conversation: &'t mut PiConversation, place: Result<Option<EntryRef>, Reason>) -> Self {
+        Self { conversation, place }
     }
 }
 
-/// Why pi would not find the same file by a path.
+/// Why pi would not resolve a path to the same file.
 fn unlike_pi(engine: &Engine, path: &str) -> Option<NotOurs> {
     if path.starts_with("file://") && path.contains(['%', '?', '#', '\\', '\t', '\n', '\r']) {
         return Some(NotOurs::EncodedUrl);
@@ -151,7 +152,7 @@ fn unlike_pi(engine: &Engine, path: &str) -> Option<NotOurs> {
     (!same).then_some(NotOurs::OtherName)
 }
 
-/// The workspace's folder as names of files begin with it.
+/// The absolute path of the workspace with a final `/`.
 fn top(engine: &Engine) -> String {
     format!("{}/", engine.root.path().to_string_lossy().trim_end_matches('/'))
 }
@@ -159,13 +160,13 @@ fn top(engine: &Engine) -> String {
 impl Conversation for PiCall<'_> {
     type Given = PiGiven;
 
-    /// The leaf says where it is asked, and what stands before it never changes.
+    /// The leaf is the place of the call; what comes before it never changes.
     fn begin(&mut self, engine: &Engine, read: &Read) -> Option<NotOurs> {
         if let Some(declined) = unlike_pi(engine, &read.path) {
             return Some(declined);
         }
-        let message = self.place.ok().and_then(|place| self.talk.known_at(place).calling());
-        self.talk.batch.go_on(message);
+        let message = self.place.ok().and_then(|place| self.conversation.known_at(place).calling());
+        self.conversation.batch.continue_with(message);
         None
     }
 
@@ -193,16 +194,16 @@ impl Conversation for PiCall<'_> {
             return None;
         };
         // What pi shows instead is about this text, and stands among the answers to the same message.
-        self.talk.batch.answer(self.key(file), read.text.hash());
+        self.conversation.batch.answer(self.key(file), read.text.hash());
         Some(declined)
     }
 
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {
         let mut context = CallContext::of(engine, read, file, snapshot);
-        if self.talk.distrusted {
+        if self.conversation.distrusted {
             context.plain = context.plain.or(Some(Reason::HostAlters));
         }
-        if self.talk.batch.holds_other(&self.key(file), snapshot.text.hash()) {
+        if self.conversation.batch.holds_other(&self.key(file), snapshot.text.hash()) {
             context.plain = context.plain.or(Some(Reason::NotConfirmed));
         }
         context
@@ -211,23 +212,23 @@ impl Conversation for PiCall<'_> {
     fn held(&mut self, engine: &Engine, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
         let knowledge = match (context.plain, self.place) {
             (Some(reason), _) | (None, Err(reason)) => Err(reason),
-            (None, Ok(leaf)) => Ok(self.talk.known_at(leaf).of(path).clone()),
+            (None, Ok(leaf)) => Ok(self.conversation.known_at(leaf).of(path).clone()),
         };
         KnowledgeAtCall::at(knowledge, engine.settings.answers)
     }
 
     fn load(&self, _engine: &Engine, hash: ContentHash) -> Loaded {
-        self.talk.behind.texts.as_ref().map_or(Loaded::Missing, |texts| texts.load(hash))
+        self.conversation.backing.texts.as_ref().map_or(Loaded::Missing, |texts| texts.load(hash))
     }
 
     fn record(&mut self, engine: &Engine, context: &mut CallContext, pending: &PendingAnswer<'_>) -> Recorded<PiGiven> {
         if context.store_text
-            && let Err(error) = self.talk.store(engine, &pending.snapshot.text)
+            && let Err(error) = self.conversation.store(engine, &pending.snapshot.text)
         {
             context.not_stored(error);
         }
-        self.talk.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
-        context.notices.append(&mut self.talk.notices);
+        self.conversation.batch.answer(self.key(&pending.target.file), pending.snapshot.text.hash());
+        context.notices.append(&mut self.conversation.notices);
         let (shown, page) = (pending.shown, pending.shown.window().page());
         Recorded::Done(PiGiven {
             tail: shown.tail().to_owned(),
@@ -242,7 +243,7 @@ impl Conversation for PiCall<'_> {
         u32::try_from(total_lines(text)).unwrap_or(u32::MAX)
     }
 
-    /// The file may have been removed since it was read.
+    /// The file may have been removed since it was read, so a missing file is not an error.
     fn refresh_unseen(&self, engine: &Engine, path: &str, error: Error) -> Result<Refreshed, Error> {
         if matches!(error, Error::Range { .. } | Error::EmptyPath) {
             return Err(error);
@@ -256,11 +257,11 @@ impl Conversation for PiCall<'_> {
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
         let top = top(engine);
         let Ok(place) = self.place else { return Ok(Vec::new()) };
-        let known = self.talk.known_at(place);
+        let known = self.conversation.known_at(place);
         Ok(known.files().filter_map(|(path, _)| path.as_str().strip_prefix(&top).map(PathKey::new)).collect())
     }
 
-    /// pi appends one invalidation for every name.
+    /// pi itself appends one invalidation for every path.
     fn refresh(&mut self, engine: &Engine, names: Vec<PathKey>, scope: Scope) -> Result<Refreshed, Error> {
         let top = top(engine);
         let paths = names.iter().map(|key| format!("{top}{key}")).collect();
@@ -268,14 +269,14 @@ impl Conversation for PiCall<'_> {
     }
 
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
-        let stored = self.talk.behind.texts.as_ref().map(|texts| texts.stored()).unwrap_or_default();
+        let stored = self.conversation.backing.texts.as_ref().map(|texts| texts.stored()).unwrap_or_default();
         let mut status = ConversationStatus {
             texts: Some((stored.len() as u64, stored.iter().map(|text| text.bytes).sum())),
-            distrusted: self.talk.distrusted,
+            distrusted: self.conversation.distrusted,
             ..ConversationStatus::default()
         };
         let Ok(place) = self.place else { return Ok(Some(status)) };
-        let known = self.talk.known_at(place);
+        let known = self.conversation.known_at(place);
         let answers = engine.settings.answers;
         status.known = true;
         status.files = known

@@ -1,5 +1,5 @@
-//! What the model of a pi session provably holds at a leaf, file by file, and which entry made it so. Only looks: nothing is
-//! recorded, no store is made.
+//! What the model of a pi session provably holds at a leaf, file by file, and which entry proves it. Read-only: records
+//! nothing and creates no store.
 
 use readproof_core::{
     decide::Mode,
@@ -7,17 +7,16 @@ use readproof_core::{
     limits::Answers,
     path::PathKey,
     scope::Lines,
-    text::{ContentHash, Form, Text},
+    text::{ContentHash, Form},
 };
-use readproof_disk::{Appended, Create, Loaded, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose};
-use readproof_hosts::pi::{EntryRef, Known, Source, Transcript};
+use readproof_disk::{Appended, Create, LocalStores, Objects, Root, SmallTexts, Stores, TranscriptFile, Whose};
+use readproof_hosts::pi::{EntryRef, Known, Transcript};
 use std::{
-    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use super::texts::OBJECTS;
+use super::{Backing, texts::OBJECTS};
 use crate::Error;
 
 /// The largest session file that is read.
@@ -30,9 +29,9 @@ pub struct PiSession {
     pub file: PathBuf,
     /// The entry to look from; the last one if none is named.
     pub leaf: Option<String>,
-    /// Where stored texts are looked for; the session's own folder if none is named.
+    /// Where stored texts are; the folder in which the session ran if none is named.
     pub workspace: Option<PathBuf>,
-    /// Where `~` leads.
+    /// The home directory, for `~`.
     pub home: Option<String>,
     /// Which answers count.
     pub answers: Answers,
@@ -41,32 +40,33 @@ pub struct PiSession {
 /// What is held at a leaf of a pi session.
 #[derive(Clone, Debug)]
 pub struct PiView {
-    /// The folder the session runs in; `None` when the file has no header that is understood.
+    /// The folder in which the session ran; `None` if the file has no valid header.
     pub cwd: Option<String>,
-    /// The leaf; `None` when there is no entry.
+    /// The leaf; `None` if there are no entries.
     pub leaf: Option<String>,
     /// The latest compaction on its branch.
     pub barrier: Option<String>,
-    /// Entries on the branch since then.
+    /// Number of entries on the branch since then.
     pub window: usize,
-    /// Entries of the whole file.
+    /// Number of entries in the file.
     pub entries: usize,
-    /// Lines that are neither header nor entry.
+    /// Number of lines that are neither header nor entry.
     pub skipped: usize,
-    /// Compactions on whatever branch.
+    /// Number of compactions on all branches.
     pub compactions: usize,
-    /// The folder of stored texts, if there is one: without it, records of the older tool do not count.
+    /// The folder of stored texts, if there is one. Without it, records of older versions of the extension do not
+    /// count.
     pub objects: Option<String>,
-    /// What is held, by name.
+    /// What is held, in order of paths.
     pub files: Vec<PiFile>,
-    /// Calls whose result is not there: tool and file.
+    /// Calls without a result: tool and file.
     pub pending: Vec<(&'static str, Option<String>)>,
 }
 
 /// One file of which something is held.
 #[derive(Clone, Debug)]
 pub struct PiFile {
-    /// Its name.
+    /// Its absolute path.
     pub path: String,
     /// Whether all of one text is held.
     pub whole: bool,
@@ -74,14 +74,14 @@ pub struct PiFile {
     pub spans: Vec<PiSpan>,
 }
 
-/// Some lines of one text, and why they are held.
+/// Lines of one version of a file, and why they are held.
 #[derive(Clone, Debug)]
 pub struct PiSpan {
-    /// The lines; `None` when only the end of the file is held.
+    /// The lines; `None` if only the end of the file is held.
     pub lines: Option<Lines>,
     /// Whether the end of the file is held.
     pub end: bool,
-    /// The text they belong to.
+    /// The version they belong to.
     pub hash: ContentHash,
     /// How many lines it has.
     pub total: u32,
@@ -93,7 +93,7 @@ pub struct PiSpan {
     pub mode: Option<Mode>,
 }
 
-/// Reads a session file and looks at one leaf.
+/// Reads a session file and derives what is held at one leaf.
 ///
 /// # Errors
 /// When the file or the workspace cannot be read, or there is no such entry.
@@ -112,49 +112,31 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
     }
     let root = match (&asked.workspace, transcript.cwd()) {
         (Some(workspace), _) => Some(Root::open(workspace)?),
-        // A session may have run in a folder that is gone.
+        // The folder may be gone.
         (None, Some(cwd)) => Root::open(Path::new(cwd)).ok(),
         (None, None) => None,
     };
     if let Some((from, to)) = root.as_ref().and_then(super::alias) {
         transcript.rename(&from, &to);
     }
-    view(asked, &mut transcript, &Behind::new(file, root.as_ref()))
+    let (texts, objects) = stored_texts(root.as_ref()).unzip();
+    view(asked, &mut transcript, &Backing { file: Some(file), texts }, objects)
 }
 
-/// What stands behind a session: its file, and the texts stored beneath its workspace.
-struct Behind {
-    file: TranscriptFile,
-    folder: Option<Arc<dyn Objects>>,
-    found: Option<String>,
+/// The texts stored beneath a workspace, and where they are.
+fn stored_texts(root: Option<&Root>) -> Option<(Arc<dyn Objects>, String)> {
+    let root = root?;
+    let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
+    let texts = stores.host_objects(&OBJECTS, Create::No).ok().flatten()?;
+    Some((texts, format!("{}/{}", root.path().display(), OBJECTS.join("/"))))
 }
 
-impl Behind {
-    fn new(file: TranscriptFile, root: Option<&Root>) -> Self {
-        let folder = root.and_then(|root| {
-            let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
-            stores.host_objects(&OBJECTS, Create::No).ok().flatten()
-        });
-        let found = root.filter(|_| folder.is_some());
-        let found = found.map(|root| format!("{}/{}", root.path().display(), OBJECTS.join("/")));
-        Self { file, folder, found }
-    }
-}
-
-impl Source for Behind {
-    fn text(&self, hash: ContentHash) -> Option<Text> {
-        match self.folder.as_ref()?.load(hash) {
-            Loaded::Text(text) => Some(text),
-            Loaded::Missing | Loaded::Damaged => None,
-        }
-    }
-
-    fn appended(&self, at: u64, len: usize) -> Option<Cow<'_, [u8]>> {
-        self.file.again(at, len).map(Cow::Owned)
-    }
-}
-
-fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Result<PiView, Error> {
+fn view(
+    asked: &PiSession,
+    transcript: &mut Transcript,
+    backing: &Backing,
+    objects: Option<String>,
+) -> Result<PiView, Error> {
     let leaf = match &asked.leaf {
         Some(id) => {
             let missing = || Error::NoHostEntry { file: asked.file.clone(), entry: id.clone() };
@@ -162,7 +144,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
         }
         None => transcript.last(),
     };
-    let known = transcript.known_at(leaf, behind);
+    let known = transcript.known_at(leaf, backing);
     let id = |entry: EntryRef| known.transcript().id(entry);
     let file = |(path, knowledge): (&PathKey, &Knowledge)| PiFile {
         path: path.to_string(),
@@ -179,7 +161,7 @@ fn view(asked: &PiSession, transcript: &mut Transcript, behind: &Behind) -> Resu
         entries: counts.entries,
         skipped: counts.skipped,
         compactions: counts.compactions,
-        objects: behind.found.clone(),
+        objects,
         files: known.files().map(file).collect(),
         pending: pending.map(|call| (call.tool, call.path.map(|path| path.to_string()))).collect(),
     })

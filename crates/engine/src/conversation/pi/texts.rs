@@ -1,5 +1,5 @@
-//! The texts that the pi surface keeps beneath a workspace, and pi's session files, whose needs count like those of our own
-//! sessions. Only looks: nothing is recorded, no store is made.
+//! The texts that the pi extension keeps in a workspace, and the pi sessions that may still need them. Read-only:
+//! records nothing and creates no store.
 
 use readproof_core::{
     limits::Answers,
@@ -19,15 +19,15 @@ use crate::{
     upkeep::{HostSession, HostTexts, Unread},
 };
 
-/// Where the pi surface keeps its texts, beneath a workspace.
+/// The folder of the pi extension's texts, relative to the workspace root.
 pub(super) const OBJECTS: [&str; 3] = [".pi", "readcache", "objects"];
 
 /// Where to look for pi's session files.
 #[derive(Clone, Debug, Default)]
 pub struct PiSources {
-    /// Files, or folders of them, that a person named: each counts, wherever its session ran.
+    /// Session files, or folders of them, that the user named. Each counts, wherever its session ran.
     pub named: Vec<PathBuf>,
-    /// Where pi keeps its sessions. Of these only those count that ran in the workspace.
+    /// pi's folder of sessions. Of these, only sessions that ran in the workspace count.
     pub folder: Option<PathBuf>,
 }
 
@@ -67,8 +67,8 @@ impl HostTexts for PiSources {
     }
 }
 
-/// A file of pi's own folder, if its session ran in the workspace. One that does not say where it ran counts if it lies
-/// where the sessions of the workspace lie, or beside all of them.
+/// A file of pi's folder of sessions, if its session ran in the workspace. A file that does not say where it ran counts
+/// if it is in the subfolder of this workspace's sessions, or in no subfolder.
 fn in_workspace(root: &Root, folder: &Path, file: PathBuf) -> Option<HostSession> {
     match ran_in(&file) {
         Ok(cwd) => root.leads_inside(Path::new(&cwd)).then_some(HostSession { file, unread: None }),
@@ -81,7 +81,7 @@ fn in_workspace(root: &Root, folder: &Path, file: PathBuf) -> Option<HostSession
     }
 }
 
-/// How the folder begins that pi makes for sessions that run in a folder, or beneath it.
+/// The prefix of the subfolders in which pi keeps the sessions of a folder and the folders below it.
 fn folder_name(cwd: &str) -> String {
     let dashes = |c: char| if matches!(c, '/' | '\\' | ':') { '-' } else { c };
     format!("--{}", cwd.trim_start_matches('/').chars().map(dashes).collect::<String>())
@@ -96,7 +96,7 @@ fn ran_in(file: &Path) -> Result<String, Unread> {
     transcript.cwd().map(str::to_owned).ok_or(Unread::NoHeader)
 }
 
-/// Every text that a session file may need as a base, at whatever leaf. `texts` finds stored ones.
+/// Every text that a session file may need as a base, at any leaf. `texts` loads stored texts.
 fn needs(file: &Path, texts: &dyn Fn(ContentHash) -> Option<Text>) -> Result<BTreeSet<ContentHash>, Error> {
     let mut open = TranscriptFile::open(file, MOST)?;
     let mut transcript = Transcript::new(Answers::Held, None);
@@ -117,7 +117,7 @@ fn needs(file: &Path, texts: &dyn Fn(ContentHash) -> Option<Text>) -> Result<BTr
     Ok(needed)
 }
 
-/// A session file, and texts of whatever store.
+/// A session file, and texts from any store.
 struct AnyStore<'a> {
     file: &'a TranscriptFile,
     texts: &'a dyn Fn(ContentHash) -> Option<Text>,
