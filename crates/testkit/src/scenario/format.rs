@@ -2,6 +2,7 @@
 //! workspace.
 
 use readproof_disk::SessionName;
+use readproof_words::stores::session_name;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -247,7 +248,7 @@ pub(super) fn parse(line: &str) -> Result<Step, Broken> {
     let (note, label, session) = (word("note")?, word("as")?, word("session")?);
     let session = match session.as_deref() {
         Some("-") => None,
-        other => Some(SessionName::parse(other.unwrap_or(SESSION))?),
+        other => Some(SessionName::parse(other.unwrap_or(SESSION)).map_err(|error| session_name(&error))?),
     };
     if label.as_deref() == Some("root") {
         return Err("`root` is the root of the tree and no label".into());
