@@ -31,7 +31,7 @@ impl Cli {
         match names_server.then(|| Server::try_parse_from(words)) {
             Some(Ok(Server { workspace, json, set, command })) => {
                 let command = match command {
-                    ServerCommand::Pi => Command::Pi,
+                    ServerCommand::Pi => Command::Bridge,
                     ServerCommand::Mcp(args) => Command::Mcp(args),
                 };
                 Ok(Self { workspace, json, set, command })
@@ -133,11 +133,13 @@ pub(crate) enum Command {
     /// Check the workspace, its store, logs, settings and hosts, and say what to do
     Doctor,
     /// Serve a pi process on standard input and output, one JSON object per line; its extension starts this
-    Pi,
+    #[command(name = "pi")]
+    Bridge,
     /// Serve the tools to an MCP client on standard input and output
     Mcp(McpArgs),
     /// Show what the model of a pi session provably holds, file by file, and which entry proves it
-    PiSession(PiSessionArgs),
+    #[command(name = "pi-session")]
+    HostSession(HostSessionArgs),
     /// Show the entry that makes a host use Readproof over MCP, and write it once you confirm; without a host, list the hosts found
     Init(InitArgs),
     /// List every setting, its value and where it comes from
@@ -408,8 +410,8 @@ pub(crate) struct GcArgs {
     #[arg(long)]
     pub(crate) force: bool,
     /// Another pi session file whose texts stay, besides the sessions that ran in this workspace; may be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pi_session: Vec<PathBuf>,
+    #[arg(long = "pi-session", value_name = "FILE")]
+    pub(crate) host_session: Vec<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -420,7 +422,7 @@ pub(crate) struct McpArgs {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct PiSessionArgs {
+pub(crate) struct HostSessionArgs {
     /// The session file, as in ~/.pi/agent/sessions/--w--/2026-11-01T00-00-00-000Z_ID.jsonl
     pub(crate) file: PathBuf,
     /// The entry at which to look [default: the last one]

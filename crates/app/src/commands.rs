@@ -13,19 +13,17 @@ mod upkeep;
 use clap::CommandFactory;
 use readproof_core::operation::{Caller, End, Operation};
 use readproof_disk::SessionName;
-use readproof_engine::{
-    Call, Control, Conversation, Engine, EntryId, Error, LoggedSession, Outcome, PiSession, Receipt, Status,
-};
+use readproof_engine::{Call, Control, Conversation, Engine, EntryId, Error, LoggedSession, Outcome, Receipt, Status};
 use std::{
     path::PathBuf,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use crate::{
-    cli::{Cli, Command, PiSessionArgs, SearchArgs, StatusArgs, SymbolsArgs},
+    cli::{Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
     config::Config,
     output::{self, Failure},
-    report::{self, json, pi},
+    report::{self, json},
     serve::{bridge, mcp},
 };
 
@@ -61,8 +59,8 @@ pub(crate) fn run(cli: Cli) -> Done {
             let config = Config::load(workspace, &set)?;
             show(json, || json::config(&config), || report::config(&config))
         }
-        Command::PiSession(args) => pi_session(args, workspace, &set, json),
-        Command::Pi => bridge::run(workspace, &set, clock),
+        Command::HostSession(args) => bridge::show_session(args, workspace, &set, json),
+        Command::Bridge => bridge::run(workspace, &set, clock),
         Command::Mcp(args) => mcp::run(workspace, &set, &args.tools, clock),
         Command::Init(args) => init::run(&args, workspace, json),
         Command::Demo => demo::run(json),
@@ -175,18 +173,4 @@ fn entry(text: &str) -> Result<EntryId, Failure> {
 fn status(terminal: &Terminal, args: StatusArgs) -> Done {
     let status: Status = terminal.ask_in(args.session.as_deref(), Operation::Status)?;
     terminal.show(|| json::status(&status), || report::status(&status))
-}
-
-/// The user names the session file, so it may be anywhere; of the settings only `answers` matters.
-fn pi_session(args: PiSessionArgs, workspace: Option<PathBuf>, set: &[String], json: bool) -> Done {
-    let config = Config::load(workspace.clone(), set)?;
-    let asked = PiSession {
-        file: args.file,
-        leaf: args.leaf,
-        workspace: workspace.map(|_| config.root.path().to_path_buf()),
-        home: config.bearings.home,
-        answers: config.settings.answers,
-    };
-    let view = readproof_engine::pi_session(&asked)?;
-    show(json, || pi::json(&view), || pi::report(&view))
 }

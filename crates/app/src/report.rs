@@ -3,7 +3,6 @@
 pub(crate) mod compared;
 pub(crate) mod found;
 pub(crate) mod json;
-pub(crate) mod pi;
 pub(crate) mod symbols;
 
 use readproof_core::decide::Mode;

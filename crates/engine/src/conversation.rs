@@ -130,7 +130,7 @@ pub trait Conversation {
     }
 
     /// Whether the host must answer a read of this text itself.
-    fn declines(&self, _engine: &Engine, _file: &FileRef, _read: &Snapshot) -> Option<NotOurs> {
+    fn declines(&mut self, _engine: &Engine, _file: &FileRef, _read: &Snapshot) -> Option<NotOurs> {
         None
     }
 

@@ -7,10 +7,11 @@ use readproof_core::{
     path::Bearings,
     policy,
 };
-use readproof_disk::{HardLinks, LocalStores, Root, Sensitive, SnapshotRules, Stores};
+use readproof_disk::{Create, HardLinks, LocalStores, Root, Sensitive, SnapshotRules, Stores};
+use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::Arc;
 
-use crate::{Clock, Engine, Error, HostTexts, Outcome, Reading, Settings, conversation::locked};
+use crate::{Clock, Engine, Error, HostTexts, Outcome, Reading, Receipt, Settings, conversation::locked};
 
 /// How far a long call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +169,29 @@ impl Engine {
         for concern in &self.concerns {
             concern.after(caller, operation, summary);
         }
+    }
+
+    /// Confirms that a result reached the model; only now it may be relied on. This is the last step of the call that
+    /// returned the receipt, not an operation of its own.
+    ///
+    /// # Errors
+    /// When the log cannot be written. The result is then never relied on, which is safe.
+    pub fn delivered(&self, receipt: &Receipt) -> Result<EntryId, Error> {
+        let Receipt { session: name, entry, log } = receipt;
+        // Appending also catches up with the log; only if that fails the log is opened again.
+        let at_once = self.with_open_session(name, |session| {
+            (session.log_id() == *log).then(|| session.deliver(*entry).ok()).flatten()
+        });
+        if let Some(done) = at_once.flatten() {
+            return Ok(done);
+        }
+        let other = || Error::Session(SessionError::OtherLog(name.clone()));
+        self.with_session(name, Create::No, |session| {
+            if session.log_id() != *log {
+                return Err(other());
+            }
+            Ok(session.deliver(*entry)?)
+        })?
     }
 
     /// Takes the notices that no answer has carried yet.

@@ -112,7 +112,7 @@ pub enum Error {
     Transcript(#[from] TranscriptError),
     /// There is no such entry in a host's session file.
     #[error("{} has no entry {entry}; use the `id` of one of its lines", .file.display())]
-    NoPiEntry {
+    NoHostEntry {
         /// Which file.
         file: PathBuf,
         /// As asked.
@@ -304,7 +304,7 @@ impl Error {
             Self::NoSession(_) => "NO_SESSION",
             Self::SessionName(_) => "BAD_SESSION_NAME",
             Self::Transcript(_) => "TRANSCRIPT",
-            Self::NoPiEntry { .. } => "NO_ENTRY",
+            Self::NoHostEntry { .. } => "NO_ENTRY",
             Self::Root(_) => "BAD_WORKSPACE",
             Self::Pattern(_) => "BAD_SETTING",
             Self::EmptyQuery => "EMPTY_QUERY",

@@ -9,7 +9,7 @@ use readproof_core::{
     scope::Lines,
     text::{Form, Text},
 };
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LocalStores, LogName, Root, SessionName, SmallTexts, Store, Stores, Whose};
 use readproof_hosts::session::{Answered, Block, EntryId, Session, Stands};
 
 struct Fixture {
@@ -163,17 +163,15 @@ fn unknown_records_keep_their_place() {
 #[test]
 fn a_fork_that_is_not_whole_is_not_there() {
     let fixture = Fixture::new();
-    let name = SessionName::parse("t").unwrap();
-    let mut draft = SessionLog::draft(&fixture.store, &name).unwrap();
-    let mut locked = draft.lock().unwrap();
-    locked.append("{\"kind\":\"open\",\"v\":1,\"session\":\"t\",\"at\":0}").unwrap();
-    drop(locked);
-    // Its maker may be killed here.
-    assert!(SessionLog::list(&fixture.store).is_empty());
-    assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().is_none());
+    let (logs, name) = (fixture.store.logs(), LogName::from(&SessionName::parse("t").unwrap()));
+    let mut draft = logs.draft(&name).unwrap();
+    draft.append("{\"kind\":\"open\",\"v\":1,\"session\":\"t\",\"at\":0}").unwrap();
+    // Whoever makes it may die here.
+    assert!(logs.list().is_empty());
+    assert!(logs.open(&name, Create::No).unwrap().is_none());
     assert!(draft.publish().unwrap());
-    assert_eq!(SessionLog::list(&fixture.store), std::slice::from_ref(&name));
-    let mut late = SessionLog::draft(&fixture.store, &name).unwrap();
-    assert!(!late.publish().unwrap(), "the name is taken, and its log stays");
-    assert!(SessionLog::open(&fixture.store, &name, Create::No).unwrap().unwrap().catch_up().unwrap().len() == 1);
+    assert_eq!(logs.list(), std::slice::from_ref(&name));
+    let mut late = logs.draft(&name).unwrap();
+    assert!(!late.publish().unwrap(), "the name is taken, and what has it stays");
+    assert!(logs.open(&name, Create::No).unwrap().unwrap().catch_up().unwrap().len() == 1);
 }

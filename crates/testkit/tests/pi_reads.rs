@@ -9,7 +9,7 @@ use readproof_core::{
 };
 use readproof_disk::Root;
 use readproof_engine::{
-    Answer, Engine, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings, instead,
+    Answer, Engine, NotOurs, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings, instead,
     operation::{Audience, Freshness, Read},
 };
 use readproof_testkit::ask::{Ask, WAIT};
@@ -251,6 +251,20 @@ fn beside_an_answer_about_another_text_every_answer_is_plain() {
     assert_eq!(pi.ask(&read).text, OLD);
     pi.call("read", &json!({ "path": "f" }));
     assert_eq!(pi.ask(&read).mode, Mode::Unchanged, "the next message has its own answers");
+}
+
+#[test]
+fn beside_what_pi_shows_of_another_text_every_answer_is_plain() {
+    let mut pi = Pi::new();
+    pi.read("f");
+    let read = Read { path: "f".to_owned(), ..Read::default() };
+    pi.call("read", &json!({ "path": "f" }));
+    fs::write(pi.path("f"), "GIF89a and so on\n").unwrap();
+    let image = pi.engine.read_in_pi(&mut pi.talk, pi.leaf.as_deref(), read.clone(), WAIT);
+    assert!(matches!(image, Ok(Reading::NotOurs(NotOurs::Image))), "{image:?}");
+    fs::write(pi.path("f"), OLD).unwrap();
+    let answer = pi.ask(&read);
+    assert_eq!((answer.text.as_str(), answer.reason), (OLD, Reason::NotConfirmed));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use readproof_core::edit::Places;
 use readproof_core::{decide::Reason, limits::Answers, path::Bearings, text::Text};
-use readproof_disk::{Create, Root, SessionLog, SessionName, Store};
+use readproof_disk::{Create, LocalStore, LocalStores, LogName, Root, SessionName, SmallTexts, Store, Stores, Whose};
 use readproof_engine::{
     Engine, EntryId, Receipt, Refreshed, SessionView, Settings,
     operation::{Change, Operation, Read, Refresh},
@@ -108,12 +108,11 @@ fn a_fork_of_a_branch_with_an_entry_of_a_later_program() {
     let fixture = Fixture::new();
     let engine = fixture.engine();
     read(&engine, "f");
-    let store = Store::open(&fixture.root()).unwrap();
-    let mut log = SessionLog::open(&store, &s(), Create::No).unwrap().unwrap();
-    let mut locked = log.lock().unwrap();
-    locked.catch_up().unwrap();
-    locked.append("{\"kind\":\"later\",\"parent\":3}").unwrap();
-    drop(locked);
+    let store = LocalStore::open(&fixture.root()).unwrap();
+    let mut log = store.logs().open(&LogName::from(&s()), Create::No).unwrap().unwrap();
+    log.catch_up().unwrap();
+    log.append("{\"kind\":\"later\",\"parent\":3}").unwrap();
+    drop(log);
     fixture.put("f", &new());
     read(&engine, "f");
     fork(&engine);
@@ -126,7 +125,8 @@ fn a_receipt_of_a_log_that_was_put_aside() {
     let fixture = Fixture::new();
     let slow = fixture.engine();
     let receipt = ask(&slow, "f");
-    SessionLog::retire(&fixture.root(), &s()).unwrap();
+    let stores = LocalStores::new(&fixture.root(), Whose::default(), SmallTexts::default()).unwrap();
+    stores.retire(&LogName::from(&s())).unwrap();
     // By another process, which dies before it shows anything.
     ask(&fixture.engine(), "g");
     assert!(slow.delivered(&receipt).is_err());
@@ -158,7 +158,7 @@ fn a_write_that_is_out_while_the_conversation_moves() {
         let fixture = Fixture::new();
         let engine = fixture.engine();
         read(&engine, "f");
-        let store = Store::open(&fixture.root()).unwrap();
+        let store = LocalStore::open(&fixture.root()).unwrap();
         let mut writer = Session::open(&store, &s(), Create::No, Answers::Held).unwrap().unwrap();
         let text = Text::new(new());
         let begun = writer.begin("f", 0).unwrap().0;

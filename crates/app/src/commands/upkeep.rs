@@ -116,7 +116,7 @@ const DAYS: u32 = 30;
 pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json: bool) -> Done {
     let config = Config::load(workspace, set)?;
     config.notices.iter().for_each(|notice| output::notice(notice));
-    let hosts = config::host_texts(&config, &args.pi_session);
+    let hosts = config::host_texts(&config, &args.host_session);
     let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     let terminal = Terminal::of(hosts.into_iter().fold(engine, Engine::with_host_texts), json);
 

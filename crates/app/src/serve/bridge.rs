@@ -3,7 +3,10 @@
 //! everything else happens in order.
 
 mod status;
+mod view;
 mod wire;
+
+pub(crate) use view::show_session;
 
 use readproof_core::{
     decide::Reason,

@@ -1,5 +1,4 @@
-//! The only place that writes objects and logs for reads: stores the text, appends what was shown, and confirms what
-//! was delivered.
+//! The only place that writes objects and logs for reads: stores the text and appends what was shown.
 
 use readproof_core::{
     decide::{Mode, Reason},
@@ -7,8 +6,8 @@ use readproof_core::{
     meta::MetaV1,
     render::{Notice, Shown},
 };
-use readproof_disk::{Create, SessionName, Snapshot};
-use readproof_hosts::session::{Answered, EntryId, Mark, SessionError};
+use readproof_disk::{SessionName, Snapshot};
+use readproof_hosts::session::{Answered, Mark, SessionError};
 
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{
@@ -99,28 +98,5 @@ impl Engine {
         context.plain = Some(if matches!(error, Error::Store(_)) { Reason::NoStore } else { Reason::NoLog });
         let notice = self.retire(name, error);
         context.notices.push(notice);
-    }
-
-    /// Confirms that a result reached the model; only now it may be relied on. This is the last step of the call that
-    /// returned the receipt, not an operation of its own.
-    ///
-    /// # Errors
-    /// When the log cannot be written. The result is then never relied on, which is safe.
-    pub fn delivered(&self, receipt: &Receipt) -> Result<EntryId, Error> {
-        let Receipt { session: name, entry, log } = receipt;
-        // Appending also catches up with the log; only if that fails the log is opened again.
-        let at_once = self.with_open_session(name, |session| {
-            (session.log_id() == *log).then(|| session.deliver(*entry).ok()).flatten()
-        });
-        if let Some(done) = at_once.flatten() {
-            return Ok(done);
-        }
-        let other = || Error::Session(SessionError::OtherLog(name.clone()));
-        self.with_session(name, Create::No, |session| {
-            if session.log_id() != *log {
-                return Err(other());
-            }
-            Ok(session.deliver(*entry)?)
-        })?
     }
 }

@@ -184,11 +184,17 @@ impl Conversation for PiCall<'_> {
         PathKey::new(&file.absolute())
     }
 
-    fn declines(&self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
-        if is_image(read.text.as_str()) {
-            return Some(NotOurs::Image);
-        }
-        engine.sensitive.is_sensitive_read(file, read).then_some(NotOurs::Sensitive)
+    fn declines(&mut self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
+        let declined = if is_image(read.text.as_str()) {
+            NotOurs::Image
+        } else if engine.sensitive.is_sensitive_read(file, read) {
+            NotOurs::Sensitive
+        } else {
+            return None;
+        };
+        // What pi shows instead is about this text, and stands among the answers to the same message.
+        self.conversation.batch.answer(self.key(file), read.text.hash());
+        Some(declined)
     }
 
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {

@@ -139,7 +139,7 @@ fn view(
 ) -> Result<PiView, Error> {
     let leaf = match &asked.leaf {
         Some(id) => {
-            let missing = || Error::NoPiEntry { file: asked.file.clone(), entry: id.clone() };
+            let missing = || Error::NoHostEntry { file: asked.file.clone(), entry: id.clone() };
             Some(transcript.find(id).ok_or_else(missing)?)
         }
         None => transcript.last(),

@@ -1,14 +1,38 @@
-//! What is held at a leaf of a pi session, as a report for people and as JSON. Builds text; prints nothing.
+//! `readproof pi-session`: what is held at a leaf of a pi session, as a report for people and as JSON.
 
 use readproof_core::decide::Mode;
-use readproof_engine::{PiFile, PiSpan, PiView};
+use readproof_engine::{PiFile, PiSession, PiSpan, PiView};
 use serde_json::{Value, json};
-use std::fmt::Write;
+use std::{fmt::Write, path::PathBuf};
 
-use super::{json::range, printable};
+use crate::{
+    cli::HostSessionArgs,
+    config::Config,
+    output::{self, Failure},
+    report::{json::range, printable},
+};
+
+/// The user names the session file, so it may be anywhere; of the settings only `answers` matters.
+pub(crate) fn show_session(
+    args: HostSessionArgs,
+    workspace: Option<PathBuf>,
+    set: &[String],
+    as_json: bool,
+) -> Result<(), Failure> {
+    let config = Config::load(workspace.clone(), set)?;
+    let asked = PiSession {
+        file: args.file,
+        leaf: args.leaf,
+        workspace: workspace.map(|_| config.root.path().to_path_buf()),
+        home: config.bearings.home,
+        answers: config.settings.answers,
+    };
+    let view = readproof_engine::pi_session(&asked)?;
+    Ok(output::line(&if as_json { json(&view).to_string() } else { report(&view) })?)
+}
 
 /// The field names are part of the contract.
-pub(crate) fn json(view: &PiView) -> Value {
+fn json(view: &PiView) -> Value {
     let span = |span: &PiSpan| {
         json!({
             "lines": span.lines.map(range),
@@ -42,7 +66,7 @@ pub(crate) fn json(view: &PiView) -> Value {
 }
 
 /// The session, its files, what is held of each and why, as a tree. Writing to a `String` cannot fail.
-pub(crate) fn report(view: &PiView) -> String {
+fn report(view: &PiView) -> String {
     let mut out = String::new();
     let or = |text: &Option<String>, none: &str| text.as_deref().map_or(none.to_owned(), printable);
     let _ = writeln!(out, "folder     {}", or(&view.cwd, "unknown: no header of version 3, so nothing counts"));
