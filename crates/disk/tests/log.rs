@@ -41,13 +41,7 @@ fn session_names() {
     for bad in ["", ".", "..", ".a", "-a", "a/b", "a b", "é", "a\n", "a\0", &"x".repeat(65)] {
         assert!(SessionName::parse(bad).is_err(), "{bad}");
     }
-    assert!(
-        "a/b"
-            .parse::<SessionName>()
-            .unwrap_err()
-            .to_string()
-            .starts_with("`a/b` is not a valid session name; use 1 to 64")
-    );
+    assert_eq!("a/b".parse::<SessionName>().unwrap_err().name, "a/b");
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::Terms;
 #[must_use]
 pub fn not_text(error: &NotText) -> String {
     match error {
-        NotText::Nul(v0) => format!("it holds a NUL byte at offset {v0}, so it is binary"),
-        NotText::Encoding(v0) => format!("it is not valid UTF-8 from byte {v0} on"),
+        NotText::Nul(at) => format!("it holds a NUL byte at offset {at}, so it is binary"),
+        NotText::Encoding(at) => format!("it is not valid UTF-8 from byte {at} on"),
     }
 }
 

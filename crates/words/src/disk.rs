@@ -26,7 +26,7 @@ pub fn locate(terms: Terms<'_>, error: &LocateError) -> String {
         ),
         LocateError::LinkOut { name } => format!(
             "`{}` is or leads through a link out of the workspace (a link with an absolute target counts as such); \
-         name a file inside it",
+             name a file inside it",
             terms.name(name)
         ),
         LocateError::Denied { name } => {
@@ -89,7 +89,7 @@ pub fn snapshot(error: &SnapshotError) -> String {
         }
         SnapshotError::Unrestored { name, source } => format!(
             "`{name}` holds a text that a killed program had only begun to put there, and what belongs there cannot be put \
-         back: {source}; make its folder writable and read it again"
+             back: {source}; make its folder writable and read it again"
         ),
         SnapshotError::NotText { name, why } => {
             format!("`{name}` is not text: {}; use a tool for binary files", not_text(why))
@@ -117,14 +117,14 @@ pub fn replace(error: &ReplaceError) -> String {
         }
         ReplaceError::InTheWay { name } => format!(
             "beside `{name}` stands a `{NOTE}` that this user's readproof did not make, and nothing was written; remove it \
-         and try again"
+             and try again"
         ),
         ReplaceError::HardLinked { name } => {
             format!("`{name}` has several hard links, which the settings refuse; write a copy or allow hard links")
         }
         ReplaceError::Changed { name } => format!(
             "`{name}` was created, changed or removed by another program while it was edited, and nothing was written; read it again and \
-         repeat the edit"
+             repeat the edit"
         ),
         ReplaceError::LinkOut { name } => {
             format!("`{name}` leads through a link out of the workspace; name a file inside it")

@@ -32,7 +32,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::TooLarge { path, bytes, max } => format!("{path}: {bytes} bytes are more than the largest file this workspace allows ({max}); raise `file_bytes`"),
         Error::Store(source) => store(source),
         Error::Session(source) => session(source),
-        Error::NoSession(v0) => format!("there is no session {v0} in this workspace; `readproof session list` shows those there are"),
+        Error::NoSession(name) => format!("there is no session {name} in this workspace; `readproof session list` shows those there are"),
         Error::SessionName(source) => session_name(source),
         Error::Transcript(source) => transcript(source),
         Error::NoHostEntry { file, entry } => format!("{} has no entry {entry}; use the `id` of one of its lines", file.display()),

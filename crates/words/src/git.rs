@@ -26,11 +26,11 @@ pub fn git(error: &GitError) -> String {
         ),
         GitError::NotOwned { name } => format!(
             "the git repository of `{name}` belongs to another user, so git refuses it; a person who trusts it runs `git config --global --add \
-         safe.directory FOLDER` with the folder that holds `.git`"
+             safe.directory FOLDER` with the folder that holds `.git`"
         ),
         GitError::NotLinked { name } => format!(
             "the `.git` beside `{name}` leads out of the workspace to a repository that does not name this folder as its work tree; repair it \
-         with `git worktree repair`, or set `core.worktree` there"
+             with `git worktree repair`, or set `core.worktree` there"
         ),
         GitError::Unsupported { name, what } => {
             format!("the git repository of `{name}` uses {what}, which cannot be read here; use `git diff` itself")
@@ -43,7 +43,7 @@ pub fn git(error: &GitError) -> String {
         ),
         GitError::LeadsOut { name, file } => format!(
             "{file} of the git repository of `{name}` leads out of the workspace, and nothing is read there; use a clone that holds all of its \
-         own files, a wider workspace, or `git diff` itself"
+             own files, a wider workspace, or `git diff` itself"
         ),
         GitError::Oversized { name, file, len, max, unit } => format!(
             "{file} of the git repository of `{name}` has {len} {unit}, more than the {max} that are read; use `git diff` itself"
@@ -51,14 +51,14 @@ pub fn git(error: &GitError) -> String {
         GitError::Cancelled { name } => format!("comparing `{name}` was cancelled"),
         GitError::MissingObject { name, id } => format!(
             "object {id} is missing from the git repository of `{name}`; it may be a partial clone: run `git fetch` or `git cat-file -p {id}` \
-         there, or `git fsck`"
+             there, or `git fsck`"
         ),
         GitError::TooLarge { name, len, max } => {
             format!("git's version of `{name}` has {len} bytes, more than the {max} that are read; raise `file_bytes`")
         }
         GitError::Filtered { name, driver } => format!(
             "`{name}` goes through the filter `{driver}` before git keeps it, a program that the configuration names; no such program is run \
-         here: use `git diff` itself"
+             here: use `git diff` itself"
         ),
         GitError::Encoded { name, encoding, why } => {
             format!("`{name}` has the working-tree-encoding `{encoding}`: {why}; use `git diff` itself")

@@ -10,8 +10,8 @@ use crate::{Terms, core::scope, stores::log};
 pub fn unverifiable(error: &Unverifiable) -> String {
     match error {
         Unverifiable::Sensitive => "the file is sensitive, so nothing of it was stored".to_owned(),
-        Unverifiable::TextMissing(v0) => format!("its text sha256-{v0} is not stored, or no longer"),
-        Unverifiable::BaseMissing(v0) => format!("its base sha256-{v0} is not stored any more"),
+        Unverifiable::TextMissing(hash) => format!("its text sha256-{hash} is not stored, or no longer"),
+        Unverifiable::BaseMissing(hash) => format!("its base sha256-{hash} is not stored any more"),
         Unverifiable::Unknown { what, word } => {
             format!("it was made under {what} `{word}`, which this readproof does not know")
         }
@@ -36,15 +36,17 @@ pub fn unverifiable(error: &Unverifiable) -> String {
 pub fn wrong(error: &Wrong) -> String {
     match error {
         Wrong::Log(source) => log(source),
-        Wrong::DamagedObject(v0) => format!("the object sha256-{v0}.txt is damaged: it is not the text of its name"),
+        Wrong::DamagedObject(hash) => {
+            format!("the object sha256-{hash}.txt is damaged: it is not the text of its name")
+        }
         Wrong::Request(source) => format!("the request cannot be meant: {}", scope(Terms::PLAIN, source)),
         Wrong::Differs { field, recorded, replayed } => {
             format!("{field} differs: recorded {recorded}, replayed {replayed}")
         }
         Wrong::NotAllowed(why) => format!("what was held before it does not allow this answer: {}", not_allowed(*why)),
         Wrong::NotAnnounced => "no entry before it says that this file is about to be written".to_owned(),
-        Wrong::NotThatEdit(v0, v1, v2) => {
-            format!("the text after it is not the text before it with lines {v0}-{v1} replaced by {v2} lines")
+        Wrong::NotThatEdit(first, last, count) => {
+            format!("the text after it is not the text before it with lines {first}-{last} replaced by {count} lines")
         }
         Wrong::NotAlike => "lines that it calls the same in two texts are not".to_owned(),
     }

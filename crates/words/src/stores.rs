@@ -19,24 +19,52 @@ fn shown(log: &LogName) -> String {
 #[must_use]
 pub fn store(error: &StoreError) -> String {
     match error {
-        StoreError::LinkOut { name } => format!("`{name}` is a symbolic link; the store must be a directory of its own: remove the link"),
-        StoreError::NotAFolder { name } => format!("`{name}` is not a directory; move it away so that the store can be made"),
-        StoreError::NotPrivate { name, mode } => format!("`{name}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run \
-         `chmod -R go= {}`, else delete it",
-        folder_of(name)),
-        StoreError::NotOurs { name, uid } => format!("`{name}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user"),
-        StoreError::Foreign { why } => format!("the store `.readproof` {}, so nothing in it counts; delete it or let it be put aside", why.as_str()),
-        StoreError::TooManyAside => "`.readproof` was not made here, and too many such stores were put aside already; delete `.readproof/foreign-*`".to_owned(),
+        StoreError::LinkOut { name } => {
+            format!("`{name}` is a symbolic link; the store must be a directory of its own: remove the link")
+        }
+        StoreError::NotAFolder { name } => {
+            format!("`{name}` is not a directory; move it away so that the store can be made")
+        }
+        StoreError::NotPrivate { name, mode } => format!(
+            "`{name}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run \
+             `chmod -R go= {}`, else delete it",
+            folder_of(name)
+        ),
+        StoreError::NotOurs { name, uid } => {
+            format!("`{name}` belongs to user {uid}, so nothing in it is trusted; delete it or run as that user")
+        }
+        StoreError::Foreign { why } => format!(
+            "the store `.readproof` {}, so nothing in it counts; delete it or let it be put aside",
+            why.as_str()
+        ),
+        StoreError::TooManyAside => {
+            "`.readproof` was not made here, and too many such stores were put aside already; delete \
+             `.readproof/foreign-*`"
+                .to_owned()
+        }
         StoreError::NoOwner => "no folder outside the workspace can hold the id that marks this user's stores; set \
-         READPROOF_STATE_DIR to one".to_owned(),
-        StoreError::Newer { found, known } => format!("the store has format {found}, this program knows {known}; use a newer readproof or delete `.readproof`"),
-        StoreError::Damaged { name, why } => format!("the store is damaged at `{name}`: {why}; delete `{}` to begin anew", folder_of(name)),
+             READPROOF_STATE_DIR to one"
+            .to_owned(),
+        StoreError::Newer { found, known } => format!(
+            "the store has format {found}, this program knows {known}; use a newer readproof or delete `.readproof`"
+        ),
+        StoreError::Damaged { name, why } => {
+            format!("the store is damaged at `{name}`: {why}; delete `{}` to begin anew", folder_of(name))
+        }
         StoreError::Gone { name } => format!("`{name}` was removed while in use; open the store again"),
         StoreError::Busy { name } => format!("`{name}` is kept locked by another process; try again"),
-        StoreError::ReadOnly { name } => format!("`{name}` lies on a read-only file system; nothing is kept until it can be written"),
-        StoreError::Full { name } => format!("there is no space left for `{name}`; free some or delete `{}`", folder_of(name)),
-        StoreError::Denied { name } => format!("this user may not use `{name}`; change its permissions or those of the workspace"),
-        StoreError::Io { name, source } => format!("`{name}` cannot be used: {source}; check it or delete `{}`", folder_of(name)),
+        StoreError::ReadOnly { name } => {
+            format!("`{name}` lies on a read-only file system; nothing is kept until it can be written")
+        }
+        StoreError::Full { name } => {
+            format!("there is no space left for `{name}`; free some or delete `{}`", folder_of(name))
+        }
+        StoreError::Denied { name } => {
+            format!("this user may not use `{name}`; change its permissions or those of the workspace")
+        }
+        StoreError::Io { name, source } => {
+            format!("`{name}` cannot be used: {source}; check it or delete `{}`", folder_of(name))
+        }
     }
 }
 
@@ -46,7 +74,7 @@ pub fn log(error: &LogError) -> String {
     match error {
         LogError::Damaged { log, line } => format!(
             "the log of {log} is damaged at line {line} (`{}`); the next read with it keeps the log as \
-         evidence and begins anew",
+             evidence and begins anew",
             shown(log)
         ),
         LogError::Busy { log } => {
@@ -61,7 +89,7 @@ pub fn log(error: &LogError) -> String {
         LogError::NotAFile { log } => format!("`{}` is not a regular file; move it away", shown(log)),
         LogError::NotPrivate { log, mode } => format!(
             "`{}` can be used by others (mode {mode:04o}), so nothing in it is trusted; if it is yours, run `chmod 600` on it, \
-         else delete it",
+             else delete it",
             shown(log)
         ),
         LogError::NotOurs { log, uid } => format!(

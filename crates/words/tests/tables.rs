@@ -60,6 +60,10 @@ fn errors_of_the_other_rooms() {
         "`.readproof` can be used by others (mode 0755), so nothing in it is trusted; if it is yours, run \
          `chmod -R go= .readproof`, else delete it",
     );
+    let busy = StoreError::Busy { name: ".readproof/objects/small-5".to_owned() };
+    check(stores::store(&busy), "`.readproof/objects/small-5` is kept locked by another process; try again");
+    let bad = "a/b".parse::<SessionName>().unwrap_err();
+    assert!(stores::session_name(&bad).starts_with("`a/b` is not a valid session name; use 1 to 64"));
     let full = StoreError::Full { name: ".pi/readcache/objects/a".to_owned() };
     check(
         stores::store(&full),
