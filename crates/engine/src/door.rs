@@ -175,10 +175,10 @@ impl Engine {
     /// receipt, and no operation of its own.
     ///
     /// # Errors
-    /// When the log cannot be written; then the result is never relied on, which is safe.
+    /// When the log cannot be written. The result is then never relied on, which is safe.
     pub fn delivered(&self, receipt: &Receipt) -> Result<EntryId, Error> {
         let Receipt { session: name, entry, log } = receipt;
-        // Appending catches up by itself; only where that fails it is worth opening the log anew.
+        // Appending also catches up with the log; only if that fails the log is opened again.
         let at_once = self.with_open_session(name, |session| {
             (session.log_id() == *log).then(|| session.deliver(*entry).ok()).flatten()
         });

@@ -38,7 +38,7 @@ fn every_command_explains_itself_and_its_flags() {
         ("grep", &["QUERY", "PATH", "--regex", "--max-matches", "--before", "--after"]),
         ("stat", &["PATH"]),
         ("search", &["QUERY", "--mode", "text", "regex", "path", "--glob", "--limit", "--context"]),
-        ("diff", &["PATH", "--against", "--content", "Examples:", "No git is run"]),
+        ("diff", &["PATH", "--against", "--content", "Examples:", "Runs neither git"]),
         ("refresh", &["PATH[:A-B]", "--offset", "--limit", "--session"]),
         ("write", &["PATH", "--session", "standard input"]),
         ("edit", &["PATH", "--session", "--old", "--new", "exactly once"]),

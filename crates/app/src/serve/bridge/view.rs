@@ -12,7 +12,7 @@ use crate::{
     report::{json::range, printable},
 };
 
-/// A session file is the person's to name, so it may lie anywhere; only `answers` of the settings matters to it.
+/// The user names the session file, so it may be anywhere; of the settings only `answers` matters.
 pub(crate) fn show_session(
     args: HostSessionArgs,
     workspace: Option<PathBuf>,
