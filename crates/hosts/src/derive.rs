@@ -1,5 +1,5 @@
-//! What holds at an entry, derived from what holds at its parent. Every transcript derives by this one file; it supplies
-//! only what its entries say ([`Derive`]). It may do so as each entry comes, or only when a leaf is asked about.
+//! What holds at an entry, derived from what holds at its parent. All transcripts share this file and supply only what
+//! their entries say ([`Derive`]). A transcript may settle each entry as it comes, or only the leaves that are asked about.
 //!
 //! Three rules stand here and nowhere else: an entry that changes nothing shares the state of its parent; nothing before a
 //! compaction counts; a context edit derives anew from the edited entry on, for the branch after it only.
@@ -36,7 +36,7 @@ pub(crate) enum Brings {
     Something,
 }
 
-/// What taking an entry in did.
+/// What taking an entry in did to the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Nothing,
@@ -72,7 +72,7 @@ impl<E, H: Default, V> Derived<E, H, V> {
         Self { tree: Tree::new(), states: vec![State::default()] }
     }
 
-    /// Adds an entry after its parent. Its state is not derived here; of a compaction it needs nothing.
+    /// Adds an entry after its parent. Only the state of a compaction is known at once: it needs nothing of what was before.
     pub(crate) fn push(&mut self, id: u64, parent: Option<At>, entry: E, brings: Brings) -> At {
         let state = match brings {
             Brings::Nothing => self.state_id(parent),
@@ -139,13 +139,13 @@ impl<E, H, V> Derived<E, H, V> {
 /// The states of a transcript.
 pub(crate) type StateOf<T> = State<<T as Derive>::Holdings, <T as Derive>::View>;
 
-/// A tree and states of a transcript.
+/// The tree and states of a transcript.
 pub(crate) type DerivedOf<T> = Derived<<T as Derive>::Entry, <T as Derive>::Holdings, <T as Derive>::View>;
 
 /// A transcript that states can be derived from: what its entries say.
 pub(crate) trait Derive {
     type Entry;
-    /// What an entry adds to, and what the next one builds on.
+    /// What is known at an entry besides compactions and context edits.
     type Holdings: Clone + Default;
     /// How the model sees an entry after a context edit.
     type View: Clone;
@@ -168,7 +168,7 @@ pub(crate) trait Derive {
     fn view(&self, at: At, target: At, before: Option<&Self::View>) -> Option<Self::View>;
 }
 
-/// So many entries before a leaf are settled with it, each; of those before them, one in so many.
+/// How many entries up to a leaf are settled with it, each; of those before them, one in this many.
 const NEAR: usize = 32;
 
 /// The state at a leaf; `None` is the root. Only a lookup if it was derived before; else it costs what stands between the
@@ -263,4 +263,137 @@ fn settle_anew<T: Derive>(transcript: &mut T, leaf: Option<At>, edits: Edits<T::
     let branch = derived.tree.branch(leaf, |at| is_before(at) && derived.is_settled(at));
     let (_, state) = before(derived, &branch);
     settle_all(transcript, &branch, Some(edits.last), State { edits: edits.views, ..state }, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry of the smallest transcript there can be.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Entry {
+        Nothing,
+        Shows,
+        Compacts,
+        Edits(At),
+    }
+
+    /// Knows which entries are shown and not edited.
+    struct Small {
+        derived: Derived<Entry, Vec<At>, ()>,
+        read: Vec<At>,
+    }
+
+    impl Derive for Small {
+        type Entry = Entry;
+        type Holdings = Vec<At>;
+        type View = ();
+
+        fn derived(&self) -> &DerivedOf<Self> {
+            &self.derived
+        }
+
+        fn derived_mut(&mut self) -> &mut DerivedOf<Self> {
+            &mut self.derived
+        }
+
+        fn read(&mut self, at: At) {
+            self.read.push(at);
+        }
+
+        fn take(&mut self, at: At, state: &mut StateOf<Self>) -> Effect {
+            if self.derived.tree().get(at) != Some(&Entry::Shows) || state.edits.contains_key(&at) {
+                return Effect::Nothing;
+            }
+            state.held.push(at);
+            Effect::Changed
+        }
+
+        fn target(&self, at: At) -> Option<At> {
+            if let Some(Entry::Edits(target)) = self.derived.tree().get(at) { Some(*target) } else { None }
+        }
+
+        fn view(&self, _at: At, _target: At, before: Option<&()>) -> Option<()> {
+            before.is_none().then_some(())
+        }
+    }
+
+    impl Small {
+        fn new() -> Self {
+            Self { derived: Derived::new(), read: Vec::new() }
+        }
+
+        fn push(&mut self, parent: Option<At>, entry: Entry) -> At {
+            let id = self.derived.tree().len() as u64;
+            let brings = match entry {
+                Entry::Nothing => Brings::Nothing,
+                Entry::Compacts => Brings::Barrier,
+                Entry::Shows | Entry::Edits(_) => Brings::Something,
+            };
+            self.derived.push(id, parent, entry, brings)
+        }
+
+        fn held(&mut self, leaf: Option<At>) -> Vec<At> {
+            let state = settle(self, leaf);
+            self.derived.state(state).held.clone()
+        }
+
+        /// The same from nothing, for one leaf.
+        fn slow(&self, leaf: Option<At>) -> Vec<At> {
+            let tree = self.derived.tree();
+            let branch = tree.branch(leaf, |at| tree.get(at) == Some(&Entry::Compacts));
+            let edited = |at: &At| branch.iter().any(|edit| *edit > *at && tree.get(*edit) == Some(&Entry::Edits(*at)));
+            branch.iter().filter(|at| tree.get(**at) == Some(&Entry::Shows) && !edited(at)).copied().collect()
+        }
+    }
+
+    fn below(random: &mut u64, n: usize) -> usize {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(*random >> 33).unwrap() % n
+    }
+
+    #[test]
+    fn a_state_is_the_same_whenever_it_is_derived() {
+        for seed in 0..400 {
+            let (mut at_once, mut later, mut random) = (Small::new(), Small::new(), seed);
+            let mut leaf = None;
+            for _ in 0..120 {
+                let some = at_once.derived.tree().all().nth(below(&mut random, at_once.derived.tree().len().max(1)));
+                let entry = match (below(&mut random, 12), some) {
+                    (0..=6, _) => Entry::Shows,
+                    (7, _) if below(&mut random, 4) == 0 => Entry::Compacts,
+                    (8 | 9, Some(target)) => Entry::Edits(target),
+                    (_, _) => Entry::Nothing,
+                };
+                let at = at_once.push(leaf, entry);
+                assert_eq!(later.push(leaf, entry), at);
+                assert_eq!(at_once.held(Some(at)), at_once.slow(Some(at)), "seed {seed}, {at:?}");
+                leaf = if below(&mut random, 15) == 0 { some } else { Some(at) };
+            }
+            for _ in 0..60 {
+                let leaf = later.derived.tree().all().nth(below(&mut random, 120));
+                assert_eq!(later.held(leaf), later.slow(leaf), "seed {seed}, {leaf:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_derived_is_not_derived_again() {
+        let mut small = Small::new();
+        let mut leaf = None;
+        for _ in 0..1000 {
+            leaf = Some(small.push(leaf, Entry::Shows));
+        }
+        assert_eq!(small.held(leaf).len(), 1000);
+        let states = small.derived.states.len();
+        assert!(states < 1000 / NEAR + NEAR + 2, "{states} states");
+        small.read.clear();
+        small.held(leaf);
+        assert_eq!(small.read, []);
+        let next = small.push(leaf, Entry::Nothing);
+        let last = small.push(Some(next), Entry::Shows);
+        assert_eq!(small.held(Some(last)).len(), 1001);
+        assert_eq!(small.read, [last]);
+        assert_eq!(small.derived.states.len(), states + 1);
+    }
 }

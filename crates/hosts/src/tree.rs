@@ -44,6 +44,12 @@ struct Node<E> {
     entry: E,
 }
 
+impl<E> Node<E> {
+    fn parent(&self) -> Option<At> {
+        Some(self.parent).filter(|parent| *parent != ROOT).map(At)
+    }
+}
+
 /// The entries in the order in which they came.
 pub(crate) struct Tree<E> {
     nodes: Vec<Node<E>>,
@@ -82,14 +88,14 @@ impl<E> Tree<E> {
 
     /// The entry before one on its branch; `None` for the first.
     pub(crate) fn parent(&self, at: At) -> Option<At> {
-        self.nodes.get(at.index()).map(|node| node.parent).filter(|parent| *parent != ROOT).map(At)
+        self.nodes.get(at.index()).and_then(Node::parent)
     }
 
     pub(crate) fn last(&self) -> Option<At> {
         self.nodes.len().checked_sub(1).map(At::from_index)
     }
 
-    /// Every entry, whatever becomes of the tree meanwhile.
+    /// Every entry there is now. Does not borrow the tree.
     pub(crate) fn all(&self) -> impl Iterator<Item = At> + use<E> {
         (0..self.nodes.len()).map(At::from_index)
     }
@@ -105,14 +111,14 @@ impl<E> Tree<E> {
         let mut next = leaf;
         std::iter::from_fn(move || {
             let at = next?;
-            let entry = self.get(at)?;
-            next = self.parent(at);
-            Some((at, entry))
+            let node = self.nodes.get(at.index())?;
+            next = node.parent();
+            Some((at, &node.entry))
         })
     }
 
-    /// The entries of a branch from the first to `leaf`, without those from the newest one on, going back, for which
-    /// `until` holds.
+    /// The entries of a branch up to `leaf`, oldest first. Going back from the leaf, it stops before the first entry for
+    /// which `until` holds.
     pub(crate) fn branch(&self, leaf: Option<At>, until: impl Fn(At) -> bool) -> Vec<At> {
         let mut branch: Vec<At> = self.walk(leaf).map(|(at, _)| at).take_while(|at| !until(*at)).collect();
         branch.reverse();
@@ -138,8 +144,8 @@ impl<E> Tree<E> {
         self.find(id)
     }
 
-    /// Adds an entry, to be noted later. Whoever names a parent that never came passes `None`: that parent may stand for
-    /// anything, so nothing before the entry counts, and nothing that comes later under that id belongs to it.
+    /// Adds an entry, to be noted later. For an orphan, whose parent never came, `parent` is `None`: that parent may be
+    /// anything, so nothing before the entry counts, and nothing that comes later under its id belongs to the entry.
     pub(crate) fn push(&mut self, id: u64, parent: Option<At>, state: u32, entry: E) -> At {
         let at = At::from_index(self.nodes.len());
         self.nodes.push(Node { id, parent: parent.map_or(ROOT, |parent| parent.0), state, entry });

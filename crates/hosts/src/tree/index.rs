@@ -27,8 +27,8 @@ impl Slot {
 
 impl Index {
     pub(super) fn new() -> Self {
-        // The standard library seeds its own hash tables with this. It only has to be unknown to whoever writes a session
-        // file, and must not fail.
+        // The standard library seeds its own hash tables with this. Only the speed of the table depends on it, so it must
+        // be unknown to those who choose ids, but it need not be a secret, and getting it cannot fail.
         Self { slots: vec![Slot::default(); 16], used: 0, seed: RandomState::new().hash_one(0) }
     }
 
