@@ -76,37 +76,59 @@ pub(super) fn scan<T: Send>(
 ) -> Result<(), Cancelled> {
     let room = Room::default();
     let desk = Desk { cancelled, room: &room };
-    let mut files = 0;
-    while threads <= 1 || files < FIRST {
-        let Some(entry) = next(walk, cancelled)? else { return Ok(()) };
-        match entry {
-            WalkEntry::File(name) => {
-                files += 1;
-                let seen = look(&name, &desk);
-                take(Met::File(name, seen), &desk)?;
-            }
-            WalkEntry::OddName => take(Met::OddName, &desk)?,
-            WalkEntry::Unreadable => take(Met::Unreadable, &desk)?,
-            WalkEntry::Other => {}
-        }
+    let first = if threads > 1 { FIRST } else { usize::MAX };
+    if !alone(first, walk, &desk, look, take)? {
+        return Ok(());
     }
     let (jobs, todo) = mpsc::channel();
     let (done, results) = mpsc::channel();
     let (todo, stop, lost) = (Mutex::new(todo), AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|scope| {
-        for _ in 0..threads {
-            let (done, todo, stop, lost, room) = (done.clone(), &todo, &stop, &lost, &room);
-            scope.spawn(move || {
+        let start = |done: mpsc::Sender<Chunk<(String, T)>>| {
+            let (todo, stop, lost, room) = (&todo, &stop, &lost, &room);
+            let thread = move || {
                 let _guard = OnPanic(lost);
                 let cancelled = || stop.load(Ordering::Relaxed);
                 work(todo, &done, look, &Desk { cancelled: &cancelled, room });
-            });
-        }
+            };
+            thread::Builder::new().spawn_scoped(scope, thread).is_ok()
+        };
+        // Where the system allows no more threads, fewer do it.
+        let started = (0..threads).take_while(|_| start(done.clone())).count();
         drop(done);
-        let outcome = Pipeline { jobs, results, lost: &lost, sent: 0, taken: 0 }.run(walk, &desk, take);
+        let outcome = if started == 0 {
+            alone(usize::MAX, walk, &desk, look, take).map(drop)
+        } else {
+            Pipeline { jobs, results, lost: &lost, sent: 0, taken: 0 }.run(walk, &desk, take)
+        };
         stop.store(true, Ordering::Relaxed);
         outcome
     })
+}
+
+/// Looks at up to `most` files on this thread; whether the walk goes on.
+fn alone<T>(
+    most: usize,
+    walk: &mut Walk<'_>,
+    desk: &Desk<'_>,
+    look: &impl Fn(&str, &Desk<'_>) -> T,
+    take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
+) -> Result<bool, Cancelled> {
+    let mut files = 0;
+    while files < most {
+        let Some(entry) = next(walk, desk.cancelled)? else { return Ok(false) };
+        match entry {
+            WalkEntry::File(name) => {
+                files += 1;
+                let seen = look(&name, desk);
+                take(Met::File(name, seen), desk)?;
+            }
+            WalkEntry::OddName => take(Met::OddName, desk)?,
+            WalkEntry::Unreadable => take(Met::Unreadable, desk)?,
+            WalkEntry::Other => {}
+        }
+    }
+    Ok(true)
 }
 
 /// Files by their place in the order.
