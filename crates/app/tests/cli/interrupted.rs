@@ -53,7 +53,7 @@ fn temporary_files_of_ours_are_nobodys() {
     }
     ws.run(&format!("grep KEY {temporary}")).refused(1, &["is a temporary file of readproof"]);
     ws.run(&format!("edit {temporary} --session s --old 1 --new 2")).refused(1, &["is a temporary file of readproof"]);
-    ws.feed(&format!("write {temporary} --session s"), "x\n").refused(1, &["readproof's temporary files"]);
+    ws.feed(&format!("write {temporary} --session s"), "x\n").refused(1, &["is a temporary file of readproof"]);
     ws.feed("write .readproof-turn --session s", "x\n")
         .refused(1, &["readproof's temporary files", "use another name"]);
     assert!(!ws.run("search KEY --glob **").text().contains("KEY=1"));
