@@ -3,29 +3,7 @@
 use readproof_core::render::LOOKS_LIKE_MARKER;
 use std::borrow::Cow;
 
-use super::json::{fields, fields_of_each, scan::quote_or_backslash, text};
-use crate::block::Block;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Visible {
-    Text(Block),
-    /// Nothing, or anything but one text.
-    Other,
-}
-
-impl Visible {
-    /// From the `replacement` of a context edit.
-    pub(super) fn replaced(replacement: Option<&[u8]>) -> Self {
-        let content = replacement
-            .filter(|raw| *raw != b"null")
-            .and_then(|raw| fields(raw, &["content"]))
-            .and_then(|[content]| content);
-        match content.and_then(text_of) {
-            Some(text) => Self::Text(Block::of(&text)),
-            None => Self::Other,
-        }
-    }
-}
+use super::json::{fields_of_each, scan::quote_or_backslash, text};
 
 /// The text of a content that is one text block or a plain string.
 pub(super) fn text_of(content: &[u8]) -> Option<String> {

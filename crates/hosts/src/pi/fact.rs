@@ -5,7 +5,6 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::{
     Source,
-    block::Visible,
     call::{Call, Tool, calls, programmed},
     id::Names,
     json::piece::{Piece, offset},
@@ -168,8 +167,6 @@ pub(super) enum Shows {
 
 pub(super) struct ContextEdit {
     pub(super) target: Box<[u8]>,
-    /// What the model sees of it.
-    pub(super) visible: Visible,
 }
 
 impl Look<'_> {
@@ -199,10 +196,7 @@ impl Look<'_> {
             Payload::Invalidation(data) => invalidation(data).map_or(Fact::Nothing, |asked| {
                 Fact::Refreshed(Box::new((self.names.recorded(&asked.path_key), asked.scope)))
             }),
-            Payload::ContextEdit { target, replacement } => {
-                let visible = Visible::replaced(replacement);
-                Fact::ContextEdit(Box::new(ContextEdit { target: target.into(), visible }))
-            }
+            Payload::ContextEdit { target } => Fact::ContextEdit(Box::new(ContextEdit { target: target.into() })),
             Payload::Compaction | Payload::Nothing => Fact::Nothing,
         }
     }
@@ -227,11 +221,12 @@ impl Look<'_> {
 }
 
 impl Fact {
-    /// Whether it no longer counts once the model sees `visible` instead.
-    pub(super) fn is_altered_by(&self, visible: Visible, source: &dyn Source) -> bool {
+    /// Whether it no longer counts once a context edit has it as its target. What the edit shows does not matter, not even if
+    /// it is the same text: the extension watches only results that were never edited, so it would not be noticed that the
+    /// model is not sent this one.
+    pub(super) fn ends_with_an_edit(&self) -> bool {
         match self {
-            Self::Calls(_) | Self::Lost => true,
-            Self::Result(outcome) => !outcome.read().is_some_and(|read| read.is_seen_as(visible, source)),
+            Self::Calls(_) | Self::Lost | Self::Result(_) => true,
             Self::Unread(_) | Self::Nothing | Self::Program(_) | Self::Refreshed(_) | Self::ContextEdit(_) => false,
         }
     }

@@ -41,8 +41,6 @@ pub(super) enum Payload<'a> {
     /// What the model sees of an entry was changed.
     ContextEdit {
         target: Cow<'a, [u8]>,
-        /// What it sees instead.
-        replacement: Option<&'a [u8]>,
     },
     /// Anything else: the entry only keeps its place in the tree.
     Nothing,
@@ -73,7 +71,6 @@ struct Fields<'a> {
     custom_type: Raw<'a>,
     data: Raw<'a>,
     target_id: Raw<'a>,
-    replacement: Raw<'a>,
 }
 
 /// The fields of a message that can matter.
@@ -116,7 +113,7 @@ impl<'a> Fields<'a> {
                 self.data.map_or(Payload::Nothing, Payload::Invalidation)
             }
             b"context_edit" => match string(self.target_id) {
-                Some(target) => Payload::ContextEdit { target, replacement: self.replacement },
+                Some(target) => Payload::ContextEdit { target },
                 None => Payload::Nothing,
             },
             b"message" => self.message.as_ref().and_then(Message::payload).unwrap_or(Payload::Nothing),
@@ -184,7 +181,6 @@ fn scanned<'a>(line: &'a [u8], fields: &mut Fields<'a>) -> Option<()> {
             b"customType" => &mut fields.custom_type,
             b"data" => &mut fields.data,
             b"targetId" => &mut fields.target_id,
-            b"replacement" => &mut fields.replacement,
             _ => return scan.value(),
         };
         scan.field(slot)
@@ -238,12 +234,10 @@ fn message<'a>(scan: &mut Scan<'a>) -> Option<Message<'a>> {
 
 /// The fields of any line that is one JSON object.
 fn loose(line: &[u8]) -> Option<Fields<'_>> {
-    const NAMES: [&str; 10] =
-        ["type", "id", "parentId", "version", "cwd", "customType", "data", "targetId", "replacement", "message"];
-    let [kind, id, parent_id, version, cwd, custom_type, data, target_id, replacement, message] =
-        slow_fields(line, &NAMES)?;
+    const NAMES: [&str; 9] = ["type", "id", "parentId", "version", "cwd", "customType", "data", "targetId", "message"];
+    let [kind, id, parent_id, version, cwd, custom_type, data, target_id, message] = slow_fields(line, &NAMES)?;
     let message = message.and_then(loose_message);
-    Some(Fields { kind, id, parent_id, version, cwd, message, custom_type, data, target_id, replacement })
+    Some(Fields { kind, id, parent_id, version, cwd, message, custom_type, data, target_id })
 }
 
 fn loose_message(message: &[u8]) -> Option<Message<'_>> {
@@ -302,8 +296,6 @@ mod tests {
             data: Option<&'a RawValue>,
             #[serde(borrow)]
             target_id: Option<&'a RawValue>,
-            #[serde(borrow)]
-            replacement: Option<&'a RawValue>,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -351,7 +343,6 @@ mod tests {
             custom_type: raw(read.custom_type),
             data: raw(read.data),
             target_id: raw(read.target_id),
-            replacement: raw(read.replacement),
         };
         fields.line()
     }
@@ -366,9 +357,6 @@ mod tests {
                 let payload = match payload {
                     Payload::Assistant(content) if none(content) => Payload::Nothing,
                     Payload::Invalidation(b"null") => Payload::Nothing,
-                    Payload::ContextEdit { target, replacement } => {
-                        Payload::ContextEdit { target, replacement: replacement.filter(|raw| *raw != b"null") }
-                    }
                     Payload::Result(result) => {
                         Payload::Result(ToolResult { details: result.details.filter(|raw| *raw != b"null"), ..result })
                     }
@@ -376,6 +364,7 @@ mod tests {
                     | Payload::Program(_)
                     | Payload::Compaction
                     | Payload::Invalidation(_)
+                    | Payload::ContextEdit { .. }
                     | Payload::Nothing) => other,
                 };
                 Line::Entry { id, parent, payload }

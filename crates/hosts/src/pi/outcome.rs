@@ -15,12 +15,11 @@ use std::sync::OnceLock;
 
 use super::{
     Source,
-    block::{Visible, ends_like_pi, text_of, without_notice},
+    block::{ends_like_pi, text_of, without_notice},
     json::piece::Piece,
     meta::{Extras, Meta},
     style,
 };
-use crate::block::Block;
 
 /// The result of a read. What it tells is worked out when it is needed.
 pub(super) struct ReadResult {
@@ -28,8 +27,6 @@ pub(super) struct ReadResult {
     pub(super) path: PathKey,
     meta: Meta,
     content: Piece,
-    /// The block, if it is not recorded and the content not kept.
-    block: Option<Block>,
     told: OnceLock<Option<Told>>,
 }
 
@@ -64,15 +61,14 @@ pub(super) struct Needs {
 
 impl ReadResult {
     pub(super) fn new(path: PathKey, meta: Meta, content: Piece) -> Self {
-        Self { path, meta, content, block: None, told: OnceLock::new() }
+        Self { path, meta, content, told: OnceLock::new() }
     }
 
     /// The same, judged by what can be seen only now.
     pub(super) fn judged(path: PathKey, meta: Meta, content: &[u8], source: &dyn Source) -> Self {
         let text = text_of(content);
         let told = text.as_ref().and_then(|text| Seen { path: &path, meta: &meta, text }.told(source));
-        let block = text.filter(|_| meta.extras.is_none()).map(|text| Block::of(&text));
-        Self { path, meta, content: Piece::Kept(Box::default()), block, told: told.into() }
+        Self { path, meta, content: Piece::Kept(Box::default()), told: told.into() }
     }
 
     pub(super) fn stats(&self) -> ReadStats {
@@ -101,15 +97,6 @@ impl ReadResult {
             from_first && extras.end
         };
         !self.meta.v1.mode.is_derived() && self.meta.extras.as_ref().is_some_and(whole)
-    }
-
-    /// Whether the model still sees what was recorded.
-    pub(super) fn is_seen_as(&self, visible: Visible, source: &dyn Source) -> bool {
-        let Visible::Text(seen) = visible else { return false };
-        match self.meta.extras.as_ref().map(|extras| extras.block).or(self.block) {
-            Some(block) => block == seen,
-            None => self.content.get(source).and_then(|content| text_of(&content)).is_some_and(|text| seen.is(&text)),
-        }
     }
 }
 

@@ -53,8 +53,8 @@ impl Derive for Settling<'_> {
     }
 
     fn view(&self, at: At, target: At, before: Option<&()>) -> Option<()> {
-        let edit = ContextEdit::from_fact(self.transcript.fact_of(at)?)?;
+        ContextEdit::from_fact(self.transcript.fact_of(at)?)?;
         let fact = self.transcript.fact_of(target)?;
-        (before.is_none() && fact.is_altered_by(edit.visible, self.source)).then_some(())
+        (before.is_none() && fact.ends_with_an_edit()).then_some(())
     }
 }

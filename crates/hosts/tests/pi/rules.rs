@@ -416,8 +416,6 @@ fn a_context_edit_derives_anew_from_its_target() {
     let first = s.read("a.txt", ABC);
     s.read("b.txt", ABC);
     let before = s.leaf.clone();
-    s.context_edit(&first, json!({"content": [{"type": "text", "text": ABC}]}));
-    assert_eq!(s.held("/w/a.txt"), "1-3$", "seen as it was");
     s.context_edit(&first, json!({"content": [{"type": "text", "text": "[omitted]"}]}));
     assert_eq!((s.held("/w/a.txt"), s.held("/w/b.txt")), (String::new(), "1-3$".to_owned()));
     assert_eq!(s.held_at("/w/a.txt", before.as_deref()), "1-3$", "before the edit it is there");
@@ -425,6 +423,19 @@ fn a_context_edit_derives_anew_from_its_target() {
     assert_eq!(s.held("/w/a.txt"), "1-3$");
     s.context_edit(&first, Value::Null);
     assert_eq!(s.held("/w/a.txt"), "1-3$", "what was read later stays");
+}
+
+/// The extension watches only results that were never edited: of another one it would not notice that a pruner drops it from a
+/// request, and "unchanged" would be said of text that the model is not sent.
+#[test]
+fn an_edited_result_never_counts_even_with_the_same_text() {
+    let mut s = Session::new();
+    let first = s.read("a.txt", ABC);
+    s.read("b.txt", ABC);
+    s.context_edit(&first, json!({"content": [{"type": "text", "text": ABC}]}));
+    assert_eq!((s.held("/w/a.txt"), s.held("/w/b.txt")), (String::new(), "1-3$".to_owned()));
+    s.read("a.txt", ABC);
+    assert_eq!(s.held("/w/a.txt"), "1-3$");
 }
 
 #[test]

@@ -40,7 +40,6 @@ enum Meaning {
     Compacted,
     ContextEdit {
         target: usize,
-        same: bool,
     },
 }
 
@@ -69,7 +68,7 @@ fn derived(entries: &[Generated], leaf: usize, objects: &BTreeMap<ContentHash, T
     let branch = &branch[barrier.map_or(0, |at| at + 1)..];
     let mut altered = BTreeSet::new();
     for at in branch {
-        if let Meaning::ContextEdit { target, same: false } = entries[*at].meaning
+        if let Meaning::ContextEdit { target } = entries[*at].meaning
             && branch.contains(&target)
         {
             altered.insert(target);
@@ -396,7 +395,7 @@ impl Generator {
         let same = same && !block.is_null();
         let replacement = if same { json!({ "content": block }) } else { Value::Null };
         let more = json!({"targetId": Self::id(target), "replacement": replacement});
-        self.push("context_edit", &more, Meaning::ContextEdit { target, same });
+        self.push("context_edit", &more, Meaning::ContextEdit { target });
     }
 
     fn refresh(&mut self) {
