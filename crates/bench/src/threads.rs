@@ -15,6 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use readproof_engine::Receipt;
+
 use crate::{
     Broken,
     cases::{Case, floor_read, text},
@@ -113,6 +115,8 @@ struct BesideSearch {
     shared: Arc<Shared>,
     stop: Arc<AtomicBool>,
     searching: Option<JoinHandle<Result<(), String>>>,
+    /// The receipt of the latest answer.
+    receipt: Option<Receipt>,
 }
 
 impl BesideSearch {
@@ -129,7 +133,7 @@ impl BesideSearch {
                 Ok(())
             }
         });
-        Ok(Self { shared, stop, searching: Some(searching) })
+        Ok(Self { shared, stop, searching: Some(searching), receipt: None })
     }
 }
 
@@ -150,7 +154,13 @@ impl Subject for BesideSearch {
     }
 
     fn case(&mut self) -> Result<(), Broken> {
-        Ok(self.shared.read(0)?)
+        self.receipt = Some(self.shared.unchanged(0)?);
+        Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), Broken> {
+        let receipt = self.receipt.take().ok_or("nothing was recorded")?;
+        Ok(self.shared.confirm(&receipt)?)
     }
 }
 

@@ -39,48 +39,68 @@ pub const STANDARD_PATTERNS: &[&str] = &[
     ".ssh/",
 ];
 
-/// Case-insensitive patterns for sensitive names. They are compiled when the first file is checked, because that takes a
-/// large part of the time a command needs to start.
+/// Case-insensitive patterns for sensitive names. They are parsed and compiled when the first file is checked, because that
+/// takes a large part of the time a command needs to start.
 #[derive(Clone, Debug)]
 pub struct Sensitive {
-    base_names: Patterns,
-    keys: Patterns,
+    patterns: Vec<String>,
+    /// `None` inside when they cannot be compiled, and then everything matches.
+    ready: OnceLock<Option<Compiled>>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Patterns {
-    globs: Vec<Glob>,
-    exceptions: Vec<Exception>,
-    /// Compiled; `None` inside when there are too many to compile, and then everything matches.
-    ready: OnceLock<Option<GlobSet>>,
-}
-
-/// What is excepted from the glob with index `of`.
 #[derive(Clone, Debug)]
-struct Exception {
-    of: usize,
-    glob: Glob,
-    ready: OnceLock<GlobMatcher>,
+struct Compiled {
+    base_names: Matcher,
+    keys: Matcher,
 }
 
-impl Exception {
+#[derive(Clone, Debug)]
+struct Matcher {
+    set: GlobSet,
+    /// With the index of the glob they belong to.
+    exceptions: Vec<(usize, GlobMatcher)>,
+}
+
+impl Matcher {
+    fn new(patterns: &[Pattern]) -> Result<Self, globset::Error> {
+        let (mut set, mut exceptions) = (GlobSetBuilder::new(), Vec::new());
+        for (at, pattern) in patterns.iter().enumerate() {
+            set.add(pattern.glob.clone());
+            exceptions.extend(pattern.exceptions.iter().map(|except| (at, except.compile_matcher())));
+        }
+        Ok(Self { set: set.build()?, exceptions })
+    }
+
     fn is_match(&self, name: &str) -> bool {
-        self.ready.get_or_init(|| self.glob.compile_matcher()).is_match(name)
+        let excepted = |at: usize| self.exceptions.iter().any(|(of, except)| *of == at && except.is_match(name));
+        self.set.is_match(name) && self.set.matches(name).into_iter().any(|at| !excepted(at))
     }
 }
 
-impl Patterns {
-    fn is_match(&self, name: &str) -> bool {
-        let build = || {
-            let mut set = GlobSetBuilder::new();
-            for glob in &self.globs {
-                set.add(glob.clone());
-            }
-            set.build().ok()
+/// A parsed pattern.
+struct Pattern {
+    glob: Glob,
+    exceptions: Vec<Glob>,
+    /// Compared with the whole key, not only with the last part of a name.
+    whole_key: bool,
+}
+
+impl Pattern {
+    fn parse(pattern: &str) -> Result<Self, BadPattern> {
+        let bad = |error: globset::Error| BadPattern::new(pattern, &error);
+        let glob =
+            |body: &str| GlobBuilder::new(body).case_insensitive(true).literal_separator(true).build().map_err(bad);
+        let mut parts = pattern.split(" !");
+        let positive = parts.next().unwrap_or_default();
+        let exceptions = parts.map(glob).collect::<Result<_, _>>()?;
+        // A leading `/` only anchors a pattern to the root, as all keys are anyway.
+        let body = positive.strip_prefix('/').unwrap_or(positive);
+        let glob = match body.strip_suffix('/') {
+            Some(folder) if body.len() == positive.len() && !folder.contains('/') => glob(&format!("**/{folder}/**"))?,
+            Some(folder) => glob(&format!("{folder}/**"))?,
+            None => glob(body)?,
         };
-        let Some(set) = self.ready.get_or_init(build) else { return true };
-        let excepted = |at: usize| self.exceptions.iter().any(|except| except.of == at && except.is_match(name));
-        set.is_match(name) && set.matches(name).into_iter().any(|at| !excepted(at))
+        Ok(Self { glob, exceptions, whole_key: positive.contains('/') })
     }
 }
 
@@ -91,29 +111,18 @@ impl Sensitive {
     /// # Errors
     /// [`BadPattern`] for the first that is not a valid glob.
     pub fn new<P: AsRef<str>>(patterns: &[P]) -> Result<Self, BadPattern> {
-        let (mut base_names, mut keys) = (Patterns::default(), Patterns::default());
-        for pattern in patterns.iter().map(AsRef::as_ref) {
-            let bad = |error: globset::Error| BadPattern::new(pattern, &error);
-            let glob =
-                |body: &str| GlobBuilder::new(body).case_insensitive(true).literal_separator(true).build().map_err(bad);
-            let mut parts = pattern.split(" !");
-            let positive = parts.next().unwrap_or_default();
-            let patterns = if positive.contains('/') { &mut keys } else { &mut base_names };
-            for except in parts {
-                let of = patterns.globs.len();
-                patterns.exceptions.push(Exception { of, glob: glob(except)?, ready: OnceLock::new() });
-            }
-            // A leading `/` only anchors a pattern to the root, as all keys are anyway.
-            let body = positive.strip_prefix('/').unwrap_or(positive);
-            patterns.globs.push(match body.strip_suffix('/') {
-                Some(folder) if body.len() == positive.len() && !folder.contains('/') => {
-                    glob(&format!("**/{folder}/**"))?
-                }
-                Some(folder) => glob(&format!("{folder}/**"))?,
-                None => glob(body)?,
-            });
+        let patterns: Vec<String> = patterns.iter().map(|pattern| pattern.as_ref().to_owned()).collect();
+        // The standard patterns are known to be valid.
+        for pattern in patterns.iter().filter(|pattern| !STANDARD_PATTERNS.contains(&pattern.as_str())) {
+            Pattern::parse(pattern)?;
         }
-        Ok(Self { base_names, keys })
+        Ok(Self { patterns, ready: OnceLock::new() })
+    }
+
+    fn compile(&self) -> Option<Compiled> {
+        let parsed = self.patterns.iter().map(|pattern| Pattern::parse(pattern)).collect::<Result<Vec<_>, _>>().ok()?;
+        let (keys, base_names): (Vec<_>, Vec<_>) = parsed.into_iter().partition(|pattern| pattern.whole_key);
+        Some(Compiled { base_names: Matcher::new(&base_names).ok()?, keys: Matcher::new(&keys).ok()? })
     }
 
     /// Tests the key and, if a link may be involved, every name on the way to the file. Without links this costs one
@@ -136,8 +145,9 @@ impl Sensitive {
     }
 
     fn matches(&self, name: &str) -> bool {
+        let Some(compiled) = self.ready.get_or_init(|| self.compile()) else { return true };
         let base = name.rsplit('/').next().unwrap_or(name);
-        self.base_names.is_match(base) || self.keys.is_match(name)
+        compiled.base_names.is_match(base) || compiled.keys.is_match(name)
     }
 }
 
@@ -175,6 +185,14 @@ impl BadPattern {
 mod tests {
     use super::*;
     use std::{fs, os::unix::fs::symlink};
+
+    #[test]
+    fn every_standard_pattern_is_valid() {
+        for pattern in STANDARD_PATTERNS {
+            Pattern::parse(pattern).unwrap();
+        }
+        assert!(Sensitive::new(STANDARD_PATTERNS).unwrap().compile().is_some());
+    }
 
     #[test]
     fn names_by_pattern() {

@@ -29,6 +29,8 @@ pub struct Catalog {
     fresh: Option<i64>,
     /// Number of files that the last refresh left out because they are sensitive.
     sensitive: u64,
+    /// What the last refresh found in the database, with its state then, unless that refresh changed something.
+    known: Option<(i64, refresh::Known)>,
 }
 
 /// How changes to the database by other processes are noticed.
@@ -81,7 +83,7 @@ impl Catalog {
     pub fn new(db: Connection) -> Result<Self, Unusable> {
         rows::prepare(&db, &made_by())?;
         let others = Others::of(&db);
-        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None, sensitive: 0 })
+        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None, sensitive: 0, known: None })
     }
 
     /// Forces a refresh at the next question, even if no change was noticed.

@@ -8,7 +8,7 @@ use std::{
 use readproof_core::{decide::Mode, path::Bearings};
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{
-    Engine, Searched, Settings, SmallTexts,
+    Engine, Receipt, Searched, Settings, SmallTexts,
     operation::{Operation, Read, Search, SearchMode},
 };
 use readproof_testkit::ask::Ask;
@@ -50,7 +50,7 @@ impl Shared {
             let file = top.join(&request.path);
             fs::write(&file, text(SMALL, None))?;
             shared.conversations.push(Conversation { session, request, file });
-            shared.answer(number, Mode::Full)?;
+            shared.confirm(&shared.answer(number, Mode::Full)?)?;
         }
         Ok(shared)
     }
@@ -66,7 +66,17 @@ impl Shared {
 
     /// Reads the file again, and confirms the answer as delivered.
     pub(super) fn read(&self, conversation: usize) -> Result<(), String> {
+        self.confirm(&self.unchanged(conversation)?)
+    }
+
+    /// Reads the file again.
+    pub(super) fn unchanged(&self, conversation: usize) -> Result<Receipt, String> {
         self.answer(conversation, Mode::Unchanged)
+    }
+
+    /// Confirms an answer as delivered.
+    pub(super) fn confirm(&self, receipt: &Receipt) -> Result<(), String> {
+        self.engine.delivered(receipt).map(drop).map_err(|error| error.to_string())
     }
 
     /// Searches the whole workspace, unless it is stopped.
@@ -80,13 +90,12 @@ impl Shared {
         }
     }
 
-    fn answer(&self, conversation: usize, expected: Mode) -> Result<(), String> {
+    fn answer(&self, conversation: usize, expected: Mode) -> Result<Receipt, String> {
         let Conversation { session, request, .. } = &self.conversations[conversation];
         let answer = self.engine.read(Some(session), request.clone()).map_err(|error| error.to_string())?;
         if answer.mode != expected {
             return Err(format!("{:?} was answered, not {expected:?}: {:?}", answer.mode, answer.reason));
         }
-        let receipt = answer.given.ok_or("nothing was recorded")?;
-        self.engine.delivered(&receipt).map(drop).map_err(|error| error.to_string())
+        answer.given.ok_or_else(|| "nothing was recorded".to_owned())
     }
 }

@@ -78,7 +78,7 @@ struct Changed {
 struct Read {
     file: Changed,
     /// `None` if a later change could go unnoticed.
-    stamp: Option<Vec<u8>>,
+    stamp: Option<Stamp>,
     what: What,
 }
 
@@ -143,7 +143,11 @@ impl Catalog {
         let version = rows::changes(&self.db)?;
         let all_watched = Cell::new(true);
         let _ = self.watch.as_ref().map(Watch::is_quiet);
-        let (mut done, changed, gone) = self.meet(root, &all_watched, cancelled)?;
+        let mut known = match self.known.take() {
+            Some((state, known)) if state == version => known,
+            Some(_) | None => known(&self.db)?,
+        };
+        let (mut done, changed, gone) = self.meet(root, &mut known, &all_watched, cancelled)?;
         done.read = changed.len() as u64;
         done.gone = gone.len() as u64;
         let mut overtaken = self.forget(&gone)?;
@@ -152,6 +156,8 @@ impl Catalog {
         overtaken |= kept.overtaken;
         if done.read > 0 || done.gone > 0 {
             rows::sweep(&self.db)?;
+        } else if known.len() <= KEPT_IN_MEMORY {
+            self.known = Some((version, known));
         }
         // Forget this process's own writes. A write by another process during the pass means that the catalog is not
         // fresh, whether or not the pass has seen it.
@@ -166,10 +172,10 @@ impl Catalog {
     fn meet(
         &self,
         root: &Root,
+        known: &mut Known,
         all_watched: &Cell<bool>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<(Indexed, Vec<Changed>, Vec<Changed>), CatalogError> {
-        let mut known = known(&self.db)?;
         let folders = |folder: &Path| {
             if !self.watch.as_ref().is_some_and(|watch| watch.add(folder)) {
                 all_watched.set(false);
@@ -187,8 +193,11 @@ impl Catalog {
                 WalkEntry::File(_) | WalkEntry::Other | WalkEntry::OddName | WalkEntry::Unreadable => continue,
             };
             done.files += 1;
-            let before = known.remove(&name);
-            let (row, kept) = before.map_or((None, None), |(row, kept)| (Some(row), kept));
+            let before = known.get_mut(&name);
+            let (row, kept) = before.map_or((None, None), |before| {
+                before.met = true;
+                (Some(before.row), before.stamp)
+            });
             let now = root.glance(&name);
             // A write through another hard link does not touch this folder, so the watch does not see it.
             if now.as_ref().is_some_and(|now| now.nlink > 1) {
@@ -200,8 +209,13 @@ impl Catalog {
         }
         // Large files first, so that no core is left alone with one at the end.
         changed.sort_by_key(|file| Reverse(file.len));
-        let gone = known.into_iter().map(|(name, (row, _))| Changed { name, len: 0, row: Some(row) });
-        Ok((done, changed, gone.collect()))
+        let mut gone = Vec::new();
+        for (name, before) in known {
+            if !std::mem::take(&mut before.met) {
+                gone.push(Changed { name: name.clone(), len: 0, row: Some(before.row) });
+            }
+        }
+        Ok((done, changed, gone))
     }
 
     /// Removes files; whether another process has changed one of them meanwhile.
@@ -409,17 +423,34 @@ fn may_be_known(name: &str) -> bool {
 }
 
 /// A file with the same stamp is unchanged.
-fn stamp(stat: &Stat) -> Vec<u8> {
+type Stamp = [u8; 40];
+
+fn stamp(stat: &Stat) -> Stamp {
     let numbers = [stat.len, stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned(), stat.dev, stat.ino];
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    let mut stamp = [0; 40];
+    for (place, number) in stamp.chunks_exact_mut(8).zip(numbers) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    stamp
 }
 
-/// The row and the stamp of every file.
-type Known = HashMap<String, (i64, Option<Vec<u8>>)>;
+/// Rows are kept in memory for the next refresh in a workspace with up to so many files: about 3 MB.
+const KEPT_IN_MEMORY: usize = 20_000;
+
+/// The row of every file.
+pub(super) type Known = HashMap<String, Before>;
+
+/// A file in the database.
+pub(super) struct Before {
+    row: i64,
+    stamp: Option<Stamp>,
+    /// Whether the walk has met it.
+    met: bool,
+}
 
 fn known(db: &Connection) -> Result<Known, rusqlite::Error> {
     let mut rows = db.prepare_cached("SELECT path, id, stamp FROM files")?;
-    let rows = rows.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, Before { row: row.get(1)?, stamp: row.get(2)?, met: false })))?;
     rows.collect()
 }
 
