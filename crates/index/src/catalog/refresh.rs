@@ -28,6 +28,9 @@ const MOST_BYTES: u64 = 2 << 20;
 /// Files stored in one transaction: what is done is kept if the rest is cancelled.
 const TOGETHER: usize = 64;
 
+/// Files that a thread hands over together, as waking the thread that stores them costs more than storing one.
+const SENT_AT_ONCE: usize = 16;
+
 /// How often cancellation is checked while results are awaited.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -248,37 +251,43 @@ impl Catalog {
         }
         let known = known_texts(&self.db)?;
         let reader = Reader { root, rules, known: &known };
-        if total == 1 {
-            let read: Vec<Option<Read>> =
-                changed.into_iter().map(|file| reader.read(file, &mut self.parsers, cancelled)).collect();
-            return keep(&mut self.db, read.into_iter(), 1, cancelled, progress);
-        }
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(total);
         let (files, stop) = (Mutex::new(changed.into_iter()), AtomicBool::new(false));
+        let next_file = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
         let (done, results) = mpsc::sync_channel(TOGETHER);
         thread::scope(|scope| {
-            for _ in 0..threads {
-                let (done, files, stop, reader) = (done.clone(), &files, &stop, &reader);
-                scope.spawn(move || {
-                    let mut parsers = Parsers::default();
-                    let next = || files.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    while let Some(file) = next().filter(|_| !stop.load(Ordering::Relaxed)) {
-                        if done.send(reader.read(file, &mut parsers, &|| stop.load(Ordering::Relaxed))).is_err() {
+            let start = |done: mpsc::SyncSender<Vec<Option<Read>>>| {
+                let stopped = || stop.load(Ordering::Relaxed);
+                let (next_file, stopped, reader) = (&next_file, stopped, &reader);
+                let work = move || {
+                    let (mut parsers, mut batch) = (Parsers::default(), Vec::new());
+                    while let Some(file) = next_file().filter(|_| !stopped()) {
+                        batch.push(reader.read(file, &mut parsers, &stopped));
+                        if batch.len() == SENT_AT_ONCE && done.send(std::mem::take(&mut batch)).is_err() {
                             return;
                         }
                     }
-                });
+                    // Nobody is left to take it only after a cancellation.
+                    let _ = done.send(batch);
+                };
+                thread::Builder::new().spawn_scoped(scope, work).is_ok()
+            };
+            // One file is not worth a thread, and the system may allow none.
+            if total == 1 || (0..threads).filter(|_| start(done.clone())).count() == 0 {
+                let parsers = &mut self.parsers;
+                let read = std::iter::from_fn(next_file).map(|file| reader.read(file, parsers, cancelled));
+                return keep(&mut self.db, read, total, cancelled, progress);
             }
             drop(done);
             // Cancellation does not wait for a slow file.
             let next = || loop {
                 match results.recv_timeout(PATIENCE) {
-                    Ok(read) => return Some(read),
+                    Ok(batch) => return Some(batch),
                     Err(mpsc::RecvTimeoutError::Timeout) if !cancelled() => {}
                     Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => return None,
                 }
             };
-            let kept = keep(&mut self.db, std::iter::from_fn(next), total, cancelled, progress);
+            let kept = keep(&mut self.db, std::iter::from_fn(next).flatten(), total, cancelled, progress);
             // After a cancellation the other threads end with their present file.
             stop.store(true, Ordering::Relaxed);
             drop(results);
