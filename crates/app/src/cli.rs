@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use readproof_core::operation::{Extent, Hidden};
 use std::{ffi::OsString, path::PathBuf};
 
 /// The file layer between an LLM agent and a workspace: a re-read costs only what changed, and nothing is vouched for
@@ -107,11 +108,13 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// List where names are defined: functions, types, headings, keys; without a query, all definitions
     Symbols(SymbolsArgs),
-    /// List what a file defines, as a tree
+    /// List what a file, or the files of a folder, define
     Outline {
-        /// The file
+        /// The file or folder
         path: String,
     },
+    /// List a folder: names with line counts and sizes, without ignored files
+    List(ListArgs),
     /// Compare a working file, or text that would replace it, with a version in git, as an exact patch
     #[command(after_help = DIFF_HELP)]
     Diff(DiffArgs),
@@ -290,9 +293,11 @@ pub(crate) struct SearchArgs {
     /// text: files that contain all words, best first; regex: matching lines; path: files by name; symbol: definitions by name
     #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol"])]
     pub(crate) mode: String,
-    /// Only files that match this glob, as in --glob '*.rs' or --glob '!docs/**'
-    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
-    pub(crate) glob: Option<String>,
+    #[command(flatten)]
+    pub(crate) extent: ExtentArgs,
+    /// Whether capital letters matter [default: smart for words, sensitive for --mode regex]
+    #[arg(long, value_name = "CASE", value_parser = ["smart", "sensitive", "insensitive"])]
+    pub(crate) case: Option<String>,
     /// Show at most this many: matching lines with --mode regex, else files [default: 100, else 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -301,6 +306,48 @@ pub(crate) struct SearchArgs {
     pub(crate) context: usize,
     #[command(flatten)]
     pub(crate) shown_to: ShownTo,
+}
+
+/// Which part of the workspace is looked at.
+#[derive(Args, Debug)]
+pub(crate) struct ExtentArgs {
+    /// A file or folder [default: the whole workspace]
+    pub(crate) path: Option<String>,
+    /// Only files that match this glob, as in --glob '*.rs' or --glob '!docs/**'
+    #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
+    pub(crate) glob: Option<String>,
+    /// All hidden files too [default: those that git tracks]
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// No hidden file
+    #[arg(long, conflicts_with = "hidden")]
+    pub(crate) no_hidden: bool,
+    /// Ignored files too
+    #[arg(long)]
+    pub(crate) ignored: bool,
+}
+
+impl ExtentArgs {
+    pub(crate) fn extent(self) -> Extent {
+        let hidden = match (self.hidden, self.no_hidden) {
+            (true, _) => Hidden::All,
+            (false, true) => Hidden::None,
+            (false, false) => Hidden::Tracked,
+        };
+        Extent { path: self.path, glob: self.glob, hidden, ignored: self.ignored }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) extent: ExtentArgs,
+    /// How many folders deep [default: as deep as the limit allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) depth: Option<u32>,
+    /// Show at most this many names
+    #[arg(long, value_name = "N", default_value_t = readproof_core::operation::LISTED)]
+    pub(crate) limit: usize,
 }
 
 const DIFF_HELP: &str = "\
@@ -331,6 +378,8 @@ pub(crate) struct DiffArgs {
 pub(crate) struct SymbolsArgs {
     /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`
     pub(crate) query: Option<String>,
+    /// A file or folder [default: the whole workspace]
+    pub(crate) path: Option<String>,
     /// Only files that match this glob, as in --glob '*.rs'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,

@@ -43,12 +43,13 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Tail(args) => find::end(&open()?, args, End::Tail),
         Command::Grep(args) => find::grep(&open()?, args),
         Command::Stat { path } => find::stat(&open()?, path),
-        Command::Search(SearchArgs { query, mode, glob, limit, .. }) if mode == "symbol" => {
-            symbols::list(&open()?, SymbolsArgs { query: Some(query), glob, limit })
+        Command::Search(SearchArgs { query, mode, extent, limit, .. }) if mode == "symbol" => {
+            symbols::list(&open()?, SymbolsArgs { query: Some(query), path: extent.path, glob: extent.glob, limit })
         }
         Command::Search(args) => find::search(&open()?, args),
         Command::Symbols(args) => symbols::list(&open()?, args),
         Command::Outline { path } => symbols::outline(&open()?, path),
+        Command::List(args) => find::list(&open()?, args),
         Command::Diff(args) => diff::run(&open()?, args),
         Command::Refresh(args) => read::refresh(&open()?, args),
         Command::Write(args) => read::write(&open()?, args),
@@ -87,7 +88,8 @@ impl Terminal {
     fn open(workspace: Option<PathBuf>, set: &[String], json: bool) -> Result<Self, Failure> {
         let config = Config::load(workspace, set)?;
         config.notices.iter().for_each(|notice| output::notice(notice));
-        let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
+        let engine =
+            Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?.with_names_from_root();
         Ok(Self::of(engine, json))
     }
 

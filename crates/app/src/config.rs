@@ -11,7 +11,7 @@ use readproof_disk::{
     HardLinks, LocateError, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder, is_folder, is_program,
     user_id,
 };
-use readproof_engine::{Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
+use readproof_engine::{Arguments, Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
 use readproof_words::{Terms, disk::locate};
 use std::{
     env,
@@ -92,7 +92,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 16] = [
+pub(crate) const SETTINGS: [Setting; 17] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -122,6 +122,17 @@ pub(crate) const SETTINGS: [Setting; 16] = [
     number!("file_bytes", "the largest file that is read or written", file_bytes, u64),
     number!("diff_bytes", "texts with more bytes are not diffed", limits.diff_bytes, u32),
     number!("diff_lines", "texts with more lines are not diffed", limits.diff_lines, u32),
+    Setting {
+        key: "args",
+        help: "which arguments MCP tools accept: \"loose\" (other names, a missing mode, line ranges wherever there are lines) or \"strict\" (only the documented table)",
+        show: |s| toml::Value::String(s.args.as_str().to_owned()),
+        set: |s, v| {
+            s.args = Arguments::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"loose\" or \"strict\"",
+        narrow: Narrow::Any,
+    },
     Setting {
         key: "handles",
         help: "when MCP answers get handles that can stand for them later: \"reported\" (if the host reports its context window), \"always\" or \"never\"",

@@ -3,6 +3,7 @@
 pub(crate) mod compared;
 pub(crate) mod found;
 pub(crate) mod json;
+pub(crate) mod listed;
 pub(crate) mod symbols;
 
 use readproof_core::decide::Mode;

@@ -6,7 +6,10 @@ pub(crate) mod call;
 pub(crate) mod conversation;
 mod diffs;
 mod finding;
+pub(crate) mod habits;
+mod listing;
 mod ranges;
+mod several;
 mod symbols;
 mod unified;
 
@@ -24,6 +27,8 @@ pub(crate) enum Kind {
     Flag,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Several files: each a path, or an object with the arguments of its own read.
+    List,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +52,16 @@ const fn optional(name: &'static str, kind: Kind, about: &'static str, aliases: 
     Param { name, kind, required: false, about, aliases, listed: true }
 }
 
-/// A parameter that tools of the same name have elsewhere.
+/// A parameter that is rarely used, or that tools of the same name have elsewhere.
 const fn unlisted(name: &'static str, kind: Kind) -> Param {
     Param { name, kind, required: false, about: "", aliases: &[], listed: false }
+}
+
+impl Param {
+    /// The same with other names.
+    const fn or(self, aliases: &'static [&'static str]) -> Self {
+        Self { aliases, ..self }
+    }
 }
 
 /// Which tools are listed together.
@@ -74,9 +86,72 @@ pub(crate) struct Tool {
 }
 
 const FILE_NAMES: &[&str] = &["file_path", "file", "filename", "file_name", "filepath", "target", "uri"];
-const QUERY_NAMES: &[&str] = &["q", "pattern", "text", "search", "regex", "needle"];
-const START_NAMES: &[&str] = &["start", "from", "from_line", "first_line", "line_start"];
-const END_NAMES: &[&str] = &["end", "to", "to_line", "last_line", "line_end"];
+/// Other names of the file of `read`, which has a `target` of its own.
+const READ_NAMES: &[&str] = &[
+    "file_path",
+    "file",
+    "filename",
+    "file_name",
+    "filepath",
+    "uri",
+    "target_file",
+    "absolute_path",
+    "relative_path",
+    "relative_workspace_path",
+    "full_path",
+    "source",
+    "document",
+];
+/// Other names of a folder or file to look in.
+const PLACE_NAMES: &[&str] = &[
+    "directory",
+    "dir",
+    "folder",
+    "dir_path",
+    "directory_path",
+    "absolute_path",
+    "relative_path",
+    "relative_workspace_path",
+    "root",
+    "file_path",
+    "file",
+    "filepath",
+    "cwd",
+    "target_directory",
+    "target_directories",
+    "target",
+    "in",
+    "uri",
+];
+const OUTLINE_NAMES: &[&str] = &[
+    "file_path",
+    "file",
+    "filename",
+    "file_name",
+    "filepath",
+    "target",
+    "uri",
+    "target_file",
+    "absolute_path",
+    "relative_path",
+    "directory",
+    "dir",
+    "folder",
+];
+const QUERY_NAMES: &[&str] =
+    &["q", "pattern", "text", "search", "regex", "needle", "keyword", "keywords", "search_term"];
+const START_NAMES: &[&str] = &[
+    "start",
+    "from",
+    "from_line",
+    "first_line",
+    "line_start",
+    "start_line_one_indexed",
+    "start_line_number",
+    "begin_line",
+];
+const END_NAMES: &[&str] =
+    &["end", "to", "to_line", "last_line", "line_end", "end_line_one_indexed_inclusive", "end_line_number"];
 const LINES_NAMES: &[&str] = &["lines", "n", "limit", "count", "num_lines"];
 
 const PATH: Param = required("path", Kind::Text, "", FILE_NAMES);
@@ -89,34 +164,26 @@ pub(crate) const TOOLS: &[Tool] = &[
         name: "read",
         title: "Read",
         group: Group::Unified,
-        about: "Read a file (mode=file: 300 lines or 12,000 characters from offset) or a part of it (mode=snippet: start_line..end_line, \
-                or the best match for query), or one definition (mode=symbol: target=Type::method). Search first, then read the lines you need. The last block says which lines these \
-                are and how to continue. If it gives known=HANDLE and you still see that text, pass it: unchanged text is not sent again.",
+        about: "Read a file, from start_line to end_line or 300 lines at once; mode=symbol: the definition named target (Type::method); \
+                mode=snippet: around query. The last block says which lines these are and how to continue. known=HANDLE \
+                there: pass it while you still see that text, and unchanged text is not sent again.",
         params: &[
-            required("mode", Kind::Word(&["file", "symbol", "snippet", "diff_preview"]), "", &[]),
-            required(
-                "target",
-                Kind::Text,
-                "file path; for mode=symbol its name",
-                &["file_path", "file", "filename", "file_name", "filepath", "uri"],
-            ),
-            optional("offset", Kind::Number(1), "first line, from 1", &["start_offset"]),
-            optional("limit", Kind::Number(1), "number of lines", &["max_lines", "num_lines", "lines"]),
-            optional("preview_mode", Kind::Word(&["none", "snippet"]), "none: location only", &[]),
-            optional("max_preview_chars", Kind::Number(1), "", &["max_chars"]),
-            optional("path", Kind::Text, "mode=symbol: its file", &[]),
-            optional("include_context", Kind::Flag, "mode=symbol: with imports", &[]),
-            optional("start_line", Kind::Number(1), "mode=snippet", START_NAMES),
-            optional("end_line", Kind::Number(1), "mode=snippet", END_NAMES),
-            optional("context_lines", Kind::Number(0), "mode=snippet: lines around", &["context"]),
-            optional("query", Kind::Text, "mode=snippet: words to find", QUERY_NAMES),
-            optional(
-                "against",
-                Kind::Word(&["HEAD", "INDEX", "WORKTREE"]),
-                "mode=diff_preview: git baseline (HEAD)",
-                &[],
-            ),
-            optional("content", Kind::Content, "mode=diff_preview: text instead of the file's", &[]),
+            optional("path", Kind::Text, "", READ_NAMES),
+            optional("target", Kind::Text, "symbol, or file", &["name", "symbol", "symbol_name", "identifier"]),
+            optional("mode", Kind::Word(&["file", "symbol", "snippet", "diff_preview"]), "", &[]),
+            optional("start_line", Kind::Number(1), "", START_NAMES),
+            optional("end_line", Kind::Number(1), "", END_NAMES),
+            unlisted("offset", Kind::Number(1)).or(&["start_offset"]),
+            optional("limit", Kind::Number(1), "lines", &["max_lines", "num_lines", "lines"]),
+            optional("query", Kind::Text, "", QUERY_NAMES),
+            unlisted("context_lines", Kind::Number(0)).or(&["context"]),
+            unlisted("include_context", Kind::Flag),
+            optional("targets", Kind::List, "several files", &["paths", "files", "file_paths"]),
+            optional("against", Kind::Word(&["HEAD", "INDEX", "WORKTREE"]), "diff_preview: git", &[]),
+            unlisted("content", Kind::Content),
+            unlisted("tail", Kind::Number(1)),
+            unlisted("preview_mode", Kind::Word(&["none", "snippet"])),
+            unlisted("max_preview_chars", Kind::Number(1)).or(&["max_chars"]),
             KNOWN,
             FRESH,
         ],
@@ -126,21 +193,53 @@ pub(crate) const TOOLS: &[Tool] = &[
         name: "search",
         title: "Search",
         group: Group::Unified,
-        about: "Find files and lines before reading. mode=text (default): files ranked by how well the words fit, with lines; mode=regex: \
-                every matching line; mode=path: files by name; mode=symbol: where a name is defined. Ignored files are left out.",
+        about: "Find before reading. mode=text (default): files ranked by words, with lines; regex: every matching line; \
+                path: files by name or glob; symbol: where a name is defined.",
         params: &[
             required("query", Kind::Text, "", QUERY_NAMES),
             optional("mode", Kind::Word(&["text", "regex", "path", "symbol"]), "", &["type"]),
-            optional("glob", Kind::Text, "only files like *.rs", &["include", "file_pattern", "files"]),
+            optional("path", Kind::Text, "file or folder", PLACE_NAMES),
+            optional(
+                "glob",
+                Kind::Text,
+                "",
+                &["include", "include_pattern", "includes", "file_pattern", "files", "glob_pattern", "file_glob"],
+            ),
             optional(
                 "limit",
                 Kind::Number(1),
-                "max files, or lines with mode=regex",
-                &["max_results", "head_limit", "max", "top_k", "count"],
+                "",
+                &["max_results", "head_limit", "max", "top_k", "count", "max_matches", "n"],
             ),
-            optional("context_lines", Kind::Number(0), "lines around", &["context"]),
+            optional("context_lines", Kind::Number(0), "", &["context"]),
+            optional("case", Kind::Word(&["smart", "sensitive", "insensitive"]), "", &[]),
+            optional("hidden", Kind::Flag, "", &["include_hidden", "show_hidden"]),
+            optional("ignored", Kind::Flag, "", &["include_ignored", "no_ignore"]),
         ],
         example: r#"{"query":"fn main"}"#,
+    },
+    Tool {
+        name: "list",
+        title: "List",
+        group: Group::Unified,
+        about: "What is in a folder: a tree with line counts and sizes, without ignored files.",
+        params: &[
+            optional("path", Kind::Text, "", PLACE_NAMES),
+            optional("glob", Kind::Text, "", &["pattern", "include", "file_pattern", "query"]),
+            optional("depth", Kind::Number(1), "", &["max_depth", "levels", "level"]),
+            unlisted("limit", Kind::Number(1)).or(&["max_results", "head_limit", "max"]),
+            unlisted("hidden", Kind::Flag).or(&["include_hidden", "show_hidden", "all"]),
+            unlisted("ignored", Kind::Flag).or(&["include_ignored", "no_ignore"]),
+        ],
+        example: "{}",
+    },
+    Tool {
+        name: "outline",
+        title: "Outline",
+        group: Group::Unified,
+        about: "What a file or folder defines: signatures with line ranges.",
+        params: &[required("path", Kind::Text, "", OUTLINE_NAMES)],
+        example: r#"{"path":"FILE"}"#,
     },
     Tool {
         name: "stat_file",
@@ -356,6 +455,7 @@ impl Param {
             Kind::Number(least) => json!({"type": "integer", "minimum": least}),
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Word(words) => json!({"type": "string", "enum": words}),
+            Kind::List => json!({"type": "array", "items": {"type": "string"}}),
         };
         if let Some(fields) = schema.as_object_mut().filter(|_| !self.about.is_empty()) {
             fields.insert("description".to_owned(), json!(self.about));
@@ -371,6 +471,7 @@ impl Param {
             Kind::Number(least) => format!("a whole number from {least} on"),
             Kind::Flag => "true or false".to_owned(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
+            Kind::List => format!("a list of 1 to {} paths", args::MOST_TARGETS),
         }
     }
 }
@@ -383,9 +484,9 @@ mod tests {
     fn lists() {
         let names =
             |text: &str| -> Vec<&str> { ToolList::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
-        assert_eq!(names("unified"), ["read", "search"]);
+        assert_eq!(names("unified"), ["read", "search", "list", "outline"]);
         assert_eq!(names("bounded").len(), 6);
-        assert_eq!(names("all").len(), 10);
+        assert_eq!(names("all").len(), 12);
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
         assert!(ToolList::parse("red").unwrap_err().contains("`red`"));
         assert!(ToolList::parse(" , ").is_err());

@@ -110,6 +110,8 @@ reasons! {
     Unplaced = "unplaced", "something was shown of the file after these lines, and it is not known which lines it was";
     /// Plain text was asked for.
     Fresh = "fresh", "plain text was asked for";
+    /// The file is in another encoding.
+    OtherEncoding = "other_encoding", "the file is not UTF-8: what is sent is decoded, and nothing of it counts as held";
     /// The file may hold a secret.
     Sensitive = "sensitive", "the file is on the list of sensitive names: always plain, never stored";
     /// The answer goes to a program, not to the model.

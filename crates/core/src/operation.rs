@@ -80,6 +80,26 @@ impl AnswerLimit {
     pub const WINDOW: Self = Self { lines: WINDOW_LINES, chars: WINDOW_CHARS };
 }
 
+/// What is done about a name that is not there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Names {
+    /// It is refused, with names that are close.
+    #[default]
+    Literal,
+    /// If exactly one file of the tree ends in that name, that one is meant.
+    OrSuffix,
+}
+
+/// What is done about a file that is not UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decoding {
+    /// It is refused.
+    #[default]
+    None,
+    /// It is decoded: what is shown is a view and never counts as held.
+    View,
+}
+
 /// A read of a file, or of some of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
@@ -89,6 +109,10 @@ pub struct Read {
     pub offset: Option<u64>,
     /// The number of lines.
     pub limit: Option<u64>,
+    /// What is done if nothing has this name.
+    pub names: Names,
+    /// What is done if it is not UTF-8.
+    pub decoding: Decoding,
     /// Lines that are found by looking at the text, instead of `offset` and `limit`.
     pub pick: Pick,
     /// How much one answer shows, if not what the settings say.
@@ -231,6 +255,101 @@ impl SearchMode {
     }
 }
 
+/// Whether capital letters matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Letters {
+    /// As the mode has it: words only if the query has a capital letter, regular expressions always.
+    #[default]
+    ByMode,
+    /// Always.
+    Exact,
+    /// Never.
+    Any,
+    /// Only if the query has a capital letter.
+    Smart,
+}
+
+impl Letters {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ByMode => "by_mode",
+            Self::Exact => "sensitive",
+            Self::Any => "insensitive",
+            Self::Smart => "smart",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::ByMode, Self::Exact, Self::Any, Self::Smart].into_iter().find(|letters| letters.as_str() == word)
+    }
+}
+
+/// Which files are walked beside the plain ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hidden {
+    /// Hidden files that git tracks.
+    #[default]
+    Tracked,
+    /// All hidden files.
+    All,
+    /// None.
+    None,
+}
+
+impl Hidden {
+    /// The word used in logs.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tracked => "tracked",
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Which part of the workspace is walked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The file or folder, as written; the whole workspace if absent.
+    pub path: Option<String>,
+    /// Only files that match, as with ripgrep's `-g`.
+    pub glob: Option<String>,
+    /// Which hidden files.
+    pub hidden: Hidden,
+    /// Whether ignored files too.
+    pub ignored: bool,
+}
+
+/// A folder as a tree of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct List {
+    /// Which part; the current folder if no path is given.
+    pub extent: Extent,
+    /// How many folders deep; as deep as one answer has room if absent.
+    pub depth: Option<u32>,
+    /// The most names; [`LISTED`] if absent.
+    pub limit: Option<usize>,
+}
+
+/// How many names a list shows unless the caller says otherwise.
+pub const LISTED: usize = 200;
+
+/// What a file, or the files of a folder, define.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// The path as written.
+    pub path: String,
+    /// Whether the text of signatures is shown.
+    pub signatures: bool,
+    /// The most characters of signatures.
+    pub max_chars: usize,
+}
+
 /// A search of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
@@ -238,8 +357,10 @@ pub struct Search {
     pub query: String,
     /// How it is meant.
     pub mode: SearchMode,
-    /// Only files that match, as with ripgrep's `-g`.
-    pub glob: Option<String>,
+    /// Whether capital letters matter.
+    pub letters: Letters,
+    /// Where to look.
+    pub extent: Extent,
     /// The most matching lines, or files, that are shown; all are counted.
     pub limit: Option<usize>,
     /// Lines shown before and after each match, at most 1,000.
@@ -251,7 +372,8 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         let (query, mode, max_chars) = (String::new(), SearchMode::default(), ANSWER_CHARS as usize);
-        Self { query, mode, glob: None, limit: None, context_lines: 0, max_chars }
+        let (letters, extent) = (Letters::default(), Extent::default());
+        Self { query, mode, letters, extent, limit: None, context_lines: 0, max_chars }
     }
 }
 
@@ -260,11 +382,17 @@ impl Default for Search {
 pub struct ListSymbols {
     /// A name or a part of one; every definition if absent.
     pub query: Option<String>,
+    /// The file or folder to look in, as written; the whole workspace if absent.
+    pub path: Option<String>,
     /// Only files that match.
     pub glob: Option<String>,
-    /// The most that are listed; all are counted.
-    pub limit: usize,
+    /// The most that are listed. If absent, what has exactly the name asked for ends the list, and up to
+    /// [`LISTED_SYMBOLS`] are listed.
+    pub limit: Option<usize>,
 }
+
+/// How many definitions are listed unless the caller says otherwise.
+pub const LISTED_SYMBOLS: usize = 50;
 
 /// What a file is compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -388,11 +516,10 @@ pub enum Operation {
     Search(Search),
     /// Where names are defined.
     ListSymbols(ListSymbols),
-    /// What a file defines.
-    Outline {
-        /// The path as written.
-        path: String,
-    },
+    /// What a file or a folder defines.
+    Outline(Outline),
+    /// What is in a folder.
+    List(List),
     /// A file beside what git keeps of it.
     Compare(Compare),
     /// A change of a file by the agent.
@@ -511,6 +638,13 @@ impl Fields {
         }
     }
 
+    fn extent(self, extent: &Extent) -> Self {
+        self.maybe("path", extent.path.as_ref())
+            .maybe("glob", extent.glob.as_ref())
+            .maybe("hidden", (extent.hidden != Hidden::Tracked).then(|| extent.hidden.as_str()))
+            .maybe("ignored", extent.ignored.then_some(true))
+    }
+
     fn most(self, most: Option<AnswerLimit>) -> Self {
         self.maybe("max_lines", most.map(|most| most.lines)).maybe("max_chars", most.map(|most| most.chars))
     }
@@ -547,7 +681,8 @@ impl Operation {
             Self::SearchFile(_) => "search_file",
             Self::Search(_) => "search",
             Self::ListSymbols(_) => "list_symbols",
-            Self::Outline { .. } => "outline",
+            Self::Outline(_) => "outline",
+            Self::List(_) => "list",
             Self::Compare(_) => "compare",
             Self::Write(_) => "write",
             Self::Refresh(_) => "refresh",
@@ -574,14 +709,15 @@ impl Operation {
             | Self::ReadEnd(ReadEnd { path, .. })
             | Self::Stat { path }
             | Self::SearchFile(SearchFile { path, .. })
-            | Self::Outline { path }
+            | Self::Outline(Outline { path, .. })
             | Self::Compare(Compare { path, .. })
             | Self::Write(Write { path, .. })
             | Self::Refresh(Refresh { path, .. }) => Some(path),
-            Self::ReadSymbol(ReadSymbol { path, .. }) => path.as_deref(),
-            Self::Search(_)
-            | Self::ListSymbols(_)
-            | Self::Status
+            Self::ReadSymbol(ReadSymbol { path, .. })
+            | Self::Search(Search { extent: Extent { path, .. }, .. })
+            | Self::ListSymbols(ListSymbols { path, .. })
+            | Self::List(List { extent: Extent { path, .. }, .. }) => path.as_deref(),
+            Self::Status
             | Self::ListSessions
             | Self::ShowSession
             | Self::Branch { .. }
@@ -602,6 +738,9 @@ impl Operation {
         if let Self::Search(Search { mode, limit, .. }) = &mut self {
             *limit = Some(limit.unwrap_or_else(|| mode.limit()));
         }
+        if let Self::List(List { limit, .. }) = &mut self {
+            *limit = Some(limit.unwrap_or(LISTED));
+        }
         self
     }
 
@@ -615,6 +754,8 @@ impl Operation {
                 .with("path", &read.path)
                 .maybe("offset", read.offset)
                 .maybe("limit", read.limit)
+                .maybe("or_suffix", (read.names == Names::OrSuffix).then_some(true))
+                .maybe("decoded", (read.decoding == Decoding::View).then_some(true))
                 .pick(&read.pick)
                 .most(read.most)
                 .answered(read.freshness, read.audience),
@@ -629,7 +770,12 @@ impl Operation {
                 .with("end", if read.end == End::Head { "head" } else { "tail" })
                 .with("lines", read.lines)
                 .with("max_chars", read.chars),
-            Self::Stat { path } | Self::Outline { path } => fields.with("path", path),
+            Self::Stat { path } => fields.with("path", path),
+            Self::Outline(outline) => fields
+                .with("path", &outline.path)
+                .with("signatures", outline.signatures)
+                .with("max_chars", outline.max_chars),
+            Self::List(list) => fields.extent(&list.extent).maybe("depth", list.depth).maybe("limit", list.limit),
             Self::SearchFile(search) => fields
                 .with("path", &search.path)
                 .with("query", &search.query)
@@ -642,12 +788,14 @@ impl Operation {
             Self::Search(search) => fields
                 .with("query", &search.query)
                 .with("mode", search.mode.as_str())
-                .maybe("glob", search.glob.as_ref())
+                .maybe("case", (search.letters != Letters::ByMode).then(|| search.letters.as_str()))
+                .extent(&search.extent)
                 .maybe("limit", search.limit)
                 .with("context_lines", search.context_lines)
                 .with("max_chars", search.max_chars),
             Self::ListSymbols(list) => {
-                fields.maybe("query", list.query.as_ref()).maybe("glob", list.glob.as_ref()).with("limit", list.limit)
+                let fields = fields.maybe("query", list.query.as_ref()).maybe("path", list.path.as_ref());
+                fields.maybe("glob", list.glob.as_ref()).maybe("limit", list.limit)
             }
             Self::Compare(compare) => fields
                 .with("path", &compare.path)

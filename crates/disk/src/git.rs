@@ -22,7 +22,7 @@ use cap_std::fs::MetadataExt;
 use clean::Attributes;
 use gix::{ObjectId, objs::tree::EntryKind};
 use open::Found;
-use std::{fmt, path::PathBuf};
+use std::{collections::BTreeSet, fmt, path::PathBuf};
 
 use crate::{
     fault::is_missing,
@@ -180,6 +180,22 @@ impl Root {
                 Ok(Working::File { bytes, executable: stat.mode & 0o100 != 0 })
             }
         }
+    }
+
+    /// The hidden files that git tracks, and every folder on the way to one, by their names in the workspace. Empty if there is
+    /// no repository around the workspace, or none that may be used.
+    #[must_use]
+    pub fn tracked_hidden(&self, ask: &Compare<'_>) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        let Some(file) = self.file_ref(&self.absolute(".gitignore")) else { return all };
+        let Ok(found) = open::find(self, &file, ask) else { return all };
+        let Some(prefix) = found.name.strip_suffix(".gitignore").map(str::to_owned) else { return all };
+        for name in found.hidden_names().unwrap_or_default() {
+            let Some(name) = name.strip_prefix(&prefix) else { continue };
+            all.extend(name.match_indices('/').map(|(at, _)| name[..at].to_owned()));
+            all.insert(name.to_owned());
+        }
+        all
     }
 
     /// Compares a working file with git's version of it, cleaned as git would clean it. `content` replaces its bytes.

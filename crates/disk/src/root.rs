@@ -125,6 +125,12 @@ impl Root {
         self.path.ancestors().skip(1).any(|folder| fs::metadata(folder.join(".jj")).is_ok())
     }
 
+    /// Whether a name inside leads to a folder, without following links.
+    #[must_use]
+    pub fn names_folder(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.path.join(name)).is_ok_and(|found| found.is_dir())
+    }
+
     /// The absolute path of a name inside.
     #[must_use]
     pub fn absolute(&self, name: &str) -> String {
@@ -208,7 +214,7 @@ pub enum RootError {
 }
 
 impl RootError {
-    pub(crate) fn from_io(path: &Path, source: io::Error) -> Self {
+    pub fn from_io(path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match Fault::of(&source) {
             Fault::Missing => Self::Missing { path },

@@ -4,6 +4,7 @@
 pub(crate) mod bytes;
 mod folder;
 mod stream;
+mod view;
 mod watch;
 
 pub use folder::{EntryKind, Folder, Small};
@@ -49,6 +50,8 @@ pub struct Snapshot {
     pub stat: Stat,
     /// The names that links led through, last the one it was opened by; empty when no part of its name is a link.
     pub led: Vec<String>,
+    /// The encoding that the text was decoded from; `None` if the text is the file's bytes.
+    pub view: Option<&'static str>,
 }
 
 /// What the file system says about a file.
@@ -223,7 +226,7 @@ impl Root {
             {
                 let same = known.filter(|known| known.as_str().as_bytes() == bytes);
                 return match same.map_or_else(|| Text::from_bytes(bytes), Ok) {
-                    Ok(text) => Ok(Snapshot { text, stat, led }),
+                    Ok(text) => Ok(Snapshot { text, stat, led, view: None }),
                     Err(why) => Err(SnapshotError::NotText { name: file.name().to_owned(), why }),
                 };
             }

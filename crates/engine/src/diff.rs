@@ -4,7 +4,6 @@
 use readproof_core::{
     diff::{Side, fit, patches},
     operation::{Against, Compare},
-    path::candidates,
     text::Text,
 };
 use readproof_disk::{
@@ -166,7 +165,7 @@ impl Engine {
     /// The first candidate name that exists on either side.
     fn both(&self, asked: &Compare, control: &Control<'_>) -> Result<(FileRef, Pair), Error> {
         self.refuse_back_through_link(&asked.path)?;
-        let names = candidates(&asked.path, &self.bearings);
+        let names = self.names_for(&asked.path);
         let mut missing = Vec::new();
         for file in self.root.names(&names) {
             match self.root.working(&file, &self.snapshot_rules()) {

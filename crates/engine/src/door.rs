@@ -115,9 +115,17 @@ impl Engine {
             recent: std::sync::Mutex::default(),
             symbols: crate::symbol::Symbols::default(),
             one_read: false,
+            names_from_root: false,
             concerns: Vec::new(),
             hosts: Vec::new(),
         })
+    }
+
+    /// Also takes names relative to the workspace's root, as answers print them, where the current folder has no such file.
+    #[must_use]
+    pub fn with_names_from_root(mut self) -> Self {
+        self.names_from_root = true;
+        self
     }
 
     /// For a process that answers one read and exits: of a session's log it reads only what concerns that file, so that
@@ -221,6 +229,19 @@ impl Engine {
         &self.bearings
     }
 
+    /// The file that a path from elsewhere most likely means: the longest end of it that is a name in the workspace.
+    #[must_use]
+    pub fn name_inside(&self, path: &str) -> Option<String> {
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        (0..parts.len()).map(|at| parts[at..].join("/")).find(|name| self.is_file(name))
+    }
+
+    /// Whether a path as written leads to a folder.
+    #[must_use]
+    pub fn is_folder(&self, path: &str) -> bool {
+        self.stat(path).is_ok_and(|found| found.kind == Some("directory"))
+    }
+
     /// Whether a workspace path leads to a regular file.
     #[must_use]
     pub fn is_file(&self, name: &str) -> bool {
@@ -258,6 +279,7 @@ impl<G> Outcome<G> {
             | Self::Searched(_)
             | Self::Symbols(_)
             | Self::Outlined(_)
+            | Self::Listed(_)
             | Self::Refreshed(_)
             | Self::Status(_)
             | Self::Sessions(_)

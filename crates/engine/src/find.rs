@@ -1,16 +1,24 @@
 //! Finding: what a path leads to, lines in one file, and lines, files and names in the whole workspace. Found lines
 //! never count as held; they only end what was held of them from other versions. Limits are sizes, never times.
 
+mod list;
+mod outline;
+
+pub use list::{Listed, ListedEntry, ListedKind};
+pub use outline::{Outlined, Outlines};
+
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
-    path::{candidates, meant},
+    path::meant,
 };
 use readproof_disk::{FileKind, LocateError, SessionName, SnapshotError};
 use readproof_index::{
-    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeError, TreeSearch, label,
+    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeError, TreeSearch,
+    WalkRules, label,
 };
 
 use crate::{Control, Engine, Error, Notice, read::Glimpse};
+use list::walk_rules;
 
 /// The most characters shown of one line.
 const LINE_CHARS: usize = 2000;
@@ -87,7 +95,7 @@ impl Engine {
             return Err(Error::EmptyPath);
         }
         self.refuse_back_through_link(path)?;
-        let names = candidates(path, &self.bearings);
+        let names = self.names_for(path);
         let located = self.root.locate(&[meant(path, &self.bearings)]).or_else(|_| self.root.locate(&names));
         let file = match located {
             Ok(file) => file,
@@ -177,6 +185,13 @@ impl Engine {
         })
     }
 
+    /// A glob with a folder in it, taken from the current folder, if that is not the root.
+    fn glob_from_here(&self, glob: Option<&str>) -> Option<String> {
+        let glob = glob.filter(|glob| glob.contains('/') && !glob.starts_with(['/', '!']) && self.names_from_root)?;
+        let here = self.bearings.cwd.strip_prefix(&*self.root.path().display().to_string())?.strip_prefix('/')?;
+        (!here.is_empty()).then(|| format!("{here}/{glob}"))
+    }
+
     /// Searches the workspace, ignoring files by ripgrep's rules. Files that cannot be read are counted.
     pub(crate) fn search(
         &self,
@@ -199,21 +214,32 @@ impl Engine {
         if empty {
             return Err(Error::EmptyQuery);
         }
+        let under = asked.extent.path.as_deref().map(|path| self.part(path)).transpose()?;
+        let tracked = self.tracked_hidden(asked.extent.hidden, control);
         let search = TreeSearch {
             root: &self.root,
             rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
             query: &asked.query,
             mode: asked.mode,
-            glob: asked.glob.as_deref(),
+            letters: asked.letters,
+            walk: walk_rules(&asked.extent, under.as_deref(), &tracked),
             limit: asked.limit.unwrap_or_else(|| asked.mode.limit()),
             context_lines: asked.context_lines,
             max_chars: asked.max_chars,
         };
-        let found = search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
-            TreeError::Cancelled => Error::Aborted,
-            TreeError::Query(error) => error.into(),
-            TreeError::Walk(error) => error.into(),
-        })?;
+        let run = |search: &TreeSearch<'_>| {
+            search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
+                TreeError::Cancelled => Error::Aborted,
+                TreeError::Query(error) => error.into(),
+                TreeError::Walk(error) => error.into(),
+            })
+        };
+        let mut found = run(&search)?;
+        // A glob may be meant from the current folder, as names may.
+        let here = self.glob_from_here(asked.extent.glob.as_deref()).filter(|_| found.looked_at == 0);
+        if let Some(glob) = here {
+            found = run(&TreeSearch { walk: WalkRules { glob: Some(&glob), ..search.walk }, ..search })?;
+        }
         Ok(Searched {
             query: asked.query.clone(),
             mode: asked.mode,
@@ -308,7 +334,7 @@ mod tests {
     fn index_and_read(engine: &Engine, path: &Path, thread: u32, round: u32) {
         let text = format!("fn of{thread}_{round}() {{}}\n");
         fs::write(path.join(format!("t{thread}.rs")), &text).unwrap();
-        let asked = Operation::ListSymbols(ListSymbols { query: None, glob: None, limit: 10 });
+        let asked = Operation::ListSymbols(ListSymbols { query: None, path: None, glob: None, limit: Some(10) });
         let found = SymbolsFound::try_from(ask(engine, asked, Control::WAIT).unwrap()).unwrap();
         assert!(found.total >= 151 && found.notices.is_empty(), "{} {:?}", found.total, found.notices);
         let asked = Operation::ReadSymbol(ReadSymbol {

@@ -18,7 +18,7 @@ pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
 pub use door::{Call, CallSummary, Concern, Control, Progress};
 pub use error::Error;
-pub use find::{FileStat, InFile, Searched};
+pub use find::{FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines, Searched};
 pub use outcome::{
     Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
 };
@@ -32,8 +32,8 @@ pub use readproof_hosts::{
 pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind,
 };
-pub use settings::{Handles, Settings};
-pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Outlined, Resolved, Surroundings, SymbolsFound, qualified};
+pub use settings::{Arguments, Handles, Settings};
+pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound, qualified};
 pub use upkeep::{
     About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
     OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
@@ -65,6 +65,8 @@ pub struct Engine {
     symbols: Symbols,
     /// Set by [`Engine::for_one_read`].
     one_read: bool,
+    /// Set by [`Engine::with_names_from_root`].
+    names_from_root: bool,
     /// What is to be said beside the next answer.
     notices: Mutex<Vec<Notice>>,
     concerns: Vec<Arc<dyn Concern>>,
@@ -90,7 +92,8 @@ impl Engine {
             }
             Operation::Search(search) => self.search(conversation.log(), search, &control).map(Outcome::Searched),
             Operation::ListSymbols(list) => self.list_symbols(list, &control).map(Outcome::Symbols),
-            Operation::Outline { path } => self.outline(path, &control).map(Outcome::Outlined),
+            Operation::Outline(outline) => self.outline(conversation.log(), outline, &control).map(Outcome::Outlined),
+            Operation::List(list) => self.list(list, &control).map(Outcome::Listed),
             Operation::Compare(compare) => self.compare(conversation.log(), compare, &control).map(Outcome::Compared),
             Operation::Write(write) => self.write(conversation.log(), write).map(Outcome::Written),
             Operation::Refresh(refresh) => self.refresh(conversation, refresh).map(Outcome::Refreshed),
@@ -111,6 +114,7 @@ impl Engine {
             Operation::Collect(collect) => self.collect(collect).map(Outcome::Collected),
             Operation::Doctor => Ok(Outcome::Checked(self.doctor(&control))),
         };
+        let outcome = outcome.map_err(|error| self.with_suggestions(error, &operation, &control));
         self.note(caller, &operation, &outcome);
         outcome
     }

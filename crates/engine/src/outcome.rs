@@ -13,7 +13,7 @@ use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
 
 use crate::{
-    Collection, Compared, Defined, Error, FileStat, InFile, NotOurs, Outlined, Searched, SessionView, Status,
+    Collection, Compared, Defined, Error, FileStat, InFile, Listed, NotOurs, Outlines, Searched, SessionView, Status,
     SymbolsFound,
     read::EndOfFile,
     upkeep::{Check, Replayed},
@@ -147,7 +147,9 @@ outcomes! {
     /// Definitions.
     Symbols(SymbolsFound),
     /// What a file defines.
-    Outlined(Outlined),
+    Outlined(Outlines),
+    /// What is in a folder.
+    Listed(Listed),
     /// A diff.
     Compared(Compared),
     /// A write.
@@ -212,6 +214,10 @@ pub enum Notice {
     Setting(String),
     /// Less was asked for than the caller asked, in the words of the budget.
     Reduced(String),
+    /// The text was decoded from this encoding.
+    Decoded(&'static str),
+    /// There is no file of the name asked for; this is the one that ends in it.
+    InsteadOf(String),
     /// A text could not be stored.
     NotStored {
         /// Which.

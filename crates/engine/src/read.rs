@@ -41,10 +41,10 @@ impl Engine {
             return Ok(Reading::NotOurs(declined));
         }
         // core: candidate names → disk: the file inside the workspace
-        let mut target = self.resolve_target(&read.path, read.first(), read.limit)?;
+        let mut target = self.resolve_or_suffix(read, control)?;
         control.check_cancelled()?;
         // disk: the only read of the file
-        let snapshot = self.look_within(&mut target, control.file_bytes)?;
+        let snapshot = self.look_or_view(&mut target, read.decoding, control)?;
         control.check_cancelled()?;
         if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
             return Ok(Reading::NotOurs(declined));
@@ -57,6 +57,7 @@ impl Engine {
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
         // hosts: whether anything may be relied on
         let mut context = conversation.context(self, read, &target.file, &snapshot);
+        self.leave_view_out(conversation.log(), &mut context, (&target, &snapshot));
         let key = conversation.key(&target.file);
 
         for attempt in 0.. {

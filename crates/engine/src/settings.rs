@@ -27,6 +27,8 @@ pub struct Settings {
     pub pi_sessions: Vec<String>,
     /// What the unified `read` shows of a file without a `limit`.
     pub window: AnswerLimit,
+    /// Which arguments of tools are accepted.
+    pub args: Arguments,
     /// When handles are issued and accepted.
     pub handles: Handles,
     /// Answers with more bytes get no handle.
@@ -41,6 +43,33 @@ pub struct Settings {
     pub notices: Vec<String>,
     /// Git's configuration files outside the repository. A repository is kept open only while none of them changes.
     pub git_files: Vec<PathBuf>,
+}
+
+/// Which arguments of tools are accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Arguments {
+    /// What models write: other names, a missing mode, line ranges wherever there are lines.
+    #[default]
+    Loose,
+    /// Only what the table of the tools says.
+    Strict,
+}
+
+impl Arguments {
+    /// As written in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Loose => "loose",
+            Self::Strict => "strict",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Loose, Self::Strict].into_iter().find(|style| style.as_str() == word)
+    }
 }
 
 /// When an answer gets a handle that can stand for it later. A handle is the model's claim that it still sees the
@@ -85,6 +114,7 @@ impl Default for Settings {
             small_texts: SmallTexts::default(),
             pi_sessions: Vec::new(),
             window: AnswerLimit::WINDOW,
+            args: Arguments::default(),
             handles: Handles::default(),
             handle_bytes: HANDLE_BYTES,
             codex_home: PathBuf::new(),

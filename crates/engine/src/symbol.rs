@@ -3,7 +3,7 @@
 //! is refused and the symbol is looked up again, so no answer is older than the file.
 
 use readproof_core::{
-    operation::{ListSymbols, Read, ReadSymbol},
+    operation::{LISTED_SYMBOLS, ListSymbols, Read, ReadSymbol},
     pick::Pick,
     scope::Lines,
     text::{ContentHash, Text},
@@ -11,7 +11,7 @@ use readproof_core::{
 use readproof_disk::{Create, SessionName, database_in_memory};
 use readproof_index::{
     Catalog, CatalogError, Defined as DefinedAt, FileRules, Fitting, Indexed, Language, NoOutline, Outline, Parsers,
-    Symbol, SymbolKind, Target, Unindexed, Unusable, nearest, rank,
+    Part, Symbol, SymbolKind, Target, Unindexed, Unusable, nearest, rank,
 };
 
 use std::sync::{Arc, Mutex};
@@ -94,21 +94,6 @@ pub struct Candidate {
     pub symbol: Symbol,
     /// A name that is unique within that file, if there is one.
     pub target: Option<String>,
-}
-
-/// What a file defines.
-#[derive(Clone, Debug)]
-pub struct Outlined {
-    /// The file, relative to the workspace root.
-    pub path: String,
-    /// Its language.
-    pub language: &'static str,
-    /// In the order of the file.
-    pub symbols: Vec<Symbol>,
-    /// Whether some were left out.
-    pub truncated: bool,
-    /// Lines in the file.
-    pub total_lines: u32,
 }
 
 /// Lines around a definition.
@@ -220,32 +205,26 @@ impl Engine {
         Ok(Resolved { missed, ..one })
     }
 
-    /// What a file defines.
-    pub(crate) fn outline(&self, path: &str, control: &Control<'_>) -> Result<Outlined, Error> {
-        let (path, text) = self.text_of(path)?;
-        let (language, outline) = self.outline_of(&path, &text, control)?;
-        let (symbols, truncated) = (outline.symbols.clone(), outline.truncated);
-        Ok(Outlined { path, language: language.as_str(), symbols, truncated, total_lines: text.total() })
-    }
-
     /// Definitions that match a name, or all of them.
     pub(crate) fn list_symbols(&self, asked: &ListSymbols, control: &Control<'_>) -> Result<SymbolsFound, Error> {
         let query = match &asked.query {
             Some(query) => Some(Target::parse(query).ok_or(Error::EmptySymbol)?),
             None => None,
         };
-        let glob = asked.glob.as_deref();
+        let under = asked.path.as_deref().map(|path| self.part(path)).transpose()?;
+        let part = Part { under: under.as_deref(), glob: asked.glob.as_deref() };
+        let standard = asked.limit.unwrap_or(LISTED_SYMBOLS);
         let mut out = self.with_catalog(control, |catalog, indexed| {
             let mut out = SymbolsFound { indexed, ..SymbolsFound::default() };
-            out.notices.extend(missed(catalog.unindexed_in(glob)?).map(Notice::Unindexed));
+            out.notices.extend(missed(catalog.unindexed_in(part)?).map(Notice::Unindexed));
             if let Some(query) = &query {
-                let (found, total) = catalog.search(query, glob, asked.limit)?;
+                let (found, total) = catalog.search(query, part, asked.limit, standard)?;
                 out.found = found.into_iter().map(|(fitting, defined)| (Some(fitting), defined)).collect();
                 out.total = total;
             } else {
-                catalog.all(glob, &mut |defined| {
+                catalog.all(part, &mut |defined| {
                     out.total += 1;
-                    if out.found.len() < asked.limit {
+                    if out.found.len() < standard {
                         out.found.push((None, defined));
                     }
                     true
@@ -306,14 +285,19 @@ impl Engine {
         Ok((found, near))
     }
 
-    fn text_of(&self, path: &str) -> Result<(String, Text), Error> {
+    pub(crate) fn text_of(&self, path: &str) -> Result<(String, Text), Error> {
         let mut target = self.resolve_target(path, Some(1), None)?;
         let snapshot = self.look(&mut target)?;
         locked(&self.recent).keep(target.file.key(), snapshot.text.clone());
         Ok((target.file.key().to_string(), snapshot.text))
     }
 
-    fn outline_of(&self, path: &str, text: &Text, control: &Control<'_>) -> Result<(Language, Arc<Outline>), Error> {
+    pub(crate) fn outline_of(
+        &self,
+        path: &str,
+        text: &Text,
+        control: &Control<'_>,
+    ) -> Result<(Language, Arc<Outline>), Error> {
         control.check_cancelled()?;
         let language = Language::of(path, text.as_str()).ok_or_else(|| Error::NoLanguage { path: path.to_owned() })?;
         let known = locked(&self.symbols.last).clone();

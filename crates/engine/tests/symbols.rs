@@ -4,8 +4,8 @@
 use readproof_core::{path::Bearings, pick::Pick};
 use readproof_disk::Root;
 use readproof_engine::{
-    Defined, Engine, Error, LoggedSession, Outlined, Reading, Receipt, Settings, SymbolsFound,
-    operation::{AnswerLimit, Audience, Change, Freshness, ListSymbols, Operation, Read, ReadSymbol},
+    Defined, Engine, Error, LoggedSession, Outlined, Outlines, Reading, Receipt, Settings, SymbolsFound,
+    operation::{AnswerLimit, Audience, Change, Freshness, ListSymbols, Operation, Outline, Read, ReadSymbol},
     qualified,
 };
 use readproof_testkit::ask::{Ask, Hook, WAIT};
@@ -82,11 +82,13 @@ fn symbols(engine: &Engine, asked: &ListSymbols, hook: Hook<'_>) -> Result<Symbo
 }
 
 fn outline(engine: &Engine, path: &str, hook: Hook<'_>) -> Result<Outlined, Error> {
-    engine.ask_while(None, Operation::Outline { path: path.to_owned() }, hook)
+    let asked = Outline { path: path.to_owned(), signatures: false, max_chars: usize::MAX };
+    let outlines: Outlines = engine.ask_while(None, Operation::Outline(asked), hook)?;
+    Ok(outlines.files.into_iter().next().unwrap())
 }
 
 fn names(engine: &Engine, query: Option<&str>) -> Vec<String> {
-    let asked = ListSymbols { query: query.map(str::to_owned), glob: None, limit: 100 };
+    let asked = ListSymbols { query: query.map(str::to_owned), path: None, glob: None, limit: Some(100) };
     let found = symbols(engine, &asked, WAIT).unwrap();
     found.found.iter().map(|(_, defined)| format!("{} {}", defined.path, qualified(&defined.symbol))).collect()
 }
@@ -243,7 +245,7 @@ fn the_index_may_be_lost_damaged_or_out_of_reach() {
     // A store that others could read is not used.
     fs::set_permissions(world.at(".readproof"), fs::Permissions::from_mode(0o755)).unwrap();
     let engine = world.engine();
-    let asked = ListSymbols { query: Some("f".to_owned()), glob: None, limit: 9 };
+    let asked = ListSymbols { query: Some("f".to_owned()), path: None, glob: None, limit: Some(9) };
     let found = symbols(&engine, &asked, WAIT).unwrap();
     assert_eq!(found.total, 1);
     assert!(notice(&found.notices[0]).starts_with("the index of symbols is not stored"), "{:?}", found.notices);
@@ -259,7 +261,7 @@ fn only_what_changed_is_parsed_again() {
         world.put(&name, &format!("fn f{number}() {{}}\n"));
         fs::OpenOptions::new().write(true).open(world.at(&name)).unwrap().set_modified(old).unwrap();
     }
-    let asked = ListSymbols { query: Some("f1".to_owned()), glob: None, limit: 9 };
+    let asked = ListSymbols { query: Some("f1".to_owned()), path: None, glob: None, limit: Some(9) };
     let indexed = |engine: &Engine| symbols(engine, &asked, WAIT).unwrap().indexed;
     let first = indexed(&world.engine());
     assert_eq!((first.files, first.read, first.parsed), (20, 20, 20));
@@ -304,7 +306,7 @@ fn what_cannot_be_parsed_is_said() {
     assert!(matches!(outline(&engine, "b.rs", &|| true), Err(Error::Aborted)));
     assert_eq!(outline(&engine, "b.rs", WAIT).unwrap().symbols.len(), 1);
     assert_eq!(names(&engine, None), ["b.rs ok"]);
-    let asked = ListSymbols { query: None, glob: Some("a[".to_owned()), limit: 9 };
+    let asked = ListSymbols { query: None, path: None, glob: Some("a[".to_owned()), limit: Some(9) };
     assert!(matches!(symbols(&engine, &asked, WAIT), Err(Error::Walk(_))));
     assert!(matches!(symbols(&world.engine(), &asked, &|| true), Err(Error::Aborted)));
 }

@@ -7,7 +7,7 @@ mod packed;
 mod refresh;
 mod rows;
 
-pub use lookup::{Defined, Fitting, Unindexed};
+pub use lookup::{Defined, Fitting, Part, Unindexed};
 pub use refresh::{CatalogError, Indexed};
 
 use readproof_disk::Watch;
@@ -83,7 +83,15 @@ impl Catalog {
     pub fn new(db: Connection) -> Result<Self, Unusable> {
         rows::prepare(&db, &made_by())?;
         let others = Others::of(&db);
-        Ok(Self { db, parsers: Parsers::default(), watch: Watch::new(), others, fresh: None, sensitive: 0, known: None })
+        Ok(Self {
+            db,
+            parsers: Parsers::default(),
+            watch: Watch::new(),
+            others,
+            fresh: None,
+            sensitive: 0,
+            known: None,
+        })
     }
 
     /// Forces a refresh at the next question, even if no change was noticed.

@@ -12,7 +12,7 @@ mod symbols;
 mod target;
 mod walk;
 
-pub use catalog::{Catalog, CatalogError, Defined, Fitting, Indexed, Unindexed, Unusable};
+pub use catalog::{Catalog, CatalogError, Defined, Fitting, Indexed, Part, Unindexed, Unusable};
 pub use file_rules::FileRules;
 pub use grep::{BadQuery, Case, Extent, Finder, LINE_BYTES, Line, Matches, NUMBER_CHARS, Query, SearchError, label};
 pub use nearest::nearest;
@@ -20,4 +20,4 @@ pub use rank::Fit;
 pub use search::{Hit, Skipped, TreeError, TreeMatches, TreeSearch};
 pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
 pub use target::{Target, rank};
-pub use walk::{BadWalk, IGNORE_BYTES, Walk, WalkEntry, walk};
+pub use walk::{BadWalk, HiddenFiles, IGNORE_BYTES, Walk, WalkEntry, WalkRules, walk, walk_by};

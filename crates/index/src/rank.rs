@@ -10,7 +10,13 @@
 
 use std::{collections::BTreeMap, slice};
 
-use crate::grep::{BadQuery, Case, Finder, Query};
+use ignore::overrides::Override;
+
+use crate::{
+    BadWalk,
+    grep::{BadQuery, Case, Finder, Query},
+    walk::only,
+};
 
 /// Weights of the parts above.
 const PHRASE: u64 = 1 << 40;
@@ -23,7 +29,7 @@ const MOST_NAMED: usize = 15;
 /// The most words that must occur on their own; later ones only count as part of the phrase.
 const MOST_WORDS: usize = 32;
 
-/// A compiled text query. It is case-sensitive if it has a capital letter. In the phrase, any white space is one space.
+/// A compiled text query. In the phrase, any white space is one space.
 #[derive(Debug)]
 pub(crate) struct Words {
     case: Case,
@@ -46,8 +52,7 @@ impl Words {
     ///
     /// # Errors
     /// [`BadQuery`] if it is too large.
-    pub(crate) fn new(query: &str, threads: usize) -> Result<Self, BadQuery> {
-        let case = smart(query);
+    pub(crate) fn new(query: &str, case: Case, threads: usize) -> Result<Self, BadQuery> {
         let words: Vec<String> = query.split_whitespace().take(MOST_WORDS).map(|word| folded(word, case)).collect();
         let finder = |words: &[String]| Finder::for_threads(threads, words, Query::Literal, case);
         let each: Result<_, _> = words.iter().map(|word| finder(slice::from_ref(word))).collect();
@@ -85,7 +90,9 @@ pub enum Fit {
     InName,
     /// The path contains the query.
     InPath,
-    /// The path contains the query's letters in this order, with others between them.
+    /// The path contains every word of the query.
+    Words,
+    /// The file's name contains the query's letters in this order, with others between them.
     Letters,
 }
 
@@ -98,6 +105,7 @@ impl Fit {
             Self::Prefix => "name_prefix",
             Self::InName => "in_name",
             Self::InPath => "in_path",
+            Self::Words => "words",
             Self::Letters => "letters",
         }
     }
@@ -106,32 +114,59 @@ impl Fit {
     #[must_use]
     pub fn score(self, path: &str) -> u64 {
         let rank: u64 = match self {
-            Self::Name => 5,
-            Self::Prefix => 4,
-            Self::InName => 3,
-            Self::InPath => 2,
+            Self::Name => 6,
+            Self::Prefix => 5,
+            Self::InName => 4,
+            Self::InPath => 3,
+            Self::Words => 2,
             Self::Letters => 1,
         };
         rank * 256 + shallow(path)
     }
 }
 
-/// How a path fits; `None` if it does not. Case-sensitive if the query has a capital letter.
-pub(crate) fn fit(path: &str, query: &str) -> Option<Fit> {
-    let case = smart(query);
-    let (path, query) = (folded(path, case), folded(query, case));
-    let name = file_name(&path);
-    if name == query {
-        Some(Fit::Name)
-    } else if name.starts_with(&query) {
-        Some(Fit::Prefix)
-    } else if name.contains(&query) {
-        Some(Fit::InName)
-    } else if path.contains(&query) {
-        Some(Fit::InPath)
-    } else {
-        let mut letters = path.chars();
-        query.chars().all(|wanted| letters.any(|letter| letter == wanted)).then_some(Fit::Letters)
+/// A compiled query for paths: a glob if it has a `*`, `?`, `[` or `{`, otherwise a name, a part of one, or words. Case-sensitive
+/// if it has a capital letter.
+pub(crate) enum Wanted {
+    Glob(Override),
+    Words { case: Case, whole: String, words: Vec<String> },
+}
+
+impl Wanted {
+    /// # Errors
+    /// [`BadWalk`] if it is a malformed glob.
+    pub(crate) fn new(query: &str) -> Result<Self, BadWalk> {
+        if query.contains(['*', '?', '[', '{']) {
+            return Ok(Self::Glob(only(query)?));
+        }
+        let case = smart(query);
+        let words = query.split_whitespace().map(|word| folded(word, case)).collect();
+        Ok(Self::Words { case, whole: folded(query, case), words })
+    }
+
+    /// How a path fits; `None` if it does not.
+    pub(crate) fn fit(&self, path: &str) -> Option<Fit> {
+        let (case, query, words) = match self {
+            Self::Glob(only) => return only.matched(path, false).is_whitelist().then_some(Fit::InPath),
+            Self::Words { case, whole, words } => (*case, whole, words),
+        };
+        let path = folded(path, case);
+        let name = file_name(&path);
+        if name == *query {
+            Some(Fit::Name)
+        } else if name.starts_with(query.as_str()) {
+            Some(Fit::Prefix)
+        } else if name.contains(query.as_str()) {
+            Some(Fit::InName)
+        } else if path.contains(query.as_str()) {
+            Some(Fit::InPath)
+        } else if words.len() > 1 {
+            words.iter().all(|word| path.contains(word.as_str())).then_some(Fit::Words)
+        } else {
+            // In the whole path, the letters of nearly any short word occur in order.
+            let mut letters = name.chars();
+            query.chars().all(|wanted| letters.any(|letter| letter == wanted)).then_some(Fit::Letters)
+        }
     }
 }
 
@@ -168,7 +203,7 @@ impl<T> Best<T> {
     }
 }
 
-fn smart(query: &str) -> Case {
+pub(crate) fn smart(query: &str) -> Case {
     if query.chars().any(char::is_uppercase) { Case::Exact } else { Case::Folded }
 }
 
@@ -199,14 +234,20 @@ mod tests {
             ("a/unread.rs", "read", Some(Fit::InName)),
             ("read/a.rs", "read", Some(Fit::InPath)),
             ("a/b.rs", "a/b", Some(Fit::InPath)),
-            ("r/e/a/d", "read", Some(Fit::Letters)),
+            ("r/e/a/d", "read", None),
+            ("rxexaxd", "read", Some(Fit::Letters)),
+            ("src/commands/git/push.rs", "git push command", Some(Fit::Words)),
+            ("src/commands/git/pull.rs", "git push command", None),
+            ("a/b.toml", "*.toml", Some(Fit::InPath)),
+            ("a/b.toml", "b/*.toml", None),
+            ("a/b.toml", "**/b.{toml,rs}", Some(Fit::InPath)),
             ("dear", "read", None),
             ("READ", "read", Some(Fit::Name)),
             ("read", "READ", None),
             ("Read", "Read", Some(Fit::Name)),
         ];
         for (path, query, expected) in fits {
-            assert_eq!(fit(path, query), expected, "{path} {query}");
+            assert_eq!(Wanted::new(query).unwrap().fit(path), expected, "{path} {query}");
         }
         assert!(Fit::Name.score("a/b/c") > Fit::Prefix.score("a"));
         assert!(Fit::Prefix.score("a") > Fit::Prefix.score("a/b"));
@@ -214,7 +255,7 @@ mod tests {
 
     #[test]
     fn phrase_then_name_then_density_then_depth() {
-        let words = Words::new("two words", 1).unwrap();
+        let words = Words::new("two words", Case::Folded, 1).unwrap();
         let ordered = [
             words.score("deep/er/a.rs", true, 1, 900),
             words.score("two_words.rs", false, 1, 900),
@@ -229,13 +270,18 @@ mod tests {
 
     #[test]
     fn all_words_or_nothing() {
-        let words = Words::new("two words", 1).unwrap();
+        let words = Words::new("two words", Case::Folded, 1).unwrap();
         let of = |text: &str| words.of(text.as_bytes(), &|| false).map(|text| text.phrase);
         assert_eq!(of("Two Words"), Some(true));
         assert_eq!(of("words\nand two"), Some(false));
         assert_eq!(of("two"), None);
-        assert!(Words::new(" two\n words", 1).unwrap().of(b"two words", &|| false).is_some_and(|text| text.phrase));
-        let exact = Words::new("Two", 1).unwrap();
+        assert!(
+            Words::new(" two\n words", Case::Folded, 1)
+                .unwrap()
+                .of(b"two words", &|| false)
+                .is_some_and(|text| text.phrase)
+        );
+        let exact = Words::new("Two", Case::Exact, 1).unwrap();
         assert!(exact.of(b"two", &|| false).is_none() && exact.of(b"Two", &|| false).is_some());
     }
 

@@ -5,14 +5,14 @@ mod scan;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use readproof_core::operation::SearchMode;
+use readproof_core::operation::{Letters, SearchMode};
 use readproof_disk::{MOST_BYTES, Root, Stream};
 
 use crate::{
     BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
     grep::{is_utf16, label},
-    rank::{Best, Words, fit},
-    walk::walk,
+    rank::{Best, Wanted, Words, smart},
+    walk::{WalkRules, walk_by},
 };
 use scan::{Cancelled, Desk, Met, scan};
 
@@ -34,8 +34,10 @@ pub struct TreeSearch<'a> {
     pub query: &'a str,
     /// How the query is meant.
     pub mode: SearchMode,
-    /// Only files that this lets through, as ripgrep's `-g` does.
-    pub glob: Option<&'a str>,
+    /// Whether capital letters matter.
+    pub letters: Letters,
+    /// Where to look.
+    pub walk: WalkRules<'a>,
     /// The most matching lines that are given, or files where they are ranked. All are counted.
     pub limit: usize,
     /// Lines given before and after each that matches, at most 1,000.
@@ -174,7 +176,8 @@ impl TreeSearch<'_> {
         let opened = root.locate_open(&[root.absolute(name)]).ok();
         // Without a handle a link has taken its place since.
         let (file, opened) = opened.and_then(|(file, opened)| Some((file, opened?))).ok_or(Skip::Unreadable)?;
-        let is_named = self.glob.is_some_and(|glob| glob.strip_prefix('/').unwrap_or(glob) == name);
+        let is_glob = self.walk.glob.is_some_and(|glob| glob.strip_prefix('/').unwrap_or(glob) == name);
+        let is_named = is_glob || self.walk.under == Some(name);
         if !is_named && rules.sensitive.is_sensitive(root, &file) {
             return Err(Skip::Sensitive);
         }
@@ -219,6 +222,15 @@ impl TreeSearch<'_> {
     fn extent(&self, matches: usize, chars: usize, path: &str) -> Extent {
         let around = self.context_lines;
         Extent { matches, before: around, after: around, line_chars: PREVIEW_CHARS, chars, label: label(path) }
+    }
+}
+
+fn case_of(letters: Letters, query: &str, by_mode: Case) -> Case {
+    match letters {
+        Letters::ByMode => by_mode,
+        Letters::Exact => Case::Exact,
+        Letters::Any => Case::Folded,
+        Letters::Smart => smart(query),
     }
 }
 
@@ -271,7 +283,7 @@ impl UnderWay<'_> {
         if (self.cancelled)() {
             return Err(TreeError::Cancelled);
         }
-        let mut walk = walk(self.search.root, self.search.glob)?;
+        let mut walk = walk_by(self.search.root, &self.search.walk)?;
         scan(self.threads, &mut walk, self.cancelled, look, &mut |met, desk| {
             let (name, seen) = match met {
                 Met::File(name, seen) => (name, seen),
@@ -303,7 +315,8 @@ impl UnderWay<'_> {
 
     fn lines(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
         let search = self.search;
-        let finder = Finder::for_threads(self.threads, &[search.query], Query::Regex, Case::Exact)?;
+        let case = case_of(search.letters, search.query, Case::Exact);
+        let finder = Finder::for_threads(self.threads, &[search.query], Query::Regex, case)?;
         let left = Left { matches: AtomicUsize::new(search.limit), chars: AtomicUsize::new(search.max_chars) };
         let look = |path: &str, desk: &Desk<'_>| search.lines_of(&finder, path, &left, desk);
         self.each(out, &look, &mut |out, path, found, desk| {
@@ -328,7 +341,8 @@ impl UnderWay<'_> {
 
     fn texts(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
         let search = self.search;
-        let words = Words::new(search.query, self.threads)?;
+        let case = case_of(search.letters, search.query, smart(search.query));
+        let words = Words::new(search.query, case, self.threads)?;
         let mut best = Best::new(search.limit.min(MOST_RANKED));
         let look = |path: &str, desk: &Desk<'_>| search.text_of(&words, path, desk);
         self.each(out, &look, &mut |out, path, found, _| {
@@ -345,8 +359,9 @@ impl UnderWay<'_> {
     fn names(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
         let mut best = Best::new(self.search.limit.min(MOST_RANKED));
         let alone = UnderWay { threads: 1, ..*self };
+        let wanted = Wanted::new(self.search.query.trim())?;
         alone.each(out, &|_, _| Ok(()), &mut |out, path, (), _| {
-            let Some(fit) = fit(&path, self.search.query.trim()) else { return Ok(()) };
+            let Some(fit) = wanted.fit(&path) else { return Ok(()) };
             (out.matches, out.files) = (out.matches + 1, out.files + 1);
             let score = fit.score(&path);
             best.offer(score, || Hit { path, score: Some(score), fit: Some(fit), matches: 1, lines: Vec::new() });
@@ -436,7 +451,17 @@ mod tests {
             let snapshot = SnapshotRules { max_bytes: 1_100_000, hard_links: HardLinks::Allow };
             let rules = FileRules { snapshot, sensitive: &self.sensitive };
             let (limit, max_chars) = (mode.limit(), 40_000);
-            TreeSearch { root: &self.root, rules, query, mode, glob: None, limit, context_lines: 0, max_chars }
+            TreeSearch {
+                root: &self.root,
+                rules,
+                query,
+                mode,
+                letters: Letters::ByMode,
+                walk: WalkRules::default(),
+                limit,
+                context_lines: 0,
+                max_chars,
+            }
         }
     }
 
@@ -452,7 +477,10 @@ mod tests {
                 limit: [0, 1, 3, 100, 2_000, 1_000_000, 1_000_000][below(7)],
                 max_chars: [0, 400, 5_000, 40_000, 100_000_000, 100_000_000][below(6)],
                 context_lines: [0, 0, 1, 5][below(4)],
-                glob: [None, None, Some("*.txt"), Some("d[0-3]/**")][below(4)],
+                walk: WalkRules {
+                    glob: [None, None, Some("*.txt"), Some("d[0-3]/**")][below(4)],
+                    ..WalkRules::default()
+                },
                 ..world.search(query, mode)
             };
             let one = search.run_on(1, &|| false, &|_| ()).unwrap();

@@ -5,7 +5,7 @@
 
 mod rules;
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use ignore::overrides::{Override, OverrideBuilder};
 use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours};
@@ -50,11 +50,40 @@ pub enum BadWalk {
     Root(#[from] RootError),
 }
 
+/// Which hidden files are walked.
+#[derive(Clone, Copy, Default)]
+pub enum HiddenFiles<'w> {
+    /// None.
+    #[default]
+    None,
+    /// All.
+    All,
+    /// Those with these names, and what is in folders with these names.
+    Named(&'w BTreeSet<String>),
+}
+
+/// Which files of a workspace are walked.
+#[derive(Clone, Copy, Default)]
+pub struct WalkRules<'w> {
+    /// The name of the file or folder to start at; the whole workspace if absent. It may be ignored or hidden itself.
+    pub under: Option<&'w str>,
+    /// Only files that this lets through, as ripgrep's `-g` does.
+    pub glob: Option<&'w str>,
+    /// Which hidden files.
+    pub hidden: HiddenFiles<'w>,
+    /// Whether ignored files too.
+    pub ignored: bool,
+}
+
 /// A walk under way.
 pub struct Walk<'w> {
     root: &'w Root,
     folders: Folders<'w>,
     only: Override,
+    hidden: HiddenFiles<'w>,
+    ignored: bool,
+    /// A file that the walk starts at.
+    single: Option<String>,
     /// The folders that the walk is in, innermost last.
     levels: Vec<Level>,
     closed: u64,
@@ -72,15 +101,32 @@ struct Level {
 ///
 /// # Errors
 /// [`BadWalk`]: the glob or an ignore file of the root cannot be used.
-pub fn walk<'w>(root: &'w Root, glob: Option<&str>) -> Result<Walk<'w>, BadWalk> {
-    walk_watched(root, glob, &|_| ())
+pub fn walk<'w>(root: &'w Root, glob: Option<&'w str>) -> Result<Walk<'w>, BadWalk> {
+    walk_by(root, &WalkRules { glob, ..WalkRules::default() })
+}
+
+/// Walks what the rules say.
+///
+/// # Errors
+/// As for [`walk`], and if the place to start at cannot be listed.
+pub fn walk_by<'w>(root: &'w Root, rules: &WalkRules<'w>) -> Result<Walk<'w>, BadWalk> {
+    let mut walk = walk_watched(root, rules.glob, &|_| ())?;
+    (walk.hidden, walk.ignored) = (rules.hidden, rules.ignored);
+    if let Some(under) = rules.under.filter(|under| !matches!(*under, "" | ".")) {
+        walk.start_at(under)?;
+    }
+    Ok(walk)
 }
 
 /// Called with the path of every folder before it is listed.
 pub(crate) type Folders<'w> = &'w dyn Fn(&Path);
 
 /// Like [`walk`]. `folders` is told every folder, and the one that holds [`EXCLUDE`].
-pub(crate) fn walk_watched<'w>(root: &'w Root, glob: Option<&str>, folders: Folders<'w>) -> Result<Walk<'w>, BadWalk> {
+pub(crate) fn walk_watched<'w>(
+    root: &'w Root,
+    glob: Option<&'w str>,
+    folders: Folders<'w>,
+) -> Result<Walk<'w>, BadWalk> {
     let only = glob.map_or_else(|| Ok(Override::empty()), only)?;
     folders(root.path());
     let mut top = root.top()?;
@@ -89,7 +135,9 @@ pub(crate) fn walk_watched<'w>(root: &'w Root, glob: Option<&str>, folders: Fold
         folders(&root.path().join(EXCLUDE_FOLDER));
     }
     let left = std::mem::take(&mut top.entries).into_iter();
-    Ok(Walk { root, folders, only, levels: vec![Level { prefix: String::new(), left, rules }], closed: 0 })
+    let levels = vec![Level { prefix: String::new(), left, rules }];
+    let hidden = HiddenFiles::None;
+    Ok(Walk { root, folders, only, hidden, ignored: false, single: None, levels, closed: 0 })
 }
 
 /// The files that a glob lets through, by their paths in the workspace.
@@ -107,13 +155,50 @@ impl Walk<'_> {
         self.closed
     }
 
+    /// Leaves everything out but what has this name or lies under it.
+    fn start_at(&mut self, under: &str) -> Result<(), BadWalk> {
+        let unlisted = |error| BadWalk::Root(RootError::from_io(&self.root.path().join(under), error));
+        let Some(Level { mut rules, .. }) = self.levels.pop() else { return Ok(()) };
+        for (at, _) in under.match_indices('/').chain([(under.len(), "")]) {
+            let key = &under[..at];
+            let mut folder = match self.root.folder(key) {
+                Ok(folder) => folder,
+                // A file, or a link; whoever opens it finds out.
+                Err(_) if at == under.len() && !self.is_folder(under) => {
+                    self.single = Some(under.to_owned());
+                    return Ok(());
+                }
+                Err(error) => return Err(unlisted(error)),
+            };
+            rules = rules.inside(key, &folder).ok_or_else(|| BadWalk::IgnoreFile { name: format!("{key}/…") })?;
+            if at == under.len() {
+                self.levels.push(Level { prefix: format!("{key}/"), left: take(&mut folder), rules });
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_folder(&self, name: &str) -> bool {
+        self.root.names_folder(name)
+    }
+
     /// Whether a name is ignored, hidden or not asked for.
     fn leaves_out(&self, level: &Level, path: &Path, name: &[u8], is_folder: bool) -> bool {
         let asked = self.only.matched(path, is_folder);
         if !asked.is_none() {
             return asked.is_ignore();
         }
-        level.rules.leaves_out(path, is_folder).unwrap_or_else(|| name.starts_with(b"."))
+        let ruled = if self.ignored { None } else { level.rules.leaves_out(path, is_folder) };
+        ruled.unwrap_or_else(|| name.starts_with(b".") && !self.shows_hidden(path))
+    }
+
+    fn shows_hidden(&self, path: &Path) -> bool {
+        match self.hidden {
+            HiddenFiles::None => false,
+            HiddenFiles::All => true,
+            HiddenFiles::Named(names) => path.to_str().is_some_and(|path| names.contains(path)),
+        }
     }
 
     fn enter(&mut self, key: String, rules: Rules) -> WalkEntry {
@@ -138,6 +223,9 @@ impl Iterator for Walk<'_> {
     type Item = WalkEntry;
 
     fn next(&mut self) -> Option<WalkEntry> {
+        if let Some(name) = self.single.take() {
+            return Some(WalkEntry::File(name));
+        }
         loop {
             let level = self.levels.last_mut()?;
             let Some((name, kind)) = level.left.next() else {

@@ -14,7 +14,9 @@ pub fn locate(terms: Terms<'_>, error: &LocateError) -> String {
         }
         LocateError::Outside { asked, root } => match terms.hidden {
             None => format!("`{asked}` lies outside the workspace `{root}`; only names inside it can be used"),
-            Some((_, asked)) => format!("`{asked}` lies outside the workspace; only names inside it can be used"),
+            Some((_, asked)) => {
+                format!("`{asked}` lies outside the workspace `{root}`; only names inside it can be used")
+            }
         },
         LocateError::NulInName => "the name holds a NUL byte; leave it out".to_owned(),
         LocateError::NameTooLong { len } => {

@@ -93,7 +93,7 @@ fn lines_are_called_as_the_tool_calls_them() {
 }
 
 #[test]
-fn a_tool_never_names_the_workspace() {
+fn a_tool_names_the_workspace_only_to_say_what_is_outside() {
     let missing = |asked: &str| LocateError::Missing { asked: asked.to_owned() };
     let check = |error: &Error, cli: &str, tool: &str| {
         assert!(Surface::Cli.error(error).starts_with(cli), "{}", Surface::Cli.error(error));
@@ -117,7 +117,7 @@ fn a_tool_never_names_the_workspace() {
     check(
         &Error::Locate(LocateError::Outside { asked: "/work/far".to_owned(), root: "/work/space".to_owned() }),
         "`/work/far` lies outside the workspace `/work/space`; only names inside it can be used",
-        "`../far` lies outside the workspace; only names inside it can be used",
+        "`../far` lies outside the workspace `/work/space`; only names inside it can be used",
     );
     check(
         &Error::BackThroughLink { path: "/work/space/l/../f".to_owned() },

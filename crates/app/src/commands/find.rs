@@ -2,15 +2,18 @@
 
 use readproof_core::{
     limits::ANSWER_CHARS,
-    operation::{End, Matching, Operation, ReadEnd, Search, SearchFile, SearchMode},
+    operation::{End, Letters, List, Matching, Operation, ReadEnd, Search, SearchFile, SearchMode},
 };
-use readproof_engine::{Control, EndOfFile, FileStat, InFile, LoggedSession, Progress, Searched};
+use readproof_engine::{Control, EndOfFile, FileStat, InFile, Listed, LoggedSession, Progress, Searched};
 
 use super::{Done, Terminal, line_number, notices, session_name};
 use crate::{
-    cli::{GrepArgs, PieceArgs, SearchArgs},
+    cli::{GrepArgs, ListArgs, PieceArgs, SearchArgs},
     output,
-    report::found,
+    report::{
+        found,
+        listed::{list_json, list_notice, list_text},
+    },
 };
 
 pub(super) fn end(terminal: &Terminal, args: PieceArgs, end: End) -> Done {
@@ -53,12 +56,25 @@ pub(crate) fn stat(terminal: &Terminal, path: String) -> Done {
     terminal.show(|| found::stat_json(&stat), || found::stat_text(&stat))
 }
 
+/// What is in a folder.
+pub(super) fn list(terminal: &Terminal, args: ListArgs) -> Done {
+    let asked = List { extent: args.extent.extent(), depth: args.depth, limit: Some(args.limit) };
+    let listed: Listed = terminal.ask_in(None, Operation::List(asked))?;
+    if terminal.json {
+        return Ok(output::line(&list_json(&listed).to_string())?);
+    }
+    output::text(&list_text(&listed))?;
+    notices(Some(list_notice(&listed).join("; ")), &[]);
+    Ok(())
+}
+
 /// Files, lines or names of the whole workspace.
 pub(super) fn search(terminal: &Terminal, args: SearchArgs) -> Done {
     let operation = Operation::Search(Search {
         query: args.query,
         mode: SearchMode::parse(&args.mode).unwrap_or_default(),
-        glob: args.glob,
+        letters: args.case.as_deref().and_then(Letters::parse).unwrap_or_default(),
+        extent: args.extent.extent(),
         limit: args.limit,
         context_lines: args.context,
         ..Search::default()

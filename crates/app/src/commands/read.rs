@@ -2,7 +2,7 @@
 
 use readproof_core::{
     edit::Places,
-    operation::{Audience, Change, Freshness, Operation, Read, Refresh, Write},
+    operation::{Audience, Change, Decoding, Freshness, Operation, Read, Refresh, Write},
 };
 use readproof_engine::{LoggedSession, Refreshed, Written};
 use std::io::Read as _;
@@ -22,6 +22,7 @@ pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
         limit,
         freshness: if args.fresh { Freshness::Fresh } else { Freshness::Known },
         path: args.path,
+        decoding: Decoding::View,
         ..Read::default()
     };
     let session = args.session.as_deref().map(session_name).transpose()?;

@@ -10,9 +10,6 @@ use std::fmt::Write as _;
 
 use crate::tools::args::short;
 
-/// How many definitions are listed by default.
-pub(crate) const LISTED: usize = 50;
-
 pub(crate) fn range(lines: Lines) -> String {
     if lines.count() == 1 { lines.first().to_string() } else { format!("{}-{}", lines.first(), lines.last()) }
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
     let settings = Settings { small_texts: SmallTexts::Together, ..settings };
-    let engine = Engine::new(root, bearings, settings, Box::new(clock))?;
+    let engine = Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root();
     let server = Server::new(engine, listed, clock)?;
     // Started only after the first answer, for which the client waits. The counter never grows, so running calls get
     // one grace period.
@@ -260,12 +260,9 @@ fn meta<const N: usize>(fields: [(&str, Value); N]) -> MetaObject {
 /// The text first, the trailer in a separate block, and the contract in `_meta`, which models do not see.
 fn result(said: Result<ToolOutput, Refusal>) -> CallToolResult {
     let (mut result, contract) = match said {
-        Ok(ToolOutput { text, context, trailer, contract, .. }) => {
-            // Some hosts refuse a message with an empty or blank block, and then the session is stuck. The trailer says
-            // that the text was blank.
-            let visible = |block: &String| !block.trim().is_empty();
-            let mut blocks: Vec<String> =
-                text.into_iter().chain(context).chain(trailer.map(|trailer| trailer.line)).filter(visible).collect();
+        Ok(mut said) => {
+            let contract = said.contract.take();
+            let mut blocks = said.blocks();
             if blocks.is_empty() {
                 blocks.push("[no text]".to_owned());
             }

@@ -2,16 +2,23 @@
 //! Invalid arguments are refused with what was expected, what was received, and a valid call.
 
 use readproof_core::path::printable;
+use readproof_engine::Arguments;
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Param, Tool, unified::is_for};
+use super::{Kind, Param, Tool, habits::translated, unified::is_for};
 
 /// How many characters of the arguments an error quotes.
 const RECEIVED_CHARS: usize = 300;
 
 /// Valid arguments, by the names of the table.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Args(Map<String, Value>);
+pub(crate) struct Args {
+    given: Map<String, Value>,
+    /// Names of arguments that mean nothing here.
+    ignored: Vec<String>,
+    /// Whether the mode was not given.
+    pub(crate) is_mode_implied: bool,
+}
 
 /// Why a call was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,74 +29,135 @@ pub(crate) struct Refusal {
 
 impl Args {
     /// Checks the arguments of a call. `file` returns an existing file for the example in an error.
-    pub(crate) fn parse(tool: &Tool, given: &Map<String, Value>, file: &dyn Fn() -> String) -> Result<Self, Refusal> {
+    pub(crate) fn parse(
+        tool: &Tool,
+        given: &Map<String, Value>,
+        style: Arguments,
+        file: &dyn Fn() -> String,
+    ) -> Result<Self, Refusal> {
+        let received = given;
+        let refuse = |message: &str, better: &Value| invalid(tool, received, &file(), message, better);
+        let (translated, ignored) = match style {
+            Arguments::Loose => {
+                let done = translated(tool, given);
+                (done.given, done.ignored)
+            }
+            Arguments::Strict => (given.clone(), Vec::new()),
+        };
         let mut args = Map::new();
-        for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+        for (name, value) in translated.iter().filter(|(_, value)| !value.is_null()) {
             let Some(param) = named(tool, name) else {
                 let message = format!("{} has no parameter `{}`.", tool.name, short(&printable(name)));
-                return Err(invalid(tool, given, &file(), &message, &without(given, name)));
+                return Err(refuse(&message, &without(&translated, name)));
             };
             let Some(value) = meant(param, value) else {
                 let message = format!("{} must be {}.", param.name, param.expects());
-                return Err(invalid(tool, given, &file(), &message, &without(given, name)));
+                return Err(refuse(&message, &without(&translated, name)));
             };
             match args.insert(param.name.to_owned(), value.clone()) {
                 Some(other) if other != value => {
                     let message = format!("{} is given twice, under another name too.", param.name);
-                    return Err(invalid(tool, given, &file(), &message, &without(given, name)));
+                    return Err(refuse(&message, &without(&translated, name)));
                 }
                 Some(_) | None => {}
             }
         }
-        // Without a target, `path` must be the file.
-        if tool.name == "read"
-            && !args.contains_key("target")
-            && args.get("mode").and_then(Value::as_str) != Some("symbol")
-            && let Some(path) = args.remove("path")
-        {
-            args.insert("target".to_owned(), path);
+        let mut is_mode_implied = false;
+        if tool.name == "read" {
+            if style == Arguments::Loose && !args.contains_key("mode") {
+                is_mode_implied = true;
+                args.insert("mode".to_owned(), json!("file"));
+                if let Some(name) = ["symbol", "symbol_name"].iter().find(|name| translated.contains_key(**name)) {
+                    let message = format!("{name} is only valid for mode='symbol'. Remove it or switch mode.");
+                    args.insert("mode".to_owned(), json!("symbol"));
+                    return Err(refuse(&message, &Value::Object(args)));
+                }
+            }
+            // Without a target, `path` must be the file.
+            let is_symbol = args.get("mode").and_then(Value::as_str) == Some("symbol");
+            if !is_symbol
+                && !args.contains_key("target")
+                && let Some(path) = args.remove("path")
+            {
+                args.insert("target".to_owned(), path);
+            }
         }
-        if let Some(param) = tool.params.iter().find(|param| param.required && !args.contains_key(param.name)) {
-            let message = format!("{} is required.", param.name);
-            return Err(invalid(tool, given, &file(), &message, &Value::Object(args)));
+        let needed = |param: &&Param| param.required && !args.contains_key(param.name);
+        let needed = tool.params.iter().find(needed).map(|param| param.name);
+        // The schema says nothing of them, because some hosts refuse a call that lacks what it requires.
+        let read = ["mode", "target"].into_iter().find(|name| tool.name == "read" && !args.contains_key(*name));
+        if let Some(name) = read.filter(|_| !args.contains_key("targets")).or(needed) {
+            return Err(refuse(&format!("{name} is required."), &Value::Object(args)));
         }
-        Ok(Self(args))
+        Ok(Self { given: args, ignored, is_mode_implied })
+    }
+
+    /// What is said about arguments that mean nothing here.
+    pub(crate) fn ignored(&self) -> Option<String> {
+        let names: Vec<String> = self.ignored.iter().take(5).map(|name| short(&printable(name))).collect();
+        (!names.is_empty()).then(|| format!("no such argument, ignored: {}", names.join(", ")))
+    }
+
+    /// The targets of a call that names several.
+    pub(crate) fn targets(&self) -> Option<&Vec<Value>> {
+        self.given.get("targets").and_then(Value::as_array)
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str)
+        self.given.get(name).and_then(Value::as_str)
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
-        self.0.get(name).and_then(Value::as_u64)
+        self.given.get(name).and_then(Value::as_u64)
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.0.get(name).and_then(Value::as_bool).unwrap_or(false)
+        self.given.get(name).and_then(Value::as_bool).unwrap_or(false)
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.given.contains_key(name)
     }
 
     /// The same arguments for another tool, which has another name for one of them.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
-        if let Some(value) = self.0.remove(from) {
-            self.0.insert(to.to_owned(), value);
+        if let Some(value) = self.given.remove(from) {
+            self.given.insert(to.to_owned(), value);
         }
         self
     }
 
     /// With one argument more.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(name.to_owned(), value.into());
+        self.given.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// The arguments with another file in the place of the one asked for.
+    pub(crate) fn with_file(&self, asked: &str, file: &str) -> Value {
+        let named = |name: &&String| self.text(name) == Some(asked);
+        let names: Vec<String> = self.given.keys().filter(named).cloned().collect();
+        let mut call = self.given.clone();
+        for name in names {
+            call.insert(name, json!(file));
+        }
+        Value::Object(call)
+    }
+
+    /// The arguments with as many of the last lines of a file that has so many.
+    pub(crate) fn at_the_end(&self, total: u64) -> Value {
+        let (first, last) = (self.number("start_line").or(self.number("offset")), self.number("end_line"));
+        let asked = last.zip(first).map(|(last, first)| last.saturating_sub(first) + 1);
+        let count = self.number("limit").or(asked).unwrap_or(AT_THE_END);
+        let first = total.saturating_sub(count.saturating_sub(1)).max(1);
+        let call = self.clone().with("start_line", first).with("end_line", total);
+        call.but_for(&["offset", "limit", "context_lines"])
     }
 
     /// The arguments without some of them.
     pub(crate) fn but_for(&self, names: &[&str]) -> Value {
         Value::Object(
-            self.0
+            self.given
                 .iter()
                 .filter(|(name, _)| !names.contains(&name.as_str()))
                 .map(|(n, v)| (n.clone(), v.clone()))
@@ -98,7 +166,7 @@ impl Args {
     }
 
     pub(crate) fn all(&self) -> &Map<String, Value> {
-        &self.0
+        &self.given
     }
 }
 
@@ -112,6 +180,21 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
             {
                 fields.insert(param.name.to_owned(), value);
             }
+        }
+        // A file under another name than the example's.
+        let is_symbol = fields.get("mode").is_some_and(|mode| mode == "symbol");
+        if tool.name == "read" && !is_symbol && kept.get("target").is_none() {
+            if let Some(path) = fields.remove("path") {
+                fields.insert("target".to_owned(), path);
+            }
+        }
+        // The first line was kept, and the last of the example may stand before it.
+        let (first, last) =
+            (fields.get("start_line").and_then(Value::as_u64), fields.get("end_line").and_then(Value::as_u64));
+        if let (Some(first), Some(last)) = (first, last)
+            && last < first
+        {
+            fields.insert("end_line".to_owned(), json!(first + 19));
         }
         // There is no symbol to suggest.
         if fields.get("mode").is_some_and(|mode| mode == "symbol") && kept.get("target").is_none() {
@@ -148,12 +231,18 @@ const QUOTED_CHARS: usize = 300;
 /// The longest text argument, in bytes.
 const TEXT_BYTES: usize = 8_000;
 
+/// How many of the last lines an example shows.
+const AT_THE_END: u64 = 20;
+
+/// The most files of one call.
+pub(crate) const MOST_TARGETS: usize = 50;
+
 fn without(given: &Map<String, Value>, name: &str) -> Value {
     Value::Object(given.iter().filter(|(other, _)| *other != name).map(|(n, v)| (n.clone(), v.clone())).collect())
 }
 
-/// The parameter of this name; `startLine` and `start-line` also mean `start_line`.
-fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
+/// A name as the table writes names: `startLine` and `start-line` are `start_line`.
+pub(super) fn plain(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
         if c.is_ascii_uppercase() && !plain.is_empty() && !plain.ends_with('_') {
@@ -161,6 +250,12 @@ fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
         }
         plain.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
     }
+    plain
+}
+
+/// The parameter of this name.
+pub(super) fn named<'t>(tool: &'t Tool, name: &str) -> Option<&'t Param> {
+    let plain = plain(name);
     let exact = tool.params.iter().find(|param| param.name == plain);
     exact.or_else(|| tool.params.iter().find(|param| param.aliases.contains(&plain.as_str())))
 }
@@ -170,6 +265,11 @@ fn meant(param: &Param, value: &Value) -> Option<Value> {
     match param.kind {
         Kind::Text => value.as_str().filter(|text| text.len() <= TEXT_BYTES).map(|text| json!(text)),
         Kind::Content => value.as_str().map(|text| json!(text)),
+        Kind::List => {
+            let is_target = |one: &Value| one.is_object() || one.as_str().is_some_and(|text| text.len() <= TEXT_BYTES);
+            let fits = |all: &&Vec<Value>| (1..=MOST_TARGETS).contains(&all.len()) && all.iter().all(is_target);
+            value.as_array().filter(fits).map(|all| json!(all))
+        }
         Kind::Flag => match value {
             Value::Bool(flag) => Some(json!(flag)),
             Value::String(word) => word.trim().parse::<bool>().ok().map(|flag| json!(flag)),
@@ -202,7 +302,7 @@ mod tests {
     use crate::tools::tool;
 
     fn parsed(name: &str, given: &Value) -> Result<Args, Refusal> {
-        Args::parse(tool(name).unwrap(), given.as_object().unwrap(), &|| "a.rs".to_owned())
+        Args::parse(tool(name).unwrap(), given.as_object().unwrap(), Arguments::Loose, &|| "a.rs".to_owned())
     }
 
     #[test]
@@ -226,9 +326,15 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused_with_a_call_that_works() {
         let message = |name: &str, given: Value| parsed(name, &given).unwrap_err().message;
-        let said = message("read", json!({"target": "b.rs"}));
+        let strict = |given: Value| {
+            let parsed =
+                Args::parse(tool("read").unwrap(), given.as_object().unwrap(), Arguments::Strict, &String::new);
+            parsed.unwrap_err().message
+        };
+        let said = strict(json!({"target": "b.rs"}));
         assert_eq!(said.lines().next(), Some("mode is required."));
         assert!(said.ends_with(r#"example: read {"mode":"file","target":"b.rs"}"#), "{said}");
+        assert_eq!(parsed("read", &json!({"path": "b.rs"})).unwrap().text("mode"), Some("file"), "unless it is strict");
         assert!(message("read_file", json!({})).ends_with(r#"example: read_file {"path":"a.rs"}"#));
         let said = message("read_file_head", json!({"path": "a", "max_lines": 0}));
         assert!(said.starts_with("max_lines must be a whole number from 1 on."), "{said}");

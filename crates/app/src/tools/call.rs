@@ -4,12 +4,14 @@
 use readproof_core::{
     decide::Mode,
     limits::TEXT_CHARS,
-    operation::{AnswerLimit, Audience, Caller, Freshness, Operation, Read, Refresh},
+    operation::{AnswerLimit, Audience, Caller, Freshness, Names, Operation, Read, Refresh},
     path::printable,
-    scope::Lines,
+    scope::{Lines, ScopeError},
 };
+use readproof_disk::{LocateError, SnapshotError};
 use readproof_engine::{
-    self as engine, Answer, Control, Engine, Error, Handle, HandleConversation, Notice, Outcome, Refreshed, Status,
+    self as engine, Answer, Arguments, Control, Engine, Error, Handle, HandleConversation, Notice, Outcome, Refreshed,
+    Status,
 };
 use readproof_words::{Surface, ToolTerms, notice::notices as words};
 use serde_json::{Map, Value, json};
@@ -18,11 +20,11 @@ use super::{
     Tool,
     args::{Args, Refusal, short},
     conversation::Origin,
-    finding, ranges, symbols, tool, unified,
+    finding, listing, ranges, symbols, tool, unified,
 };
 
 /// The result of a call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ToolOutput {
     /// The text block; none if only the location was asked for.
     pub(crate) text: Option<String>,
@@ -34,15 +36,30 @@ pub(crate) struct ToolOutput {
     pub(crate) contract: Value,
     /// The key of the text in [`Self::object`].
     pub(crate) text_key: &'static str,
+    /// The results of a call that reads several files, before the trailer.
+    pub(crate) several: Vec<ToolOutput>,
 }
 
 impl ToolOutput {
+    /// The blocks of text in their order. None is empty or blank: some hosts refuse a message with such a block, and then
+    /// the session is stuck. The trailer says that a text was blank.
+    pub(crate) fn blocks(self) -> Vec<String> {
+        let visible = |block: &String| !block.trim().is_empty();
+        let parts = self.several.into_iter().flat_map(Self::blocks);
+        let own = self.text.into_iter().chain(self.context);
+        parts.chain(own).chain(self.trailer.map(|trailer| trailer.line)).filter(visible).collect()
+    }
+
     /// The same, with more to be said in the last block.
     pub(crate) fn beside(self, notices: &[Notice]) -> Self {
-        if notices.is_empty() {
+        self.adding(&words(notices))
+    }
+
+    fn adding(self, said: &[String]) -> Self {
+        if said.is_empty() {
             return self;
         }
-        let more = words(notices).iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
+        let more = said.iter().map(|notice| printable(notice)).collect::<Vec<_>>().join("; ");
         let trailer = match self.trailer {
             Some(Trailers { line, bare }) => {
                 Trailers { line: beside(&line, &more), bare: bare.map(|bare| beside(&bare, &more)) }
@@ -61,6 +78,10 @@ impl ToolOutput {
             meta.remove("handle");
         }
         self.trailer = self.trailer.map(|Trailers { line, bare }| bare.unwrap_or(line).into());
+        self.several = self.several.into_iter().map(Self::without_handle).collect();
+        if let Some(results) = self.contract.get_mut("results").filter(|_| !self.several.is_empty()) {
+            *results = self.several.iter().map(|part| part.contract.clone()).collect();
+        }
         self
     }
 
@@ -72,6 +93,9 @@ impl ToolOutput {
         }
         if let (Some(fields), Some(context)) = (object.as_object_mut(), self.context) {
             fields.insert("context_text".to_owned(), Value::String(context));
+        }
+        if !self.several.is_empty() {
+            object["results"] = self.several.into_iter().map(Self::object).collect();
         }
         object
     }
@@ -132,9 +156,9 @@ impl From<Error> for Refused {
 }
 
 impl Refusal {
-    /// The same facts for programs.
+    /// The same facts for programs, which find the message in the text.
     pub(crate) fn contract(&self) -> Value {
-        json!({"ok": false, "success": false, "error": {"code": self.code, "message": self.message}})
+        json!({"ok": false, "success": false, "error": {"code": self.code}})
     }
 }
 
@@ -183,9 +207,17 @@ impl<'a> Tools<'a> {
         origin: &Origin,
         control: Control<'_>,
     ) -> Result<ToolOutput, Refusal> {
-        let said =
-            self.understood(name, given, |tools, tool, args| tools.run(ToolCall { tool, args, origin, control }))?;
-        Ok(said.beside(&self.engine.take_notices()))
+        let Some(tool) = tool(name) else {
+            let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
+            return Err(Refusal { code: "UNKNOWN_TOOL", message });
+        };
+        let args = Args::parse(tool, given, self.engine.settings().args, &|| self.some_file())?;
+        // The path of the call, as errors name it.
+        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
+        let (ignored, all) = (args.ignored(), args.clone());
+        let run = || self.run(ToolCall { tool, args, origin, control });
+        let said = self.refusable((tool, &asked, Some(&all)), run)?;
+        Ok(said.adding(ignored.as_slice()).beside(&self.engine.take_notices()))
     }
 
     /// Performs an operation in the conversation of a call.
@@ -202,24 +234,57 @@ impl<'a> Tools<'a> {
         self.ask(call, Operation::Read(Read { audience, freshness, ..read }))?.into_answer()
     }
 
-    /// Checks the arguments, passes them to `run`, and words any error for this tool.
-    fn understood<T>(
+    /// Runs, and words any error for this tool; `asked` is the path of the call.
+    pub(crate) fn refusable<T>(
         &self,
-        name: &str,
-        given: &Map<String, Value>,
-        run: impl FnOnce(&Self, &'static Tool, Args) -> Result<T, Refused>,
+        (tool, asked, args): (&'static Tool, &str, Option<&Args>),
+        run: impl FnOnce() -> Result<T, Refused>,
     ) -> Result<T, Refusal> {
-        let Some(tool) = tool(name) else {
-            let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
-            return Err(Refusal { code: "UNKNOWN_TOOL", message });
-        };
-        let args = Args::parse(tool, given, &|| self.some_file())?;
-        // The path of the call, as errors name it.
-        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
-        run(self, tool, args).map_err(|refused| match refused {
+        run().map_err(|refused| match refused {
             Refused::ByTool(refusal) => refusal,
-            Refused::ByEngine(error) => self.worded(&error, (tool, &asked)),
+            Refused::ByEngine(error) => {
+                let mut refusal = self.worded(&error, (tool, asked));
+                if let Some(example) = self.instead(&error, (tool, asked, args)) {
+                    refusal.message = format!("{}\nexample: {example}", refusal.message);
+                }
+                refusal
+            }
         })
+    }
+
+    /// A call that works, where another name was most likely meant.
+    fn instead(&self, error: &Error, (tool, asked, args): (&'static Tool, &str, Option<&Args>)) -> Option<String> {
+        match error {
+            Error::Missing { near, .. } => match near.first() {
+                Some(near) => {
+                    let call = args.map_or_else(|| tool.example(near), |args| args.with_file(asked, near));
+                    Some(format!("{} {}", tool.name, printable(&call.to_string())))
+                }
+                None => Some(format!("list {}", json!({}))),
+            },
+            Error::Snapshot(SnapshotError::NotAFile { .. }) if self.engine.is_folder(asked) => {
+                Some(format!("list {}", printable(&json!({"path": asked}).to_string())))
+            }
+            Error::Locate(LocateError::Outside { .. }) => {
+                let inside = self.engine.name_inside(asked)?;
+                let call = args.map_or_else(|| tool.example(&inside), |args| args.with_file(asked, &inside));
+                Some(format!("{} {}", tool.name, printable(&call.to_string())))
+            }
+            Error::Range { source: ScopeError::BeyondEnd { total, .. }, .. } => {
+                let call = args?.at_the_end(u64::from(*total));
+                Some(format!("{} {}", tool.name, printable(&call.to_string())))
+            }
+            Error::EmptyQuery if tool.name == "search" => {
+                let path = args.and_then(|args| args.text("path"));
+                let call = path.map_or_else(|| json!({}), |path| json!({"path": path}));
+                Some(format!("list {}", printable(&call.to_string())))
+            }
+            Error::Query(_) if tool.name == "search" => {
+                let call = args?.clone().with("mode", "text").but_for(&[]);
+                Some(format!("search {}", printable(&call.to_string())))
+            }
+            _ => None,
+        }
     }
 
     /// An error in the words of the tool.
@@ -228,8 +293,16 @@ impl<'a> Tools<'a> {
         let asked = short(&printable(asked));
         let start_line = tool.params.iter().any(|param| param.name == "start_line" && param.required);
         let surface = Surface::Mcp(ToolTerms { root: &root, asked: &asked, start_line });
-        symbols::refusal(error, surface)
+        symbols::refusal(error, surface, &|name| self.engine.is_file(name))
             .unwrap_or_else(|| Refusal { code: error.code(), message: surface.error(error) })
+    }
+
+    /// How names that are not there are taken: as the strict table has it, never as another's.
+    pub(crate) fn names(&self) -> Names {
+        match self.engine.settings().args {
+            Arguments::Loose => Names::OrSuffix,
+            Arguments::Strict => Names::Literal,
+        }
     }
 
     fn run(&self, call: ToolCall<'_>) -> Result<ToolOutput, Refused> {
@@ -239,6 +312,8 @@ impl<'a> Tools<'a> {
             "read_symbol" => unified::read(self, &legacy(call, "symbol", "symbol")),
             "dry_run_diff" => unified::read(self, &legacy(call, "diff_preview", "path")),
             "search" => finding::search(self, &call),
+            "list" => listing::list(self, &call),
+            "outline" => listing::outline(self, &call),
             "search_in_file" => finding::in_file(self, &call),
             "stat_file" => finding::stat(self, &call),
             "read_file" => ranges::file(self, &call),
@@ -268,7 +343,7 @@ impl<'a> Tools<'a> {
         let contract =
             json!({"success": true, "operation": call.tool.name, "paths": done.paths, "scope": done.scope.to_string()});
         let text = format!("the next read of {} is sent as text ({})", names.join(", "), done.scope);
-        Ok(ToolOutput { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
+        Ok(ToolOutput { text: Some(text), contract, text_key: "content", ..ToolOutput::default() })
     }
 
     fn status(&self, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
@@ -295,7 +370,7 @@ impl<'a> Tools<'a> {
             })),
         });
         let text = Some(contract.to_string());
-        Ok(ToolOutput { text, context: None, trailer: None, contract, text_key: "content" })
+        Ok(ToolOutput { text, contract, text_key: "content", ..ToolOutput::default() })
     }
 }
 

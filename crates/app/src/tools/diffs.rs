@@ -32,5 +32,5 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     let shows = call.args.text("preview_mode") != Some("none");
     let (trailer, contract) = (trailer(&found), contract(&found, &path));
     let text = shows.then_some(found.text);
-    Ok(ToolOutput { text, context: None, trailer: Some(trailer.into()), contract, text_key: "text" })
+    Ok(ToolOutput { text, trailer: Some(trailer.into()), contract, text_key: "text", ..ToolOutput::default() })
 }

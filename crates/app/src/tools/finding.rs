@@ -3,7 +3,7 @@
 
 use readproof_core::{
     limits::TEXT_CHARS,
-    operation::{Matching, Operation, Search, SearchFile, SearchMode},
+    operation::{Letters, Matching, Operation, Search, SearchFile, SearchMode},
 };
 use readproof_engine::{FileStat, InFile, Searched};
 use readproof_words::notice::notices;
@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 use super::{
     args::short,
     call::{Refused, ToolCall, ToolOutput, Tools},
+    habits::is_regex_like,
+    listing::extent,
     symbols,
 };
-use crate::report::{found, label, printable};
+use crate::report::{found, label, listed::counted, printable};
 
 /// The whole workspace.
 pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
@@ -25,19 +27,37 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     let asked = Search {
         query: call.args.text("query").unwrap_or_default().to_owned(),
         mode: call.args.text("mode").and_then(SearchMode::parse).unwrap_or_default(),
-        glob: call.args.text("glob").map(str::to_owned),
+        letters: call.args.text("case").and_then(Letters::parse).unwrap_or_default(),
+        extent: extent(call),
         limit: size(call, "limit"),
         context_lines: context,
         max_chars: TEXT_CHARS as usize,
     };
-    let found: Searched = tools.ask(call, Operation::Search(asked))?.try_into()?;
+    let query = asked.query.clone();
+    let as_regex = !call.args.has("mode") && is_regex_like(&query);
+    let mut found: Searched = tools.ask(call, Operation::Search(asked.clone()))?.try_into()?;
+    if as_regex && found.matches == 0 {
+        let asked = Search { mode: SearchMode::Regex, ..asked };
+        // What is no regular expression was words.
+        found = tools.ask(call, Operation::Search(asked)).and_then(TryInto::try_into).unwrap_or(found);
+    }
     let text = found::search_text(&found, context > 0);
-    let mut trailer = format!("{} matches in {} files", found.matches, found.files);
+    let (matches, files) = (counted(found.matches, "match"), counted(found.files, "file"));
+    let mut trailer = match found.mode {
+        SearchMode::Path => counted(found.files, "file"),
+        SearchMode::Text | SearchMode::Regex => format!("{matches} in {files}"),
+    };
+    if as_regex && found.mode == SearchMode::Regex {
+        trailer.push_str("; taken as a regular expression (mode=regex)");
+    }
     if let Some(notice) = found::search_notice(&found) {
         trailer = format!("{trailer}; {notice}");
     }
+    if let Some(more) = rest(call, &found) {
+        trailer = format!("{trailer}; {more}");
+    }
     if found.matches == 0 {
-        trailer.push_str("; try fewer or other words, mode=regex, or mode=path");
+        trailer = format!("{trailer}; {}", nothing(call, &found));
     }
     for notice in notices(&found.notices) {
         trailer = format!("{trailer}; {}", short(&printable(&notice)));
@@ -45,11 +65,46 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     let contract = numbers(found::search_json(&found));
     Ok(ToolOutput {
         text: Some(text),
-        context: None,
         trailer: Some(format!("[{trailer}]").into()),
         contract,
         text_key: "text",
+        ..ToolOutput::default()
     })
+}
+
+/// How to see the matches that are not shown.
+fn rest(call: &ToolCall<'_>, found: &Searched) -> Option<String> {
+    let shown: u64 = found.hits.iter().flat_map(|hit| &hit.lines).filter(|line| line.matches).count() as u64;
+    match found.mode {
+        SearchMode::Text if shown < found.matches && found.hits.len() as u64 == found.files => {
+            let pattern = call.args.text("query").unwrap_or_default();
+            let word = if pattern.contains(char::is_whitespace) { "WORD" } else { pattern };
+            Some(format!("the best {shown} lines are shown; mode=regex query={} shows all", short(&printable(word))))
+        }
+        SearchMode::Text | SearchMode::Path if found.truncated => Some("limit=N or path=FOLDER shows more".to_owned()),
+        SearchMode::Regex if found.truncated => Some("limit=N or path=FOLDER shows more".to_owned()),
+        SearchMode::Text | SearchMode::Path | SearchMode::Regex => None,
+    }
+}
+
+/// What to try where nothing was found.
+fn nothing(call: &ToolCall<'_>, found: &Searched) -> String {
+    let query = call.args.text("query").unwrap_or_default();
+    if found.looked_at == 0 {
+        let narrowed = ["path", "glob"].iter().any(|name| call.args.has(name));
+        let how =
+            if narrowed { "nothing there fits path and glob" } else { "there is none that is not ignored or hidden" };
+        return format!("no file was searched: {how}; hidden=true or ignored=true looks at more");
+    }
+    let regex = json!({"query": query, "mode": "regex"});
+    match found.mode {
+        SearchMode::Text if is_regex_like(query) => {
+            format!("for a regular expression: search {}", short(&printable(&regex.to_string())))
+        }
+        SearchMode::Text => "try fewer or other words, or mode=symbol, mode=path".to_owned(),
+        SearchMode::Regex => "try mode=text with words, or case=insensitive".to_owned(),
+        SearchMode::Path => "try a part of the name, or list".to_owned(),
+    }
 }
 
 /// One file.
@@ -78,10 +133,10 @@ pub(super) fn in_file(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutp
     let contract = numbers(found::in_file_json(&found));
     Ok(ToolOutput {
         text: Some(text),
-        context: None,
         trailer: Some(format!("[{trailer}]").into()),
         contract,
         text_key: "content",
+        ..ToolOutput::default()
     })
 }
 
@@ -91,7 +146,7 @@ pub(super) fn stat(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     let stat: FileStat = tools.ask(call, Operation::Stat { path })?.try_into()?;
     let contract = found::stat_json(&stat);
     let text = plain(&contract);
-    Ok(ToolOutput { text: Some(text), context: None, trailer: None, contract, text_key: "content" })
+    Ok(ToolOutput { text: Some(text), contract, text_key: "content", ..ToolOutput::default() })
 }
 
 fn size(call: &ToolCall<'_>, name: &str) -> Option<usize> {

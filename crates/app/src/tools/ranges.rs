@@ -31,14 +31,8 @@ pub(super) fn range(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput
     let end = call.args.number("end_line").unwrap_or(start);
     if end < start {
         let message = format!("end_line {end} stands before start_line {start}.");
-        return Err(invalid(
-            call.tool,
-            call.args.all(),
-            &path(call),
-            &message,
-            &call.args.but_for(&["start_line", "end_line"]),
-        )
-        .into());
+        let turned = call.args.clone().with("start_line", end).with("end_line", start).but_for(&[]);
+        return Err(invalid(call.tool, call.args.all(), &path(call), &message, &turned).into());
     }
     let lines = Read { path: path(call), offset: Some(start), limit: Some(end - start + 1), ..Read::default() };
     let answer = tools.read(call, Read { most: Some(whole_answer()), ..lines })?;
@@ -97,7 +91,7 @@ fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Erro
     said.extend(notices(&found.notices).iter().map(|notice| short(&printable(notice))));
     said.push("too large for anything to be known of it".to_owned());
     let trailer = Some(format!("[{}]", said.join("; ")).into());
-    Ok(ToolOutput { text: Some(found.text), context: None, trailer, contract, text_key: "content" })
+    Ok(ToolOutput { text: Some(found.text), trailer, contract, text_key: "content", ..ToolOutput::default() })
 }
 
 fn path(call: &ToolCall<'_>) -> String {
@@ -123,9 +117,9 @@ fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, trun
     let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles);
     ToolOutput {
         text: Some(answer.text),
-        context: None,
         trailer: Some(trailer),
         contract: Value::Object(contract),
         text_key: "content",
+        ..ToolOutput::default()
     }
 }

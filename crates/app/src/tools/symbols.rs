@@ -6,7 +6,7 @@ use readproof_core::{
     path::{label, printable},
 };
 use readproof_engine::{
-    AROUND_BYTES, Around, Candidate, Defined, Error, Reading, Surroundings, SymbolsFound, qualified,
+    AROUND_BYTES, Around, Candidate, Defined, Error, Fitting, Reading, Surroundings, SymbolsFound, qualified,
 };
 use readproof_words::{Surface, engine::unindexed, notice::notices as words};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::{
     call::{Refused, ToolCall, ToolOutput, Tools, whole_answer},
     unified,
 };
-use crate::report::symbols::{LISTED, found_json, listed, named, range, symbol_json};
+use crate::report::symbols::{found_json, listed, named, range, symbol_json};
 
 /// A definition by its name.
 pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {
@@ -65,30 +65,36 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     let query = call.args.text("query").unwrap_or_default().to_owned();
     let asked = ListSymbols {
         query: Some(query.clone()),
+        path: call.args.text("path").map(str::to_owned),
         glob: call.args.text("glob").map(str::to_owned),
-        limit: limit.unwrap_or(LISTED),
+        limit,
     };
     let found: SymbolsFound = tools.ask(call, Operation::ListSymbols(asked))?.try_into()?;
     let (text, given) = listed(&found, TEXT_CHARS as usize);
-    let mut trailer = vec![format!("{given} of {} definitions", found.total)];
+    let exact = limit.is_none() && found.found.iter().all(|(fit, _)| *fit == Some(Fitting::Exact)) && given > 0;
+    let mut trailer = vec![match (exact, found.total) {
+        (true, 1) => "exact; limit=20 lists similar names".to_owned(),
+        (true, total) => format!("{given} of {total} with exactly this name"),
+        (false, total) => format!("{given} of {total} definitions"),
+    }];
     if found.total == 0 {
         trailer.push("try a part of the name, or mode=text".to_owned());
-    } else {
-        trailer.push("read mode=symbol target=NAME shows one".to_owned());
+    } else if (given as u64) < found.total {
+        trailer.push("limit=N lists more".to_owned());
     }
     trailer.extend(words(&found.notices).iter().map(|notice| short(&printable(notice))));
     let contract = found_json(&found, Some(&query), given);
     Ok(ToolOutput {
         text: Some(text),
-        context: None,
         trailer: Some(format!("[{}]", trailer.join("; ")).into()),
         contract,
         text_key: "text",
+        ..ToolOutput::default()
     })
 }
 
 /// What to do where a name means several things or none: calls that work.
-pub(super) fn refusal(error: &Error, surface: Surface<'_>) -> Option<Refusal> {
+pub(super) fn refusal(error: &Error, surface: Surface<'_>, is_file: &dyn Fn(&str) -> bool) -> Option<Refusal> {
     if let Error::Ambiguous { target, total, candidates } = error {
         let mut message = format!("`{}` is defined {total} times. Name one of them:", short(&printable(target)));
         for candidate in candidates {
@@ -102,11 +108,24 @@ pub(super) fn refusal(error: &Error, surface: Surface<'_>) -> Option<Refusal> {
             let call = json!({"query": short(target), "mode": "symbol", "limit": 100});
             let _ = write!(message, "\nand {more} more: search {}", printable(&call.to_string()));
         }
+        if let Some(first) = candidates.first() {
+            let _ = write!(message, "\nexample: read {}", printable(&working(first).to_string()));
+        }
         return Some(Refusal { code: error.code(), message });
     }
-    if let Error::NoSymbol { target, .. } = error {
-        let call = json!({"query": short(target), "mode": "symbol"});
-        let message = format!("{}\nexample: search {}", surface.error(error), printable(&call.to_string()));
+    if let Error::NoSymbol { target, path, near, .. } = error {
+        let example = match near.first() {
+            _ if is_file(target) => format!("read {}", json!({"path": target})),
+            Some(near) => {
+                let mut call = json!({"mode": "symbol", "target": near});
+                if let Some(path) = path {
+                    call["path"] = json!(path);
+                }
+                format!("read {call}")
+            }
+            None => format!("search {}", json!({"query": short(target)})),
+        };
+        let message = format!("{}\nexample: {}", surface.error(error), printable(&example));
         return Some(Refusal { code: error.code(), message });
     }
     None

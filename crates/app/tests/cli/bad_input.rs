@@ -131,9 +131,14 @@ fn what_is_no_text() {
     let ws = hostile();
     let tool = "use a tool for binary files";
     refused(&ws, &["binary"], 1, "NOT_TEXT", &["`binary` is not text", "NUL byte at offset 1", tool]);
-    refused(&ws, &["broken"], 1, "NOT_TEXT", &["`broken` is not text", "not valid UTF-8 from byte 3 on", tool]);
+    ws.put("noise", b"\x01\x02 \xff\xfe\x80\x9d\n");
+    refused(&ws, &["noise"], 1, "NOT_TEXT", &["`noise` is not text", "not valid UTF-8 from byte 3 on", tool]);
+    // Text in another encoding is decoded and says so; it never counts as held.
+    for _ in 0..2 {
+        assert_eq!(ws.run("read broken --session s").noticed(&["decoded from windows-1252"]), "caf\u{e9}\n");
+    }
     ws.put("broken", "caf\u{e9}\n");
-    assert_eq!(ws.read("broken"), "caf\u{e9}\n", "once it is text it is plain first");
+    assert_eq!(ws.read("broken"), "caf\u{e9}\n", "once it is UTF-8 it is plain first");
 }
 
 #[test]

@@ -292,6 +292,7 @@ fn files_that_hold_all_words_best_first() {
 fn files_by_their_names() {
     let ws = Workspace::with(&[
         ("r/e/a/d", ""),
+        ("rxexaxd", ""),
         ("read/x.rs", ""),
         ("src/unread.rs", ""),
         ("src/reader.rs", ""),
@@ -300,7 +301,7 @@ fn files_by_their_names() {
         ("other", ""),
     ]);
     let found = ws.run("search read --mode path").text();
-    assert_eq!(found, "src/read\nreader.rs\nsrc/reader.rs\nsrc/unread.rs\nread/x.rs\nr/e/a/d\n");
+    assert_eq!(found, "src/read\nreader.rs\nsrc/reader.rs\nsrc/unread.rs\nread/x.rs\nrxexaxd\n");
     assert_eq!(ws.run("search read --mode path --limit 1").noticed(&["1 of 6 files are shown"]), "src/read\n");
     ws.run("search src/re --mode path").gives("src/read\nsrc/reader.rs\nsrc/unread.rs\n");
     let fits = ws.run("search read --mode path --json").json();

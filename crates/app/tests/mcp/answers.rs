@@ -124,7 +124,7 @@ fn snippets() {
 
 #[test]
 fn arguments_that_cannot_be_meant_are_refused_by_the_letter() {
-    let mut server = Server::start(&[("a.txt", "1\n")], &[]);
+    let mut server = Server::start(&[("a.txt", "1\n")], &["--set", "args=strict"]);
     for (param, mode, value) in [
         ("against", "diff_preview", json!("HEAD")),
         ("content", "diff_preview", json!("x")),
@@ -208,7 +208,9 @@ fn what_comes_back_is_bounded_whatever_was_sent() {
     ] {
         let given = server.call(tool, arguments);
         let size = given.raw.to_string().len();
-        assert!(given.is_error && size < 20_000, "{size}");
+        // An argument that no tool has is ignored by `read`, whatever its name.
+        let is_ignored = !given.is_error && given.trailer().contains("no such argument, ignored: ((");
+        assert!((given.is_error || is_ignored) && size < 20_000, "{size}");
     }
 }
 
@@ -230,7 +232,7 @@ fn how_to_go_on_can_be_followed() {
         let file = json!({"mode": "file", "target": "a.txt", "offset": line});
         let range = json!({"path": "a.txt", "start_line": line, "end_line": line + 1});
         let next = match words {
-            "offset" | "mode=file offset" => server.call("read", file),
+            "mode=file start_line" => server.call("read", file),
             "start_line" | "read_file_range start_line" => server.call("read_file_range", range),
             other => panic!("{other}"),
         };
@@ -257,7 +259,6 @@ fn every_example_works() {
         ("readcache_refresh", json!({"offset": 1})),
         ("readcache_status", json!({"x": 1})),
         ("get_snippet", json!({})),
-        ("read", json!({"mode": "snippet", "target": "README.md", "offset": 1})),
         ("read", json!({"mode": "snippet", "target": "README.md"})),
         ("read", json!({"mode": "diff_preview", "target": "README.md", "start_line": 1})),
         ("read", json!({"mode": "diff_preview", "target": "README.md", "offset": 1})),

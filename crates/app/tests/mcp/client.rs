@@ -99,7 +99,7 @@ impl Server {
         Self::spawn_at(dir, &at, words)
     }
 
-    fn spawn_at(dir: TempDir, at: &Path, words: &[&str]) -> Self {
+    pub(crate) fn spawn_at(dir: TempDir, at: &Path, words: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_readproof"))
             .arg("mcp")
             .args(words)

@@ -5,6 +5,7 @@
 
 mod answers;
 mod attacks;
+mod calls;
 mod client;
 mod diffs;
 mod docs;

@@ -68,7 +68,7 @@ fn several_and_none_are_errors_with_calls_that_work() {
         let refused = server.call("read", json!({"mode": "symbol", "target": target}));
         assert_eq!(refused.code(), "AMBIGUOUS");
         let lines: Vec<&str> = refused.blocks[0].lines().collect();
-        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert_eq!(lines.len(), 4, "{lines:?}");
         for line in &lines[1..] {
             let call: Value = serde_json::from_str(line.split_once(": read ").unwrap().1).unwrap();
             let given = server.call("read", call);
@@ -99,7 +99,7 @@ fn definitions_are_searched_by_parts_of_their_names() {
     let mut server = server();
     let given = server.call("search", json!({"query": "new", "mode": "symbol"}));
     assert_eq!(given.text(), "src/a.rs:6-10: method A::new\nsrc/b.rs:6-8: method B::new\n");
-    assert_eq!(given.trailer(), "[2 of 2 definitions; read mode=symbol target=NAME shows one]");
+    assert_eq!(given.trailer(), "[2 of 2 with exactly this name]");
     assert_eq!(given.contract["results"][1]["file"], "src/b.rs");
     let one = server.call("search", json!({"query": "B::ne", "mode": "symbol"}));
     assert_eq!(one.text(), "src/b.rs:6-8: method B::new\n");

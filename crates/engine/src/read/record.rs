@@ -47,7 +47,8 @@ impl PendingAnswer<'_> {
         says: impl Fn(&render::Notice) -> bool,
     ) -> Answer<G> {
         let shown = self.shown;
-        let said = shown.notices().iter().filter(|notice| says(notice)).cloned().map(Notice::Shown);
+        let instead = self.target.instead_of.clone().map(Notice::InsteadOf);
+        let said = shown.notices().iter().filter(|notice| says(notice)).cloned().map(Notice::Shown).chain(instead);
         Answer {
             text: String::new(),
             notices: said.chain(context.notices).collect(),
@@ -61,7 +62,9 @@ impl PendingAnswer<'_> {
             reduced: self.target.reduced,
             total_lines: shown.version().total,
             plain_bytes: shown.window().bytes() as u64,
-            meta: MetaV1::of(shown, &self.target.file.absolute(), self.snapshot.text.as_str().len() as u64),
+            // The hash of decoded text is of no use to anyone who has the file.
+            meta: MetaV1::of(shown, &self.target.file.absolute(), self.snapshot.text.as_str().len() as u64)
+                .filter(|_| self.snapshot.view.is_none()),
             given,
         }
     }

@@ -43,6 +43,14 @@ impl Glimpse {
         Self { path: path.to_owned(), lines: lines.collect(), odd: found.iter().any(|line| line.lossy) }
     }
 
+    /// Whole lines by their numbers; one that is shown twice counts once.
+    pub(crate) fn lines(path: &str, shown: impl Iterator<Item = (u64, String)>) -> Self {
+        let mut lines: Vec<Glimpsed> = shown.map(|(number, text)| Glimpsed { number, text, whole: true }).collect();
+        lines.sort_by_key(|line| line.number);
+        lines.dedup_by_key(|line| line.number);
+        Self { path: path.to_owned(), lines, odd: false }
+    }
+
     /// Whole lines from `first` on.
     pub(crate) fn text(path: &str, first: u64, text: &str) -> Self {
         let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line).to_owned());

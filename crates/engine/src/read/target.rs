@@ -1,16 +1,21 @@
 //! Resolves a path as written to a file that may be opened and to the lines that are meant.
 
 use readproof_core::{
+    decide::Reason,
     limits::Limits,
-    path::{candidates, going_back, meant, split_range},
+    operation::{Decoding, Extent, Names, Operation, Read},
+    path::{Bearings, candidates, going_back, meant, split_range},
     pick::{Pick, Picked, around, last, span},
     scope::{Scope, ScopeError},
     text::Text,
 };
-use readproof_disk::{FileRef, LocateError, Opened, Snapshot, SnapshotError};
+use readproof_disk::{FileRef, LocateError, Opened, SessionName, Snapshot, SnapshotError};
 use readproof_index::nearest;
 
-use crate::{Engine, Error, conversation::locked};
+use std::{collections::BTreeMap, path::Path};
+
+use super::{CallContext, Glimpse};
+use crate::{Control, Engine, Error, Notice, conversation::locked};
 
 /// A file inside the workspace and the lines asked of it.
 pub struct ResolvedTarget {
@@ -24,6 +29,30 @@ pub struct ResolvedTarget {
     pub limit: Option<u64>,
     /// Whether fewer lines were picked than asked for, because of the limits of an answer.
     pub reduced: bool,
+    /// The name asked for, if this is another file that ends in it.
+    pub instead_of: Option<String>,
+}
+
+/// The most names that are suggested.
+const SUGGESTED: usize = 4;
+
+/// Files whose names are like one that is missing.
+#[derive(Default)]
+struct CloseNames {
+    /// They end in it.
+    suffixed: Vec<String>,
+    /// They have the same last part.
+    same_name: Vec<String>,
+    /// Their last part differs in a few letters.
+    similar: Vec<String>,
+}
+
+/// A path without the marks that a model puts around or into one: quotes, backticks, a blank at the end, the backslashes of a
+/// shell or of another system.
+fn unquoted(path: &str) -> Option<String> {
+    let bare = path.trim().trim_matches(['"', '\'', '`']).trim();
+    let bare = if bare.contains("\\ ") { bare.replace("\\ ", " ") } else { bare.replace('\\', "/") };
+    (bare != path && !bare.is_empty()).then_some(bare)
 }
 
 impl ResolvedTarget {
@@ -75,7 +104,9 @@ impl Engine {
         }
         self.refuse_back_through_link(path)?;
         let missing = match self.find(path) {
-            Ok((file, opened)) => return Ok(ResolvedTarget { file, opened, offset, limit, reduced: false }),
+            Ok((file, opened)) => {
+                return Ok(ResolvedTarget { file, opened, offset, limit, reduced: false, instead_of: None });
+            }
             Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
             Err(error) => return Err(Error::Locate(error)),
         };
@@ -87,7 +118,8 @@ impl Engine {
             let text = range.to_owned();
             let range = split_range(path).map_err(fail)?.ok_or_else(|| fail(ScopeError::NotANumber { text }))?;
             let limit = range.last.map(|last| last - range.first + 1);
-            return Ok(ResolvedTarget { file, opened, offset: Some(range.first), limit, reduced: false });
+            let offset = Some(range.first);
+            return Ok(ResolvedTarget { file, opened, offset, limit, reduced: false, instead_of: None });
         }
         Err(self.not_there(path, missing))
     }
@@ -133,6 +165,36 @@ impl Engine {
         }
     }
 
+    /// The same; a file that is not UTF-8 is decoded if that is allowed and possible.
+    pub(crate) fn look_or_view(
+        &self,
+        target: &mut ResolvedTarget,
+        decoding: Decoding,
+        control: &Control<'_>,
+    ) -> Result<Snapshot, Error> {
+        match self.look_within(target, control.file_bytes) {
+            Err(error @ Error::Snapshot(SnapshotError::NotText { .. })) if decoding == Decoding::View => {
+                self.root.view(&target.file, &self.snapshot_rules()).map_err(|_| error)
+            }
+            done => done,
+        }
+    }
+
+    /// Decoded text is plain, is not recorded, and takes the place of whatever was held of the file.
+    pub(crate) fn leave_view_out(
+        &self,
+        log: Option<&SessionName>,
+        context: &mut CallContext,
+        (target, snapshot): (&ResolvedTarget, &Snapshot),
+    ) {
+        let Some(encoding) = snapshot.view else { return };
+        let shown = Glimpse::somewhere(target.file.key().as_str());
+        let notices = self.saw(log, self.asked_in(log), [shown].into_iter());
+        context.notices.push(Notice::Decoded(encoding));
+        context.notices.extend(notices);
+        (context.session, context.store_text, context.plain) = (None, false, Some(Reason::OtherEncoding));
+    }
+
     /// The text of an answer; `None` stands for the whole file. A text that the answer does not need is kept for
     /// comparison with the next read.
     pub(crate) fn give(&self, target: &ResolvedTarget, snapshot: Snapshot, text: Option<String>) -> String {
@@ -148,7 +210,86 @@ impl Engine {
     /// The first candidate that exists. The literal name is tried first, which saves computing the others.
     fn find(&self, path: &str) -> Result<(FileRef, Option<Opened>), LocateError> {
         let found = self.root.locate_open(&[meant(path, &self.bearings)]);
-        found.or_else(|_| self.root.locate_open(&candidates(path, &self.bearings)))
+        found.or_else(|_| self.root.locate_open(&self.names_for(path)))
+    }
+
+    /// The names to try for a path as written, best first: relative to the current folder, then to the root, as answers
+    /// print names.
+    pub(crate) fn names_for(&self, path: &str) -> Vec<String> {
+        let mut names = candidates(path, &self.bearings);
+        let starts_elsewhere = ["/", "~", "./", "../"].iter().any(|start| path.starts_with(start)) || path == ".";
+        if self.names_from_root && !starts_elsewhere && Path::new(&self.bearings.cwd) != self.root.path() {
+            let from_root = Bearings { cwd: self.root.path().display().to_string(), home: self.bearings.home.clone() };
+            names.extend(candidates(path, &from_root));
+        }
+        if self.names_from_root
+            && let Some(other) = unquoted(path)
+        {
+            names.extend(self.names_for(&other));
+        }
+        names
+    }
+
+    /// The file of a read. If there is none of this name and the read allows it, the one file that ends in the name.
+    pub(crate) fn resolve_or_suffix(&self, read: &Read, control: &Control<'_>) -> Result<ResolvedTarget, Error> {
+        let missing = match self.resolve_target(&read.path, read.first(), read.limit) {
+            Err(error @ Error::Missing { .. }) if read.names == Names::OrSuffix => error,
+            done => return done,
+        };
+        if control.file_bytes.is_some() {
+            return Err(Error::NotQuick);
+        }
+        let close = self.close_names(&read.path, control)?;
+        let [only] = &close.suffixed[..] else { return Err(missing) };
+        let mut target = self.resolve_target(&self.root.absolute(only), read.first(), read.limit)?;
+        target.instead_of = Some(read.path.clone());
+        Ok(target)
+    }
+
+    /// An error with the closest names of the whole tree, not only of one folder.
+    pub(crate) fn with_suggestions(&self, error: Error, operation: &Operation, control: &Control<'_>) -> Error {
+        let Error::Missing { source, near } = error else { return error };
+        let Some(path) = operation.path().filter(|_| self.names_from_root) else {
+            return Error::Missing { source, near };
+        };
+        // The walk is not quick.
+        if control.file_bytes.is_some() {
+            return Error::NotQuick;
+        }
+        let Ok(close) = self.close_names(path, control) else { return Error::Missing { source, near } };
+        let mut names = Vec::new();
+        for name in close.suffixed.into_iter().chain(near).chain(close.same_name).chain(close.similar) {
+            if !names.contains(&name) && names.len() < SUGGESTED {
+                names.push(name);
+            }
+        }
+        Error::Missing { source, near: names }
+    }
+
+    /// Files of the tree whose names are like a path that leads nowhere.
+    fn close_names(&self, path: &str, control: &Control<'_>) -> Result<CloseNames, Error> {
+        let bare = path.rsplit_once(':').filter(|(_, range)| range.starts_with(|c: char| c.is_ascii_digit()));
+        let path = bare.map_or(path, |(bare, _)| bare);
+        let wanted = path.trim_start_matches("./").trim_start_matches('@').trim_matches('/');
+        let base = wanted.rsplit('/').next().unwrap_or(wanted);
+        if base.is_empty() {
+            return Ok(CloseNames::default());
+        }
+        let ending = format!("/{wanted}");
+        let (mut close, mut by_base) = (CloseNames::default(), BTreeMap::<String, String>::new());
+        self.each_file(&Extent::default(), None, control, &mut |name| {
+            let own = name.rsplit('/').next().unwrap_or(&name);
+            if name == wanted || name.ends_with(&ending) {
+                close.suffixed.push(name);
+            } else if own == base {
+                close.same_name.push(name);
+            } else if own.len().abs_diff(base.len()) <= base.len() / 3 + 1 {
+                by_base.entry(own.to_owned()).or_insert(name);
+            }
+        })?;
+        let bases: Vec<String> = by_base.keys().cloned().collect();
+        close.similar = nearest(base, &bases).into_iter().filter_map(|base| by_base.remove(&base)).collect();
+        Ok(close)
     }
 
     /// Names in the same folder that resemble a missing file.

@@ -115,9 +115,9 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
-    pub fn unindexed_in(&self, glob: Option<&str>) -> Result<Unindexed, CatalogError> {
-        let only = only_of(glob)?;
-        self.unindexed(|path| only.as_ref().is_none_or(|only| only.matched(path, false).is_whitelist()))
+    pub fn unindexed_in(&self, part: Part<'_>) -> Result<Unindexed, CatalogError> {
+        let within = part.compiled()?;
+        self.unindexed(|path| within.has(path))
     }
 
     /// The definitions that a name may mean, by path and line.
@@ -179,17 +179,30 @@ impl Catalog {
         rows.collect()
     }
 
-    /// Definitions whose names fit, the best first, and how many there are. Qualifiers must be right.
+    /// Definitions whose names fit, the best first, and how many there are. Qualifiers must be right. Without a limit, what has
+    /// exactly this name ends the list, and of that only what ranks best.
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
     pub fn search(
         &self,
         query: &Target,
-        glob: Option<&str>,
-        limit: usize,
+        part: Part<'_>,
+        limit: Option<usize>,
+        standard: usize,
     ) -> Result<(Vec<(Fitting, Defined)>, u64), CatalogError> {
-        let only = only_of(glob)?;
+        let within = part.compiled()?;
+        if limit.is_none() {
+            let mut exact = self.find(query)?;
+            exact.retain(|defined| query.is_within(&defined.path, &defined.symbol) && within.has(&defined.path));
+            let best = exact.iter().map(|defined| rank(defined.symbol.kind)).min();
+            exact.retain(|defined| Some(rank(defined.symbol.kind)) == best);
+            if !exact.is_empty() {
+                let total = exact.len() as u64;
+                return Ok((exact.into_iter().take(standard).map(|found| (Fitting::Exact, found)).collect(), total));
+            }
+        }
+        let limit = limit.unwrap_or(standard);
         let mut fits: Vec<(Fitting, u8, String)> = Vec::new();
         for (name, rank) in self.names()? {
             let best = query.names().into_iter().filter_map(|wanted| Fitting::of(&name, wanted)).max();
@@ -200,10 +213,7 @@ impl Catalog {
         let (mut found, mut total) = (Vec::new(), 0);
         for (fitting, _, name) in fits {
             let mut all = self.named(&name)?;
-            all.retain(|defined| {
-                query.is_within(&defined.path, &defined.symbol)
-                    && only.as_ref().is_none_or(|only| only.matched(&defined.path, false).is_whitelist())
-            });
+            all.retain(|defined| query.is_within(&defined.path, &defined.symbol) && within.has(&defined.path));
             all.sort_by(|a, b| {
                 let key = |d: &Defined| (rank(d.symbol.kind), d.path.clone(), d.symbol.line);
                 key(a).cmp(&key(b))
@@ -219,14 +229,13 @@ impl Catalog {
     ///
     /// # Errors
     /// When the database cannot be read, or the glob is malformed.
-    pub fn all(&self, glob: Option<&str>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), CatalogError> {
-        let only = only_of(glob)?;
+    pub fn all(&self, part: Part<'_>, each: &mut dyn FnMut(Defined) -> bool) -> Result<(), CatalogError> {
+        let within = part.compiled()?;
         let mut statement = self.db.prepare_cached(rows::ALL)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let path: String = row.get(0)?;
-            let counts = only.as_ref().is_none_or(|only| only.matched(&path, false).is_whitelist());
-            let hash = rows::hash(row.get_ref(1)?.as_blob()?).filter(|_| counts);
+            let hash = rows::hash(row.get_ref(1)?.as_blob()?).filter(|_| within.has(&path));
             let Some(hash) = hash else { continue };
             for symbol in unpack(row.get_ref(2)?.as_blob()?, None) {
                 if !each(Defined { path: path.clone(), hash, symbol }) {
@@ -238,8 +247,35 @@ impl Catalog {
     }
 }
 
-fn only_of(glob: Option<&str>) -> Result<Option<Override>, CatalogError> {
-    glob.map(only).transpose().map_err(CatalogError::Walk)
+/// A part of the workspace.
+#[derive(Clone, Copy, Default)]
+pub struct Part<'a> {
+    /// The name of a file or folder; the whole workspace if absent.
+    pub under: Option<&'a str>,
+    /// Only files that match.
+    pub glob: Option<&'a str>,
+}
+
+struct Within {
+    under: Option<String>,
+    only: Option<Override>,
+}
+
+impl Part<'_> {
+    fn compiled(self) -> Result<Within, CatalogError> {
+        let under = self.under.filter(|under| !matches!(*under, "" | ".")).map(str::to_owned);
+        Ok(Within { under, only: self.glob.map(only).transpose().map_err(CatalogError::Walk)? })
+    }
+}
+
+impl Within {
+    fn has(&self, path: &str) -> bool {
+        let below = |under: &String| {
+            path.strip_prefix(under.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.under.as_ref().is_none_or(below)
+            && self.only.as_ref().is_none_or(|only| only.matched(path, false).is_whitelist())
+    }
 }
 
 #[cfg(test)]

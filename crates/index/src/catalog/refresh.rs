@@ -459,7 +459,8 @@ pub(super) struct Before {
 
 fn known(db: &Connection) -> Result<Known, rusqlite::Error> {
     let mut rows = db.prepare_cached("SELECT path, id, stamp FROM files")?;
-    let rows = rows.query_map([], |row| Ok((row.get(0)?, Before { row: row.get(1)?, stamp: row.get(2)?, met: false })))?;
+    let rows =
+        rows.query_map([], |row| Ok((row.get(0)?, Before { row: row.get(1)?, stamp: row.get(2)?, met: false })))?;
     rows.collect()
 }
 

@@ -3,8 +3,8 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Compared, Engine, Error, InFile, Line, Searched,
-    operation::{Against, AnswerLimit, Compare, Matching, Operation, Search, SearchFile, SearchMode},
+    Compared, Engine, Error, InFile, Line, Outlined, Outlines, Searched,
+    operation::{Against, AnswerLimit, Compare, Matching, Operation, Outline, Search, SearchFile, SearchMode},
 };
 use readproof_reader::Glimpse;
 
@@ -70,11 +70,28 @@ pub fn preview(
     Ok(vec![(found.path, old_side(&found.text))])
 }
 
+/// The signatures of a file or a folder.
+///
+/// # Errors
+/// A refusal by the engine.
+pub fn outline(engine: &Engine, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
+    let max_chars = if random.below(3) == 0 { 60 + random.below(200) } else { 12_000 };
+    let asked = Outline { path: path.to_owned(), signatures: true, max_chars };
+    let found: Outlines = engine.ask(Some(session), Operation::Outline(asked))?;
+    let line = |(number, text): &(u32, String)| Glimpse { number: (*number).into(), text: text.clone(), whole: true };
+    let lines = |file: &Outlined| (file.path.clone(), file.signatures.iter().flatten().map(line).collect());
+    Ok(found.files.iter().map(lines).collect())
+}
+
+/// Every line of a text, by its number.
+pub fn lines(text: &str, first: u64) -> Vec<Glimpse> {
+    let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line).to_owned());
+    (first..).zip(lines).map(|(number, text)| Glimpse { number, text, whole: true }).collect()
+}
+
 /// Some lines of an answer that a program received; it prints them with their numbers.
 pub fn printed(text: &str, first: u64, random: &mut Random) -> Vec<Glimpse> {
-    let lines = text.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line).to_owned());
-    let lines = (first..).zip(lines).map(|(number, text)| Glimpse { number, text, whole: true });
-    lines.filter(|_| random.below(3) > 0).collect()
+    lines(text, first).into_iter().filter(|_| random.below(3) > 0).collect()
 }
 
 /// Lines as a search prints them: a character marks what is left out at the start of a long one.

@@ -160,7 +160,8 @@ impl Run {
                 return Operation::ReadSymbol(ReadSymbol { target, path, include_context, most, freshness, audience });
             }
         };
-        Operation::Read(Read { path: question.name.to_owned(), offset, limit, pick, most, freshness, audience })
+        let path = question.name.to_owned();
+        Operation::Read(Read { path, offset, limit, pick, most, freshness, audience, ..Read::default() })
     }
 
     /// How many answers are recorded in the agent's session, as another process sees it.

@@ -1,14 +1,18 @@
 //! Operations other than reads whose answers show lines, and the agent's own changes.
 
-use readproof_core::edit::Places;
-use readproof_engine::{Error, operation::Change};
+use readproof_core::{decide::Mode, edit::Places};
+use readproof_engine::{
+    Error, HandleConversation, Listed, ListedKind,
+    operation::{Change, Decoding, List, Operation, Read},
+};
+use std::fs;
 
 use super::{Kind, Run, code};
 use crate::{
-    ask::Ask,
+    ask::{Ask, WAIT},
     glimpse::{self, Shown},
     op::Random,
-    run::Step,
+    run::{Step, violation},
     world::{changed, some_edit, some_text},
 };
 
@@ -36,6 +40,65 @@ impl Run {
         let content = changed(&text, self.world.shape(), random);
         let found = glimpse::preview(self.world.engine(self.process), &session, (name, content), random);
         self.shown(found, random)
+    }
+
+    /// What a file of code, or everything, defines.
+    pub(super) fn outline(&mut self, random: &mut Random) -> Step {
+        let path = if random.below(3) == 0 { "." } else { code::FILES[random.below(code::FILES.len())] };
+        let session = self.session()?;
+        let found = glimpse::outline(self.world.engine(self.process), &session, path, random);
+        self.shown(found, random)
+    }
+
+    /// Names alone show no line.
+    pub(super) fn list(&mut self) -> Step {
+        let session = self.session()?;
+        let listed: Listed = self.world.engine(self.process).ask(Some(&session), Operation::List(List::default()))?;
+        let files = listed.entries.iter().filter(|entry| matches!(entry.what, ListedKind::File { .. })).count() as u64;
+        self.note(format!("{files} files are listed"));
+        if files == listed.files { Ok(()) } else { violation(format!("{files} of {} files are listed", listed.files)) }
+    }
+
+    /// A file gets bytes that are not UTF-8 and is read; then it has UTF-8 text again, often the one before.
+    pub(super) fn view(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let text = self.world.truth(name).filter(|_| name != ".env" && !code::is_code(name));
+        let Some(text) = text else {
+            self.idle();
+            return Ok(());
+        };
+        let mut bytes = format!("d\u{e9}j\u{e0} vu, un caf\u{e9} cr\u{e8}me {}\n", random.below(100))
+            .chars()
+            .map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?'))
+            .collect::<Vec<u8>>();
+        bytes.extend(text.bytes().filter(|byte| byte.is_ascii() && *byte != 0));
+        let path = self.world.path().join(name);
+        fs::write(&path, &bytes)?;
+        let mut conversation = HandleConversation::new(Some(self.session()?), self.newest(name).as_deref());
+        let asked = Read { path: name.to_owned(), decoding: Decoding::View, ..Read::default() };
+        let asked = Operation::Read(asked);
+        let engine = self.world.engine(self.process);
+        let given = engine.call(&mut conversation, asked, WAIT).and_then(readproof_engine::Outcome::into_answer);
+        fs::write(&path, &text)?;
+        match given {
+            Ok(answer) if answer.mode != Mode::Full || answer.given.is_some() => {
+                return violation(format!("{name} is decoded and answered as {:?}, {:?}", answer.mode, answer.given));
+            }
+            Ok(answer) => {
+                self.note(format!("{name} is read in another encoding, and has its text again"));
+                let first = answer.lines.map_or(1, |lines| u64::from(lines.first()));
+                let lines = glimpse::lines(&answer.text, first);
+                self.agent().sight.glimpse(name, lines);
+            }
+            // Behind a link, or no text in any encoding.
+            Err(Error::Snapshot(_)) => self.idle(),
+            Err(error) => return Err(error.into()),
+        }
+        if random.below(2) == 0 {
+            self.change(name, random)?;
+            self.note(format!("someone changes {name}"));
+        }
+        Ok(())
     }
 
     fn shown(&mut self, found: Result<Shown, Error>, random: &mut Random) -> Step {

@@ -22,6 +22,10 @@ impl Run {
             | Kind::ReadForProgram
             | Kind::Search
             | Kind::Preview
+            | Kind::Outline
+            | Kind::List
+            | Kind::Several
+            | Kind::View
             | Kind::Write
             | Kind::Edit
             | Kind::Batch

@@ -24,6 +24,14 @@ pub enum Kind {
     Search,
     /// A diff of a working file and other text.
     Preview,
+    /// What a file, or the whole workspace, defines, with signatures.
+    Outline,
+    /// A list of the workspace's names.
+    List,
+    /// Several files in one call.
+    Several,
+    /// A file in another encoding is read, and then has UTF-8 text again.
+    View,
     /// The agent writes a file.
     Write,
     /// The agent edits a file.
@@ -73,7 +81,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 31] = [
+const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
@@ -82,6 +90,10 @@ const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::ReadForProgram, 3),
     (Kind::Search, 4),
     (Kind::Preview, 3),
+    (Kind::Outline, 4),
+    (Kind::List, 1),
+    (Kind::Several, 3),
+    (Kind::View, 3),
     (Kind::Write, 2),
     (Kind::Edit, 2),
     (Kind::Older, 4),
@@ -107,7 +119,7 @@ const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 31] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 35] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -52,6 +52,10 @@ impl Run {
             }
             Kind::Search => self.search(random)?,
             Kind::Preview => self.preview(random)?,
+            Kind::Outline => self.outline(random)?,
+            Kind::List => self.list()?,
+            Kind::Several => self.several(random)?,
+            Kind::View => self.view(random)?,
             Kind::Write | Kind::Edit => self.write(op.kind, random)?,
             Kind::Batch => self.batch(random)?,
             Kind::Between => {
@@ -192,6 +196,25 @@ impl Run {
         // Some results may never arrive.
         came.retain(|_| random.below(8) > 0);
         self.agent().sight.see(&came);
+        Ok(())
+    }
+
+    /// Several files in one call: answered one after the other by one process, and all of them arrive or none.
+    fn several(&mut self, random: &mut Random) -> Step {
+        let first = self.some_question(Kind::Several, random);
+        let mut came = Vec::new();
+        for at in 0..2 + random.below(3) {
+            let name = if random.below(2) == 0 { first.name } else { self.some_name(random) };
+            let question = if at == 0 { first.clone() } else { self.question_of(Kind::Several, name, random) };
+            came.extend(self.ask(&question)?);
+            if random.below(6) == 0 {
+                self.change(question.name, random)?;
+                self.note(format!("someone changes {}", question.name));
+            }
+        }
+        if random.below(8) > 0 {
+            self.agent().sight.see(&came);
+        }
         Ok(())
     }
 
