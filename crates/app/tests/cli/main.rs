@@ -14,6 +14,8 @@ mod find;
 mod gc_pi;
 mod help;
 mod init;
+mod init_permissions;
+mod init_pi;
 mod interrupted;
 mod names;
 mod patches;
