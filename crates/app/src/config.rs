@@ -435,11 +435,6 @@ fn pi_folder() -> Option<PathBuf> {
     told.map(PathBuf::from).or_else(|| home().map(|home| home.join(".pi/agent")))
 }
 
-/// Hosts, each with the folder that shows that it is installed.
-pub(crate) fn hosts() -> Vec<(&'static str, PathBuf)> {
-    pi_folder().map(|folder| ("pi", folder)).into_iter().collect()
-}
-
 /// The hosts that keep texts in a workspace.
 pub(crate) const HOSTS_WITH_TEXTS: [&str; 1] = ["pi"];
 

@@ -2,6 +2,7 @@
 //! lets the model call the tools), and writes it once the user agrees. Nothing else in the host's files changes. Where this is
 //! not possible they stay as they are and the user is told what to add.
 
+mod check;
 mod entry;
 mod file;
 mod hosts;
@@ -19,6 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub(crate) use self::check::{HostCheck, check_hosts};
 use self::step::{Plan, Setup, State, Step};
 use crate::{
     cli::{Host, InitArgs, Scope},

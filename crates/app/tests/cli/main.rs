@@ -9,6 +9,7 @@ mod delivery;
 mod demo;
 mod diff;
 mod discovery;
+mod doctor_hosts;
 mod faulty_store;
 mod find;
 mod gc_pi;
