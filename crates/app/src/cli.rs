@@ -143,7 +143,7 @@ pub(crate) enum Command {
     /// Show what the model of a pi session provably holds, file by file, and which entry made it so
     #[command(name = "pi-session")]
     HostSession(HostSessionArgs),
-    /// Show the entry that makes a host use Readproof over MCP, and write it after a yes; without a host, list those found
+    /// Show what makes a host use Readproof, and write it after a yes; without a host, list those found
     Init(InitArgs),
     /// List every setting, its value and where it comes from
     Config,
@@ -484,7 +484,7 @@ pub(crate) struct InitArgs {
     /// The host
     #[arg(value_enum)]
     pub(crate) host: Option<Host>,
-    /// Write to this project's settings or to your user settings [default: project]
+    /// Write to this project's settings or to your user settings [default: project; for pi: user]
     #[arg(long, value_enum, requires = "host")]
     pub(crate) scope: Option<Scope>,
     /// Write without asking
@@ -493,9 +493,12 @@ pub(crate) struct InitArgs {
     /// Only print the entry and its file
     #[arg(long, requires = "host", conflicts_with = "yes")]
     pub(crate) print: bool,
+    /// Leave out the line that lets the host use the tools without asking
+    #[arg(long, requires = "host")]
+    pub(crate) entry_only: bool,
 }
 
-/// A program that starts MCP servers.
+/// A program that starts MCP servers, or pi.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Host {
     ClaudeCode,
@@ -505,6 +508,7 @@ pub(crate) enum Host {
     Cursor,
     Vscode,
     Zed,
+    Pi,
 }
 
 /// Which settings of a host.

@@ -446,11 +446,6 @@ fn pi_folder() -> Option<PathBuf> {
     told.map(PathBuf::from).or_else(|| home().map(|home| home.join(".pi/agent")))
 }
 
-/// Hosts, each with the folder that shows that it is installed.
-pub(crate) fn hosts() -> Vec<(&'static str, PathBuf)> {
-    pi_folder().map(|folder| ("pi", folder)).into_iter().collect()
-}
-
 /// The hosts that keep texts in a workspace.
 pub(crate) const HOSTS_WITH_TEXTS: [&str; 1] = ["pi"];
 
@@ -476,20 +471,34 @@ pub(crate) struct HostEnvironment {
     pub(crate) codex: Option<PathBuf>,
     /// Claude Code's folder, if the environment names one.
     pub(crate) claude: Option<PathBuf>,
-    /// Whether `readproof` is on `PATH`.
-    pub(crate) on_path: bool,
+    /// pi's folder.
+    pub(crate) pi: Option<PathBuf>,
+    /// The program that pi's extension is told to start, if the environment names one.
+    pub(crate) pi_program: Option<PathBuf>,
+    /// The folders of `PATH`, without relative ones.
+    path: Vec<PathBuf>,
     /// This program.
     pub(crate) program: Option<PathBuf>,
 }
 
+impl HostEnvironment {
+    /// The program that `PATH` has under a name.
+    pub(crate) fn on_path(&self, name: &str) -> Option<PathBuf> {
+        self.path.iter().map(|folder| folder.join(name)).find(|path| is_program(path))
+    }
+}
+
 pub(crate) fn host_environment() -> HostEnvironment {
     let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     HostEnvironment {
         home: home(),
         config: config_home(),
         codex: folder("CODEX_HOME"),
         claude: folder("CLAUDE_CONFIG_DIR"),
-        on_path: env::split_paths(&path).any(|folder| folder.is_absolute() && is_program(&folder.join("readproof"))),
+        pi: pi_folder().filter(|folder| folder.is_absolute()),
+        pi_program: folder("READPROOF_BIN"),
+        path,
         program: env::current_exe().ok(),
     }
 }

@@ -23,7 +23,7 @@ pub use git::{
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use replace::{Expected, Leftover, Moment, NOTE, ReplaceError, Scratch, is_in_git, is_ours};
-pub use root::{Root, RootError, find_workspace, is_current_folder, is_program};
+pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, HardLinks, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules, Stat,

@@ -157,6 +157,13 @@ pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
 }
 
+/// Whether two paths lead to one file, links followed.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let id = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    id(one).is_some_and(|found| id(other) == Some(found))
+}
+
 /// The same path without doubled or final slashes; `None` when its spelling alone does not say where it leads.
 fn clean(path: &Path) -> Option<String> {
     if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {

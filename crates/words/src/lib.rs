@@ -13,6 +13,7 @@ mod mcp;
 pub mod notice;
 pub mod pi;
 pub mod replay;
+pub mod setup;
 pub mod stores;
 pub mod upkeep;
 

@@ -1,28 +1,27 @@
-//! `readproof init`: prints the entry that makes a host start `readproof mcp`, and writes it once the user agrees. Only that
-//! entry of the host's file changes. Where this is not possible the file stays as it is and the user is told what to add.
+//! `readproof init`: shows what makes a host use Readproof (the entry that starts `readproof mcp`, or a package, and the line that
+//! lets the model call the tools), and writes it once the user agrees. Nothing else in the host's files changes. Where this is
+//! not possible they stay as they are and the user is told what to add.
 
+mod check;
 mod entry;
+mod file;
 mod hosts;
 mod jsonc;
+mod package;
+mod permit;
+mod step;
 mod toml_text;
 
-use readproof_core::text::ContentHash;
-use readproof_disk::{Expected, FileRef, HardLinks, LocateError, ReplaceError, Root, SnapshotRules, is_folder};
-use readproof_words::{
-    Terms,
-    disk::{locate, replace, snapshot as snapshot_words},
-};
+use readproof_disk::{Root, is_folder};
+use readproof_words::setup::{self, LeftOut};
 use serde_json::{Value, json};
 use std::{
     fmt::Write,
     path::{Path, PathBuf},
-    slice,
 };
 
-use self::{
-    entry::{EditError, Existing},
-    hosts::HostEntry,
-};
+pub(crate) use self::check::{HostCheck, check_hosts};
+use self::step::{Plan, Setup, State, Step};
 use crate::{
     cli::{Host, InitArgs, Scope},
     config::{self, Config, HostEnvironment},
@@ -30,10 +29,7 @@ use crate::{
     report::printable,
 };
 
-/// The largest settings file that is edited. Claude Code's also holds its history.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Lists the hosts, or shows and writes the entry for one.
+/// Lists the hosts, or shows and writes what one needs.
 pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Result<(), Failure> {
     let root = Config::bare(workspace)?.root;
     let around = config::host_environment();
@@ -41,204 +37,186 @@ pub(crate) fn run(args: &InitArgs, workspace: Option<PathBuf>, json: bool) -> Re
         let hosts: Vec<HostUse> = hosts::ALL.iter().map(|host| HostUse::look(*host, &root, &around)).collect();
         return Ok(output::line(&if json { list_json(&hosts).to_string() } else { list_text(&hosts) })?);
     };
-    let scope = args.scope.unwrap_or(Scope::Project);
-    let file = HostFile::find(host, scope, root, &around)?;
-    let command = command(&around)?;
+    let scope = args.scope.unwrap_or(host.usual_scope());
+    let setup = Setup { host, scope, workspace: root.path().to_path_buf(), around: &around };
     if args.print {
-        let entry = host.entry("", &command).map_err(|error| file.by_hand(&error.reason(), None))?;
-        return Report { scope, file: &file, entry: &entry, state: State::Unread, written: false }.print(json, "");
+        let report = Report { plan: setup.unread()?, setup, entry_only: args.entry_only };
+        return report.print(json, &[]);
     }
-    let before = file.read()?;
-    let text = before.as_deref().unwrap_or_default();
-    let entry = host.entry(text, &command).map_err(|error| file.by_hand(&error.reason(), None))?;
-    let by_hand = |error: EditError| file.by_hand(&error.reason(), Some(&entry));
-    let state = match entry.get(text).map_err(by_hand)? {
-        Some(existing) if entry.fields.is_contained_in(&existing.value) => State::Same,
-        Some(existing) => State::Different(existing),
-        None => State::Absent,
-    };
-    let mut report = Report { scope, file: &file, entry: &entry, state, written: false };
-    if matches!(report.state, State::Same) {
-        return report.print(json, "already there, nothing changed");
-    }
-    let changed = entry.set(text).map_err(by_hand)?;
-    let ask = !args.yes && !json && output::can_ask();
-    if ask {
-        report.print(false, "")?;
-        if !output::ask(&format!("{} {}? [y/N] ", report.question(), printable(&file.name()))) {
-            return Ok(output::line("nothing changed")?);
-        }
-    } else if !args.yes {
-        let scope = if scope == Scope::User { " --scope user" } else { "" };
+    let mut report = Report { plan: setup.plan(args.entry_only)?, setup, entry_only: args.entry_only };
+    if !report.is_due() {
+        let all = matches!(report.plan.first.state, State::Same) && report.left_out().is_none();
         return report
-            .print(json, &format!("nothing changed; to write this: readproof init {}{scope} --yes", host.name()));
+            .print(json, &[if all { "already there, nothing changed" } else { "nothing changed" }.to_owned()]);
     }
-    file.write(before.as_deref(), &changed, &entry)?;
-    report.written = true;
-    let done = format!("written to {}", printable(&file.name()));
-    if ask { Ok(output::line(&done)?) } else { report.print(json, &done) }
+    if args.yes {
+        report.write_all()?;
+        let done = report.written();
+        return report.print(json, &done);
+    }
+    if !json && output::can_ask() {
+        return report.ask();
+    }
+    let flag = if args.entry_only { " --entry-only" } else { "" };
+    report.print(json, &[format!("nothing changed; to write this: {} --yes{flag}", host.init(scope))])
 }
 
-/// The command that starts this program: its bare name where `PATH` has one of that name, else its absolute path.
-fn command(around: &HostEnvironment) -> Result<String, Failure> {
-    if around.on_path {
-        return Ok(entry::NAME.to_owned());
-    }
-    let path = around.program.as_ref().and_then(|program| program.to_str()).map(str::to_owned);
-    let unknown = || "readproof is not on PATH, and the path of this program is not known; put it on PATH".to_owned();
-    path.ok_or_else(|| Failure::refused("NO_PROGRAM", unknown()))
-}
-
-/// A host's settings file. In a workspace no symbolic link may lead out of it, as the repository may be a stranger's; in
-/// the user's home, links are followed to the file itself.
-struct HostFile {
-    host: Host,
-    path: PathBuf,
-    /// The folder through which it is opened, and its name there.
-    root: Root,
-    name: String,
-}
-
-impl HostFile {
-    fn find(host: Host, scope: Scope, workspace: Root, around: &HostEnvironment) -> Result<Self, Failure> {
-        let files = host.files(scope, workspace.path(), around).unwrap_or_default();
-        let Some(last) = files.last().cloned() else {
-            let message =
-                format!("the settings of {} are in your home directory, and HOME is not set; set it", host.name());
-            return Err(Failure::refused("NO_HOME", message));
-        };
-        if scope == Scope::Project {
-            let exists =
-                |path: &PathBuf| path.to_str().is_some_and(|name| workspace.locate(&[name.to_owned()]).is_ok());
-            let path = files.iter().find(|path| exists(path)).cloned().unwrap_or(last);
-            let name = path.display().to_string();
-            return Ok(Self { host, path, root: workspace, name });
-        }
-        let mut found = None;
-        for path in files {
-            let (root, name) = Root::around(&path).map_err(readproof_engine::Error::Root)?;
-            let exists = root.locate(slice::from_ref(&name)).is_ok();
-            found = Some(Self { host, path, root, name });
-            if exists {
-                break;
-            }
-        }
-        found.ok_or_else(|| Failure::refused("NO_HOME", "HOME is not set; set it".to_owned()))
-    }
-
-    fn name(&self) -> String {
-        self.path.display().to_string()
-    }
-
-    /// The whole text; `None` if there is no file.
-    fn read(&self) -> Result<Option<String>, Failure> {
-        let file = match self.root.locate(slice::from_ref(&self.name)) {
-            Ok(file) => file,
-            Err(LocateError::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(self.by_hand(&locate(Terms::PLAIN, &error), None)),
-        };
-        let rules = SnapshotRules { max_bytes: MOST_BYTES, hard_links: HardLinks::Allow };
-        let snapshot =
-            self.root.snapshot(&file, &rules).map_err(|error| self.by_hand(&snapshot_words(&error), None))?;
-        Ok(Some(snapshot.text.as_str().to_owned()))
-    }
-
-    /// Writes the text that was made from `before`, unless the file has changed since.
-    fn write(&self, before: Option<&str>, text: &str, entry: &HostEntry) -> Result<(), Failure> {
-        let file: FileRef = self
-            .root
-            .locate_new(slice::from_ref(&self.name))
-            .map_err(|error| self.by_hand(&locate(Terms::PLAIN, &error), Some(entry)))?;
-        let expected = before.map_or(Expected::Nothing, |text| Expected::Text(ContentHash::of(text.as_bytes())));
-        match self.root.replace(&file, text, expected, HardLinks::Refuse) {
-            Ok(_) => Ok(()),
-            Err(ReplaceError::HardLinked { .. }) => {
-                Err(self.by_hand("it has several hard links, which replacing it would separate", Some(entry)))
-            }
-            Err(error) => Err(self.by_hand(&replace(&error), Some(entry))),
-        }
-    }
-
-    fn by_hand(&self, why: &str, entry: Option<&HostEntry>) -> Failure {
-        let what = match entry {
-            Some(entry) => format!("add the entry by hand:\n{}", entry.alone().trim_end()),
-            None => format!("add the entry by hand; `readproof init {} --print` shows it", self.host.name()),
-        };
-        let message = format!("{} is left unchanged: {why}\n{what}", self.name());
-        Failure::refused("HOST_FILE", message)
-    }
-}
-
-/// How the file compares with the entry.
-enum State {
-    Unread,
-    Absent,
-    Same,
-    Different(Existing),
-}
-
-impl State {
-    fn as_str(&self) -> &'static str {
-        match self {
-            Self::Unread => "unread",
-            Self::Absent => "absent",
-            Self::Same => "same",
-            Self::Different(_) => "different",
-        }
-    }
-}
-
-/// What the user is told about one host's entry.
+/// What the user is told about one host.
 struct Report<'a> {
-    scope: Scope,
-    file: &'a HostFile,
-    entry: &'a HostEntry,
-    state: State,
-    written: bool,
+    setup: Setup<'a>,
+    plan: Plan,
+    /// Whether the line that permits the tools is not wanted.
+    entry_only: bool,
 }
 
 impl Report<'_> {
-    fn question(&self) -> &'static str {
-        if matches!(self.state, State::Different(_)) { "replace the entry in" } else { "write this to" }
+    fn is_due(&self) -> bool {
+        self.plan.first.is_due() || self.wanted_permission().is_some_and(Step::is_due)
     }
 
-    /// `last` ends the text; JSON has no such line.
-    fn print(&self, json: bool, last: &str) -> Result<(), Failure> {
+    fn wanted_permission(&self) -> Option<&Step> {
+        self.plan.permission.as_ref().filter(|_| !self.entry_only)
+    }
+
+    fn write_all(&mut self) -> Result<(), Failure> {
+        self.setup.write(&mut self.plan.first, None)?;
+        let first = &self.plan.first;
+        match &mut self.plan.permission {
+            Some(step) if !self.entry_only => self.setup.write(step, Some(&first.file).filter(|_| first.written)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Shows each change and asks about it.
+    fn ask(&mut self) -> Result<(), Failure> {
+        let first = &self.plan.first;
+        output::line(&self.first_text())?;
+        if first.is_due() {
+            let verb =
+                if matches!(first.state, State::Different(_)) { "replace the entry in" } else { "write this to" };
+            if !output::ask(&format!("{verb} {}? [y/N] ", printable(&first.file.name()))) {
+                return Ok(output::line("nothing changed")?);
+            }
+            self.setup.write(&mut self.plan.first, None)?;
+        }
+        if self.wanted_permission().is_some_and(Step::is_due) {
+            output::line(&self.permission_text())?;
+            let first = &self.plan.first;
+            if let Some(step) = &mut self.plan.permission
+                && output::ask(&format!("write this to {} too? [y/N] ", printable(&step.file.name())))
+            {
+                self.setup.write(step, Some(&first.file).filter(|_| first.written))?;
+            }
+        }
+        let written = self.written();
+        let written = if written.is_empty() { vec!["nothing changed".to_owned()] } else { written };
+        let last = written.into_iter().chain(self.left_out()).chain(self.gets());
+        Ok(output::line(&last.collect::<Vec<_>>().join("\n"))?)
+    }
+
+    /// A line for each file that was written.
+    fn written(&self) -> Vec<String> {
+        let steps = [Some(&self.plan.first), self.plan.permission.as_ref()];
+        let written = steps.into_iter().flatten().filter(|step| step.written);
+        let mut lines: Vec<String> =
+            written.map(|step| format!("written to {}", printable(&step.file.name()))).collect();
+        lines.dedup();
+        lines
+    }
+
+    /// What is said of a line that was not written although the host needs it.
+    fn left_out(&self) -> Option<String> {
+        let step = self.plan.permission.as_ref().filter(|step| !step.written)?;
+        let why = match &step.state {
+            State::Same | State::Unread | State::Different(_) => return None,
+            State::Refused(rule) => LeftOut::Refused(rule),
+            State::Absent => LeftOut::NotAgreed,
+        };
+        let command = format!("{} --yes", self.setup.host.init(self.setup.scope));
+        Some(setup::left_out(&printable(&step.file.name()), &why, &command))
+    }
+
+    fn gets(&self) -> Vec<String> {
+        let host = self.setup.host.name();
+        setup::gets(host).map(|gets| gets.lines(host)).unwrap_or_default()
+    }
+
+    /// `last` goes before what the host gets; JSON has no such lines.
+    fn print(&self, json: bool, last: &[String]) -> Result<(), Failure> {
         Ok(output::line(&if json { self.json().to_string() } else { self.text(last) })?)
     }
 
     fn json(&self) -> Value {
-        let old = if let State::Different(existing) = &self.state { Some(&existing.value) } else { None };
+        let (host, scope, first) = (self.setup.host, self.setup.scope, &self.plan.first);
+        let old = if let State::Different(existing) = &first.state { Some(&existing.value) } else { None };
+        let permission = self.plan.permission.as_ref().map(|step| {
+            json!({
+                "file": step.file.name(),
+                "state": step.state.as_str(),
+                "written": step.written,
+                "line": step.value,
+                "text": step.alone,
+                "why": setup::permission(host.name()),
+                "note": host.permit_note(scope),
+                "left_out": self.left_out(),
+            })
+        });
+        let gets = setup::gets(host.name());
         json!({
             "ok": true,
-            "host": self.file.host.name(),
-            "scope": self.scope.as_str(),
-            "file": self.file.name(),
-            "state": self.state.as_str(),
-            "written": self.written,
-            "entry": self.entry.fields.value(),
+            "host": host.name(),
+            "scope": scope.as_str(),
+            "file": first.file.name(),
+            "state": first.state.as_str(),
+            "written": first.written,
+            "entry": first.value,
             "old": old,
-            "text": self.entry.alone(),
-            "note": self.file.host.note(self.scope),
+            "text": first.alone,
+            "note": host.note(scope),
+            "permission": permission,
+            "gets": gets.map(|gets| gets.has),
+            "does_not_get": gets.map(|gets| gets.lacks),
         })
     }
 
+    fn text(&self, last: &[String]) -> String {
+        let mut parts = vec![self.first_text()];
+        if self.wanted_permission().is_some_and(|step| !matches!(step.state, State::Refused(_))) {
+            parts.push(self.permission_text());
+        }
+        let may_follow = self.wanted_permission().is_some_and(Step::is_due);
+        let left_out = self.left_out().filter(|_| !may_follow);
+        let last: Vec<String> = last.iter().cloned().chain(left_out).collect();
+        parts.extend([last.join("\n"), self.gets().join("\n")].into_iter().filter(|part| !part.is_empty()));
+        parts.join("\n\n")
+    }
+
     /// Writing to a `String` cannot fail, here and below.
-    fn text(&self, last: &str) -> String {
-        let file = printable(&self.file.name());
-        let mut out = format!("{} ({}): {file}\n\n", self.file.host.name(), self.scope.as_str());
-        if let State::Different(existing) = &self.state {
+    fn first_text(&self) -> String {
+        let (host, scope, first) = (self.setup.host, self.setup.scope, &self.plan.first);
+        let mut out = format!("{} ({}): {}\n\n", host.name(), scope.as_str(), printable(&first.file.name()));
+        if let State::Different(existing) = &first.state {
             let _ = write!(out, "the existing entry:\n\n{}\n\nwould become:\n\n", lines(&existing.text));
         }
-        let _ = writeln!(out, "{}", lines(&self.entry.alone()));
-        if let Some(note) = self.file.host.note(self.scope) {
+        let _ = writeln!(out, "{}", lines(&first.alone));
+        if let Some(note) = host.note(scope) {
             let _ = write!(out, "\n{note}\n");
         }
-        if self.entry.command() != entry::NAME {
+        let command = first.value.get("command").and_then(hosts::program);
+        if command.is_some_and(|command| command != entry::NAME) {
             out.push_str("\nthere is no readproof on PATH, so the entry has the path of this program\n");
         }
-        if !last.is_empty() {
-            let _ = write!(out, "\n{last}\n");
+        out.trim_end().to_owned()
+    }
+
+    fn permission_text(&self) -> String {
+        let (host, scope) = (self.setup.host, self.setup.scope);
+        let Some(step) = &self.plan.permission else { return String::new() };
+        let why = setup::permission(host.name()).unwrap_or_default();
+        let file = printable(&step.file.name());
+        let mut out = format!("so that the tools can be used: {file}\n\n{}\n\n{why}\n", lines(&step.alone));
+        if let Some(note) = host.permit_note(scope) {
+            let _ = writeln!(out, "{note}");
         }
         out.trim_end().to_owned()
     }

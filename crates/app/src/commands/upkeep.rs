@@ -15,7 +15,10 @@ use readproof_words::{
 use serde_json::{Value, json};
 use std::{fmt::Write, path::PathBuf};
 
-use super::{Done, Terminal, clock};
+use super::{
+    Done, Terminal, clock,
+    init::{HostCheck, check_hosts},
+};
 use crate::{
     cli::{GcArgs, ReplayArgs},
     config::{self, Config},
@@ -236,7 +239,8 @@ pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> 
             Check::problem("settings", failure.message, "correct it; until then every command refuses")
         }
     };
-    let (hosts, texts) = (config::hosts(), config::host_texts(&config, &[]));
+    let hosts = check_hosts(&config.root, &config::host_environment());
+    let texts = config::host_texts(&config, &[]);
     let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     let terminal = Terminal::of(texts.into_iter().fold(engine, Engine::with_host_texts), json);
     let pace = output::Pace::default();
@@ -246,30 +250,35 @@ pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> 
     let control = Control { progress: &progress, ..Control::WAIT };
     let outcome = terminal.ask_with(&mut LoggedSession::default(), Operation::Doctor, control);
     output::progress("");
-    let mut checks: Vec<Check> = outcome?.try_into()?;
+    let checks: Vec<Check> = outcome?.try_into()?;
     // Hosts and their sessions come last.
     let at = checks.len().saturating_sub(config::HOSTS_WITH_TEXTS.len());
-    let found = hosts.iter().map(|(name, folder)| Check::host(name, folder));
-    checks.splice(at..at, [settings].into_iter().chain(found));
-    let sick = checks.iter().any(|check| check.health == Health::Problem);
+    let mut checks: Vec<OfHost> = checks.into_iter().map(|check| (None, check)).collect();
+    let hosts = hosts.into_iter().map(|HostCheck { host, check }| (Some(host), check));
+    checks.splice(at..at, [(None, settings)].into_iter().chain(hosts));
+    let sick = checks.iter().any(|(_, check)| check.health == Health::Problem);
     output::line(&if json { doctor_json(&checks, !sick).to_string() } else { doctor_text(&checks) })?;
     if sick { Err(Failure::reported()) } else { Ok(()) }
 }
 
-fn doctor_json(checks: &[Check], ok: bool) -> Value {
+/// A check, with the host if it is about one.
+type OfHost = (Option<&'static str>, Check);
+
+fn doctor_json(checks: &[OfHost], ok: bool) -> Value {
     let list: Vec<Value> = checks
         .iter()
-        .map(|check| {
+        .map(|(host, check)| {
             let health = check.health.as_str();
-            json!({"check": check.name, "health": health, "message": says(&check.says), "advice": check.advice})
+            let message = says(&check.says);
+            json!({"check": check.name, "host": host, "health": health, "message": message, "advice": check.advice})
         })
         .collect();
     json!({"ok": ok, "checks": list})
 }
 
-fn doctor_text(checks: &[Check]) -> String {
+fn doctor_text(checks: &[OfHost]) -> String {
     let mut out = String::new();
-    for check in checks {
+    for (_, check) in checks {
         let said: Vec<String> = says(&check.says).lines().map(printable).collect();
         let _ =
             writeln!(out, "{:<8} {:<10} {}", check.health.as_str(), check.name, said.join("\n                    "));

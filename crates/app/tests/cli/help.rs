@@ -54,7 +54,7 @@ fn every_command_explains_itself_and_its_flags() {
         ("gc", &["--older-than", "--max-bytes", "--dry-run", "--force"]),
         ("doctor", &[]),
         ("pi-session", &["FILE", "--leaf"]),
-        ("init", &["claude-code", "zed", "--scope", "--yes", "--print"]),
+        ("init", &["claude-code", "zed", "pi", "--scope", "--yes", "--print", "--entry-only"]),
         ("config", &[]),
         ("demo", &[]),
         ("completions", &["bash", "zsh", "fish"]),

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use crate::workspace::{Done, READPROOF, Workspace, finish, finish_with, names_in};
 
 /// A workspace with `readproof` on `PATH`.
-struct World {
-    ws: Workspace,
+pub(crate) struct World {
+    pub(crate) ws: Workspace,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = Self { ws: Workspace::new() };
         fs::create_dir(world.at("bin")).unwrap();
         fs::write(world.at("bin/readproof"), "").unwrap();
@@ -26,31 +26,31 @@ impl World {
     }
 
     /// A path beside the workspace: `ws/…`, `home/…`.
-    fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.ws.top().join(name)
     }
 
-    fn put(&self, name: &str, text: &str) {
+    pub(crate) fn put(&self, name: &str, text: &str) {
         fs::create_dir_all(self.at(name).parent().unwrap()).unwrap();
         fs::write(self.at(name), text).unwrap();
     }
 
-    fn get(&self, name: &str) -> String {
+    pub(crate) fn get(&self, name: &str) -> String {
         fs::read_to_string(self.at(name)).unwrap()
     }
 
-    fn command(&self, words: &str) -> Command {
+    pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = self.ws.command(READPROOF);
         command.env("PATH", self.at("bin")).args(words.split_whitespace());
         command
     }
 
-    fn run(&self, words: &str) -> Done {
+    pub(crate) fn run(&self, words: &str) -> Done {
         finish(&mut self.command(words))
     }
 
     /// Runs it on a terminal with this input.
-    fn typed(&self, words: &str, keys: &str) -> String {
+    pub(crate) fn typed(&self, words: &str, keys: &str) -> String {
         let mut command = self.ws.command("script");
         command.env("PATH", format!("{}:/usr/bin:/bin", self.at("bin").display()));
         command.args(["-qec", &format!("{READPROOF} {words}"), "/dev/null"]);
@@ -64,7 +64,7 @@ fn wrapped(key: &str, fields: &str) -> String {
     format!("{{\n  \"{key}\": {{\n    \"readproof\": {{\n      {fields}\n    }}\n  }}\n}}\n")
 }
 
-/// Each host and scope, its file, and the content of a new file.
+/// Each host and scope, its file, and the content of a new file without the line that permits the tools.
 fn table() -> Vec<(&'static str, &'static str, &'static str, String)> {
     let stdio = format!("\"type\": \"stdio\",\n      {COMMAND}");
     let local = "\"type\": \"local\",\n      \"command\": [\"readproof\", \"mcp\"],\n      \"enabled\": true";
@@ -99,12 +99,13 @@ fn a_missing_file_is_made_and_the_second_run_changes_nothing() {
         assert!(printed.contains(&how), "{printed}");
         assert!(!world.at(file).exists(), "{host} {scope}");
 
-        let written = world.run(&format!("{words} --yes")).text();
-        assert!(written.ends_with(&format!("written to {}\n", world.at(file).display())), "{written}");
+        let written = world.run(&format!("{words} --yes --entry-only")).text();
+        assert!(written.contains(&format!("\nwritten to {}\n", world.at(file).display())), "{written}");
         assert_eq!(world.get(file), expected, "{host} {scope}");
+        world.run(&format!("{words} --yes")).text();
         let before = fs::metadata(world.at(file)).unwrap().modified().unwrap();
         for again in [&words, &format!("{words} --yes")] {
-            assert!(world.run(again).text().ends_with("already there, nothing changed\n"), "{host} {scope}");
+            assert!(world.run(again).text().contains("\nalready there, nothing changed\n"), "{host} {scope}");
         }
         assert_eq!(fs::metadata(world.at(file)).unwrap().modified().unwrap(), before);
         let folder = world.at(file).parent().unwrap().to_path_buf();
@@ -180,7 +181,7 @@ fn nothing_but_the_entry_is_touched() {
         let text = marked.replace("<HERE>", "");
         world.put(file, &text);
         fs::set_permissions(world.at(file), fs::Permissions::from_mode(0o640)).unwrap();
-        world.run(&format!("init {words} --yes")).text();
+        world.run(&format!("init {words} --yes --entry-only")).text();
         let after = world.get(file);
         let (start, end) = marked.split_once("<HERE>").unwrap();
         assert!(after.starts_with(start) && after.ends_with(end), "{words}:\n{after}");
@@ -189,7 +190,7 @@ fn nothing_but_the_entry_is_touched() {
         let (lines, crlf) = (added.matches('\n').count(), added.matches("\r\n").count());
         assert_eq!(crlf, if text.contains("\r\n") { lines } else { 0 }, "{words}: {added}");
         assert_eq!(fs::metadata(world.at(file)).unwrap().permissions().mode() & 0o777, 0o640);
-        world.run(&format!("init {words} --yes")).text();
+        world.run(&format!("init {words} --yes --entry-only")).text();
         assert_eq!(world.get(file), after, "{words}");
     }
 }
@@ -247,11 +248,11 @@ fn a_person_is_asked() {
     }
     let said = world.typed("init claude-code --print", "");
     assert!(said.contains(COMMAND) && !said.contains("[y/N]"), "{said}");
-    let said = world.typed("init claude-code", "y\n");
+    let said = world.typed("init claude-code --entry-only", "y\n");
     assert!(said.contains("written to"), "{said}");
     assert_eq!(world.get("ws/.mcp.json"), table()[0].3);
     world.put("ws/.mcp.json", "{\"mcpServers\": {\"readproof\": 1}}");
-    assert!(world.typed("init claude-code", "yes\n").contains("replace the entry in"));
+    assert!(world.typed("init claude-code --entry-only", "yes\n").contains("replace the entry in"));
     assert!(world.get("ws/.mcp.json").contains("stdio"));
 }
 
@@ -397,7 +398,7 @@ fn the_hosts_that_are_found() {
     assert!(some.contains(&format!("codex        found: {}\n", world.at("home/.codex").display())), "{some}");
     assert!(some.contains("vscode       found: .vscode\n") && some.contains("`readproof init codex`"), "{some}");
     let json = world.run("init --json").json();
-    assert_eq!(json["hosts"].as_array().unwrap().len(), 7);
+    assert_eq!(json["hosts"].as_array().unwrap().len(), 8);
     assert_eq!(json["hosts"][5]["found"], json!([".vscode"]));
     assert_eq!(json["hosts"][5]["project_file"], json!(world.at("ws/.vscode/mcp.json").to_str().unwrap()));
     assert_eq!(json["hosts"][1]["user_file"], json!(world.at("home/.codex/config.toml").to_str().unwrap()));

@@ -1,9 +1,8 @@
 //! Checks everything that a workspace keeps, and says what to do about problems. Reads all of it and changes nothing.
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{Create, Loaded, LogError, Root, Store, StoreError, is_folder};
+use readproof_disk::{Create, Loaded, LogError, Root, Store, StoreError};
 use readproof_hosts::session::Past;
-use std::path::Path;
 
 use super::gc::{self, HostSession, HostTexts};
 use crate::{Control, Engine, Error};
@@ -91,13 +90,6 @@ impl Check {
     #[must_use]
     pub fn problem(name: &'static str, says: impl Into<Says>, advice: &str) -> Self {
         Self { name, health: Health::Problem, says: says.into(), advice: Some(advice.to_owned()) }
-    }
-
-    /// Whether a host is installed, judged by its folder.
-    #[must_use]
-    pub fn host(name: &str, folder: &Path) -> Self {
-        let found = if is_folder(folder) { "found" } else { "not found" };
-        Self::ok("host", format!("{name}: {found} ({})", folder.display()))
     }
 
     /// A host's session files that count for a workspace.

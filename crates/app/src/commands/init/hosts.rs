@@ -4,16 +4,20 @@
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use super::entry::{EditError, Entry, Existing, NAME};
-use super::{jsonc, toml_text};
+use super::{
+    entry::{EditError, Entry, Existing, NAME},
+    jsonc,
+    permit::Permit,
+    toml_text,
+};
 use crate::{
     cli::{Host, Scope},
     config::HostEnvironment,
 };
 
 /// In the order in which they are listed.
-pub(crate) const ALL: [Host; 7] =
-    [Host::ClaudeCode, Host::Codex, Host::Opencode, Host::Gemini, Host::Cursor, Host::Vscode, Host::Zed];
+pub(crate) const ALL: [Host; 8] =
+    [Host::ClaudeCode, Host::Codex, Host::Opencode, Host::Gemini, Host::Cursor, Host::Vscode, Host::Zed, Host::Pi];
 
 impl Host {
     /// As typed on the command line.
@@ -26,7 +30,39 @@ impl Host {
             Self::Cursor => "cursor",
             Self::Vscode => "vscode",
             Self::Zed => "zed",
+            Self::Pi => "pi",
         }
+    }
+
+    /// The names of its program.
+    pub(crate) fn programs(self) -> &'static [&'static str] {
+        match self {
+            Self::ClaudeCode => &["claude"],
+            Self::Codex => &["codex"],
+            Self::Opencode => &["opencode"],
+            Self::Gemini => &["gemini"],
+            Self::Cursor => &["cursor", "cursor-agent"],
+            Self::Vscode => &["code"],
+            Self::Zed => &["zed", "zeditor"],
+            Self::Pi => &["pi"],
+        }
+    }
+
+    /// Whether it loads a package of ours instead of starting an MCP server.
+    pub(crate) fn has_package(self) -> bool {
+        self == Self::Pi
+    }
+
+    /// Whose settings are written unless the user says. A package lies in one place of this machine, and its path means nothing
+    /// to others who share the project.
+    pub(crate) fn usual_scope(self) -> Scope {
+        if self.has_package() { Scope::User } else { Scope::Project }
+    }
+
+    /// The call that sets the host up in this scope.
+    pub(crate) fn init(self, scope: Scope) -> String {
+        let scope = if scope == self.usual_scope() { String::new() } else { format!(" --scope {}", scope.as_str()) };
+        format!("readproof init {}{scope}", self.name())
     }
 
     /// The files that may hold the entry: the first that exists counts, else the last. `None` if their folder is not known.
@@ -40,7 +76,7 @@ impl Host {
             (Self::ClaudeCode, Scope::User) => &[".claude.json"],
             (Self::Codex, _) => &["config.toml"],
             (Self::Opencode, _) => &["opencode.jsonc", "opencode.json"],
-            (Self::Gemini | Self::Zed, _) => &["settings.json"],
+            (Self::Gemini | Self::Zed | Self::Pi, _) => &["settings.json"],
             (Self::Cursor | Self::Vscode, _) => &["mcp.json"],
         };
         folder.map(|folder| names.iter().map(|name| folder.join(name)).collect())
@@ -54,6 +90,7 @@ impl Host {
             Self::Cursor => ".cursor",
             Self::Vscode => ".vscode",
             Self::Zed => ".zed",
+            Self::Pi => ".pi",
         }
     }
 
@@ -70,6 +107,7 @@ impl Host {
             Self::Vscode if cfg!(target_os = "macos") => home("Library/Application Support/Code/User"),
             Self::Vscode => config("Code/User"),
             Self::Zed => config("zed"),
+            Self::Pi => around.pi.clone(),
         }
     }
 
@@ -83,14 +121,15 @@ impl Host {
             Self::Cursor => &[".cursor"],
             Self::Vscode => &[".vscode"],
             Self::Zed => &[".zed"],
+            Self::Pi => &[".pi"],
         }
     }
 
     /// The folder that shows that the user has the host.
     pub(crate) fn user_sign(self, around: &HostEnvironment) -> Option<PathBuf> {
         match self {
-            Self::ClaudeCode => around.claude.clone().or_else(|| around.home.as_ref().map(|home| home.join(".claude"))),
-            Self::Codex | Self::Opencode | Self::Gemini | Self::Cursor | Self::Vscode | Self::Zed => {
+            Self::ClaudeCode => claude_folder(around),
+            Self::Codex | Self::Opencode | Self::Gemini | Self::Cursor | Self::Vscode | Self::Zed | Self::Pi => {
                 self.user_folder(around)
             }
         }
@@ -102,8 +141,42 @@ impl Host {
             (Self::ClaudeCode, Scope::Project) => Some("Claude Code asks once whether this project's servers may run"),
             (Self::Codex, Scope::Project) => Some("Codex reads this file only in projects that it was told to trust"),
             (Self::Zed, Scope::Project) => Some("Zed starts this project's servers once its worktree is trusted"),
-            (Self::ClaudeCode | Self::Codex | Self::Zed, Scope::User)
+            (Self::Pi, Scope::Project) => Some("pi loads this project's packages once the project is trusted"),
+            (Self::ClaudeCode | Self::Codex | Self::Zed | Self::Pi, Scope::User)
             | (Self::Opencode | Self::Gemini | Self::Cursor | Self::Vscode, _) => None,
+        }
+    }
+
+    /// The line that lets the host's model use the tools; `None` where none is needed.
+    pub(crate) fn permit(self) -> Option<Permit> {
+        match self {
+            Self::ClaudeCode => Some(Permit::claude_code()),
+            Self::Codex => Some(Permit::codex()),
+            Self::Gemini => Some(Permit::gemini()),
+            Self::Opencode | Self::Cursor | Self::Vscode | Self::Zed | Self::Pi => None,
+        }
+    }
+
+    /// The files that the host reads that line from, the one that `init` writes first.
+    pub(crate) fn permit_files(self, scope: Scope, workspace: &Path, around: &HostEnvironment) -> Option<Vec<PathBuf>> {
+        match (self, scope) {
+            // The file without `local` belongs to everyone who works on the project.
+            (Self::ClaudeCode, Scope::Project) => {
+                let folder = workspace.join(".claude");
+                Some(vec![folder.join("settings.local.json"), folder.join("settings.json")])
+            }
+            (Self::ClaudeCode, Scope::User) => Some(vec![claude_folder(around)?.join("settings.json")]),
+            _ => self.files(scope, workspace, around),
+        }
+    }
+
+    /// What the user must know about that line.
+    pub(crate) fn permit_note(self, scope: Scope) -> Option<&'static str> {
+        match (self, scope) {
+            (Self::ClaudeCode, Scope::Project) => Some(
+                "Claude Code takes this only in a folder that it was told to trust; the file is yours, so keep it out of git",
+            ),
+            _ => None,
         }
     }
 
@@ -120,6 +193,7 @@ impl Host {
             Self::Vscode => entry(Format::Json, &["servers", NAME], stdio()),
             Self::Zed => entry(Format::Json, &["context_servers", NAME], started.to_vec()),
             Self::Codex => entry(Format::Toml, &["mcp_servers", NAME], started.to_vec()),
+            Self::Pi => return Err(EditError::NoPlace("this host starts no MCP server".to_owned())),
             Self::Opencode => {
                 let local = [("type", json!("local")), ("command", json!([command, "mcp"]))];
                 let document = jsonc::parse(text)?.unwrap_or_default();
@@ -141,8 +215,13 @@ impl Host {
     }
 }
 
+/// Claude Code's folder.
+fn claude_folder(around: &HostEnvironment) -> Option<PathBuf> {
+    around.claude.clone().or_else(|| around.home.as_ref().map(|home| home.join(".claude")))
+}
+
 #[derive(Clone, Copy, Debug)]
-enum Format {
+pub(crate) enum Format {
     Json,
     Toml,
 }
@@ -156,12 +235,6 @@ pub(crate) struct HostEntry {
 }
 
 impl HostEntry {
-    /// The program that it starts.
-    pub(crate) fn command(&self) -> &str {
-        let command = self.fields.fields.iter().find(|(key, _)| *key == "command").map(|(_, command)| command);
-        command.and_then(|command| command.as_str().or_else(|| command.get(0)?.as_str())).unwrap_or_default()
-    }
-
     /// The entry that a text already has.
     pub(crate) fn get(&self, text: &str) -> Result<Option<Existing>, EditError> {
         match self.format {
@@ -182,4 +255,9 @@ impl HostEntry {
     pub(crate) fn alone(&self) -> String {
         self.set("").unwrap_or_default()
     }
+}
+
+/// The program in the field `command` of an entry, which is a text or a list.
+pub(crate) fn program(command: &Value) -> Option<&str> {
+    command.as_str().or_else(|| command.get(0)?.as_str())
 }

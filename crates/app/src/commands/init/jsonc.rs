@@ -1,11 +1,11 @@
-//! Sets one entry in a JSON text that may hold comments and trailing commas. `jsonc-parser` parses the text and tells where
-//! everything is; the entry is inserted there, or replaces the old value, and every other byte stays. (The crate's own
+//! Sets one entry in a JSON text that may hold comments and trailing commas, or adds one item to a list. `jsonc-parser` parses
+//! the text and tells where everything is; the entry is inserted there, or replaces the old value, and every other byte stays. (The crate's own
 //! editor reformats one-line objects and drops blank lines.) The result is parsed and compared before it is returned. Knows
 //! no host and opens no file.
 
 use jsonc_parser::{
     CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult,
-    ast::{Object, ObjectProp, Value as Node},
+    ast::{Array, Object, ObjectProp, Value as Node},
     common::Ranged,
     parse_to_ast,
     tokens::{Token, TokenAndRange},
@@ -43,14 +43,50 @@ pub(crate) fn parse(text: &str) -> Result<Option<Value>, EditError> {
 pub(crate) fn get(text: &str, path: &[&str]) -> Result<Option<Existing>, EditError> {
     let (_, text) = split_bom(text);
     let document = parsed(text)?.value;
-    let node = document.as_ref().and_then(|root| {
-        path.iter().try_fold(root, |node, key| property(node.as_object()?, key).map(|property| &property.value))
-    });
+    let node = document.as_ref().and_then(|root| node_at(root, path));
     Ok(node.map(|node| Existing { text: node.text(text).to_owned(), value: node.clone().into() }))
 }
 
 /// The text with the entry at `path`. Missing objects on the way are created.
 pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, EditError> {
+    set_leaf(text, path, Leaf::Fields(entry))
+}
+
+/// The text with a value, written on one line, at `path`. Missing objects on the way are created.
+pub(crate) fn set_value(text: &str, path: &[&str], value: &Value) -> Result<String, EditError> {
+    set_leaf(text, path, Leaf::Value(value))
+}
+
+/// The text with one more item in the list at `path`, unless it has that item. A missing list is created.
+pub(crate) fn add_item(whole: &str, path: &[&str], item: &str) -> Result<String, EditError> {
+    let (bom, text) = split_bom(whole);
+    let document = parsed(text)?;
+    let Some(node) = document.value.as_ref().and_then(|root| node_at(root, path)) else {
+        return set_value(whole, path, &Value::from(vec![item]));
+    };
+    let Some(list) = node.as_array() else {
+        return Err(EditError::NoPlace(format!("`{}` is not a list", path.join("."))));
+    };
+    if list.elements.iter().any(|element| element.as_string_lit().is_some_and(|text| text.value == item)) {
+        return Ok(whole.to_owned());
+    }
+    let tokens = document.tokens.unwrap_or_default();
+    let source = Source { text, tokens: &tokens, layout: Layout::of(text, document.value.as_ref()) };
+    let changed = source.with_item(list, item);
+    let mut expected = document.value.map(Value::from).ok_or(EditError::AltersMore)?;
+    let items = slot(&mut expected, path).and_then(Value::as_array_mut).ok_or(EditError::AltersMore)?;
+    items.push(Value::from(item));
+    if parse(&changed)? == Some(expected) { Ok(format!("{bom}{changed}")) } else { Err(EditError::AltersMore) }
+}
+
+/// What is put at a path.
+#[derive(Clone, Copy)]
+enum Leaf<'l> {
+    Fields(&'l Entry),
+    Value(&'l Value),
+}
+
+fn set_leaf(text: &str, path: &[&str], entry: Leaf<'_>) -> Result<String, EditError> {
     let (bom, text) = split_bom(text);
     let document = parsed(text)?;
     let tokens = document.tokens.unwrap_or_default();
@@ -60,7 +96,10 @@ pub(crate) fn set(text: &str, path: &[&str], entry: &Entry) -> Result<String, Ed
         Some(node) => source.with_entry(node, path, entry)?,
     };
     let mut expected = document.value.map_or_else(|| Value::Object(Map::new()), Value::from);
-    *slot(&mut expected, path).ok_or(EditError::AltersMore)? = entry.value();
+    *slot(&mut expected, path).ok_or(EditError::AltersMore)? = match entry {
+        Leaf::Fields(entry) => entry.value(),
+        Leaf::Value(value) => value.clone(),
+    };
     if parse(&changed)? == Some(expected) { Ok(format!("{bom}{changed}")) } else { Err(EditError::AltersMore) }
 }
 
@@ -71,6 +110,10 @@ fn split_bom(text: &str) -> (&str, &str) {
 fn parsed(text: &str) -> Result<ParseResult<'_>, EditError> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: true };
     parse_to_ast(text, &collect, &OPTIONS).map_err(|error| EditError::Malformed(error.to_string()))
+}
+
+fn node_at<'n, 't>(root: &'n Node<'t>, path: &[&str]) -> Option<&'n Node<'t>> {
+    path.iter().try_fold(root, |node, key| property(node.as_object()?, key).map(|property| &property.value))
 }
 
 /// Of several properties with one name the last counts.
@@ -88,7 +131,7 @@ struct Source<'s> {
 
 impl Source<'_> {
     /// The text with the entry at `path` below `node`.
-    fn with_entry(&self, node: &Node<'_>, path: &[&str], entry: &Entry) -> Result<String, EditError> {
+    fn with_entry(&self, node: &Node<'_>, path: &[&str], entry: Leaf<'_>) -> Result<String, EditError> {
         let (Some(object), Some((key, rest))) = (node.as_object(), path.split_first()) else {
             return Err(EditError::NoPlace(format!(
                 "the value that should hold `{}` is not an object",
@@ -100,13 +143,13 @@ impl Source<'_> {
             return self.with_entry(&property.value, rest, entry);
         }
         let (start, end) = (property.value.start(), property.value.end());
-        let in_line = !self.begins_line(property) && !self.text[start..end].contains('\n');
+        let in_line = !self.begins_line(property.start()) && !self.text[start..end].contains('\n');
         let shape = if in_line { Shape::InLine } else { Shape::Lines { indent: self.indent(property.start()) } };
-        Ok([&self.text[..start], &self.layout.object(entry, &shape), &self.text[end..]].concat())
+        Ok([&self.text[..start], &self.layout.leaf(entry, &shape), &self.text[end..]].concat())
     }
 
     /// The text with one more property in an object, after the last one.
-    fn with_property(&self, object: &Object<'_>, path: &[&str], entry: &Entry) -> String {
+    fn with_property(&self, object: &Object<'_>, path: &[&str], entry: Leaf<'_>) -> String {
         let (text, layout) = (self.text, &self.layout);
         let close = object.end() - 1;
         // After the comments that follow the last property, which are about that one.
@@ -126,7 +169,7 @@ impl Source<'_> {
         };
         let comma = self.comma_after(last.end());
         let (before, after) = if comma.is_some() { ("", ",") } else { (",", "") };
-        if self.begins_line(last) {
+        if self.begins_line(last.start()) {
             let indent = self.indent(last.start());
             let start = format!("{}{indent}", layout.newline);
             let property = layout.property(path, entry, &Shape::Lines { indent });
@@ -143,11 +186,31 @@ impl Source<'_> {
         (next.token == Token::Comma).then_some(next.range.end)
     }
 
-    /// Whether a property is the first on its line.
-    fn begins_line(&self, property: &ObjectProp<'_>) -> bool {
-        let before = self.tokens.partition_point(|token| token.range.start < property.start());
+    /// The text with one more item in a list, after the last one.
+    fn with_item(&self, list: &Array<'_>, item: &str) -> String {
+        let (text, item) = (self.text, Value::from(item).to_string());
+        let Some(last) = list.elements.last() else {
+            let open = list.start() + 1;
+            return [&text[..open], &item, &text[open..]].concat();
+        };
+        let comma = self.comma_after(last.end());
+        let (before, after) = if comma.is_some() { ("", ",") } else { (",", "") };
+        if self.begins_line(last.start()) {
+            // After the comments that follow the last item, which are about that one.
+            let content_end = text[..list.end() - 1].trim_end_matches(WHITE).len();
+            let start = format!("{}{}", self.layout.newline, self.indent(last.start()));
+            let (value, comments) = (&text[..last.end()], &text[last.end()..content_end]);
+            return [value, before, comments, &start, &item, after, &text[content_end..]].concat();
+        }
+        let at = comma.unwrap_or(last.end());
+        [&text[..at], before, " ", &item, after, &text[at..]].concat()
+    }
+
+    /// Whether a position is the first on its line, apart from comments.
+    fn begins_line(&self, at: usize) -> bool {
+        let before = self.tokens.partition_point(|token| token.range.start < at);
         let end = before.checked_sub(1).map_or(0, |before| self.tokens[before].range.end);
-        self.text[end..property.start()].contains('\n')
+        self.text[end..at].contains('\n')
     }
 
     fn indent(&self, at: usize) -> String {
@@ -187,17 +250,17 @@ impl Layout {
     }
 
     /// A text without a value, with the entry after what there is.
-    fn document(&self, text: &str, path: &[&str], entry: &Entry) -> String {
+    fn document(&self, text: &str, path: &[&str], entry: Leaf<'_>) -> String {
         let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { self.newline };
         let property = self.property(path, entry, &Shape::Lines { indent: self.unit.clone() });
         [text, line_end, "{", self.newline, &self.unit, &property, self.newline, "}", self.newline].concat()
     }
 
-    fn property(&self, path: &[&str], entry: &Entry, shape: &Shape) -> String {
-        let Some((key, rest)) = path.split_first() else { return self.object(entry, shape) };
+    fn property(&self, path: &[&str], entry: Leaf<'_>, shape: &Shape) -> String {
+        let Some((key, rest)) = path.split_first() else { return self.leaf(entry, shape) };
         let name = Value::from(*key);
         if rest.is_empty() {
-            return format!("{name}: {}", self.object(entry, shape));
+            return format!("{name}: {}", self.leaf(entry, shape));
         }
         match shape {
             Shape::InLine => format!("{name}: {{{}}}", self.property(rest, entry, shape)),
@@ -209,7 +272,11 @@ impl Layout {
         }
     }
 
-    fn object(&self, entry: &Entry, shape: &Shape) -> String {
+    fn leaf(&self, leaf: Leaf<'_>, shape: &Shape) -> String {
+        let entry = match leaf {
+            Leaf::Fields(entry) => entry,
+            Leaf::Value(value) => return in_line(value),
+        };
         let fields = entry.fields.iter().map(|(key, value)| format!("{}: {}", Value::from(*key), in_line(value)));
         let fields: Vec<String> = fields.collect();
         match shape {
@@ -367,6 +434,55 @@ mod tests {
         }
         let Err(EditError::Malformed(why)) = parse("{\n  // a\n  \"a\": x\n}") else { panic!("was taken") };
         assert!(why.contains("line 3"), "{why}");
+    }
+
+    /// Adds an item to the list, and again.
+    #[track_caller]
+    fn check_item(text: &str, expected: &str) {
+        let path = ["permissions", "allow"];
+        let once = add_item(text, &path, "ours").unwrap();
+        assert_eq!(once, expected);
+        assert_eq!(add_item(&once, &path, "ours").unwrap(), once, "again");
+    }
+
+    #[test]
+    fn an_item_goes_to_the_end_of_its_list() {
+        check_item("", "{\n  \"permissions\": {\n    \"allow\": [\"ours\"]\n  }\n}\n");
+        check_item(r#"{"permissions":{"allow":[]}}"#, r#"{"permissions":{"allow":["ours"]}}"#);
+        check_item(r#"{"permissions":{"allow":["a"]}}"#, r#"{"permissions":{"allow":["a", "ours"]}}"#);
+        check_item(r#"{"permissions":{"allow":["a",]}}"#, r#"{"permissions":{"allow":["a", "ours",]}}"#);
+        check_item(r#"{"permissions":{"deny":["ours"]}}"#, r#"{"permissions":{"deny":["ours"], "allow": ["ours"]}}"#);
+        check_item(
+            "\u{feff}{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"a\", // one\r\n\t\t\t\"b\" // \"ours\"\r\n\t\t]\r\n\t}\r\n}",
+            "\u{feff}{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"a\", // one\r\n\t\t\t\"b\", // \"ours\"\r\n\t\t\t\"ours\"\r\n\t\t]\r\n\t}\r\n}",
+        );
+        check_item(
+            "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\", /* x */\n    ],\n    \"deny\": [\"b\"]\n  }\n}\n",
+            "{\n  \"permissions\": {\n    \"allow\": [\n      \"a\", /* x */\n      \"ours\",\n    ],\n    \"deny\": [\"b\"]\n  }\n}\n",
+        );
+        check_item(
+            "{\n  \"permissions\": {\n    \"allow\": [ // none\n    ]\n  }\n}\n",
+            "{\n  \"permissions\": {\n    \"allow\": [\"ours\" // none\n    ]\n  }\n}\n",
+        );
+        for text in [r#"{"permissions":{"allow":{}}}"#, r#"{"permissions":[]}"#, "[]"] {
+            assert!(matches!(add_item(text, &["permissions", "allow"], "x"), Err(EditError::NoPlace(_))), "{text}");
+        }
+        assert!(matches!(add_item("{", &["a"], "x"), Err(EditError::Malformed(_))));
+    }
+
+    #[test]
+    fn a_value_is_set_alone() {
+        let path = ["mcpServers", "readproof", "trust"];
+        for (text, expected) in [
+            (r#"{"mcpServers": {"readproof": {"a": 1}}}"#, r#"{"mcpServers": {"readproof": {"a": 1, "trust": true}}}"#),
+            (r#"{"mcpServers": {"readproof": {"trust": 0}}}"#, r#"{"mcpServers": {"readproof": {"trust": true}}}"#),
+            (
+                "{\n \"mcpServers\": {\n  \"readproof\": {\n   \"a\": 1 // x\n  }\n }\n}",
+                "{\n \"mcpServers\": {\n  \"readproof\": {\n   \"a\": 1, // x\n   \"trust\": true\n  }\n }\n}",
+            ),
+        ] {
+            assert_eq!(set_value(text, &path, &json!(true)).unwrap(), expected);
+        }
     }
 
     /// Random texts of every shape, the same on every run.
