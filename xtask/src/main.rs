@@ -1,7 +1,6 @@
 //! `cargo xtask`: the repository's development commands. One table lists them all.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
-mod bench;
 mod ctags;
 mod fetch;
 mod fuzz;
@@ -134,7 +133,7 @@ const COMMANDS: &[Command] = &[
         name: "bench",
         arguments: "[--json] [--check] [--rounds N] [CASE…]",
         about: "how long a read takes against the floor, built as published; all arguments are passed on",
-        run: bench::run,
+        run: testkit::bench,
     },
     Command {
         name: "ripgrep",
