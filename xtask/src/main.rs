@@ -4,6 +4,7 @@
 mod ctags;
 mod fetch;
 mod fuzz;
+mod hosts;
 mod mcp;
 mod mutants;
 mod pi;
@@ -164,6 +165,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--only NAME…]",
         about: "the MCP server under the published clients, in both eras of the protocol: every tool listed and called",
         run: mcp::run,
+    },
+    Command {
+        name: "hosts",
+        arguments: "[--only NAME…] [--update]",
+        about: "Claude Code, Codex, opencode and Gemini CLI, set up by `init`: what each sends its model, as in the golden files",
+        run: hosts::run,
     },
     Command {
         name: "mcp-bench",

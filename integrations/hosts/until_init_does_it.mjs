@@ -1,0 +1,19 @@
+// What `readproof init` does not write yet, and without which a host does not let the model call us. This file goes, with its one call in
+// `run.mjs`, when `init` writes it.
+import fs from "node:fs";
+import path from "node:path";
+
+/** `settings` is the folder that `init` wrote to: the project or the home. */
+export function untilInitDoesIt(host, { home, settings }) {
+	// Not in the project's settings: those count only where they lie, and not in a subfolder.
+	if (host === "claude-code") change(path.join(home, ".claude/settings.json"), (its) => (its.permissions = { allow: ["mcp__readproof"] }));
+	if (host === "gemini") change(path.join(settings, ".gemini/settings.json"), (its) => (its.mcpServers.readproof.trust = true));
+	if (host === "codex") fs.appendFileSync(path.join(settings, ".codex/config.toml"), '\n[features.code_mode]\ndirect_only_tool_namespaces = ["mcp__readproof"]\n');
+}
+
+function change(file, edit) {
+	const settings = fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, "utf8")) : {};
+	edit(settings);
+	fs.mkdirSync(path.dirname(file), { recursive: true });
+	fs.writeFileSync(file, JSON.stringify(settings));
+}
