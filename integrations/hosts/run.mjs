@@ -59,7 +59,7 @@ async function tryHost(host) {
 
 /** What is wrong with a run whatever the golden file says. */
 function problems({ name, tools, changed, untold, calls, last, ended }) {
-	const said = `\n    it ended with ${ended.signal ?? `code ${ended.code}`} and said: ${ended.said.slice(-2000)}`;
+	const said = `\n    it ended with ${ended.signal ?? `code ${ended.code}`} and said: ${ended.said.slice(-800)}`;
 	if (tools.length === 0) return [`started in ${name}, it told the model of no tool of ours${said}`];
 	if (last.length !== calls.length) return [`started in ${name}, it made ${last.length} of ${calls.length} calls${said}`];
 	const blank = calls.filter((_, i) => last[i].blocks.length === 0 || last[i].blocks.some((block) => block.trim() === ""));
