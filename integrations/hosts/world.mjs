@@ -14,7 +14,7 @@ const FILES = {
 	".gitignore": "build/\n",
 	"README.md": "# Greetings\n\nA small project.\n\n## Use\n\nRun `greet`.\n",
 	"build/out.txt": "made, and ignored by git\n",
-	"src/empty.txt": "",
+	"src/__init__.py": "",
 	"src/greet.py": `"""Greetings in a few languages."""
 
 import sys
