@@ -13,7 +13,7 @@ import { opencode } from "./hosts/opencode.mjs";
 import { startModel } from "./model.mjs";
 import { PLACES, ROOT } from "./script.mjs";
 import { untilInitDoesIt } from "./until_init_does_it.mjs";
-import { make } from "./world.mjs";
+import { make, text } from "./world.mjs";
 
 const HOSTS = [claudeCode, codex, opencode, gemini];
 /** How long a host may take for one place; it takes a few seconds. */
@@ -63,9 +63,11 @@ function problems({ name, tools, changed, untold, calls, last, ended }) {
 	if (tools.length === 0) return [`started in ${name}, it told the model of no tool of ours${said}`];
 	if (last.length !== calls.length) return [`started in ${name}, it made ${last.length} of ${calls.length} calls${said}`];
 	const blank = calls.filter((_, i) => last[i].blocks.length === 0 || last[i].blocks.some((block) => block.trim() === ""));
+	const unseen = calls.filter(({ shows }, i) => shows && !last[i].blocks.some((block) => block.includes(text(shows))));
 	return [
 		...(changed ? [`started in ${name}, our tools are not the same in all requests`] : []),
 		...(untold.length > 0 ? [`started in ${name}, the model is not told of ${untold.join(", ")}`] : []),
+		...unseen.map(({ title, shows }) => `started in ${name}, ${title}: the model is not sent the text of ${shows}`),
 		...blank.map(({ title }) => `started in ${name}, ${title}: an empty text, which some models' services refuse`),
 	];
 }
@@ -87,7 +89,7 @@ async function runIn(host, { name, folder, calls }) {
 	host.before?.({ home, workspace });
 	const scope = host.scope?.(folder) ?? "project";
 	execFileSync(program, ["init", host.name, "--scope", scope, "--yes"], { cwd: workspace, env: plain });
-	untilInitDoesIt(host.name, { home, settings: scope === "user" ? home : workspace });
+	untilInitDoesIt(host.name, scope === "user" ? home : workspace);
 	const here = JSON.parse(JSON.stringify(calls).replaceAll(ROOT, workspace));
 	const model = await startModel({ wire: host.wire, name: host.tool, calls: here });
 	const context = { packages, node: process.execPath, url: model.url, workspace };

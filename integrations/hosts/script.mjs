@@ -14,7 +14,8 @@ export const ROOT = "@project";
 
 /** What is called wherever the host was started. `here` turns a name from the root into one from that folder. */
 const everywhere = (here) => [
-	read("a file", here("src/greet.py")),
+	// Whatever the golden file says, a host that does not let the model read has failed.
+	{ ...read("a file", here("src/greet.py")), shows: "src/greet.py" },
 	read("the same file again, with the handle if one was given", here("src/greet.py"), { known: KNOWN }),
 	read("a file by its absolute path", `${ROOT}/src/greet.py`, { limit: 3 }),
 	read("lines of it", here("src/greet.py"), { start_line: 8, end_line: 10 }),

@@ -4,11 +4,14 @@ import fs from "node:fs";
 import path from "node:path";
 
 /** `settings` is the folder that `init` wrote to: the project or the home. */
-export function untilInitDoesIt(host, { home, settings }) {
-	// Not in the project's settings: those count only where they lie, and not in a subfolder.
-	if (host === "claude-code") change(path.join(home, ".claude/settings.json"), (its) => (its.permissions = { allow: ["mcp__readproof"] }));
+export function untilInitDoesIt(host, settings) {
+	// Not in `settings.json`: that counts only where it lies, and not in a subfolder.
+	if (host === "claude-code") change(path.join(settings, ".claude/settings.local.json"), (its) => (its.permissions = { allow: ["mcp__readproof"] }));
 	if (host === "gemini") change(path.join(settings, ".gemini/settings.json"), (its) => (its.mcpServers.readproof.trust = true));
-	if (host === "codex") fs.appendFileSync(path.join(settings, ".codex/config.toml"), '\n[features.code_mode]\ndirect_only_tool_namespaces = ["mcp__readproof"]\n');
+	if (host === "codex") {
+		const file = path.join(settings, ".codex/config.toml");
+		if (!fs.readFileSync(file, "utf8").includes("direct_only_tool_namespaces")) fs.appendFileSync(file, '\n[features.code_mode]\ndirect_only_tool_namespaces = ["mcp__readproof"]\n');
+	}
 }
 
 function change(file, edit) {
