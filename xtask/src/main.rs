@@ -1,10 +1,10 @@
 //! `cargo xtask`: the repository's development commands. One table lists them all.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
-mod bench;
 mod ctags;
 mod fetch;
 mod fuzz;
+mod hosts;
 mod mcp;
 mod mutants;
 mod pi;
@@ -134,7 +134,7 @@ const COMMANDS: &[Command] = &[
         name: "bench",
         arguments: "[--json] [--check] [--rounds N] [CASE…]",
         about: "how long a read takes against the floor, built as published; all arguments are passed on",
-        run: bench::run,
+        run: testkit::bench,
     },
     Command {
         name: "ripgrep",
@@ -165,6 +165,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--only NAME…]",
         about: "the MCP server under the published clients, in both eras of the protocol: every tool listed and called",
         run: mcp::run,
+    },
+    Command {
+        name: "hosts",
+        arguments: "[--only NAME…] [--update]",
+        about: "Claude Code, Codex, opencode and Gemini CLI, set up by `init`: what each sends its model, as in the golden files",
+        run: hosts::run,
     },
     Command {
         name: "mcp-bench",

@@ -1,5 +1,5 @@
 //! The commands that run the testkit's programs: `soundness`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
-//! release; `attacks` and `savings` against the `readproof` program. Knows none of their options.
+//! release; `attacks` and `savings` against the `readproof` program; and the bench. Knows none of their options.
 
 use std::{env, path::Path, process::Command};
 
@@ -53,6 +53,14 @@ pub(crate) fn attacks(root: &Path, arguments: &[String]) -> Result<(), Failure> 
     let built = process::target(root).join("release");
     let mut attacks = Command::new(built.join("attacks"));
     process::finish(attacks.arg("--binary").arg(built.join("readproof")).args(arguments), "the attack run")
+}
+
+/// The bench, with the program and the bench built as they are published.
+pub(crate) fn bench(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let program = process::build_dist(root)?;
+    // The bench times the program that stands beside it.
+    let bench = program.with_file_name("readproof-bench");
+    process::finish(Command::new(bench).args(arguments).current_dir(root), "the bench")
 }
 
 /// Where traces are looked for by default, relative to the repository. They are not part of it.
