@@ -165,8 +165,7 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Read",
         group: Group::Unified,
         about: "Read a file, from start_line to end_line or 300 lines at once; mode=symbol: the definition named target (Type::method); \
-                mode=snippet: around query. The last block says which lines these are and how to continue. known=HANDLE \
-                there: pass it while you still see that text, and unchanged text is not sent again.",
+                mode=snippet: around query. The last block says which lines these are and how to continue.",
         params: &[
             optional("path", Kind::Text, "", READ_NAMES),
             optional("target", Kind::Text, "symbol, or file", &["name", "symbol", "symbol_name", "identifier"]),
@@ -411,12 +410,23 @@ impl ToolList {
 }
 
 impl Tool {
+    /// The description; where handles can exist, with what to do about them.
+    pub(crate) fn about_with(&self, handles: bool) -> String {
+        let known = handles && self.name == "read";
+        let known = if known {
+            " It may give known=HANDLE: pass that while you still see the text, and unchanged text is not sent again."
+        } else {
+            ""
+        };
+        format!("{}{known}", self.about)
+    }
+
     /// The JSON schema of the arguments.
-    pub(crate) fn schema(&self) -> Map<String, Value> {
+    pub(crate) fn schema(&self, handles: bool) -> Map<String, Value> {
         let properties: Map<String, Value> = self
             .params
             .iter()
-            .filter(|param| param.listed)
+            .filter(|param| param.listed && (handles || param.name != "known"))
             .map(|param| (param.name.to_owned(), param.schema()))
             .collect();
         let needed: Vec<&str> = self.params.iter().filter(|param| param.required).map(|param| param.name).collect();

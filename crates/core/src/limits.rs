@@ -81,7 +81,7 @@ pub const TEXT_CHARS: u32 = ANSWER_CHARS - TRAILER_CHARS;
 
 /// An answer with more bytes than this, trailer included, has no handle: some hosts cut the middle out of longer results and
 /// keep the end, so the model could return the handle of a text it never saw whole.
-pub const HANDLE_BYTES: u32 = 10_000;
+pub const HANDLE_BYTES: u32 = 48_500;
 
 /// Lines that the unified `read` shows when the call does not say how many.
 pub const WINDOW_LINES: u32 = 300;

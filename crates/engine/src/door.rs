@@ -113,7 +113,7 @@ impl Engine {
             stores,
             open: crate::conversation::Open::default(),
             recent: std::sync::Mutex::default(),
-            symbols: crate::symbol::Symbols::default(),
+            symbols: crate::find::Symbols::default(),
             one_read: false,
             names_from_root: false,
             concerns: Vec::new(),

@@ -3,9 +3,12 @@
 
 mod list;
 mod outline;
+mod symbol;
 
 pub use list::{Listed, ListedEntry, ListedKind};
 pub use outline::{Outlined, Outlines};
+pub(crate) use symbol::Symbols;
+pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound, qualified};
 
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},

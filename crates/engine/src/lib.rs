@@ -11,14 +11,16 @@ mod find;
 mod outcome;
 mod read;
 mod settings;
-mod symbol;
 mod upkeep;
 
 pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
 pub use door::{Call, CallSummary, Concern, Control, Progress};
 pub use error::Error;
-pub use find::{FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines, Searched};
+pub use find::{
+    AROUND_BYTES, Around, Candidate, Defined, FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines,
+    Resolved, Searched, Surroundings, SymbolsFound, qualified,
+};
 pub use outcome::{
     Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
 };
@@ -33,18 +35,17 @@ pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind,
 };
 pub use settings::{Arguments, Handles, Settings};
-pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound, qualified};
 pub use upkeep::{
     About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
     OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
 };
 
 use conversation::Open;
+use find::Symbols;
 use read::Recent;
 use readproof_core::{operation::Operation, path::Bearings};
 use readproof_disk::{Root, Sensitive, Stores};
 use std::sync::{Arc, Mutex};
-use symbol::Symbols;
 
 /// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
 pub const SETTINGS_FILE: &str = "readproof.toml";

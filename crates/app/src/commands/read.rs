@@ -53,7 +53,7 @@ pub(super) fn as_tool(terminal: &Terminal, args: &ReadArgs) -> Done {
         given.insert("include_context".to_owned(), true.into());
     }
     let session = args.session.as_deref().map(session_name).transpose()?;
-    let origin = Origin { handles: session.is_some(), session, audience: Audience::Model };
+    let origin = Origin { handles: session.is_some(), session, audience: Audience::Model, cut: None };
     let tools = Tools::new(&terminal.engine, &terminal.caller);
     let said = tools.call("read", &given, &origin, readproof_engine::Control::WAIT).map_err(|refusal| Failure {
         usage: refusal.code == "INVALID_ARGS",

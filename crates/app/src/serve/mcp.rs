@@ -177,6 +177,17 @@ impl Server {
         }))
     }
 
+    /// Whether an answer to this client can have a handle; elsewhere nothing is said about them. Codex reports its window with
+    /// every call, and other hosts can report it with this request.
+    fn may_give_handles(&self, context: &RequestContext<RoleServer>) -> bool {
+        let is_codex = || context.peer.peer_info().is_some_and(|info| info.client_info.name.starts_with("codex"));
+        match self.handles {
+            Handles::Always => true,
+            Handles::Never => false,
+            Handles::Reported => is_codex() || RequestMeta::of(&context.meta.0.0).has_window(),
+        }
+    }
+
     /// Where a call comes from.
     async fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let request_meta = RequestMeta::of(&context.meta.0.0);
@@ -191,7 +202,7 @@ impl Server {
         }
         // A long record takes time to read.
         let found = tokio::task::spawn_blocking(look).await;
-        found.unwrap_or(Origin { session, handles: false, audience: Audience::Program })
+        found.unwrap_or(Origin { session, handles: false, audience: Audience::Program, cut: None })
     }
 }
 
@@ -221,8 +232,10 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let handles = self.may_give_handles(&context);
+        let listing = |tool| listing(tool, handles);
         Ok(ListToolsResult::with_all_items(self.listed.tools().into_iter().map(listing).collect()))
     }
 
@@ -236,8 +249,8 @@ impl ServerHandler for Server {
 }
 
 /// A tool as clients list it.
-fn listing(tool: &Tool) -> rmcp::model::Tool {
-    let mut listing = rmcp::model::Tool::new(tool.name, tool.about, Arc::new(tool.schema()));
+fn listing(tool: &Tool, handles: bool) -> rmcp::model::Tool {
+    let mut listing = rmcp::model::Tool::new(tool.name, tool.about_with(handles), Arc::new(tool.schema(handles)));
     listing.annotations = Some(ToolAnnotations::with_title(tool.title).read_only(true).open_world(false));
     listing.meta = Some(meta([
         // No answer is larger, so the host need not truncate any.

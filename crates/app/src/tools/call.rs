@@ -223,7 +223,8 @@ impl<'a> Tools<'a> {
     /// Performs an operation in the conversation of a call.
     pub(crate) fn ask(&self, call: &ToolCall<'_>, operation: Operation) -> Result<Outcome<Handle>, Error> {
         let known = call.args.text("known").filter(|_| call.origin.handles);
-        let mut conversation = HandleConversation::new(call.origin.session.clone(), known);
+        let conversation = HandleConversation::new(call.origin.session.clone(), known).cut_at(call.origin.cut);
+        let mut conversation = if call.origin.handles { conversation } else { conversation.without_handles() };
         let control = call.control;
         self.engine.perform(engine::Call { caller: self.caller, conversation: &mut conversation, operation, control })
     }

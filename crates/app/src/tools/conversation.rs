@@ -17,7 +17,12 @@ pub(crate) struct Origin {
     pub(crate) handles: bool,
     /// Who gets the answer.
     pub(crate) audience: Audience,
+    /// The host may cut results with more bytes.
+    pub(crate) cut: Option<u32>,
 }
+
+/// Some models of Codex get the middle of longer results cut out.
+const CODEX_BYTES: u32 = 10_000;
 
 /// The `_meta` key in which any host can report its context window: a text that differs after every compaction and for
 /// every agent.
@@ -63,6 +68,11 @@ impl RequestMeta {
         Self { window, maker: Maker::Codex { thread, call: text("callId").unwrap_or_default().to_owned() } }
     }
 
+    /// Whether the host reports its context window.
+    pub(crate) fn has_window(&self) -> bool {
+        self.window.is_some()
+    }
+
     /// Whether the host's record must be read.
     pub(crate) fn needs_record(&self) -> bool {
         matches!(self.maker, Maker::Codex { .. })
@@ -86,7 +96,8 @@ impl RequestMeta {
             Handles::Never => false,
         };
         let session = Some(window.unwrap_or_else(|| connection.clone()));
-        Origin { session, handles, audience: audience.unwrap_or_default() }
+        let cut = matches!(self.maker, Maker::Codex { .. }).then_some(CODEX_BYTES);
+        Origin { session, handles, audience: audience.unwrap_or_default(), cut }
     }
 }
 

@@ -210,7 +210,7 @@ fn a_workspace_only_narrows() {
         ("file_bytes = 1073741824", "file_bytes"),
         ("diff_bytes = 99999999", "diff_bytes"),
         ("diff_lines = 99999999", "diff_lines"),
-        ("handle_bytes = 10001", "handle_bytes"),
+        ("handle_bytes = 90000", "handle_bytes"),
         ("sensitive = []", "sensitive"),
         ("sensitive = [\"x\"]", ""),
         (&*format!("sensitive = [{}]", "\"x\",".repeat(501)), "sensitive"),

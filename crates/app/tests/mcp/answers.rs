@@ -9,7 +9,7 @@ fn a_file_is_shown_by_windows() {
     let mut server = Server::start(&[("a.txt", &text)], &[]);
     let first = server.call("read", json!({"mode": "file", "target": "a.txt"}));
     assert_eq!(first.text(), numbered(300));
-    assert_eq!(first.trailer(), "[a.txt: lines 1-300 of 700; go on with offset=301]");
+    assert_eq!(first.trailer(), "[a.txt: lines 1-300 of 700; go on with start_line=301]");
     let meta = &first.contract["meta"];
     assert_eq!(
         (&meta["truncated"], &meta["preview_degraded"], &meta["next_offset"]),

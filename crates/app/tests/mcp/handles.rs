@@ -149,7 +149,7 @@ fn blank_lines_are_told_and_not_sent() {
 /// Some hosts cut the middle out of a long result and keep its end, where the handle would be.
 #[test]
 fn what_a_host_may_cut_has_no_handle() {
-    let mut server = Server::start(&[("a.txt", &numbered(700))], &[]);
+    let mut server = Server::start(&[("a.txt", &numbered(700))], &["--set", "handle_bytes=10000"]);
     server.window("t", "t:0");
     let long = server.call("read_file", json!({"path": "a.txt"}));
     assert!(long.text().len() > 10_000 && long.handle().is_none(), "{}", long.trailer());

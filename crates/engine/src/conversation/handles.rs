@@ -4,8 +4,10 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    limits::Limits,
     operation::Read,
     path::PathKey,
+    pick::Pick,
     render::Notice,
     scope::{Lines, Scope},
     text::ContentHash,
@@ -68,13 +70,32 @@ pub struct HandleConversation {
     known: Option<String>,
     /// The answer that `known` names.
     answer: Option<EntryId>,
+    /// The host may cut results with more bytes.
+    cut: Option<u32>,
+    /// Whether no handle can exist, so that no text needs to be kept for one.
+    without_handles: bool,
 }
 
 impl HandleConversation {
     /// A call in a session, if there is one, with a handle, if one was passed.
     #[must_use]
     pub fn new(session: Option<SessionName>, known: Option<&str>) -> Self {
-        Self { session: LoggedSession::named(session), known: known.map(str::to_owned), answer: None }
+        let (session, known) = (LoggedSession::named(session), known.map(str::to_owned));
+        Self { session, known, ..Self::default() }
+    }
+
+    /// In a host that may cut results with more bytes: a default window fits, and a longer answer has no handle.
+    #[must_use]
+    pub fn cut_at(mut self, bytes: Option<u32>) -> Self {
+        self.cut = bytes;
+        self
+    }
+
+    /// In a host where no handle can exist.
+    #[must_use]
+    pub fn without_handles(mut self) -> Self {
+        self.without_handles = true;
+        self
     }
 
     /// Moves to the answer that the handle names, or to the root. Returns the place and, at the root, why nothing is
@@ -116,6 +137,11 @@ impl HandleConversation {
         Ok(())
     }
 
+    /// The most bytes of a text that may have a handle.
+    fn most(&self, engine: &Engine) -> usize {
+        self.cut.unwrap_or(u32::MAX).min(engine.settings().handle_bytes).saturating_sub(TRAILER) as usize
+    }
+
     /// The handle of an answer that was recorded.
     fn handle(&self, engine: &Engine, receipt: &Receipt, pending: &PendingAnswer<'_>) -> Handle {
         let shown = pending.shown;
@@ -127,18 +153,14 @@ impl HandleConversation {
             // Nothing new was shown, so the earlier handle stays valid.
             Mode::Unchanged | Mode::UnchangedRange => self.answer.and_then(handle).flatten(),
             // A host may cut a longer answer without telling the model.
-            Mode::Full | Mode::Diff | Mode::BaselineFallback
-                if shown.text().len() + TRAILER > engine.settings().handle_bytes as usize =>
-            {
-                None
-            }
+            Mode::Full | Mode::Diff | Mode::BaselineFallback if shown.text().len() > self.most(engine) => None,
             Mode::Full | Mode::Diff | Mode::BaselineFallback => handle(receipt.entry).flatten(),
         }
     }
 }
 
 /// Approximate size of a trailer in bytes; most of it is a handle of many parts.
-const TRAILER: usize = 500;
+const TRAILER: u32 = 500;
 
 /// Whether the model may later claim to see an answer. It does not see what goes to a program.
 fn may_be_relied_on(reason: Reason) -> bool {
@@ -156,8 +178,16 @@ impl Conversation for HandleConversation {
         None
     }
 
+    fn limits(&self, engine: &Engine, read: &Read) -> Limits {
+        let limits = self.session.limits(engine, read);
+        let window = self.cut.filter(|_| read.limit.is_none() && read.pick == Pick::Given && read.most.is_some());
+        let room = window.map_or(u32::MAX, |cut| cut.saturating_sub(TRAILER));
+        Limits { answer_bytes: limits.answer_bytes.min(room), ..limits }
+    }
+
     fn context(&mut self, engine: &Engine, read: &Read, file: &FileRef, snapshot: &Snapshot) -> CallContext {
         let mut context = self.session.context(engine, read, file, snapshot);
+        context.store_text &= !self.without_handles;
         let Some(name) = context.session.clone() else { return context };
         match self.stand(engine, &name, file.key()) {
             Ok((call, reason)) => {
