@@ -12,7 +12,6 @@ import { gemini } from "./hosts/gemini.mjs";
 import { opencode } from "./hosts/opencode.mjs";
 import { startModel } from "./model.mjs";
 import { PLACES, ROOT } from "./script.mjs";
-import { untilInitDoesIt } from "./until_init_does_it.mjs";
 import { make, text } from "./world.mjs";
 
 const HOSTS = [claudeCode, codex, opencode, gemini];
@@ -89,7 +88,6 @@ async function runIn(host, { name, folder, calls }) {
 	host.before?.({ home, workspace });
 	const scope = host.scope?.(folder) ?? "project";
 	execFileSync(program, ["init", host.name, "--scope", scope, "--yes"], { cwd: workspace, env: plain });
-	untilInitDoesIt(host.name, scope === "user" ? home : workspace);
 	const here = JSON.parse(JSON.stringify(calls).replaceAll(ROOT, workspace));
 	const model = await startModel({ wire: host.wire, name: host.tool, calls: here });
 	const context = { packages, node: process.execPath, url: model.url, workspace };

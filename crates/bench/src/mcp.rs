@@ -2,6 +2,7 @@
 //! others over stdio, on the same files, for the same text. The servers take turns round by round. Only pipes are in the
 //! timed path; answers are checked after the clock has stopped.
 
+pub(crate) mod answers;
 pub(crate) mod beside;
 mod report;
 mod servers;

@@ -59,7 +59,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 /// A copy of the sources in the registry.
-fn tree() -> Result<TempDir, Broken> {
+pub(crate) fn tree() -> Result<TempDir, Broken> {
     let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let words = ["metadata", "--format-version", "1", "--offline", "--filter-platform", &platform];
     let listed = Command::new("cargo").args(words).output()?;

@@ -638,6 +638,17 @@ impl Fields {
         }
     }
 
+    fn read(self, read: &Read) -> Self {
+        self.with("path", &read.path)
+            .maybe("offset", read.offset)
+            .maybe("limit", read.limit)
+            .maybe("or_suffix", (read.names == Names::OrSuffix).then_some(true))
+            .maybe("decoded", (read.decoding == Decoding::View).then_some(true))
+            .pick(&read.pick)
+            .most(read.most)
+            .answered(read.freshness, read.audience)
+    }
+
     fn extent(self, extent: &Extent) -> Self {
         self.maybe("path", extent.path.as_ref())
             .maybe("glob", extent.glob.as_ref())
@@ -750,15 +761,7 @@ impl Operation {
     pub fn fields(&self) -> Vec<(&'static str, Field)> {
         let fields = Fields::default();
         let fields = match self {
-            Self::Read(read) => fields
-                .with("path", &read.path)
-                .maybe("offset", read.offset)
-                .maybe("limit", read.limit)
-                .maybe("or_suffix", (read.names == Names::OrSuffix).then_some(true))
-                .maybe("decoded", (read.decoding == Decoding::View).then_some(true))
-                .pick(&read.pick)
-                .most(read.most)
-                .answered(read.freshness, read.audience),
+            Self::Read(read) => fields.read(read),
             Self::ReadSymbol(read) => fields
                 .with("target", &read.target)
                 .maybe("path", read.path.as_ref())

@@ -11,12 +11,11 @@ pub struct Gets {
     pub lacks: &'static [&'static str],
 }
 
-const TOOLS: &str = "reads of 300 lines at a time, search, and definitions by name";
+const TOOLS: &str = "reads of 300 lines at a time, search, lists, outlines, and definitions by name";
 const PLAIN: &str =
     "cheaper re-reads: nothing tells an MCP server what the model still sees, so every answer is plain text";
 
-const UNTRIED: &str =
-    "reads of 300 lines at a time, search, and definitions by name, by the protocol (not tried in the program itself)";
+const UNTRIED: &str = "reads of 300 lines at a time, search, lists, outlines, and definitions by name, by the protocol (not tried in the program itself)";
 
 /// Every host by its name on the command line.
 const HOSTS: [(&str, Gets); 8] = [
@@ -30,7 +29,7 @@ const HOSTS: [(&str, Gets); 8] = [
     (
         "codex",
         Gets {
-            has: "reads of 300 lines at a time, search, definitions by name; in direct calls a re-read costs only what changed",
+            has: "reads of 300 lines at a time, search, lists, outlines, definitions by name; in direct calls a re-read costs only what changed",
             lacks: &["cheaper re-reads in code mode, where scripts make the calls: there every answer is plain text"],
         },
     ),
@@ -43,7 +42,7 @@ const HOSTS: [(&str, Gets); 8] = [
         "pi",
         Gets {
             has: "cheaper re-reads: pi's own session proves what the model still sees, so a re-read costs only what changed",
-            lacks: &["search and definitions by name: only pi's `read` is replaced"],
+            lacks: &["search, lists, outlines and definitions by name: only pi's `read` is replaced"],
         },
     ),
 ];

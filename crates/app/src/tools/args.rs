@@ -183,10 +183,12 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         }
         // A file under another name than the example's.
         let is_symbol = fields.get("mode").is_some_and(|mode| mode == "symbol");
-        if tool.name == "read" && !is_symbol && kept.get("target").is_none() {
-            if let Some(path) = fields.remove("path") {
-                fields.insert("target".to_owned(), path);
-            }
+        if tool.name == "read"
+            && !is_symbol
+            && kept.get("target").is_none()
+            && let Some(path) = fields.remove("path")
+        {
+            fields.insert("target".to_owned(), path);
         }
         // The first line was kept, and the last of the example may stand before it.
         let (first, last) =

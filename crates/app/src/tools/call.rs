@@ -253,39 +253,31 @@ impl<'a> Tools<'a> {
         })
     }
 
-    /// A call that works, where another name was most likely meant.
+    /// A call that works, where another name or range was most likely meant.
     fn instead(&self, error: &Error, (tool, asked, args): (&'static Tool, &str, Option<&Args>)) -> Option<String> {
-        match error {
-            Error::Missing { near, .. } => match near.first() {
-                Some(near) => {
-                    let call = args.map_or_else(|| tool.example(near), |args| args.with_file(asked, near));
-                    Some(format!("{} {}", tool.name, printable(&call.to_string())))
-                }
-                None => Some(format!("list {}", json!({}))),
-            },
-            Error::Snapshot(SnapshotError::NotAFile { .. }) if self.engine.is_folder(asked) => {
-                Some(format!("list {}", printable(&json!({"path": asked}).to_string())))
-            }
-            Error::Locate(LocateError::Outside { .. }) => {
-                let inside = self.engine.name_inside(asked)?;
-                let call = args.map_or_else(|| tool.example(&inside), |args| args.with_file(asked, &inside));
-                Some(format!("{} {}", tool.name, printable(&call.to_string())))
-            }
-            Error::Range { source: ScopeError::BeyondEnd { total, .. }, .. } => {
-                let call = args?.at_the_end(u64::from(*total));
-                Some(format!("{} {}", tool.name, printable(&call.to_string())))
-            }
-            Error::EmptyQuery if tool.name == "search" => {
-                let path = args.and_then(|args| args.text("path"));
-                let call = path.map_or_else(|| json!({}), |path| json!({"path": path}));
-                Some(format!("list {}", printable(&call.to_string())))
-            }
-            Error::Query(_) if tool.name == "search" => {
-                let call = args?.clone().with("mode", "text").but_for(&[]);
-                Some(format!("search {}", printable(&call.to_string())))
-            }
-            _ => None,
+        let call = |tool: &str, arguments: &Value| Some(format!("{tool} {}", printable(&arguments.to_string())));
+        let with_file = |file: &str| args.map_or_else(|| tool.example(file), |args| args.with_file(asked, file));
+        let is_search = tool.name == "search";
+        if let Error::Missing { near, .. } = error {
+            return near.first().map_or_else(|| call("list", &json!({})), |near| call(tool.name, &with_file(near)));
         }
+        if let Error::Locate(LocateError::Outside { .. }) = error {
+            return call(tool.name, &with_file(&self.engine.name_inside(asked)?));
+        }
+        if let Error::Snapshot(SnapshotError::NotAFile { .. }) = error {
+            return call("list", &json!({"path": asked})).filter(|_| self.engine.is_folder(asked));
+        }
+        if let Error::Range { source: ScopeError::BeyondEnd { total, .. }, .. } = error {
+            return call(tool.name, &args?.at_the_end(u64::from(*total)));
+        }
+        if matches!(error, Error::EmptyQuery) && is_search {
+            let path = args.and_then(|args| args.text("path"));
+            return call("list", &path.map_or_else(|| json!({}), |path| json!({"path": path})));
+        }
+        if matches!(error, Error::Query(_)) && is_search {
+            return call(tool.name, &args?.clone().with("mode", "text").but_for(&[]));
+        }
+        None
     }
 
     /// An error in the words of the tool.

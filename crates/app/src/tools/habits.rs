@@ -198,7 +198,7 @@ fn search(out: &mut Translated, name: &str, value: &Value) -> bool {
                     out.given.entry("mode").or_insert(json!("regex"));
                 }
             }
-            _ => {
+            Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
                 out.given.entry("mode").or_insert(json!("regex"));
                 out.put("query", value.clone());
             }
@@ -223,7 +223,7 @@ fn search(out: &mut Translated, name: &str, value: &Value) -> bool {
                 Value::String(text) if text.contains(',') && !text.contains('{') => {
                     text.split(',').map(|glob| glob.trim().to_owned()).collect()
                 }
-                _ => return false,
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => return false,
             };
             out.put("glob", json!(if globs.len() == 1 { globs.concat() } else { format!("{{{}}}", globs.join(",")) }));
         }

@@ -44,10 +44,8 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>, targets: &[Value]) ->
 
 /// The arguments of one of the reads.
 fn own(call: &ToolCall<'_>, target: &Value) -> Map<String, Value> {
-    let mut given = match target {
-        Value::Object(fields) => fields.clone(),
-        other => Map::from_iter([("path".to_owned(), other.clone())]),
-    };
+    let path = || Map::from_iter([("path".to_owned(), target.clone())]);
+    let mut given = target.as_object().cloned().unwrap_or_else(path);
     for name in ["mode", "fresh", "limit"] {
         if let Some(value) = call.args.all().get(name) {
             given.entry(name).or_insert_with(|| value.clone());

@@ -91,11 +91,8 @@ fn wrong(root: &Path, said: &Said, want: &Value) -> Option<String> {
     if said.is_error {
         return Some(format!("an error: {}", said.blocks[0]));
     }
-    let files = match want {
-        Value::Array(all) => all.clone(),
-        one if one.get("file").is_some() => vec![one.clone()],
-        _ => Vec::new(),
-    };
+    let one = want.get("file").is_some().then(|| vec![want.clone()]);
+    let files = want.as_array().cloned().or(one).unwrap_or_default();
     if !files.is_empty() {
         return wrong_lines(root, said, &files);
     }

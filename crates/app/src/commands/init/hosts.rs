@@ -140,10 +140,14 @@ impl Host {
         match (self, scope) {
             (Self::ClaudeCode, Scope::Project) => Some("Claude Code asks once whether this project's servers may run"),
             (Self::Codex, Scope::Project) => Some("Codex reads this file only in projects that it was told to trust"),
+            (Self::Gemini, Scope::Project) => Some(
+                "Gemini CLI reads this file only when it is started in this folder; --scope user works in every folder",
+            ),
             (Self::Zed, Scope::Project) => Some("Zed starts this project's servers once its worktree is trusted"),
             (Self::Pi, Scope::Project) => Some("pi loads this project's packages once the project is trusted"),
             (Self::ClaudeCode | Self::Codex | Self::Zed | Self::Pi, Scope::User)
-            | (Self::Opencode | Self::Gemini | Self::Cursor | Self::Vscode, _) => None,
+            | (Self::Gemini, Scope::User)
+            | (Self::Opencode | Self::Cursor | Self::Vscode, _) => None,
         }
     }
 
@@ -173,9 +177,7 @@ impl Host {
     /// What the user must know about that line.
     pub(crate) fn permit_note(self, scope: Scope) -> Option<&'static str> {
         match (self, scope) {
-            (Self::ClaudeCode, Scope::Project) => Some(
-                "Claude Code takes this only in a folder that it was told to trust; the file is yours, so keep it out of git",
-            ),
+            (Self::ClaudeCode, Scope::Project) => Some("this file is yours alone, so keep it out of git"),
             _ => None,
         }
     }

@@ -17,8 +17,22 @@ use crate::{
 };
 
 impl Run {
+    /// An operation that shows lines or names beside reads.
+    pub(super) fn look(&mut self, kind: Kind, random: &mut Random) -> Step {
+        if kind == Kind::Search {
+            return self.search(random);
+        }
+        if kind == Kind::Preview {
+            return self.preview(random);
+        }
+        if kind == Kind::Outline {
+            return self.outline(random);
+        }
+        if kind == Kind::View { self.view(random) } else { self.list() }
+    }
+
     /// A search of everything, or of one file. Sometimes its result never arrives.
-    pub(super) fn search(&mut self, random: &mut Random) -> Step {
+    fn search(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.session()?);
         let text = self.world.truth(name).unwrap_or_default();
         let engine = self.world.engine(self.process);
@@ -31,7 +45,7 @@ impl Run {
     }
 
     /// A diff of the working file and another text.
-    pub(super) fn preview(&mut self, random: &mut Random) -> Step {
+    fn preview(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.session()?);
         let Some(text) = self.world.truth(name) else {
             self.idle();
@@ -43,7 +57,7 @@ impl Run {
     }
 
     /// What a file of code, or everything, defines.
-    pub(super) fn outline(&mut self, random: &mut Random) -> Step {
+    fn outline(&mut self, random: &mut Random) -> Step {
         let path = if random.below(3) == 0 { "." } else { code::FILES[random.below(code::FILES.len())] };
         let session = self.session()?;
         let found = glimpse::outline(self.world.engine(self.process), &session, path, random);
@@ -51,7 +65,7 @@ impl Run {
     }
 
     /// Names alone show no line.
-    pub(super) fn list(&mut self) -> Step {
+    fn list(&mut self) -> Step {
         let session = self.session()?;
         let listed: Listed = self.world.engine(self.process).ask(Some(&session), Operation::List(List::default()))?;
         let files = listed.entries.iter().filter(|entry| matches!(entry.what, ListedKind::File { .. })).count() as u64;
@@ -60,7 +74,7 @@ impl Run {
     }
 
     /// A file gets bytes that are not UTF-8 and is read; then it has UTF-8 text again, often the one before.
-    pub(super) fn view(&mut self, random: &mut Random) -> Step {
+    fn view(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let text = self.world.truth(name).filter(|_| name != ".env" && !code::is_code(name));
         let Some(text) = text else {

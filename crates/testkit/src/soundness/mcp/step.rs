@@ -50,12 +50,8 @@ impl Run {
                 let question = self.some_question(op.kind, random);
                 self.ask_for_program(&question, random)?;
             }
-            Kind::Search => self.search(random)?,
-            Kind::Preview => self.preview(random)?,
-            Kind::Outline => self.outline(random)?,
-            Kind::List => self.list()?,
+            Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View => self.look(op.kind, random)?,
             Kind::Several => self.several(random)?,
-            Kind::View => self.view(random)?,
             Kind::Write | Kind::Edit => self.write(op.kind, random)?,
             Kind::Batch => self.batch(random)?,
             Kind::Between => {
