@@ -1,6 +1,7 @@
 //! Finding: what a path leads to, lines in one file, and lines, files and names in the whole workspace. Found lines
 //! never count as held; they only end what was held of them from other versions. Limits are sizes, never times.
 
+mod cold;
 mod list;
 mod outline;
 mod symbol;

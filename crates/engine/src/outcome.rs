@@ -214,6 +214,8 @@ pub enum Notice {
     Setting(String),
     /// Less was asked for than the caller asked, in the words of the budget.
     Reduced(String),
+    /// There is no index of symbols yet: only files that contain the name were looked at.
+    NoIndexYet,
     /// The text was decoded from this encoding.
     Decoded(&'static str),
     /// There is no file of the name asked for; this is the one that ends in it.

@@ -94,6 +94,13 @@ impl Catalog {
         })
     }
 
+    /// Whether no file was ever indexed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let any = self.db.query_row("SELECT EXISTS(SELECT 1 FROM files)", [], |row| row.get::<_, bool>(0));
+        any.is_ok_and(|any| !any)
+    }
+
     /// Forces a refresh at the next question, even if no change was noticed.
     pub fn doubt(&mut self) {
         self.fresh = None;

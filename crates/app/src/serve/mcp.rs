@@ -159,6 +159,7 @@ impl Server {
         }
         let under_way = self.lanes.begin(origin.session.clone());
         let said = run(Lane::Long).await;
+        self.lanes.index_if_wanted();
         self.finish(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 

@@ -14,7 +14,7 @@ use readproof_index::{
     Part, Symbol, SymbolKind, Target, Unindexed, Unusable, nearest, rank,
 };
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::AtomicBool};
 
 use crate::{Control, Conversation, Engine, Error, NoIndex, Notice, Reading, conversation::locked, read::Glimpse};
 
@@ -37,10 +37,14 @@ pub const AROUND_BYTES: u32 = 4_000;
 /// waits for another; there are as many as calls ever ran at once.
 #[derive(Default)]
 pub(crate) struct Symbols {
-    catalogs: Mutex<Vec<Catalog>>,
+    pub(super) catalogs: Mutex<Vec<Catalog>>,
     parsers: Mutex<Vec<Parsers>>,
     /// Why a catalog is in memory only.
     in_memory_reason: Mutex<Option<Arc<NoIndex>>>,
+    /// Whether an answer was given without an index.
+    pub(super) wanted: AtomicBool,
+    /// Whether the index is being made for nobody in particular.
+    pub(super) making: AtomicBool,
     /// What was parsed last.
     last: Mutex<Option<(ContentHash, Language, Arc<Outline>)>>,
 }
@@ -188,14 +192,17 @@ impl Engine {
                 (found, near, None)
             }
             (_, folder) => {
+                let part = Part { under: folder.as_ref().map(|folder| folder.path.as_str()), glob: None };
+                let early = self.without_index(&target, part, control)?.filter(|found| !found.is_empty());
                 let under = folder.as_ref().map(|folder| format!("{}/", folder.path)).filter(|under| under != "./");
-                self.with_catalog(control, |catalog, _| {
+                let indexed = || self.with_catalog(control, |catalog, _| {
                     let mut found = catalog.find(&target)?;
                     let counts = |path: &str| under.as_ref().is_none_or(|under| path.starts_with(under));
                     found.retain(|defined| counts(&defined.path));
                     let near = if found.is_empty() { catalog.near(&target)? } else { Vec::new() };
                     Ok((found, near, missed(catalog.unindexed(counts)?)))
-                })?
+                });
+                early.map_or_else(indexed, |found| Ok((found, Vec::new(), None)))?
             }
         };
         let one = choose(found).map_err(|several| match several.total {
@@ -214,6 +221,15 @@ impl Engine {
         let under = asked.path.as_deref().map(|path| self.part(path)).transpose()?;
         let part = Part { under: under.as_deref(), glob: asked.glob.as_deref() };
         let standard = asked.limit.unwrap_or(LISTED_SYMBOLS);
+        if let (Some(query), None) = (&query, asked.limit)
+            && let Some(mut found) = self.without_index(query, part, control)?
+            && let Some(best) = found.iter().map(|defined| rank(defined.symbol.kind)).min()
+        {
+            found.retain(|defined| rank(defined.symbol.kind) == best);
+            let (total, notices) = (found.len() as u64, vec![Notice::NoIndexYet]);
+            let found = found.into_iter().take(standard).map(|defined| (Some(Fitting::Exact), defined)).collect();
+            return Ok(SymbolsFound { found, total, notices, ..SymbolsFound::default() });
+        }
         let mut out = self.with_catalog(control, |catalog, indexed| {
             let mut out = SymbolsFound { indexed, ..SymbolsFound::default() };
             out.notices.extend(missed(catalog.unindexed_in(part)?).map(Notice::Unindexed));
@@ -317,7 +333,7 @@ impl Engine {
     }
 
     /// Queries a catalog that is up to date. If its database cannot be used, a catalog in memory replaces it.
-    fn with_catalog<T>(
+    pub(super) fn with_catalog<T>(
         &self,
         control: &Control<'_>,
         ask: impl Fn(&Catalog, Indexed) -> Result<T, CatalogError>,
@@ -363,7 +379,7 @@ impl Engine {
     }
 
     /// Opens the catalog in the store. One that cannot be opened is rebuilt, as everything in it comes from the files.
-    fn open_catalog(&self) -> Result<Catalog, Error> {
+    pub(super) fn open_catalog(&self) -> Result<Catalog, Error> {
         let store = match self.store(Create::Yes) {
             Ok(Some(store)) => store,
             Ok(None) => return self.in_memory(NoIndex::NoStore),

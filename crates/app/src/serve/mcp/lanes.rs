@@ -112,6 +112,15 @@ impl Lanes {
         })
     }
 
+    /// Makes the index of symbols in the background if an answer was given without it.
+    pub(super) fn index_if_wanted(&self) {
+        if self.engine.wants_index() {
+            let engine = Arc::clone(&self.engine);
+            // Nobody waits for it, and the process ends without it.
+            let _ = std::thread::Builder::new().name("index".to_owned()).spawn(move || engine.make_index());
+        }
+    }
+
     /// Begins a long call of a conversation, which ends when the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>, session: Option<SessionName>) -> UnderWay {
         let mut calls = locked(&self.under_way);

@@ -1,0 +1,105 @@
+//! Definitions in a large workspace that has no index yet: only files that contain the name are parsed, so that the first
+//! answer takes about as long as a search for the name. The index is made afterwards, by whoever keeps the engine.
+
+use std::sync::atomic::Ordering;
+
+use readproof_core::operation::{Letters, SearchMode};
+use readproof_index::{Defined, FileRules, Language, Part, Target, TreeError, TreeSearch, WalkRules};
+
+use crate::{Control, Engine, Error, conversation::locked};
+
+/// The index of a workspace with no more files is made as quickly as it is searched.
+const FEW_FILES: u64 = 2_000;
+
+/// The most lines with the name whose files are looked at.
+const MOST_LINES: usize = 20_000;
+
+/// The most characters of such lines.
+const MOST_CHARS: usize = 8 << 20;
+
+/// The most files that are parsed.
+const MOST_FILES: usize = 1_000;
+
+impl Engine {
+    /// Definitions with this name, found without an index; `None` if there is one, or it is made as quickly.
+    pub(crate) fn without_index(
+        &self,
+        target: &Target,
+        part: Part<'_>,
+        control: &Control<'_>,
+    ) -> Result<Option<Vec<Defined>>, Error> {
+        let name = target.names()[0];
+        let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
+        if !is_plain || !self.lacks_index() {
+            return Ok(None);
+        }
+        let query = format!(r"\b{name}\b");
+        let search = TreeSearch {
+            root: &self.root,
+            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
+            query: &query,
+            mode: SearchMode::Regex,
+            letters: Letters::Exact,
+            walk: WalkRules { under: part.under, glob: part.glob, ..WalkRules::default() },
+            limit: MOST_LINES,
+            context_lines: 0,
+            max_chars: MOST_CHARS,
+        };
+        let found = search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
+            TreeError::Cancelled => Error::Aborted,
+            TreeError::Query(error) => error.into(),
+            TreeError::Walk(error) => error.into(),
+        })?;
+        if found.looked_at <= FEW_FILES {
+            return Ok(None);
+        }
+        self.symbols.wanted.store(true, Ordering::Relaxed);
+        let mut defined = Vec::new();
+        let files = found.hits.iter().filter(|hit| Language::of(&hit.path, "").is_some()).take(MOST_FILES);
+        for hit in files {
+            control.check_cancelled()?;
+            let absolute = self.root.absolute(&hit.path);
+            let Ok((path, text)) = self.text_of(&absolute) else { continue };
+            let outline = match self.outline_of(&path, &text, control) {
+                Ok((_, outline)) => outline,
+                Err(Error::Aborted) => return Err(Error::Aborted),
+                Err(_) => continue,
+            };
+            let fits = outline.symbols.iter().filter(|symbol| target.fits(&path, symbol));
+            let at = |symbol: &readproof_index::Symbol| Defined { path: path.clone(), hash: text.hash(), symbol: symbol.clone() };
+            defined.extend(fits.map(at));
+        }
+        Ok(Some(defined))
+    }
+
+    /// Whether no index was ever made, or one is being made.
+    fn lacks_index(&self) -> bool {
+        if self.symbols.making.load(Ordering::Relaxed) {
+            return true;
+        }
+        let mut catalogs = locked(&self.symbols.catalogs);
+        if let Some(catalog) = catalogs.last() {
+            return catalog.is_empty();
+        }
+        let Ok(catalog) = self.open_catalog() else { return false };
+        let is_empty = catalog.is_empty();
+        catalogs.push(catalog);
+        is_empty
+    }
+
+    /// Whether an answer was given without the index, which should be made now that nobody waits; asked once.
+    #[must_use]
+    pub fn wants_index(&self) -> bool {
+        self.symbols.wanted.swap(false, Ordering::Relaxed) && !self.symbols.making.load(Ordering::Relaxed)
+    }
+
+    /// Makes the index. It may take minutes; until then, answers are given without it.
+    pub fn make_index(&self) {
+        if self.symbols.making.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // If it fails, the next question makes it and says why it cannot.
+        let _ = self.with_catalog(&Control::WAIT, |_, _| Ok(()));
+        self.symbols.making.store(false, Ordering::Relaxed);
+    }
+}
