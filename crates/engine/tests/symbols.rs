@@ -336,3 +336,30 @@ fn several_processes_share_one_index() {
     });
     assert_eq!(names(&world.engine(), Some("own")).len(), 4);
 }
+
+/// The first answer in a large workspace does not wait for the index.
+#[test]
+fn an_exact_name_is_found_before_the_index_is_made() {
+    let temp = tempfile::tempdir().unwrap();
+    for number in 0..2_100 {
+        fs::write(temp.path().join(format!("f{number}.rs")), format!("fn name{number}() {{}}\n")).unwrap();
+    }
+    fs::write(temp.path().join("uses.rs"), "fn caller() { name7(); }\n").unwrap();
+    let root = Root::open(temp.path()).unwrap();
+    let bearings = Bearings { cwd: temp.path().to_str().unwrap().to_owned(), home: None };
+    let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
+    let ask = |query: &str| -> SymbolsFound {
+        let asked = ListSymbols { query: Some(query.to_owned()), path: None, glob: None, limit: None };
+        engine.ask_while(None, Operation::ListSymbols(asked), WAIT).unwrap()
+    };
+    let said = |found: &SymbolsFound| found.notices.iter().map(notice).collect::<Vec<_>>().concat();
+    let first = ask("name7");
+    assert_eq!((first.total, first.found[0].1.path.as_str()), (1, "f7.rs"));
+    assert!(said(&first).contains("the index is not made yet"), "{}", said(&first));
+    assert!(engine.wants_index() && !engine.wants_index(), "it is asked for once");
+    engine.make_index();
+    let second = ask("name7");
+    assert_eq!((second.total, said(&second).as_str()), (1, ""));
+    assert_eq!(ask("name20").total, 1, "the index has all of them");
+    assert!(!engine.wants_index());
+}

@@ -16,7 +16,8 @@ pub fn notice(notice: &Notice) -> String {
         Notice::Shown(shown) => shown.to_string(),
         Notice::Setting(said) | Notice::Reduced(said) => said.clone(),
         Notice::NoIndexYet => {
-            "the index is not made yet: only files that contain the name were looked at, and similar names are missing".to_owned()
+            "the index is not made yet: only files that contain the name were looked at, and similar names are missing"
+                .to_owned()
         }
         Notice::Decoded(encoding) => format!("decoded from {encoding}, so this is not the file byte for byte"),
         Notice::InsteadOf(asked) => format!("there is no `{asked}`; this is the only file whose name ends so"),

@@ -20,8 +20,11 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
         (
             "read",
             vec![
-                json!({"mode": "file", "target": file, "limit": 4}),
-                json!({"mode": "file", "target": file, "limit": 4, "known": "HANDLE"}),
+                json!({"path": file, "limit": 4}),
+                json!({"path": file, "limit": 4, "known": "HANDLE"}),
+                json!({"path": file, "lines": "3-4"}),
+                json!({"path": "greet.rs"}),
+                json!({"targets": ["README.md", {"path": file, "start_line": 4, "end_line": 6}]}),
                 json!({"mode": "snippet", "target": file, "query": "format", "context_lines": 1}),
                 json!({"mode": "symbol", "target": "hello"}),
                 json!({"mode": "symbol", "target": "helo"}),
@@ -43,6 +46,8 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
                 json!({"query": "(", "mode": "regex"}),
             ],
         ),
+        ("list", vec![json!({}), json!({"glob": "*.rs"})]),
+        ("outline", vec![json!({"path": file}), json!({"path": "."})]),
         ("stat_file", vec![json!({"path": file}), json!({"path": "gone.rs"})]),
         ("search_in_file", vec![json!({"path": file, "query": "hello", "is_regex": false, "after_lines": 1})]),
         (
@@ -70,8 +75,8 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
 fn docs_tools_md_is_true() {
     let mut server = Server::start(&FILES, &["--tools", "all"]);
     committed(&server);
-    let listed = server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone();
     server.window("thread", "thread:0");
+    let listed = server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().clone();
     let mut page = String::from(include_str!("tools.head.md"));
     let mut handle = None;
     for (name, calls) in examples() {

@@ -66,7 +66,11 @@ impl Engine {
                 Err(_) => continue,
             };
             let fits = outline.symbols.iter().filter(|symbol| target.fits(&path, symbol));
-            let at = |symbol: &readproof_index::Symbol| Defined { path: path.clone(), hash: text.hash(), symbol: symbol.clone() };
+            let at = |symbol: &readproof_index::Symbol| Defined {
+                path: path.clone(),
+                hash: text.hash(),
+                symbol: symbol.clone(),
+            };
             defined.extend(fits.map(at));
         }
         Ok(Some(defined))

@@ -195,13 +195,15 @@ impl Engine {
                 let part = Part { under: folder.as_ref().map(|folder| folder.path.as_str()), glob: None };
                 let early = self.without_index(&target, part, control)?.filter(|found| !found.is_empty());
                 let under = folder.as_ref().map(|folder| format!("{}/", folder.path)).filter(|under| under != "./");
-                let indexed = || self.with_catalog(control, |catalog, _| {
-                    let mut found = catalog.find(&target)?;
-                    let counts = |path: &str| under.as_ref().is_none_or(|under| path.starts_with(under));
-                    found.retain(|defined| counts(&defined.path));
-                    let near = if found.is_empty() { catalog.near(&target)? } else { Vec::new() };
-                    Ok((found, near, missed(catalog.unindexed(counts)?)))
-                });
+                let indexed = || {
+                    self.with_catalog(control, |catalog, _| {
+                        let mut found = catalog.find(&target)?;
+                        let counts = |path: &str| under.as_ref().is_none_or(|under| path.starts_with(under));
+                        found.retain(|defined| counts(&defined.path));
+                        let near = if found.is_empty() { catalog.near(&target)? } else { Vec::new() };
+                        Ok((found, near, missed(catalog.unindexed(counts)?)))
+                    })
+                };
                 early.map_or_else(indexed, |found| Ok((found, Vec::new(), None)))?
             }
         };
