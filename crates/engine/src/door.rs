@@ -236,6 +236,17 @@ impl Engine {
         (0..parts.len()).map(|at| parts[at..].join("/")).find(|name| self.is_file(name))
     }
 
+    /// Whether an answer was given without the index of symbols, which should be made now that nobody waits; asked once.
+    #[must_use]
+    pub fn wants_index(&self) -> bool {
+        self.take_index_wish()
+    }
+
+    /// Makes the index of symbols. It may take minutes; until then, answers are given without it.
+    pub fn make_index(&self) {
+        self.index_now();
+    }
+
     /// Whether a path as written leads to a folder.
     #[must_use]
     pub fn is_folder(&self, path: &str) -> bool {

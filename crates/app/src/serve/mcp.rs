@@ -217,8 +217,8 @@ fn is_quick(name: &str, given: &Map<String, Value>) -> bool {
         "read_file" | "read_file_range" | "read_file_head" | "read_file_tail" | "stat_file" | "readcache_refresh" => {
             true
         }
-        // A snippet may need a search through the file.
-        "read" => mode() == "file",
+        // A snippet may need a search through the file, and several files take longer than one.
+        "read" => mode() == "file" && !given.values().any(Value::is_array),
         _ => false,
     }
 }

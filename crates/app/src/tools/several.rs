@@ -5,7 +5,7 @@ use readproof_core::{limits::TEXT_CHARS, path::printable};
 use serde_json::{Map, Value, json};
 
 use super::{
-    args::{Args, invalid, short},
+    args::{Args, Refusal, invalid, short},
     call::{Refused, ToolCall, ToolOutput, Tools},
 };
 
@@ -29,7 +29,16 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>, targets: &[Value]) ->
             unread.push(name_of(&given));
             continue;
         }
-        let said = one(tools, call, &given, left);
+        let said = match one(tools, call, &given, left) {
+            // The whole call is repeated where there is time.
+            Err(refusal) if refusal.code == "NOT_QUICK" => return Err(refusal.into()),
+            Err(refusal) => {
+                let said = format!("[{}: {}: {}]", short(&printable(&name_of(&given))), refusal.code, refusal.message);
+                let contract = refusal.contract();
+                ToolOutput { trailer: Some(said.into()), contract, text_key: "text", ..ToolOutput::default() }
+            }
+            Ok(said) => said,
+        };
         left = left.saturating_sub(said.text.as_deref().map_or(0, |text| text.chars().count()));
         results.push(said.contract.clone());
         parts.push(said);
@@ -61,24 +70,15 @@ fn name_of(given: &Map<String, Value>) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-/// One read; an error stands in its place.
-fn one(tools: &Tools<'_>, call: &ToolCall<'_>, given: &Map<String, Value>, left: usize) -> ToolOutput {
+/// One read.
+fn one(tools: &Tools<'_>, call: &ToolCall<'_>, given: &Map<String, Value>, left: usize) -> Result<ToolOutput, Refusal> {
     let style = tools.engine.settings().args;
-    let done = tools.refusable((call.tool, &name_of(given), None), || {
+    tools.refusable((call.tool, &name_of(given), None), || {
         let args = Args::parse(call.tool, given, style, &String::new)?;
         let chars =
             args.number("max_preview_chars").map_or(left, |chars| (left).min(usize::try_from(chars).unwrap_or(left)));
         let args = if chars < tools.window().chars as usize { args.with("max_preview_chars", chars) } else { args };
         let call = ToolCall { tool: call.tool, args, origin: call.origin, control: call.control };
         super::unified::read(tools, &call)
-    });
-    done.unwrap_or_else(|refusal| {
-        let said = format!("[{}: {}: {}]", short(&printable(&name_of(given))), refusal.code, refusal.message);
-        ToolOutput {
-            trailer: Some(said.into()),
-            contract: refusal.contract(),
-            text_key: "text",
-            ..ToolOutput::default()
-        }
     })
 }

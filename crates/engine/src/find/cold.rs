@@ -91,19 +91,18 @@ impl Engine {
         is_empty
     }
 
-    /// Whether an answer was given without the index, which should be made now that nobody waits; asked once.
-    #[must_use]
-    pub fn wants_index(&self) -> bool {
-        self.symbols.wanted.swap(false, Ordering::Relaxed) && !self.symbols.making.load(Ordering::Relaxed)
-    }
-
-    /// Makes the index. It may take minutes; until then, answers are given without it.
-    pub fn make_index(&self) {
+    /// Makes the index, unless that is under way.
+    pub(crate) fn index_now(&self) {
         if self.symbols.making.swap(true, Ordering::Relaxed) {
             return;
         }
         // If it fails, the next question makes it and says why it cannot.
         let _ = self.with_catalog(&Control::WAIT, |_, _| Ok(()));
         self.symbols.making.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether an answer was given without the index; asked once.
+    pub(crate) fn take_index_wish(&self) -> bool {
+        self.symbols.wanted.swap(false, Ordering::Relaxed) && !self.symbols.making.load(Ordering::Relaxed)
     }
 }
