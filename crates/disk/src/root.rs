@@ -125,6 +125,12 @@ impl Root {
         self.path.ancestors().skip(1).any(|folder| fs::metadata(folder.join(".jj")).is_ok())
     }
 
+    /// Whether there is anything of this name inside, a link that leads nowhere included.
+    #[must_use]
+    pub fn names_anything(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.path.join(name)).is_ok()
+    }
+
     /// Whether a name inside leads to a folder, without following links.
     #[must_use]
     pub fn names_folder(&self, name: &str) -> bool {

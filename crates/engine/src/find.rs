@@ -3,6 +3,7 @@
 
 mod cold;
 mod list;
+mod names;
 mod outline;
 mod symbol;
 

@@ -142,3 +142,24 @@ fn without_a_home() {
     run("read repo/a.txt --session s").gives("repo\n");
     run("read ~/a.txt").refused(1, &["/~/a.txt` does not exist"]);
 }
+
+/// Every printed name can be passed back, from any folder.
+#[test]
+fn printed_names_lead_back() {
+    let ws = tree();
+    folder(&ws, "repo/.git");
+    ws.put("repo/sub/only.txt", "needle sub\n");
+    ws.put("repo/sub/sub/only.txt", "needle deeper\n");
+    ws.put("repo/sub/sub/x.txt", "needle x\n");
+    for here in ["repo", "repo/sub", "repo/sub/sub", "repo/sub/deep"] {
+        let found = run_in(&ws, ws.path(here), "search needle --json").json();
+        let results = found["results"].as_array().unwrap();
+        assert_eq!(results.len(), 3, "{here}");
+        for hit in results {
+            let (path, line) = (hit["path"].as_str().unwrap(), hit["lines"][0]["text"].as_str().unwrap());
+            run_in(&ws, ws.path(here), &format!("read {path}")).gives(&format!("{line}\n"));
+            let stat = run_in(&ws, ws.path(here), &format!("stat {path} --json")).json();
+            assert_eq!((&stat["path"], &stat["exists"]), (&hit["path"], &serde_json::json!(true)), "{here} {path}");
+        }
+    }
+}
