@@ -43,10 +43,11 @@ pub(super) struct Translated {
 /// Translates the arguments of a call.
 pub(super) fn translated(tool: &Tool, given: &Map<String, Value>) -> Translated {
     let mut out = Translated { given: Map::new(), ignored: Vec::new() };
-    // An empty text stands for an argument that is not given, except as content and where words are needed.
+    // An empty text stands for an argument that is not given, except as the content of a diff and where words are needed.
+    let is_diff = given.get("mode").is_none_or(|mode| mode == "diff_preview") && tool.name != "search";
     let is_given = |(name, value): &(&String, &Value)| {
-        !value.is_null()
-            && (value.as_str() != Some("") || *name == "content" || (tool.name == "search" && *name == "query"))
+        let empty = (is_diff && *name == "content") || (tool.name == "search" && *name == "query");
+        !value.is_null() && (value.as_str() != Some("") || empty)
     };
     for (name, value) in given.iter().filter(is_given) {
         let known = plain(name);
@@ -56,6 +57,8 @@ pub(super) fn translated(tool: &Tool, given: &Map<String, Value>) -> Translated 
             out.put("end_line", json!(last));
         } else if tool.name == "search" && search(&mut out, &known, value) {
             // Translated.
+        } else if tool.name == "read" && known == "head" {
+            out.given.entry("limit").or_insert(value.clone());
         } else if super::args::named(tool, name).is_some() || tool.group != Group::Unified {
             out.given.insert(name.clone(), value.clone());
         } else if !IDLE.contains(&known.as_str()) {
@@ -151,9 +154,6 @@ fn read(given: &mut Map<String, Value>) {
         if given.get(name) == Some(&idle) && !(is_snippet && name == "context_lines") {
             given.remove(name);
         }
-    }
-    if let Some(lines) = given.remove("head") {
-        given.entry("limit").or_insert(lines);
     }
     for name in ["path", "target", "file_path", "file", "filePath"] {
         if let Some(text) = given.get(name).and_then(Value::as_str).and_then(with_fragment) {
