@@ -3,7 +3,7 @@ import { FILES, lines } from "./world.mjs";
 
 const CONTRACT = "readproof/contract";
 
-const UNIFIED_TOOLS = ["read", "search"];
+const UNIFIED_TOOLS = ["list", "outline", "read", "search"];
 const BOUNDED_TOOLS = ["read_file", "read_file_head", "read_file_range", "read_file_tail", "search_in_file", "stat_file"];
 const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, "readcache_refresh", "readcache_status"];
 /** All that can be called: some clients call only what is listed. */
@@ -82,6 +82,10 @@ const UNIFIED = [
 	call("a symbol that is not there", "read", { mode: "symbol", target: "the_neddle" }, error("NO_SYMBOL"), cheap),
 	call("search symbol", "search", { query: "the_needle", mode: "symbol" }, having("src/large.rs:4321", "function the_needle")),
 	call("mode diff_preview", "read", { mode: "diff_preview", target: "plain.txt", against: "WORKTREE", content: "x" }, having("--- a/plain.txt", "+x", "No newline at end of file")),
+	call("a path alone", "read", { path: "plain.txt" }, text(lines("plain.txt")), cheap),
+	call("several files", "read", { targets: ["plain.txt", "crlf.txt"] }, (result) => text(lines("plain.txt"))(result) ?? (block(result, 2) === lines("crlf.txt") ? undefined : "the second file in the third block")),
+	call("list", "list", {}, having("plain.txt", "src/")),
+	call("outline", "outline", { path: "src/large.rs" }, having("1:pub fn number_1(")),
 	call("a missing file", "read", { mode: "file", target: "no-such.txt" }, error("NOT_FOUND"), cheap),
 	call("a binary file", "read", { mode: "file", target: "data.bin" }, error("NOT_TEXT")),
 	call("a path that leads out", "read", { mode: "file", target: "../out.txt" }, error("OUTSIDE_WORKSPACE"), cheap),
