@@ -33,6 +33,9 @@ impl Engine {
 
 /// A name relative to a folder of the workspace.
 fn from(here: &str, name: &str) -> String {
+    if name == "." {
+        return vec![".."; here.split('/').count()].join("/");
+    }
     let (mut here, mut left) = (here, name);
     while let (Some((a, rest_a)), Some((b, rest_b))) = (first(here), first(left))
         && a == b
@@ -103,5 +106,6 @@ mod tests {
         assert_eq!(from("a/b", "a/c/d"), "../c/d");
         assert_eq!(from("a/b", "x"), "../../x");
         assert_eq!(from("a", "a"), "../a");
+        assert_eq!((from("a", ".").as_str(), from("a/b", ".").as_str()), ("..", "../.."));
     }
 }
