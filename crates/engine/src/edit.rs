@@ -44,8 +44,8 @@ impl Engine {
             Change::Whole(_) if request.path.is_empty() => return Err(Error::EmptyPath),
             Change::Whole(_) => {
                 self.refuse_back_through_link(&request.path)?;
-                let new = || self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate);
-                self.root.locate(&self.names_for(&request.path)).or_else(|_| new())?
+                // From the current folder only: a new file must not land on one that the root happens to have.
+                self.root.locate_new(&candidates(&request.path, &self.bearings)).map_err(Error::Locate)?
             }
             // The file must exist; if it does not, the error is the same as for a read.
             Change::Replace { .. } => self.resolve_target(&request.path, Some(1), None)?.file,

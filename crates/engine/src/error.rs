@@ -6,7 +6,7 @@ use readproof_disk::{
     StoreError, TranscriptError,
 };
 use readproof_hosts::session::SessionError;
-use readproof_index::{BadQuery, BadWalk, Unindexed};
+use readproof_index::{BadQuery, BadWalk, TreeError, Unindexed};
 use std::{path::PathBuf, sync::Arc};
 
 use crate::{Candidate, NoIndex};
@@ -188,6 +188,16 @@ pub enum Error {
     OtherOutcome,
     /// The caller lost interest.
     Aborted,
+}
+
+impl From<TreeError> for Error {
+    fn from(error: TreeError) -> Self {
+        match error {
+            TreeError::Cancelled => Self::Aborted,
+            TreeError::Query(error) => error.into(),
+            TreeError::Walk(error) => error.into(),
+        }
+    }
 }
 
 impl From<LogError> for Error {

@@ -18,8 +18,7 @@ use readproof_core::{
 };
 use readproof_disk::{FileKind, LocateError, SessionName, SnapshotError};
 use readproof_index::{
-    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeError, TreeSearch,
-    WalkRules, label,
+    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeSearch, WalkRules, label,
 };
 
 use crate::{Control, Engine, Error, Notice, read::Glimpse};
@@ -232,13 +231,7 @@ impl Engine {
             context_lines: asked.context_lines,
             max_chars: asked.max_chars,
         };
-        let run = |search: &TreeSearch<'_>| {
-            search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
-                TreeError::Cancelled => Error::Aborted,
-                TreeError::Query(error) => error.into(),
-                TreeError::Walk(error) => error.into(),
-            })
-        };
+        let run = |search: &TreeSearch<'_>| search.run(control.cancelled, &|done| control.report(done, None));
         let mut found = run(&search)?;
         // A glob may be meant from the current folder, as names may.
         let here = self.glob_from_here(asked.extent.glob.as_deref()).filter(|_| found.looked_at == 0);

@@ -181,6 +181,10 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
                 fields.insert(param.name.to_owned(), value);
             }
         }
+        // The files are named already.
+        if fields.contains_key("targets") {
+            fields.remove("target");
+        }
         // A file under another name than the example's.
         let is_symbol = fields.get("mode").is_some_and(|mode| mode == "symbol");
         if tool.name == "read"

@@ -18,8 +18,14 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>, targets: &[Value]) ->
     {
         let message =
             format!("{other} cannot stand beside targets. Give each target its own, as {{\"path\":…,\"{other}\":…}}.");
-        let first = targets.first().and_then(Value::as_str).unwrap_or_default();
-        return Err(invalid(call.tool, call.args.all(), first, &message, &call.args.but_for(&["targets"])).into());
+        let value = &call.args.all()[other];
+        let with_its_own = |target: &Value| {
+            let mut fields = own(call, target);
+            fields.entry(other).or_insert_with(|| value.clone());
+            Value::Object(fields)
+        };
+        let better = call.args.clone().with("targets", targets.iter().map(with_its_own).collect::<Vec<_>>());
+        return Err(invalid(call.tool, call.args.all(), "", &message, &better.but_for(&[other])).into());
     }
     let (mut parts, mut results, mut left) = (Vec::new(), Vec::new(), TEXT_CHARS as usize);
     let mut unread: Vec<String> = Vec::new();

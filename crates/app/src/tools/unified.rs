@@ -33,8 +33,12 @@ const LINES: [&str; 3] = ["start_line", "end_line", "context_lines"];
 
 /// Whether a parameter means something in a mode.
 pub(super) fn is_for(param: &str, mode: &str) -> bool {
-    let lines = mode == "file" && LINES.contains(&param);
-    lines || ONLY.iter().find(|(only, _)| *only == param).is_none_or(|(_, only)| *only == mode)
+    (mode == "file" && LINES.contains(&param)) || is_strictly_for(param, mode)
+}
+
+/// The same by the strict table.
+fn is_strictly_for(param: &str, mode: &str) -> bool {
+    ONLY.iter().find(|(only, _)| *only == param).is_none_or(|(_, only)| *only == mode)
 }
 
 /// Default number of lines on either side of a match.
@@ -45,25 +49,23 @@ fn check(call: &ToolCall<'_>, style: Arguments) -> Result<(), Refusal> {
     let mode = call.args.text("mode").unwrap_or_default();
     let fits = |param: &str| match style {
         Arguments::Loose => is_for(param, mode),
-        Arguments::Strict => ONLY.iter().find(|(only, _)| *only == param).is_none_or(|(_, only)| *only == mode),
+        Arguments::Strict => is_strictly_for(param, mode),
     };
     if let Some((param, only)) = ONLY.iter().find(|(param, _)| call.args.has(param) && !fits(param)) {
         let message = format!("{param} is only valid for mode='{only}'. Remove it or switch mode.");
-        let wrong: Vec<&str> = ONLY.iter().map(|(param, _)| *param).filter(|param| !fits(param)).collect();
+        let without = |fits: &dyn Fn(&str) -> bool| -> Vec<&str> {
+            ONLY.iter().map(|(param, _)| *param).filter(|param| !fits(param)).collect()
+        };
         // What only that mode can answer is what was asked for; anything else was added to it.
-        let switched =
+        let switches =
             style == Arguments::Loose && (call.args.is_mode_implied || matches!(*param, "query" | "path" | "content"));
-        return Err(match switched {
-            true => {
-                let keep: Vec<&str> =
-                    ONLY.iter().map(|(param, _)| *param).filter(|param| !is_for(param, only)).collect();
-                let wrong: Vec<&str> =
-                    keep.into_iter().chain(["offset"].into_iter().filter(|_| *only != "file")).collect();
-                let better = call.args.clone().with("mode", *only).but_for(&wrong);
-                invalid(call.tool, call.args.all(), &target(call), &message, &better)
-            }
-            false => refuse(call, &message, &wrong),
-        });
+        if !switches {
+            return Err(refuse(call, &message, &without(&fits)));
+        }
+        let mut wrong = without(&|param| is_for(param, only));
+        wrong.push("offset");
+        let better = call.args.clone().with("mode", *only).but_for(&wrong);
+        return Err(invalid(call.tool, call.args.all(), &target(call), &message, &better));
     }
     if matches!(mode, "symbol" | "diff_preview") && call.args.has("offset") {
         return Err(refuse(call, "offset is only valid for mode='file'. Remove it or switch mode.", &["offset"]));

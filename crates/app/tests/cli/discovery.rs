@@ -163,3 +163,22 @@ fn printed_names_lead_back() {
         }
     }
 }
+
+/// A new file stands where one is, even if the root has a file of that name.
+#[test]
+fn a_write_never_lands_on_a_file_of_the_root() {
+    let ws = tree();
+    folder(&ws, "repo/.git");
+    let mut command = ws.command(READPROOF);
+    command.env_remove("READPROOF_WORKSPACE").current_dir(ws.path("repo/sub"));
+    let mut writing = command
+        .args(["write", "a.txt", "--session", "s"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut writing.stdin.take().unwrap(), b"new\n").unwrap();
+    assert!(writing.wait().unwrap().success());
+    run_in(&ws, ws.path("repo"), "read a.txt").gives("repo\n");
+    run_in(&ws, ws.path("repo"), "read sub/a.txt").gives("new\n");
+}

@@ -180,7 +180,8 @@ impl Conversation for HandleConversation {
 
     fn limits(&self, engine: &Engine, read: &Read) -> Limits {
         let limits = self.session.limits(engine, read);
-        let window = self.cut.filter(|_| read.limit.is_none() && read.pick == Pick::Given && read.most.is_some());
+        let is_window = read.limit.is_none() && read.pick == Pick::Given && read.most == Some(engine.settings().window);
+        let window = self.cut.filter(|_| is_window);
         let room = window.map_or(u32::MAX, |cut| cut.saturating_sub(TRAILER));
         Limits { answer_bytes: limits.answer_bytes.min(room), ..limits }
     }

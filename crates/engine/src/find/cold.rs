@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use readproof_core::operation::{Letters, SearchMode};
-use readproof_index::{Defined, FileRules, Language, Part, Target, TreeError, TreeSearch, WalkRules};
+use readproof_index::{Defined, FileRules, Language, Part, Target, TreeSearch, WalkRules};
 
 use crate::{Control, Engine, Error, conversation::locked};
 
@@ -45,11 +45,7 @@ impl Engine {
             context_lines: 0,
             max_chars: MOST_CHARS,
         };
-        let found = search.run(control.cancelled, &|done| control.report(done, None)).map_err(|error| match error {
-            TreeError::Cancelled => Error::Aborted,
-            TreeError::Query(error) => error.into(),
-            TreeError::Walk(error) => error.into(),
-        })?;
+        let found = search.run(control.cancelled, &|done| control.report(done, None))?;
         if found.looked_at <= FEW_FILES {
             return Ok(None);
         }
@@ -81,13 +77,16 @@ impl Engine {
         if self.symbols.making.load(Ordering::Relaxed) {
             return true;
         }
-        let mut catalogs = locked(&self.symbols.catalogs);
-        if let Some(catalog) = catalogs.last() {
-            return catalog.is_empty();
+        // An index that was there once is only ever refreshed.
+        if self.symbols.found.load(Ordering::Relaxed) {
+            return false;
         }
-        let Ok(catalog) = self.open_catalog() else { return false };
+        // Opened without holding the lock, as that may wait for another process.
+        let idle = locked(&self.symbols.catalogs).pop();
+        let Some(catalog) = idle.or_else(|| self.open_catalog().ok()) else { return false };
         let is_empty = catalog.is_empty();
-        catalogs.push(catalog);
+        locked(&self.symbols.catalogs).push(catalog);
+        self.symbols.found.store(!is_empty, Ordering::Relaxed);
         is_empty
     }
 

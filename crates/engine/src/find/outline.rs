@@ -97,7 +97,7 @@ impl Engine {
         let mut bytes = MOST_BYTES;
         for name in names {
             control.check_cancelled()?;
-            if Language::of(&name, "").is_none() {
+            if Language::of(&name, "").is_none() || self.is_sensitive_name(&name) {
                 out.unknown += 1;
                 continue;
             }
@@ -109,7 +109,6 @@ impl Engine {
             bytes -= len;
             let absolute = self.root.absolute(&name);
             match self.text_of(&absolute).and_then(|(path, text)| self.outlined(&path, &text, control)) {
-                Ok(file) if self.is_sensitive_name(&file.path) => out.unknown += 1,
                 Ok(file) if file.symbols.is_empty() => {}
                 Ok(file) => out.files.push(file),
                 Err(Error::Aborted) => return Err(Error::Aborted),

@@ -43,6 +43,8 @@ pub(crate) struct Symbols {
     in_memory_reason: Mutex<Option<Arc<NoIndex>>>,
     /// Whether an answer was given without an index.
     pub(super) wanted: AtomicBool,
+    /// Whether the index was seen to have something in it.
+    pub(super) found: AtomicBool,
     /// Whether the index is being made for nobody in particular.
     pub(super) making: AtomicBool,
     /// What was parsed last.

@@ -47,6 +47,19 @@ struct CloseNames {
     similar: Vec<String>,
 }
 
+impl CloseNames {
+    /// The best of them, together with names in the same folder.
+    fn best(self, near: Vec<String>) -> Vec<String> {
+        let mut names = Vec::new();
+        for name in self.suffixed.into_iter().chain(near).chain(self.same_name).chain(self.similar) {
+            if !names.contains(&name) && names.len() < SUGGESTED {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
 /// A path without the marks that a model puts around or into one: quotes, backticks, a blank at the end, the backslashes of a
 /// shell or of another system.
 fn unquoted(path: &str) -> Option<String> {
@@ -222,25 +235,25 @@ impl Engine {
             let from_root = Bearings { cwd: self.root.path().display().to_string(), home: self.bearings.home.clone() };
             names.extend(candidates(path, &from_root));
         }
-        if self.names_from_root
-            && let Some(other) = unquoted(path)
-        {
-            names.extend(self.names_for(&other));
-        }
         names
     }
 
-    /// The file of a read. If there is none of this name and the read allows it, the one file that ends in the name.
+    /// The file of a read. If there is none of this name and the read allows it, the name without marks around it, or the
+    /// one file that ends in the name.
     pub(crate) fn resolve_or_suffix(&self, read: &Read, control: &Control<'_>) -> Result<ResolvedTarget, Error> {
-        let missing = match self.resolve_target(&read.path, read.first(), read.limit) {
-            Err(error @ Error::Missing { .. }) if read.names == Names::OrSuffix => error,
+        let (source, near) = match self.resolve_target(&read.path, read.first(), read.limit) {
+            Err(Error::Missing { source, near }) if read.names == Names::OrSuffix => (source, near),
             done => return done,
         };
+        let bare = unquoted(&read.path);
+        if let Some(Ok(target)) = bare.as_deref().map(|bare| self.resolve_target(bare, read.first(), read.limit)) {
+            return Ok(target);
+        }
         if control.file_bytes.is_some() {
             return Err(Error::NotQuick);
         }
-        let close = self.close_names(&read.path, control)?;
-        let [only] = &close.suffixed[..] else { return Err(missing) };
+        let close = self.close_names(bare.as_deref().unwrap_or(&read.path), control)?;
+        let [only] = &close.suffixed[..] else { return Err(Error::Missing { source, near: close.best(near) }) };
         let mut target = self.resolve_target(&self.root.absolute(only), read.first(), read.limit)?;
         target.instead_of = Some(read.path.clone());
         Ok(target)
@@ -249,21 +262,19 @@ impl Engine {
     /// An error with the closest names of the whole tree, not only of one folder.
     pub(crate) fn with_suggestions(&self, error: Error, operation: &Operation, control: &Control<'_>) -> Error {
         let Error::Missing { source, near } = error else { return error };
-        let Some(path) = operation.path().filter(|_| self.names_from_root) else {
+        // Such a read has looked already.
+        let has_looked = matches!(operation, Operation::Read(Read { names: Names::OrSuffix, .. }));
+        let Some(path) = operation.path().filter(|_| self.names_from_root && !has_looked) else {
             return Error::Missing { source, near };
         };
         // The walk is not quick.
         if control.file_bytes.is_some() {
             return Error::NotQuick;
         }
-        let Ok(close) = self.close_names(path, control) else { return Error::Missing { source, near } };
-        let mut names = Vec::new();
-        for name in close.suffixed.into_iter().chain(near).chain(close.same_name).chain(close.similar) {
-            if !names.contains(&name) && names.len() < SUGGESTED {
-                names.push(name);
-            }
+        match self.close_names(path, control) {
+            Ok(close) => Error::Missing { source, near: close.best(near) },
+            Err(_) => Error::Missing { source, near },
         }
-        Error::Missing { source, near: names }
     }
 
     /// Files of the tree whose names are like a path that leads nowhere.
