@@ -10,7 +10,7 @@ mod symbol;
 pub use list::{Listed, ListedEntry, ListedKind};
 pub use outline::{Outlined, Outlines};
 pub(crate) use symbol::Symbols;
-pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound, qualified};
+pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound};
 
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
@@ -76,10 +76,12 @@ pub struct Searched {
     pub mode: SearchMode,
     /// In directory order, or best first.
     pub hits: Vec<Hit>,
-    /// Number of matching lines, or of matching names.
+    /// Number of matching lines; of matching files in the modes that rank files.
     pub matches: u64,
     /// Number of matching files.
     pub files: u64,
+    /// Number of those that have every word, in text mode.
+    pub complete: u64,
     /// Number of files that were searched.
     pub looked_at: u64,
     /// Whether matches were left out: lines, or files if files are ranked.
@@ -245,6 +247,7 @@ impl Engine {
             hits: found.hits,
             matches: found.matches,
             files: found.files,
+            complete: found.complete,
             looked_at: found.looked_at,
             truncated: found.truncated,
             skipped: found.skipped,

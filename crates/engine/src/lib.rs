@@ -19,7 +19,7 @@ pub use door::{Call, CallSummary, Concern, Control, Progress};
 pub use error::Error;
 pub use find::{
     AROUND_BYTES, Around, Candidate, Defined, FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines,
-    Resolved, Searched, Surroundings, SymbolsFound, qualified,
+    Resolved, Searched, Surroundings, SymbolsFound,
 };
 pub use outcome::{
     Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,

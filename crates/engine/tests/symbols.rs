@@ -6,7 +6,6 @@ use readproof_disk::Root;
 use readproof_engine::{
     Defined, Engine, Error, LoggedSession, Outlined, Outlines, Reading, Receipt, Settings, SymbolsFound,
     operation::{AnswerLimit, Audience, Change, Freshness, ListSymbols, Operation, Outline, Read, ReadSymbol},
-    qualified,
 };
 use readproof_testkit::ask::{Ask, Hook, WAIT};
 use readproof_words::notice::notice;
@@ -90,7 +89,7 @@ fn outline(engine: &Engine, path: &str, hook: Hook<'_>) -> Result<Outlined, Erro
 fn names(engine: &Engine, query: Option<&str>) -> Vec<String> {
     let asked = ListSymbols { query: query.map(str::to_owned), path: None, glob: None, limit: Some(100) };
     let found = symbols(engine, &asked, WAIT).unwrap();
-    found.found.iter().map(|(_, defined)| format!("{} {}", defined.path, qualified(&defined.symbol))).collect()
+    found.found.iter().map(|(_, defined)| format!("{} {}", defined.path, defined.symbol.qualified())).collect()
 }
 
 #[test]

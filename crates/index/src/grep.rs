@@ -7,7 +7,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use readproof_core::text::NotText;
 use readproof_disk::Stream;
-use std::{cell::Cell, io};
+use std::{cell::Cell, io, ops::Range};
 
 mod width;
 
@@ -223,6 +223,12 @@ impl Finder {
         }
     }
 
+    /// The first match at or after a place in a text.
+    pub(crate) fn next_in(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        let found = self.matcher.find_at(text, at).ok().flatten()?;
+        Some(found.start()..found.end())
+    }
+
     /// Whether anything in a text matches.
     #[must_use]
     pub fn is_in(&self, text: &[u8]) -> bool {
@@ -336,7 +342,7 @@ impl Keep<'_> {
 
 /// A line, decoded only as far as it is kept: its beginning or, if the match is further on, the part around the match with
 /// `…` before it.
-fn line(number: u64, bytes: &[u8], found: Option<usize>, most: usize) -> Line {
+pub(crate) fn line(number: u64, bytes: &[u8], found: Option<usize>, most: usize) -> Line {
     let lossy = std::str::from_utf8(bytes).is_err();
     let starts = |byte: &u8| *byte & 0xc0 != 0x80;
     let behind = found.filter(|at| *at >= most && bytes[..*at].iter().filter(|byte| starts(byte)).count() >= most);

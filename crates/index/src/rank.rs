@@ -1,83 +1,12 @@
-//! Ranks files. Integers only, no clock, no hash order: the same tree gives the same order.
-//!
-//! The score of a file that contains all words of a text query, the weightiest part first:
-//! 1. whether the words occur in it as one phrase,
-//! 2. how many of the words occur in its file name, at most 15,
-//! 3. how dense its matching lines are: `1000 × matching / (lines + 20)`; the 20 keep tiny files from winning by size,
-//! 4. how shallow its path is: 255 less one per folder.
+//! Ranks names, and keeps the best of what is ranked. No clock, no hash order: the same tree gives the same order.
 //!
 //! A path is scored by [`Fit`], then by how shallow it is. Equal scores stay in the order of the walk.
 
-use std::{collections::BTreeMap, slice};
+use std::collections::BTreeMap;
 
 use ignore::overrides::Override;
 
-use crate::{
-    BadWalk,
-    grep::{BadQuery, Case, Finder, Query},
-    walk::only,
-};
-
-/// Weights of the parts above.
-const PHRASE: u64 = 1 << 40;
-const NAME: u64 = 1 << 32;
-const DENSITY: u64 = 1 << 16;
-
-/// The most words that a file name is credited with.
-const MOST_NAMED: usize = 15;
-
-/// The most words that must occur on their own; later ones only count as part of the phrase.
-const MOST_WORDS: usize = 32;
-
-/// A compiled text query. In the phrase, any white space is one space.
-#[derive(Debug)]
-pub(crate) struct Words {
-    case: Case,
-    words: Vec<String>,
-    each: Vec<Finder>,
-    any: Finder,
-    phrase: Finder,
-}
-
-/// A text that has all words of a query.
-pub(crate) struct WordMatch<'w> {
-    /// Finds the lines worth showing: those with the phrase if it occurs, else those with any of the words.
-    pub(crate) finder: &'w Finder,
-    /// Whether the words occur as one phrase.
-    pub(crate) phrase: bool,
-}
-
-impl Words {
-    /// Compiles a query for a number of threads.
-    ///
-    /// # Errors
-    /// [`BadQuery`] if it is too large.
-    pub(crate) fn new(query: &str, case: Case, threads: usize) -> Result<Self, BadQuery> {
-        let words: Vec<String> = query.split_whitespace().take(MOST_WORDS).map(|word| folded(word, case)).collect();
-        let finder = |words: &[String]| Finder::for_threads(threads, words, Query::Literal, case);
-        let each: Result<_, _> = words.iter().map(|word| finder(slice::from_ref(word))).collect();
-        let any = finder(&words)?;
-        let phrase = finder(&[query.split_whitespace().collect::<Vec<_>>().join(" ")])?;
-        Ok(Self { case, each: each?, any, phrase, words })
-    }
-
-    /// `None` if a word is missing, or the search is cancelled.
-    pub(crate) fn of(&self, text: &[u8], cancelled: &dyn Fn() -> bool) -> Option<WordMatch<'_>> {
-        if !self.each.iter().all(|word| !cancelled() && word.is_in(text)) {
-            return None;
-        }
-        let phrase = self.phrase.is_in(text);
-        Some(WordMatch { finder: if phrase { &self.phrase } else { &self.any }, phrase })
-    }
-
-    /// The score of a file, by the number of its matching lines and of all its lines.
-    pub(crate) fn score(&self, path: &str, phrase: bool, matching: u64, lines: u64) -> u64 {
-        let name = folded(file_name(path), self.case);
-        let named = self.words.iter().filter(|word| name.contains(&**word)).count().min(MOST_NAMED);
-        let density = (matching.saturating_mul(1000) / lines.saturating_add(20)).min(1000);
-        u64::from(phrase) * PHRASE + named as u64 * NAME + density * DENSITY + shallow(path)
-    }
-}
+use crate::{BadWalk, grep::Case, walk::only};
 
 /// How a path fits a query, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -251,38 +180,6 @@ mod tests {
         }
         assert!(Fit::Name.score("a/b/c") > Fit::Prefix.score("a"));
         assert!(Fit::Prefix.score("a") > Fit::Prefix.score("a/b"));
-    }
-
-    #[test]
-    fn phrase_then_name_then_density_then_depth() {
-        let words = Words::new("two words", Case::Folded, 1).unwrap();
-        let ordered = [
-            words.score("deep/er/a.rs", true, 1, 900),
-            words.score("two_words.rs", false, 1, 900),
-            words.score("a/two.rs", false, 1, 900),
-            words.score("a/b/a.rs", false, 9, 100),
-            words.score("a.rs", false, 1, 100),
-            words.score("a/a.rs", false, 1, 100),
-            words.score(&"a/".repeat(999), false, 0, 0),
-        ];
-        assert!(ordered.is_sorted_by(|a, b| a > b), "{ordered:?}");
-    }
-
-    #[test]
-    fn all_words_or_nothing() {
-        let words = Words::new("two words", Case::Folded, 1).unwrap();
-        let of = |text: &str| words.of(text.as_bytes(), &|| false).map(|text| text.phrase);
-        assert_eq!(of("Two Words"), Some(true));
-        assert_eq!(of("words\nand two"), Some(false));
-        assert_eq!(of("two"), None);
-        assert!(
-            Words::new(" two\n words", Case::Folded, 1)
-                .unwrap()
-                .of(b"two words", &|| false)
-                .is_some_and(|text| text.phrase)
-        );
-        let exact = Words::new("Two", Case::Exact, 1).unwrap();
-        assert!(exact.of(b"two", &|| false).is_none() && exact.of(b"Two", &|| false).is_some());
     }
 
     #[test]

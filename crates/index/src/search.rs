@@ -2,6 +2,7 @@
 //! on several cores, and the answer is the one that a single thread gives. Bounds are by size, never by clock.
 
 mod scan;
+mod text;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,8 +11,8 @@ use readproof_disk::{MOST_BYTES, Root, Stream};
 
 use crate::{
     BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
-    grep::{is_utf16, label},
-    rank::{Best, Wanted, Words, smart},
+    grep::label,
+    rank::{Best, Wanted, smart},
     walk::{WalkRules, walk_by},
 };
 use scan::{Cancelled, Desk, Met, scan};
@@ -47,7 +48,7 @@ pub struct TreeSearch<'a> {
 }
 
 /// What was found in one file of many.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hit {
     /// By its name in the workspace. Any character may stand in it: escape it where a person reads it.
     pub path: String,
@@ -59,6 +60,10 @@ pub struct Hit {
     pub matches: u64,
     /// Some of them, with those around them, in order.
     pub lines: Vec<Line>,
+    /// Words of the query that it lacks, where files are ranked by words.
+    pub lacks: Vec<String>,
+    /// The definitions that lines belong to, by the number of the line.
+    pub within: Vec<(u64, String)>,
 }
 
 /// How many files and folders were left out of a search, by the reason.
@@ -85,10 +90,12 @@ pub struct Skipped {
 pub struct TreeMatches {
     /// In the order of the walk, or the best first.
     pub hits: Vec<Hit>,
-    /// Lines that match, or names.
+    /// Lines that match, or names, or files where they are ranked by words.
     pub matches: u64,
     /// Files that match.
     pub files: u64,
+    /// Files that have every word, where they are ranked by words.
+    pub complete: u64,
     /// Files that were looked at.
     pub looked_at: u64,
     /// Whether something that matches is not given: a line, or where files are ranked a file.
@@ -197,26 +204,6 @@ impl TreeSearch<'_> {
             SearchError::LongLine => Skip::Large,
             SearchError::Io(_) => Skip::Unreadable,
         })
-    }
-
-    /// The score of a file and its first lines that match; `None` if it lacks one of the words.
-    fn text_of(&self, words: &Words, path: &str, desk: &Desk<'_>) -> Seen<Option<(u64, Matches)>> {
-        let stream = self.open(path)?;
-        let _held = desk.hold(stream.stat().len)?;
-        let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
-        let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
-        if bytes.contains(&0) || is_utf16(&bytes) {
-            return Err(Skip::Binary);
-        }
-        let text = words.of(&bytes, desk.cancelled);
-        if (desk.cancelled)() {
-            return Err(Skip::Cancelled);
-        }
-        let Some(text) = text else { return Ok(None) };
-        let extent = self.extent(PREVIEWS, self.max_chars, path);
-        let found = text.finder.find(&*bytes, extent).map_err(|_| Skip::Large)?;
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        Ok(Some((words.score(path, text.phrase, found.total, lines), found)))
     }
 
     fn extent(&self, matches: usize, chars: usize, path: &str) -> Extent {
@@ -333,26 +320,17 @@ impl UnderWay<'_> {
             out.truncated |= found.given() < found.total;
             left.take(&found);
             if !found.lines.is_empty() {
-                out.hits.push(Hit { path, score: None, fit: None, matches: found.total, lines: found.lines });
+                out.hits.push(Hit {
+                    path,
+                    score: None,
+                    fit: None,
+                    matches: found.total,
+                    lines: found.lines,
+                    ..Hit::default()
+                });
             }
             Ok(())
         })
-    }
-
-    fn texts(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
-        let search = self.search;
-        let case = case_of(search.letters, search.query, smart(search.query));
-        let words = Words::new(search.query, case, self.threads)?;
-        let mut best = Best::new(search.limit.min(MOST_RANKED));
-        let look = |path: &str, desk: &Desk<'_>| search.text_of(&words, path, desk);
-        self.each(out, &look, &mut |out, path, found, _| {
-            let Some((score, found)) = found else { return Ok(()) };
-            (out.matches, out.files) = (out.matches + found.total, out.files + 1);
-            best.offer(score, || Hit { path, score: Some(score), fit: None, matches: found.total, lines: found.lines });
-            Ok(())
-        })?;
-        self.ranked(out, best);
-        Ok(())
     }
 
     /// No file is opened, so one thread does it.
@@ -364,17 +342,17 @@ impl UnderWay<'_> {
             let Some(fit) = wanted.fit(&path) else { return Ok(()) };
             (out.matches, out.files) = (out.matches + 1, out.files + 1);
             let score = fit.score(&path);
-            best.offer(score, || Hit { path, score: Some(score), fit: Some(fit), matches: 1, lines: Vec::new() });
+            best.offer(score, || Hit { path, score: Some(score), fit: Some(fit), matches: 1, ..Hit::default() });
             Ok(())
         })?;
-        self.ranked(out, best);
+        self.fit(out, best.into_values().collect());
         Ok(())
     }
 
     /// The best files that an answer holds, each with as many of its lines as still fit.
-    fn ranked(&self, out: &mut TreeMatches, best: Best<Hit>) {
+    fn fit(&self, out: &mut TreeMatches, hits: Vec<Hit>) {
         let mut left = self.search.max_chars;
-        for mut hit in best.into_values() {
+        for mut hit in hits {
             let label = label(&hit.path);
             let Some(rest) = left.checked_sub(label) else { break };
             left = rest;

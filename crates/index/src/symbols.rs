@@ -60,6 +60,15 @@ pub enum SymbolKind {
     Key,
 }
 
+impl Symbol {
+    /// The fully qualified name, as in `Type::method`.
+    #[must_use]
+    pub fn qualified(&self) -> String {
+        let parts: Vec<&str> = self.scope.iter().map(String::as_str).chain([self.name.as_str()]).collect();
+        parts.join("::")
+    }
+}
+
 impl SymbolKind {
     pub const ALL: [Self; 18] = [
         Self::Function,

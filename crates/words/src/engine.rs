@@ -1,6 +1,6 @@
 //! Words for what the engine refuses.
 
-use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE, qualified};
+use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
@@ -103,7 +103,7 @@ fn did_you_mean(near: &[String]) -> String {
 
 fn places(candidates: &[Candidate]) -> String {
     let place = |candidate: &Candidate| {
-        let (symbol, name) = (&candidate.symbol, qualified(&candidate.symbol));
+        let (symbol, name) = (&candidate.symbol, candidate.symbol.qualified());
         format!("{} {name} ({}:{})", symbol.kind.as_str(), candidate.path, symbol.line)
     };
     candidates.iter().map(place).collect::<Vec<_>>().join(", ")

@@ -8,6 +8,8 @@ use readproof_core::{
 use readproof_engine::{EndOfFile, FileStat, Hit, InFile, Line, Searched};
 use serde_json::{Value, json};
 
+use super::printable;
+
 /// The seed's object for the first or last lines.
 pub(crate) fn end_json(end: &EndOfFile) -> Value {
     let operation = match end.end {
@@ -67,7 +69,8 @@ pub(crate) fn search_json(found: &Searched) -> Value {
             "score": hit.score,
             "fit": hit.fit.map(readproof_engine::Fit::as_str),
             "matches": hit.matches,
-            "lines": hit.lines.iter().map(line_json).collect::<Vec<_>>(),
+            "lacks": hit.lacks,
+            "lines": hit.lines.iter().map(|line| hit_line_json(hit, line)).collect::<Vec<_>>(),
         })
     };
     json!({
@@ -78,6 +81,7 @@ pub(crate) fn search_json(found: &Searched) -> Value {
         "meta": {
             "total_matches": found.matches,
             "files_with_matches": found.files,
+            "files_with_all_words": (found.mode == SearchMode::Text).then_some(found.complete),
             "files_searched": found.looked_at,
             "truncated": found.truncated,
             "skipped": {
@@ -92,6 +96,14 @@ pub(crate) fn search_json(found: &Searched) -> Value {
             "top_paths": found.top,
         },
     })
+}
+
+fn hit_line_json(hit: &Hit, line: &Line) -> Value {
+    let mut object = line_json(line);
+    if let Some((_, name)) = hit.within.iter().find(|(number, _)| *number == line.number) {
+        object["in"] = json!(name);
+    }
+    object
 }
 
 fn line_json(line: &Line) -> Value {
@@ -161,12 +173,37 @@ fn printed(path: Option<&str>, lines: &[Line], context: bool) -> String {
 
 /// Hits in order; a hit without lines is only its path.
 pub(crate) fn search_text(found: &Searched, context: bool) -> String {
-    let hit = |hit: &Hit| match &hit.lines[..] {
-        [] => format!("{}\n", label(&hit.path)),
-        lines => lines_text(&hit.path, lines, context),
+    let hit = |hit: &Hit| {
+        let lines = match &hit.lines[..] {
+            [] => format!("{}\n", label(&hit.path)),
+            lines => lines_text(&hit.path, lines, context),
+        };
+        about(hit).into_iter().fold(lines, |lines, about| format!("{lines}  ({about})\n"))
     };
     let hits: Vec<String> = found.hits.iter().map(hit).collect();
     hits.join(if context { "--\n" } else { "" })
+}
+
+/// What its lines belong to, how many more there are, and the words it lacks, for a file that was ranked by words.
+fn about(hit: &Hit) -> Option<String> {
+    let mut said: Vec<String> = Vec::new();
+    let shown = hit.lines.iter().filter(|line| line.matches).count() as u64;
+    // In the order of the lines, each definition once.
+    let mut before: Option<&str> = None;
+    for (number, name) in &hit.within {
+        match before {
+            Some(same) if same == name => {}
+            _ => said.push(format!("{number} in {}", printable(name))),
+        }
+        before = Some(name);
+    }
+    if shown > 0 && shown < hit.matches {
+        said.push(format!("{} more lines", hit.matches - shown));
+    }
+    if !hit.lacks.is_empty() {
+        said.push(format!("lacks {}", printable(&hit.lacks.join(", "))));
+    }
+    (hit.fit.is_none() && !said.is_empty() && hit.score.is_some()).then(|| said.join("; "))
 }
 
 /// The notice about what a search left out.

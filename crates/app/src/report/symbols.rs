@@ -4,7 +4,7 @@ use readproof_core::{
     path::{label, printable},
     scope::Lines,
 };
-use readproof_engine::{DefinedAt, Fitting, Outlined, Symbol, SymbolsFound, qualified};
+use readproof_engine::{DefinedAt, Fitting, Outlined, Symbol, SymbolsFound};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub(crate) fn listed(found: &SymbolsFound, chars: usize) -> (String, usize) {
 
 pub(crate) fn named(symbol: &Symbol) -> String {
     let of = symbol.of.as_ref().map_or_else(String::new, |of| format!(" of {of}"));
-    printable(&format!("{} {}{of}", symbol.kind.as_str(), qualified(symbol)))
+    printable(&format!("{} {}{of}", symbol.kind.as_str(), symbol.qualified()))
 }
 
 pub(crate) fn found_json(found: &SymbolsFound, query: Option<&str>, given: usize) -> Value {
@@ -56,7 +56,7 @@ pub(crate) fn found_json(found: &SymbolsFound, query: Option<&str>, given: usize
 pub(crate) fn symbol_json(path: Option<&str>, symbol: &Symbol) -> Value {
     let mut object = json!({
         "name": symbol.name,
-        "qualified": qualified(symbol),
+        "qualified": symbol.qualified(),
         "kind": symbol.kind.as_str(),
         "scope": symbol.scope,
         "line": symbol.lines.first(),

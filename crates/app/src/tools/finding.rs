@@ -5,7 +5,7 @@ use readproof_core::{
     limits::TEXT_CHARS,
     operation::{Letters, Matching, Operation, Search, SearchFile, SearchMode},
 };
-use readproof_engine::{FileStat, InFile, Searched};
+use readproof_engine::{FileStat, Hit, InFile, Searched};
 use readproof_words::notice::notices;
 use serde_json::{Value, json};
 
@@ -44,8 +44,12 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     let text = found::search_text(&found, context > 0);
     let (matches, files) = (counted(found.matches, "match"), counted(found.files, "file"));
     let mut trailer = match found.mode {
-        SearchMode::Path => counted(found.files, "file"),
-        SearchMode::Text | SearchMode::Regex => format!("{matches} in {files}"),
+        SearchMode::Path => files,
+        SearchMode::Text if found.complete < found.files => {
+            format!("{files} with some of the words, {} with all", found.complete)
+        }
+        SearchMode::Text => files,
+        SearchMode::Regex => format!("{matches} in {files}"),
     };
     if as_regex && found.mode == SearchMode::Regex {
         trailer.push_str("; taken as a regular expression (mode=regex)");
@@ -53,7 +57,7 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
     if let Some(notice) = found::search_notice(&found) {
         trailer = format!("{trailer}; {notice}");
     }
-    if let Some(more) = rest(call, &found) {
+    if let Some(more) = rest(&found) {
         trailer = format!("{trailer}; {more}");
     }
     if found.matches == 0 {
@@ -73,16 +77,16 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
 }
 
 /// How to see the matches that are not shown.
-fn rest(call: &ToolCall<'_>, found: &Searched) -> Option<String> {
-    let shown: u64 = found.hits.iter().flat_map(|hit| &hit.lines).filter(|line| line.matches).count() as u64;
+fn rest(found: &Searched) -> Option<String> {
+    let more_lines = || {
+        let shown = |hit: &Hit| hit.lines.iter().filter(|line| line.matches).count() as u64;
+        found.hits.iter().any(|hit| shown(hit) < hit.matches)
+    };
     match found.mode {
-        SearchMode::Text if shown < found.matches && found.hits.len() as u64 == found.files => {
-            let pattern = call.args.text("query").unwrap_or_default();
-            let word = if pattern.contains(char::is_whitespace) { "WORD" } else { pattern };
-            Some(format!("the best {shown} lines are shown; mode=regex query={} shows all", short(&printable(word))))
+        SearchMode::Text | SearchMode::Path | SearchMode::Regex if found.truncated => {
+            Some("limit=N or path=FOLDER shows more".to_owned())
         }
-        SearchMode::Text | SearchMode::Path if found.truncated => Some("limit=N or path=FOLDER shows more".to_owned()),
-        SearchMode::Regex if found.truncated => Some("limit=N or path=FOLDER shows more".to_owned()),
+        SearchMode::Text if more_lines() => Some("path=FILE shows all lines of a file".to_owned()),
         SearchMode::Text | SearchMode::Path | SearchMode::Regex => None,
     }
 }

@@ -5,9 +5,7 @@ use readproof_core::{
     operation::{AnswerLimit, ListSymbols, Operation, ReadSymbol},
     path::{label, printable},
 };
-use readproof_engine::{
-    AROUND_BYTES, Around, Candidate, Defined, Error, Fitting, Reading, Surroundings, SymbolsFound, qualified,
-};
+use readproof_engine::{AROUND_BYTES, Around, Candidate, Defined, Error, Fitting, Reading, Surroundings, SymbolsFound};
 use readproof_words::{Surface, engine::unindexed, notice::notices as words};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -36,7 +34,7 @@ pub(super) fn read(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput,
     let Defined { resolved: found, surroundings, reading } = tools.ask(call, operation)?.into_defined()?;
     let Reading::Answer(answer) = reading else { return Err(Error::OtherOutcome.into()) };
     let Surroundings { runs: around, cut, notices } = surroundings;
-    let mut said = vec![format!("{} {}", found.symbol.kind.as_str(), short(&qualified(&found.symbol)))];
+    let mut said = vec![format!("{} {}", found.symbol.kind.as_str(), short(&found.symbol.qualified()))];
     if !around.is_empty() {
         let runs: Vec<String> = around.iter().map(|run| range(run.lines)).collect();
         let more = if cut { ", which has more" } else { "" };

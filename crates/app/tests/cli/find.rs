@@ -263,29 +263,58 @@ fn every_line_of_the_tree() {
 }
 
 #[test]
-fn files_that_hold_all_words_best_first() {
+fn files_by_words_best_first() {
     let filler = "nothing here\n".repeat(200);
     let ws = Workspace::with(&[
-        ("deep/down/in/phrase.txt", &format!("{filler}The Big Query\n")),
-        ("query_big.txt", &format!("{filler}big\nquery\n")),
-        ("dense.txt", "big\nquery\nbig\n"),
-        ("sub/dense.txt", "big\nquery\nbig\n"),
-        ("sparse.txt", &format!("{filler}big\nquery\n")),
-        ("half.txt", "only big\n"),
+        ("deep/down/in/phrase.rs", &format!("{filler}// The Big Query\n")),
+        ("query_big.rs", &format!("{filler}big\nquery\n")),
+        ("defines.rs", "fn big_query() {}\n"),
+        ("sparse.rs", &format!("{filler}big\n{filler}query\n")),
+        ("half.rs", "// only big\n"),
+        ("CHANGELOG.md", "big query big query big query\n"),
+        ("none.rs", "// small bigger answers\n"),
     ]);
-    let found = ws.run_args(&["search", "big query", "--json"]).json();
-    let expected = json!(["deep/down/in/phrase.txt", "query_big.txt", "dense.txt", "sub/dense.txt", "sparse.txt"]);
+    let found = ws.run_args(&["search", "the big query", "--json"]).json();
+    let expected =
+        json!(["defines.rs", "query_big.rs", "deep/down/in/phrase.rs", "sparse.rs", "CHANGELOG.md", "half.rs"]);
     assert_eq!(found["meta"]["top_paths"], expected);
-    let first = json!([{"line": 201, "match": true, "text": "The Big Query"}]);
-    assert_eq!(found["results"][0]["lines"], first);
-    assert_eq!(found["results"][2]["matches"], 3);
-    assert_eq!(ws.run_args(&["search", "big query", "--json"]).json(), found, "the same every time");
+    assert_eq!((&found["meta"]["files_with_matches"], &found["meta"]["files_with_all_words"]), (&json!(6), &json!(5)));
+    let (phrase, half) = (&found["results"][2], &found["results"][5]);
+    assert_eq!(phrase["lines"], json!([{"line": 201, "match": true, "text": "// The Big Query"}]));
+    assert_eq!((&half["lacks"], &phrase["lacks"]), (&json!(["query"]), &json!([])));
+    assert_eq!(ws.run_args(&["search", "the big query", "--json"]).json(), found, "the same every time");
     let two = ws.run_args(&["search", "big query", "--limit", "2", "--json"]).json();
-    assert_eq!((&two["meta"]["files_with_matches"], &two["meta"]["truncated"]), (&json!(5), &json!(true)));
-    // A capital letter makes the search case-sensitive.
-    let exact = ws.run_args(&["search", "Big Query"]).text();
-    assert_eq!(exact, "deep/down/in/phrase.txt:201:The Big Query\n");
+    assert_eq!((&two["meta"]["files_with_matches"], &two["meta"]["truncated"]), (&json!(6), &json!(true)));
+    // A phrase must occur, and a word with a minus must not.
+    let quoted = ws.run_args(&["search", "\"the big query\"", "--json"]).json();
+    assert_eq!(quoted["meta"]["top_paths"], json!(["deep/down/in/phrase.rs"]));
+    let without = ws.run_args(&["search", "--json", "--", "big -query"]).json();
+    assert_eq!(without["meta"]["top_paths"], json!(["half.rs"]));
+    // Case matters only if asked for.
+    let exact = ws.run_args(&["search", "Big", "--case", "sensitive", "--json"]).json();
+    assert_eq!(exact["meta"]["top_paths"], json!(["deep/down/in/phrase.rs"]));
     ws.run("search zzz").gives("");
+}
+
+#[test]
+fn previews_are_the_best_lines() {
+    let ws = Workspace::with(&[
+        (
+            "src/store.rs",
+            "// Copyright 2020 The Snapshot Authors\n// Licensed under MIT, copy it\n\nuse crate::snapshot::copy;\n\n\
+             impl Store {\n    fn load(&self) {\n        // nothing\n        take_snapshot(self.copy());\n    }\n}\n\
+             /// A copy\nfn snapshot() {}\nfn other() {}\n// copy\n",
+        ),
+        ("plain.txt", "snapshot copy\n"),
+    ]);
+    let found = ws.run_args(&["search", "snapshot copy gone", "src", "--json"]).json();
+    let lines: Vec<&Value> =
+        found["results"][0]["lines"].as_array().unwrap().iter().map(|line| &line["line"]).collect();
+    assert_eq!(lines, [9, 12, 13]);
+    assert_eq!(found["results"][0]["lines"][0]["in"], "Store::load");
+    let text = ws.run_args(&["search", "snapshot copy gone", "src"]).text();
+    assert!(text.contains("  (9 in Store::load; "), "{text}");
+    assert!(text.contains("more lines; lacks gone)\n"), "{text}");
 }
 
 #[test]

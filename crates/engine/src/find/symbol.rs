@@ -135,13 +135,6 @@ pub struct SymbolsFound {
     pub notices: Vec<Notice>,
 }
 
-/// The fully qualified name, as in `Type::method`.
-#[must_use]
-pub fn qualified(symbol: &Symbol) -> String {
-    let parts: Vec<&str> = symbol.scope.iter().map(String::as_str).chain([symbol.name.as_str()]).collect();
-    parts.join("::")
-}
-
 impl Engine {
     /// Finds a definition and reads its lines; if its file has changed in between, both again.
     pub(crate) fn read_symbol<C: Conversation>(
@@ -452,7 +445,7 @@ fn choose(found: Vec<DefinedAt>) -> Result<Resolved, Several> {
         twins.count() == 1
     };
     let candidate = |defined: &&DefinedAt| {
-        let plain = qualified(&defined.symbol);
+        let plain = defined.symbol.qualified();
         let of = defined.symbol.of.as_ref().filter(|_| defined.symbol.kind != SymbolKind::Implementation);
         let through = of.zip(defined.symbol.scope.last());
         let through = through.map(|(of, kind)| format!("<{kind} as {of}>::{}", defined.symbol.name));

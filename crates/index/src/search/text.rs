@@ -1,0 +1,151 @@
+//! `mode=text`: files by the words of a query, ranked as a code search engine does. First every file is counted, then the best
+//! are looked at once more, for how close together the words stand and for the lines to show.
+
+mod defines;
+mod preview;
+mod query;
+mod score;
+mod split;
+
+use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
+use crate::{Case, Language, Parsers, grep::is_utf16, rank::Best};
+use readproof_core::scope::Lines;
+use readproof_disk::Stream;
+
+use preview::{Looked, look, shown};
+use query::{Count, TextQuery};
+use score::{Candidate, Corpus, Scorer, in_path};
+
+/// The largest text that is parsed to say what its lines belong to.
+const PARSED_BYTES: usize = 512 << 10;
+
+/// The most files that are looked at once more.
+const REFINED: usize = 200;
+
+/// The most files that are ranked, whatever is asked.
+const MOST_RANKED: usize = 1000;
+
+/// What was counted in a file.
+struct Counted {
+    bytes: u64,
+    counts: Option<Vec<Count>>,
+}
+
+impl TreeSearch<'_> {
+    fn counted(&self, query: &TextQuery, path: &str, desk: &Desk<'_>) -> Seen<Counted> {
+        let stream = self.open(path)?;
+        let _held = desk.hold(stream.stat().len)?;
+        let text = text_of(&stream)?;
+        let counts = query.count(&text, desk.cancelled);
+        if (desk.cancelled)() { Err(Skip::Cancelled) } else { Ok(Counted { bytes: text.len() as u64, counts }) }
+    }
+}
+
+fn text_of(stream: &Stream) -> Seen<Vec<u8>> {
+    let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
+    let text = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
+    if text.contains(&0) || is_utf16(&text) { Err(Skip::Binary) } else { Ok(text) }
+}
+
+impl UnderWay<'_> {
+    pub(super) fn texts(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
+        let search = self.search;
+        let case = case_of(search.letters, search.query, Case::Folded);
+        let query = TextQuery::new(search.query, case, self.threads)?;
+        let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
+        let look = |path: &str, desk: &Desk<'_>| search.counted(&query, path, desk);
+        self.each(out, &look, &mut |_, path, found, _| {
+            corpus.files += 1;
+            corpus.bytes += found.bytes;
+            let Some(counts) = found.counts else { return Ok(()) };
+            let in_path = in_path(&query, &path);
+            if !counts.is_empty() || in_path.is_some() {
+                let in_path = in_path.unwrap_or_default();
+                candidates.push(Candidate { path, bytes: found.bytes, counts, in_path });
+            }
+            Ok(())
+        })?;
+        self.rank(out, &query, &corpus, candidates)
+    }
+
+    fn rank(
+        &self,
+        out: &mut TreeMatches,
+        query: &TextQuery,
+        corpus: &Corpus,
+        candidates: Vec<Candidate>,
+    ) -> Result<(), TreeError> {
+        let scorer = Scorer::new(query, corpus, &candidates);
+        out.files = candidates.len() as u64;
+        out.matches = out.files;
+        out.complete = candidates.iter().filter(|file| scorer.lacks(file).is_empty()).count() as u64;
+        let limit = self.search.limit.min(MOST_RANKED);
+        let mut first = Best::new(limit.max(REFINED));
+        for file in candidates {
+            let score = scorer.score(&file);
+            first.offer(milli(score), || (score, file));
+        }
+        let mut best = Best::new(limit);
+        for (score, file) in first.into_values() {
+            let looked = self.look_again(&file.path, |text| look(query, &scorer, text, 0))?.unwrap_or_default();
+            let score = milli(scorer.refined(score, looked.close, looked.phrase));
+            best.offer(score, || (score, file));
+        }
+        let (mut hits, mut parsers) = (Vec::new(), Parsers::default());
+        for (score, file) in best.into_values() {
+            let lacks = scorer.lacks(&file);
+            // A file that is named is wanted with all its lines.
+            let previews = if self.search.walk.under == Some(&file.path) { MOST_RANKED } else { PREVIEWS };
+            let mut hit = Hit {
+                path: file.path,
+                score: Some(score),
+                fit: None,
+                matches: 0,
+                lines: Vec::new(),
+                lacks,
+                within: Vec::new(),
+            };
+            let _ = self.look_again(&hit.path.clone(), |text| {
+                let Looked { best, lines, .. } = look(query, &scorer, text, previews);
+                hit.matches = lines;
+                hit.lines = shown(query, text, &best, self.search.context_lines);
+                hit.within = self.within(&mut parsers, &hit.path, text, &best);
+            })?;
+            hits.push(hit);
+        }
+        self.fit(out, hits);
+        Ok(())
+    }
+
+    /// Reads a file once more; `None` if that is no longer possible.
+    fn look_again<T>(&self, path: &str, then: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, TreeError> {
+        if (self.cancelled)() {
+            return Err(TreeError::Cancelled);
+        }
+        let text = self.search.open(path).and_then(|stream| text_of(&stream));
+        Ok(text.ok().map(|text| then(&text)))
+    }
+
+    /// The definitions that lines belong to, by the number of the line.
+    fn within(&self, parsers: &mut Parsers, path: &str, text: &[u8], lines: &[u64]) -> Vec<(u64, String)> {
+        let Ok(text) = std::str::from_utf8(text) else { return Vec::new() };
+        let language = Language::of(path, text).filter(|_| text.len() <= PARSED_BYTES);
+        let Some(outline) = language.and_then(|language| parsers.outline(language, text, self.cancelled).ok()) else {
+            return Vec::new();
+        };
+        let holds = |line: u64, lines: Lines| (u64::from(lines.first())..=u64::from(lines.last())).contains(&line);
+        let innermost = |line: &u64| {
+            let around =
+                outline.symbols.iter().filter(|symbol| holds(*line, symbol.lines) && u64::from(symbol.line) != *line);
+            let symbol = around.min_by_key(|symbol| symbol.lines.last() - symbol.lines.first())?;
+            Some((*line, symbol.qualified()))
+        };
+        lines.iter().filter_map(innermost).collect()
+    }
+}
+
+/// A score as a whole number.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scores are positive and small")]
+fn milli(score: f64) -> u64 {
+    (score * 1000.0).round() as u64
+}
