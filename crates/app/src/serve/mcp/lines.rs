@@ -4,7 +4,9 @@
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId, ServerNotification},
+    model::{
+        ClientNotification, ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion, RequestId, ServerNotification,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -80,7 +82,7 @@ pub(super) struct Lines<R, W> {
     /// A long line that is being parsed.
     heard: Option<JoinHandle<Heard>>,
     outgoing: Arc<Outgoing<W>>,
-    /// Whether a request was received; notifications before the first one are ignored.
+    /// Whether the handshake is over; notifications before that are ignored, as rmcp would end the connection.
     begun: bool,
     /// Notified once at the end of input.
     ended: Arc<Notify>,
@@ -289,9 +291,14 @@ where
                 Ok(Some(Heard::Nothing)) => {}
                 Ok(Some(Heard::Refused { id, code, why })) => self.refuse(&id, code, &why),
                 Ok(Some(Heard::Message(message, bytes))) => {
-                    self.begun |= matches!(&*message, JsonRpcMessage::Request(_));
-                    if !self.begun {
-                        continue;
+                    match &*message {
+                        JsonRpcMessage::Request(request) => self.begun |= begins(&request.request),
+                        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)
+                            if !self.begun =>
+                        {
+                            continue;
+                        }
+                        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
                     }
                     match &*message {
                         JsonRpcMessage::Request(request) if !self.note(&request.id, bytes) => {
@@ -324,6 +331,17 @@ where
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether a request ends the handshake: `initialize`, or one that has the metadata of the second era.
+fn begins(request: &ClientRequest) -> bool {
+    let meta = request.get_meta();
+    let is_probe = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_));
+    let is_whole = || {
+        meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+            && meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+    };
+    matches!(request, ClientRequest::InitializeRequest(_)) || (!is_probe && is_whole())
 }
 
 fn too_long(mut scan: Scan) -> Heard {
