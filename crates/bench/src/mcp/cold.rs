@@ -53,6 +53,8 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
         "there is no rg on PATH or in target/hosts; install the Debian package ripgrep, or use `cargo xtask cold`, \
          which fetches it",
     )?;
+    // It runs in the tree.
+    let ripgrep = fs::canonicalize(&ripgrep).map_err(|error| format!("{}: {error}", ripgrep.display()))?;
     let server = servers::ours()?;
     let tree = TempDir::with_prefix("readproof-cold-")?;
     let bytes = plant(tree.path(), args.files)?;
@@ -263,7 +265,7 @@ fn language(number: u32) -> &'static Language {
     &LANGUAGES[number as usize % LANGUAGES.len()]
 }
 
-/// Most files are small, a few are long; the mean is about 5 KB.
+/// Most files are small, a few are long; the mean is about 7 KB.
 fn text(number: u32) -> String {
     let mut dice = Dice::new(number ^ 0x5eed);
     let size = match dice.below(100) {
