@@ -184,6 +184,12 @@ const COMMANDS: &[Command] = &[
         about: "how long a ping and a read take while the MCP server handles a hostile call, and its memory",
         run: mcp::beside,
     },
+    Command {
+        name: "cold",
+        arguments: "[--files N] [--json] [--check]",
+        about: "the first search for a definition in a tree of 100,000 files without an index, against `rg -w`",
+        run: mcp::cold,
+    },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];
 

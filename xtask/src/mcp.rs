@@ -1,5 +1,5 @@
-//! `cargo xtask mcp`, `mcp-bench` and `beside`: the MCP server with the published clients, compared with other servers, and
-//! while it handles hostile calls. Clients and servers are fetched from the package registries.
+//! `cargo xtask mcp`, `mcp-bench`, `beside` and `cold`: the MCP server with the published clients, compared with other servers,
+//! while it handles hostile calls, and in a large tree without an index. Clients and servers are fetched from the package registries.
 
 use std::{
     env, fs,
@@ -10,7 +10,7 @@ use std::{
 use crate::{
     Failure,
     fetch::{Downloads, npm, only_names},
-    process,
+    process, ripgrep,
 };
 
 const CLIENTS: &str = "integrations/mcp";
@@ -52,6 +52,13 @@ pub(crate) fn beside(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     let program = process::build_dist(root)?;
     let mut bench = Command::new(program.with_file_name("readproof-bench"));
     process::finish(bench.arg("beside").args(arguments).current_dir(root), "the bench")
+}
+
+/// Measures the first search for a definition in a large tree against ripgrep.
+pub(crate) fn cold(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let (rg, program) = (ripgrep::program(root)?, process::build_dist(root)?);
+    let mut bench = Command::new(program.with_file_name("readproof-bench"));
+    process::finish(bench.args(["cold", "--ripgrep"]).arg(rg).args(arguments).current_dir(root), "the bench")
 }
 
 /// The script of the official file server.

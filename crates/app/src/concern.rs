@@ -83,7 +83,7 @@ fn a_concern_is_one_file_and_acts_on_every_wire() {
         r#"{"name":"search","arguments":{"query":"text"}}"#,
         r#"{"name":"read_file","arguments":{"path":"refused"}}"#,
     ];
-    let server = mcp::Server::new(engine(temp.path(), &counting), ToolList::All, || 0).ok().unwrap();
+    let server = mcp::Server::new(engine(temp.path(), &counting), None, ToolList::All, || 0).ok().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = runtime.block_on(over_mcp(server, &calls));
     assert!(answers[0].contains("a text") && answers[2].contains("OVER_BUDGET"), "{answers:?}");

@@ -269,7 +269,7 @@ impl Config {
 
     /// Finds the workspace; every setting has its default.
     pub(crate) fn bare(workspace: Option<PathBuf>) -> Result<Self, Failure> {
-        let named = workspace.or_else(|| env::var_os(format!("{PREFIX}WORKSPACE")).map(PathBuf::from));
+        let named = workspace.or_else(workspace_variable);
         let (cwd, root) = match named {
             // The current directory then matters only for relative paths.
             Some(path) if path.is_absolute() => (current_dir().unwrap_or_else(|_| path.clone()), Root::open(&path)),
@@ -386,6 +386,20 @@ fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Fa
 fn value(text: &str) -> toml::Value {
     let parsed: Option<toml::Table> = format!("v = {text}").parse().ok();
     parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| toml::Value::String(text.to_owned()))
+}
+
+fn workspace_variable() -> Option<PathBuf> {
+    env::var_os(format!("{PREFIX}WORKSPACE")).map(PathBuf::from)
+}
+
+/// Whether the user names the workspace, by a flag or in the environment.
+pub(crate) fn names_workspace(flag: Option<&Path>) -> bool {
+    flag.is_some() || workspace_variable().is_some()
+}
+
+/// Whether the current directory is a folder or lies in it.
+pub(crate) fn started_in(folder: &Root) -> bool {
+    current_dir().is_ok_and(|cwd| folder.leads_inside(&cwd))
 }
 
 /// The current directory by the name that the shell uses, so that paths made from `$PWD` are inside the workspace.

@@ -4,6 +4,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod beside;
+pub(crate) mod cold;
 mod report;
 mod servers;
 mod wire;

@@ -159,13 +159,16 @@ fn expand(name: &str, bearings: &Bearings) -> String {
             return format!("{home}/{rest}");
         }
     }
-    if let Some(url) = name.strip_prefix("file://") {
-        let path = url.strip_prefix("localhost").unwrap_or(url);
-        if path.starts_with('/') {
-            return percent_decoded(path).unwrap_or_else(|| path.to_owned());
-        }
-    }
-    name.to_owned()
+    of_file_uri(name).unwrap_or_else(|| name.to_owned())
+}
+
+/// The absolute path that a `file://` URI of this machine names. Escapes that are malformed or not UTF-8 are taken as they
+/// are written.
+#[must_use]
+pub fn of_file_uri(uri: &str) -> Option<String> {
+    let rest = uri.strip_prefix("file://")?;
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    path.starts_with('/').then(|| percent_decoded(path).unwrap_or_else(|| path.to_owned()))
 }
 
 /// `None` when an escape is malformed or the result is not UTF-8.

@@ -9,7 +9,7 @@ pub mod engine;
 pub mod git;
 pub mod hosts;
 pub mod index;
-mod mcp;
+pub mod mcp;
 pub mod notice;
 pub mod pi;
 pub mod replay;

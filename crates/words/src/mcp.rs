@@ -2,9 +2,10 @@
 //! a file that is too large comes with the tools that take it. One line, whatever a name holds.
 
 use readproof_core::path::printable;
+use readproof_disk::RootError;
 use readproof_engine::Error;
 
-use crate::{Terms, ToolTerms, engine};
+use crate::{Terms, ToolTerms, disk, engine};
 
 /// Said of a file that is too large.
 const ANY_SIZE: &str = "; read_file_head, read_file_tail and search_in_file take a file of any size";
@@ -20,4 +21,41 @@ pub(crate) fn error(tool: &ToolTerms<'_>, error: &Error) -> String {
         printable(&message)
     };
     if error.code() == "TOO_LARGE" { message + ANY_SIZE } else { message }
+}
+
+/// Why the workspace is not a root that the client named.
+#[derive(Debug)]
+pub enum UnusedRoot {
+    /// It is not a `file://` URI of this machine.
+    NotAFile,
+    /// There is no such folder, or it cannot be opened.
+    Folder(RootError),
+    /// The folder is there, but cannot be served, in the words of the command line.
+    NotServed(String),
+    /// Opening it took too long.
+    Slow,
+}
+
+/// The most characters of a URI that are shown, and of why it is not used.
+const URI_CHARS: usize = 200;
+const WHY_CHARS: usize = 600;
+
+/// That a root is not used.
+#[must_use]
+pub fn unused_root(uri: &str, why: &UnusedRoot) -> String {
+    let why = match why {
+        UnusedRoot::NotAFile => "only file:// URIs with an absolute path can be".to_owned(),
+        UnusedRoot::Folder(error) => disk::root(Terms::PLAIN, error),
+        UnusedRoot::NotServed(why) => why.clone(),
+        UnusedRoot::Slow => "opening it takes too long".to_owned(),
+    };
+    let (uri, why) = (shortened(uri, URI_CHARS), shortened(&why, WHY_CHARS));
+    printable(&format!("the client's root `{uri}` is not used as the workspace: {why}"))
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }

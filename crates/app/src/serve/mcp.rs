@@ -1,42 +1,41 @@
 //! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. All
-//! calls share one engine and run on threads of their own; the runtime's thread only passes messages. The server never
-//! sends requests to the client.
+//! calls share one engine and run on threads of their own; the runtime's thread only passes messages. The one request that
+//! the server sends is for the client's roots, in the era that has them and if the user named no workspace (`roots`).
 
 mod lanes;
 mod lines;
+mod roots;
 mod scan;
 
 use readproof_core::operation::{Audience, Caller};
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Error, Handles, Notice, Rollouts, Settings, SmallTexts};
+use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
         MetaObject, PaginatedRequestParams, ServerCapabilities, ServerConfig, ToolAnnotations,
     },
-    service::{RequestContext, ServerInitializeError},
+    service::{NotificationContext, RequestContext, ServerInitializeError},
 };
 use serde_json::{Map, Value, json};
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{path::PathBuf, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::Notify,
 };
 
 use self::{
-    lanes::{Lane, Lanes},
+    lanes::Lane,
     lines::Lines,
+    roots::{Open, Workspace, Workspaces},
 };
 use super::{
     locked,
     parting::{GRACE, exit_with_client},
 };
 use crate::{
-    config::Config,
+    config::{Config, names_workspace},
     output::{self, Failure},
     tools::{
         Tool, ToolList,
@@ -63,10 +62,11 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
         output::notice("this speaks MCP on standard input and is started by an MCP client; Ctrl-D ends it");
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
-    let settings = Settings { small_texts: SmallTexts::Together, ..settings };
-    let engine = Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root();
-    let server = Server::new(engine, listed, clock)?;
+    let named = names_workspace(workspace.as_deref());
+    let engine = open(workspace, set, clock)?;
+    let set = set.to_vec();
+    let root: Arc<Open> = Arc::new(move |folder| open(Some(folder), &set, clock));
+    let server = Server::new(engine, (!named).then_some(root), listed, clock)?;
     // Started only after the first answer, for which the client waits. The counter never grows, so running calls get
     // one grace period.
     let begun = || exit_with_client(Arc::default());
@@ -76,30 +76,32 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     ended
 }
 
+fn open(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64) -> Result<Engine, Failure> {
+    let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
+    let settings = Settings { small_texts: SmallTexts::Together, ..settings };
+    Ok(Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root())
+}
+
 /// What all calls share.
 #[derive(Clone)]
 pub(crate) struct Server {
-    lanes: Arc<Lanes>,
-    /// Notices about the settings, for the first answer.
-    notices: Arc<Mutex<Vec<Notice>>>,
-    rollouts: Arc<Mutex<Rollouts>>,
+    workspaces: Arc<Workspaces>,
     listed: Arc<ToolList>,
     /// The session of clients that do not report a context window.
     connection: SessionName,
-    handles: Handles,
 }
 
 impl Server {
-    pub(crate) fn new(engine: Engine, listed: ToolList, clock: fn() -> u64) -> Result<Self, Failure> {
-        let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
-        // Kept by the server, because a cancelled call must not lose them.
-        let notices = Arc::new(Mutex::new(engine.take_notices()));
+    /// `root` opens a root of the client instead of the engine's folder; `None` if that must not be.
+    pub(crate) fn new(
+        engine: Engine,
+        root: Option<Arc<Open>>,
+        listed: ToolList,
+        clock: fn() -> u64,
+    ) -> Result<Self, Failure> {
         let connection = format!("mcp-c-{:x}-{:x}", clock(), std::process::id());
         Ok(Self {
-            handles,
-            notices,
-            lanes: Lanes::new(engine),
-            rollouts: Arc::new(Mutex::new(rollouts)),
+            workspaces: Workspaces::new(engine, root),
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
         })
@@ -136,31 +138,33 @@ impl Server {
     /// Runs one call. Reads of small files use the quick lane; a read that turns out to be large is repeated in the
     /// long lane.
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
-        let origin = self.origin(&context).await;
+        let workspace = self.workspaces.for_call(&context).await;
+        let lanes = &workspace.lanes;
+        let origin = self.origin(&workspace, &context).await;
         let name = request.name.into_owned();
         let given = Arc::new(request.arguments.unwrap_or_default());
         let caller = Arc::new(self.caller(&context, &origin));
         let run = |lane| {
             let (name, given, origin, caller) = (name.clone(), Arc::clone(&given), origin.clone(), Arc::clone(&caller));
-            self.lanes.run(lane, &context, move |engine, control| {
+            lanes.run(lane, &context, move |engine, control| {
                 Tools::new(engine, &caller).call(&name, &given, &origin, control)
             })
         };
         if is_quick(&name, &given) {
-            let _turn = self.lanes.in_order(origin.session.as_ref()).await;
+            let _turn = lanes.in_order(origin.session.as_ref()).await;
             match run(Lane::Quick).await {
                 Err(Refusal { code: NOT_QUICK, .. }) => {}
                 // A concurrent long call may already have recorded another text that the model sees after this one.
-                Ok(said) if self.lanes.is_busy(origin.session.as_ref()) => {
-                    return self.finish(Ok(said.without_handle()));
+                Ok(said) if lanes.is_busy(origin.session.as_ref()) => {
+                    return finish(&workspace, Ok(said.without_handle()));
                 }
-                said => return self.finish(said),
+                said => return finish(&workspace, said),
             }
         }
-        let under_way = self.lanes.begin(origin.session.clone());
+        let under_way = lanes.begin(origin.session.clone());
         let said = run(Lane::Long).await;
-        self.lanes.index_if_wanted();
-        self.finish(said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
+        lanes.index_if_wanted();
+        finish(&workspace, said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
     }
 
     /// The caller, as far as the client reports it.
@@ -170,19 +174,11 @@ impl Server {
         Caller { client, conversation, ..Caller::of("mcp") }
     }
 
-    /// The result, with the server's notices if it is the first.
-    fn finish(&self, said: Result<ToolOutput, Refusal>) -> CallToolResult {
-        result(said.map(|said| {
-            let notices = std::mem::take(&mut *locked(&self.notices));
-            said.beside(&notices)
-        }))
-    }
-
     /// Whether an answer to this client can have a handle; elsewhere nothing is said about them. Codex reports its window with
     /// every call, and other hosts can report it with this request.
     fn may_give_handles(&self, context: &RequestContext<RoleServer>) -> bool {
         let is_codex = || context.peer.peer_info().is_some_and(|info| info.client_info.name.starts_with("codex"));
-        match self.handles {
+        match self.workspaces.current().handles {
             Handles::Always => true,
             Handles::Never => false,
             Handles::Reported => is_codex() || RequestMeta::of(&context.meta.0.0).has_window(),
@@ -190,9 +186,10 @@ impl Server {
     }
 
     /// Where a call comes from.
-    async fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+    async fn origin(&self, workspace: &Workspace, context: &RequestContext<RoleServer>) -> Origin {
         let request_meta = RequestMeta::of(&context.meta.0.0);
-        let (rollouts, connection, handles) = (Arc::clone(&self.rollouts), self.connection.clone(), self.handles);
+        let (rollouts, handles) = (Arc::clone(&workspace.rollouts), workspace.handles);
+        let connection = self.connection.clone();
         let (session, needs_record) = (Some(connection.clone()), request_meta.needs_record());
         let look = move || {
             let mut rollouts = locked(&rollouts);
@@ -205,6 +202,14 @@ impl Server {
         let found = tokio::task::spawn_blocking(look).await;
         found.unwrap_or(Origin { session, handles: false, audience: Audience::Program, cut: None })
     }
+}
+
+/// The result, with the workspace's notices if it is the first.
+fn finish(workspace: &Workspace, said: Result<ToolOutput, Refusal>) -> CallToolResult {
+    result(said.map(|said| {
+        let notices = std::mem::take(&mut *locked(&workspace.notices));
+        said.beside(&notices)
+    }))
 }
 
 /// The error code of a read that is too large for the quick lane.
@@ -246,6 +251,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         Ok(self.answer(request, context).await.into())
+    }
+
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.workspaces.expire();
     }
 }
 

@@ -24,6 +24,10 @@ pub(crate) struct Server {
     next: u64,
     /// What every request carries in its `_meta`.
     pub(crate) meta: Map<String, Value>,
+    /// What the client answers to `roots/list`, as `result` or `error`; null: nothing. `None`: it has no roots.
+    pub(crate) roots: Option<Value>,
+    /// How often it was asked for them.
+    pub(crate) asked: u32,
 }
 
 /// What a call gave.
@@ -100,6 +104,10 @@ impl Server {
     }
 
     pub(crate) fn spawn_at(dir: TempDir, at: &Path, words: &[&str]) -> Self {
+        Self::spawn_with(dir, at, words, &[])
+    }
+
+    pub(crate) fn spawn_with(dir: TempDir, at: &Path, words: &[&str], environment: &[(&str, &Path)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_readproof"))
             .arg("mcp")
             .args(words)
@@ -111,6 +119,7 @@ impl Server {
             // Tests use texts that are shorter than any marker.
             .env("READPROOF_MARKERS", "always")
             .env("SECRET_OF_THE_HOST", "do-not-tell-4711")
+            .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -120,13 +129,14 @@ impl Server {
         let out = BufReader::new(child.stdout.take().unwrap());
         thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
         let input = child.stdin.take();
-        Self { dir, child, input, lines, next: 0, meta: Map::new() }
+        Self { dir, child, input, lines, next: 0, meta: Map::new(), roots: None, asked: 0 }
     }
 
     pub(crate) fn initialize(&mut self, version: &str) -> Value {
         let client = json!({"name": "test", "version": "1"});
-        let given =
-            self.request("initialize", json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client}));
+        let capabilities = if self.roots.is_some() { json!({"roots": {"listChanged": true}}) } else { json!({}) };
+        let hello = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": client});
+        let given = self.request("initialize", hello);
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         given
     }
@@ -179,18 +189,31 @@ impl Server {
         let id = self.ask(method, params);
         loop {
             let message = self.message();
-            assert!(
-                message.get("method").is_none_or(|_| message.get("id").is_none()),
-                "asked of the client: {message}"
-            );
-            if message["id"] == id {
+            if message.get("method").is_some() && message.get("id").is_some() {
+                self.answer(&message);
+            } else if message["id"] == id {
                 return message;
             }
         }
     }
 
+    /// Answers a request of the server, which can only be the one for the roots.
+    pub(crate) fn answer(&mut self, request: &Value) {
+        let answer = self.roots.clone().filter(|_| request["method"] == "roots/list");
+        let Some(mut answer) = answer else { panic!("asked of the client: {request}") };
+        self.asked += 1;
+        if answer.is_object() {
+            (answer["jsonrpc"], answer["id"]) = (json!("2.0"), request["id"].clone());
+            self.send(&answer);
+        }
+    }
+
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Given {
-        let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        Self::given(self.request("tools/call", json!({"name": tool, "arguments": arguments})))
+    }
+
+    /// What the answer to a call gives.
+    pub(crate) fn given(answer: Value) -> Given {
         let result = &answer["result"];
         assert!(result.is_object(), "{answer}");
         assert!(result.get("structuredContent").is_none(), "{answer}");

@@ -12,5 +12,6 @@ mod docs;
 mod first;
 mod handles;
 mod listing;
+mod roots;
 mod symbols;
 mod wire;

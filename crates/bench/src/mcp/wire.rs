@@ -52,6 +52,24 @@ impl Connection {
         self.ask(&line, Instant::now())
     }
 
+    /// Calls a tool and asks for progress: its result, how long the first word of any kind took, and how long the result.
+    pub(super) fn call_with_progress(
+        &mut self,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<(Value, Duration, Duration), Broken> {
+        self.last += 1;
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": { "progressToken": self.last } });
+        let (line, begin) = (request(self.last, "tools/call", &params), Instant::now());
+        let mut first = None;
+        let (result, took) = self.ask_noting(&line, begin, |message| {
+            if message["method"] == "notifications/progress" {
+                first.get_or_insert_with(|| begin.elapsed());
+            }
+        })?;
+        Ok((result, first.unwrap_or(took), took))
+    }
+
     /// Calls a tool without waiting; returns the id of the request.
     pub(super) fn begin(&mut self, tool: &str, arguments: &Value) -> Result<u64, Broken> {
         self.last += 1;
@@ -83,6 +101,15 @@ impl Connection {
 
     /// Skips notifications and requests of the server.
     fn ask(&mut self, request: &[u8], begin: Instant) -> Result<(Value, Duration), Broken> {
+        self.ask_noting(request, begin, |_| ())
+    }
+
+    fn ask_noting(
+        &mut self,
+        request: &[u8],
+        begin: Instant,
+        mut note: impl FnMut(&Value),
+    ) -> Result<(Value, Duration), Broken> {
         self.into.write_all(request)?;
         loop {
             let mut line = Vec::with_capacity(1 << 16);
@@ -96,6 +123,7 @@ impl Connection {
                 let result = message["result"].take();
                 return if result.is_null() { Err(message.to_string().into()) } else { Ok((result, took)) };
             }
+            note(&message);
             self.answered.extend(message["id"].as_u64().filter(|_| message.get("method").is_none()));
         }
     }

@@ -1,16 +1,18 @@
 //! The transport of an MCP client: one message per line in each direction. Every request with an id gets an answer,
 //! even if it is malformed. If a client does not read its answers, or sends requests faster than they are answered, no
-//! more input is read.
+//! more input is read. Responses of the client count only while a request of the server waits for one.
 
 use rmcp::{
     RoleServer,
-    model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId},
+    model::{
+        ClientNotification, ClientRequest, GetMeta as _, JsonRpcMessage, ProtocolVersion, RequestId, ServerNotification,
+    },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     io,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -80,7 +82,7 @@ pub(super) struct Lines<R, W> {
     /// A long line that is being parsed.
     heard: Option<JoinHandle<Heard>>,
     outgoing: Arc<Outgoing<W>>,
-    /// Whether a request was received; notifications before the first one are ignored.
+    /// Whether the handshake is over; notifications before that are ignored, as rmcp would end the connection.
     begun: bool,
     /// Notified once at the end of input.
     ended: Arc<Notify>,
@@ -100,6 +102,8 @@ struct Load {
     unanswered: HashMap<RequestId, usize>,
     unanswered_bytes: usize,
     untaken_bytes: usize,
+    /// The server's own requests that wait for a response. Text, as some clients return a number as one.
+    asked: HashSet<String>,
 }
 
 impl Load {
@@ -231,6 +235,11 @@ where
         tokio::spawn(async move { outgoing.write(bytes, None).await.ok() });
     }
 
+    /// Whether a request of the server waits for a response with this id. It then no longer does.
+    fn is_awaited(&self, id: Option<&RequestId>) -> bool {
+        id.is_some_and(|id| self.outgoing.load().asked.remove(&id.to_string()))
+    }
+
     /// Notes a request; `false` if another running request has the same id.
     fn note(&self, id: &RequestId, bytes: usize) -> bool {
         let mut load = self.outgoing.load();
@@ -254,7 +263,18 @@ where
         let answered = match &item {
             JsonRpcMessage::Response(response) => Some(response.id.clone()),
             JsonRpcMessage::Error(error) => error.id.clone(),
-            JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            JsonRpcMessage::Request(request) => {
+                self.outgoing.load().asked.insert(request.id.to_string());
+                None
+            }
+            JsonRpcMessage::Notification(told) => {
+                if let ServerNotification::CancelledNotification(cancelled) = &told.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.is_awaited(Some(id));
+                }
+                None
+            }
         };
         let outgoing = Arc::clone(&self.outgoing);
         let line = serde_json::to_vec(&item).map(|mut line| {
@@ -271,9 +291,14 @@ where
                 Ok(Some(Heard::Nothing)) => {}
                 Ok(Some(Heard::Refused { id, code, why })) => self.refuse(&id, code, &why),
                 Ok(Some(Heard::Message(message, bytes))) => {
-                    self.begun |= matches!(&*message, JsonRpcMessage::Request(_));
-                    if !self.begun {
-                        continue;
+                    match &*message {
+                        JsonRpcMessage::Request(request) => self.begun |= begins(&request.request),
+                        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)
+                            if !self.begun =>
+                        {
+                            continue;
+                        }
+                        JsonRpcMessage::Notification(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
                     }
                     match &*message {
                         JsonRpcMessage::Request(request) if !self.note(&request.id, bytes) => {
@@ -289,6 +314,8 @@ where
                                 self.outgoing.load().answered(id);
                             }
                         }
+                        JsonRpcMessage::Response(response) if !self.is_awaited(Some(&response.id)) => continue,
+                        JsonRpcMessage::Error(error) if !self.is_awaited(error.id.as_ref()) => continue,
                         JsonRpcMessage::Request(_) | JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
                     }
                     return Some(*message);
@@ -304,6 +331,17 @@ where
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether a request ends the handshake: `initialize`, or one that has the metadata of the second era.
+fn begins(request: &ClientRequest) -> bool {
+    let meta = request.get_meta();
+    let is_probe = matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_));
+    let is_whole = || {
+        meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+            && meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+    };
+    matches!(request, ClientRequest::InitializeRequest(_)) || (!is_probe && is_whole())
 }
 
 fn too_long(mut scan: Scan) -> Heard {
@@ -353,7 +391,7 @@ fn refused(text: &[u8]) -> Heard {
     let Value::Object(fields) = value else { return no_request(Value::Null, "a message is a JSON object") };
     let method = fields.get("method").and_then(Value::as_str);
     match (fields.get("id"), method) {
-        // A response, though the server sends no requests.
+        // A malformed response. If a request of the server waits for it, that ends by its time limit.
         (Some(_), None) if fields.contains_key("result") || fields.contains_key("error") => Heard::Nothing,
         // Notifications get no answer.
         (None, Some(_)) => Heard::Nothing,

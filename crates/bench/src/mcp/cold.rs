@@ -1,0 +1,337 @@
+//! `bench cold [--files N] [--ripgrep PROGRAM] [--json] [--check]`: the first search for a definition in a large tree that has
+//! no index, against `rg -w` of the same name in the same run. Every round has a new server, no `.readproof` and another name.
+
+use serde_json::{Value, json};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant, SystemTime},
+};
+use tempfile::TempDir;
+
+use super::{
+    nanoseconds,
+    servers::{self, Server},
+    short,
+    wire::Connection,
+};
+use crate::{
+    Broken,
+    harness::{Bar, Row, Samples},
+    report::{self, time},
+};
+
+/// The subcommand.
+pub(crate) const WORD: &str = "cold";
+
+const FILES: u32 = 100_000;
+
+/// Rounds that count, after one that fills the page cache.
+const ROUNDS: u32 = 5;
+
+/// How long the answer may take, as a multiple of ripgrep's.
+const BAR: Bar = Bar::AtMost(3.0);
+
+/// When the first progress, or the answer itself, must be there in every round.
+const FIRST: Duration = Duration::from_secs(1);
+
+/// In how many files each name is used beside the one that defines it.
+const USES: u32 = 20;
+
+struct Args {
+    json: bool,
+    check: bool,
+    files: u32,
+    ripgrep: Option<PathBuf>,
+}
+
+/// Measures and prints; false if `--check` was given and a bar is missed.
+pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
+    let args = parse(words)?;
+    let ripgrep = args.ripgrep.or_else(ripgrep).ok_or(
+        "there is no rg on PATH or in target/hosts; install the Debian package ripgrep, or use `cargo xtask cold`, \
+         which fetches it",
+    )?;
+    // It runs in the tree.
+    let ripgrep = fs::canonicalize(&ripgrep).map_err(|error| format!("{}: {error}", ripgrep.display()))?;
+    let server = servers::ours()?;
+    let tree = TempDir::with_prefix("readproof-cold-")?;
+    let bytes = plant(tree.path(), args.files)?;
+    let (mut samples, mut first) = (Samples::default(), Vec::new());
+    for round in 0..=ROUNDS {
+        let (rg, ours) = if round % 2 == 0 {
+            let rg = search(&ripgrep, tree.path(), round, args.files)?;
+            (rg, ask(&server, tree.path(), round, args.files)?)
+        } else {
+            let ours = ask(&server, tree.path(), round, args.files)?;
+            (search(&ripgrep, tree.path(), round, args.files)?, ours)
+        };
+        if round > 0 {
+            samples.push(nanoseconds(rg), nanoseconds(ours.answer));
+            first.push(nanoseconds(ours.first));
+        }
+    }
+    let row = samples.row("cold-symbol", "the first search for a definition, no index, against `rg -w`", BAR);
+    let first = first.into_iter().max().unwrap_or(u64::MAX);
+    let in_time = first <= nanoseconds(FIRST);
+    print(args.json, (args.files, bytes), row, (first, in_time)).map(|holds| !args.check || holds)
+}
+
+/// Whether both bars hold.
+fn print(json: bool, (files, bytes): (u32, u64), row: Row, (first, in_time): (u64, bool)) -> Result<bool, Broken> {
+    let rows = [row];
+    if json {
+        let mut said = report::json(&rows, None);
+        said["tree"] = json!({ "files": files, "bytes": bytes });
+        said["first_progress"] = json!({ "longest_ns": first, "bar_ns": nanoseconds(FIRST), "holds": in_time });
+        println!("{said:#}");
+    } else {
+        println!("{files} files, {} MB", bytes / 1_000_000);
+        println!("{}", report::table(&rows, None));
+        let word = if in_time { "holds" } else { "MISSED" };
+        println!("first progress or answer, the longest: {}, bar ≤ {} s {word}", time(first), FIRST.as_secs());
+    }
+    Ok(in_time && rows[0].holds())
+}
+
+fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, Broken> {
+    let mut args = Args { json: false, check: false, files: FILES, ripgrep: None };
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        match word.as_str() {
+            "--json" => args.json = true,
+            "--check" => args.check = true,
+            "--files" => args.files = value()?.parse().map_err(|_| "--files needs a number")?,
+            "--ripgrep" => args.ripgrep = Some(value()?.into()),
+            _ => return Err(format!("unknown argument {word}").into()),
+        }
+    }
+    if args.files < 3_000 {
+        return Err("--files needs at least 3000: the index of fewer is made at once".into());
+    }
+    Ok(args)
+}
+
+/// `rg` from PATH, or the one that Codex brings, if `cargo xtask hosts` has fetched it.
+fn ripgrep() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let installed = env::split_paths(&path).map(|folder| folder.join("rg")).find(|program| program.is_file());
+    installed.or_else(|| brought(&env::current_exe().ok()?.parent()?.parent()?.join("hosts"), 0))
+}
+
+fn brought(folder: &Path, depth: u32) -> Option<PathBuf> {
+    let program = folder.join("codex-path/rg");
+    if program.is_file() {
+        return Some(program);
+    }
+    let folders =
+        fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.filter(|_| depth < 9).find_map(|entry| brought(&entry.path(), depth + 1))
+}
+
+/// How long ripgrep takes.
+fn search(ripgrep: &Path, tree: &Path, round: u32, files: u32) -> Result<Duration, Broken> {
+    let begin = Instant::now();
+    let mut command = Command::new(ripgrep);
+    command.args(["--no-config", "-w", &asked(round), "."]).current_dir(tree).stdin(Stdio::null());
+    let found = command.output().map_err(|error| format!("{}: {error}", ripgrep.display()))?;
+    let took = begin.elapsed();
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    if found.lines().count() > 1 && found.contains(&place(definer(round, files))) {
+        return Ok(took);
+    }
+    Err(format!("rg found something else: {}", found.chars().take(400).collect::<String>()).into())
+}
+
+struct Asked {
+    first: Duration,
+    answer: Duration,
+}
+
+/// How long a new server takes, without what an earlier one left.
+fn ask(server: &Server, tree: &Path, round: u32, files: u32) -> Result<Asked, Broken> {
+    let store = tree.join(".readproof");
+    if store.exists() {
+        fs::remove_dir_all(store)?;
+    }
+    let (mut connection, _) = Connection::open(server, tree)?;
+    let arguments = json!({ "mode": "symbol", "query": asked(round) });
+    let (result, first, answer) = connection.call_with_progress("search", &arguments)?;
+    let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default();
+    if result["isError"] == true || !text.contains(&place(definer(round, files))) {
+        return Err(format!("the definition is not in the answer: {}", short(&result)).into());
+    }
+    Ok(Asked { first, answer })
+}
+
+/// The name that a round asks for.
+fn asked(round: u32) -> String {
+    format!("settle_ledger_{}", ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"][round as usize % 6])
+}
+
+/// The file that defines it, anywhere in the tree.
+fn definer(round: u32, files: u32) -> u32 {
+    Dice::new(round + 1).below(files)
+}
+
+/// Makes the tree: the same files in every run. Returns how many bytes they have.
+fn plant(tree: &Path, files: u32) -> Result<u64, Broken> {
+    let mut extra: Vec<(u32, u32, bool)> = Vec::new();
+    for round in 0..=ROUNDS {
+        let mut dice = Dice::new(round + 1);
+        extra.push((dice.below(files), round, true));
+        extra.extend((0..USES).map(|_| (dice.below(files), round, false)));
+    }
+    // Looks like a tree that was not created just now.
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    let mut bytes = 0;
+    for number in 0..files {
+        let path = tree.join(place(number));
+        if number % PER_FOLDER == 0 {
+            fs::create_dir_all(path.parent().ok_or("a file has a folder")?)?;
+        }
+        let mut text = text(number);
+        for (_, round, defines) in extra.iter().filter(|(at, ..)| *at == number) {
+            let language = language(number);
+            let line = if *defines { (language.define)(&asked(*round)) } else { (language.call)(&asked(*round)) };
+            text += &line;
+        }
+        fs::write(&path, &text)?;
+        fs::File::options().write(true).open(&path)?.set_modified(long_ago)?;
+        bytes += u64::try_from(text.len())?;
+    }
+    Ok(bytes)
+}
+
+const PER_FOLDER: u32 = 25;
+
+/// The path of a file, relative to the tree.
+fn place(number: u32) -> String {
+    let (folder, ending) = (number / PER_FOLDER, language(number).ending);
+    format!("area{}/part{}/unit_{number}.{ending}", folder / 40, folder % 40)
+}
+
+struct Language {
+    ending: &'static str,
+    define: fn(&str) -> String,
+    call: fn(&str) -> String,
+    comment: &'static str,
+}
+
+/// Of a mixed tree.
+const LANGUAGES: [Language; 6] = [
+    Language {
+        ending: "rs",
+        define: |name| format!("pub fn {name}(input: &str) -> usize {{\n    input.len()\n}}\n\n"),
+        call: |name| format!("pub fn later() {{\n    let _ = {name}(\"x\");\n}}\n\n"),
+        comment: "//",
+    },
+    Language {
+        ending: "py",
+        define: |name| format!("def {name}(value):\n    return len(value)\n\n\n"),
+        call: |name| format!("def later():\n    return {name}([])\n\n\n"),
+        comment: "#",
+    },
+    Language {
+        ending: "ts",
+        define: |name| format!("export function {name}(input: string): number {{\n  return input.length;\n}}\n\n"),
+        call: |name| format!("export const later = () => {name}('x');\n\n"),
+        comment: "//",
+    },
+    Language {
+        ending: "go",
+        define: |name| format!("func {name}(input string) int {{\n\treturn len(input)\n}}\n\n"),
+        call: |name| format!("func later() int {{\n\treturn {name}(\"x\")\n}}\n\n"),
+        comment: "//",
+    },
+    Language {
+        ending: "java",
+        define: |name| {
+            format!("class Of_{name} {{\n  static int {name}(String in) {{\n    return in.length();\n  }}\n}}\n\n")
+        },
+        call: |name| format!("class Later {{\n  int later() {{\n    return {name}(\"x\");\n  }}\n}}\n\n"),
+        comment: "//",
+    },
+    Language {
+        ending: "c",
+        define: |name| format!("int {name}(const char *in)\n{{\n\treturn in[0];\n}}\n\n"),
+        call: |name| format!("int later(void)\n{{\n\treturn {name}(\"x\");\n}}\n\n"),
+        comment: "//",
+    },
+];
+
+fn language(number: u32) -> &'static Language {
+    &LANGUAGES[number as usize % LANGUAGES.len()]
+}
+
+/// Most files are small, a few are long; the mean is about 7 KB.
+fn text(number: u32) -> String {
+    let mut dice = Dice::new(number ^ 0x5eed);
+    let size = match dice.below(100) {
+        0..60 => 600 + dice.below(3_000),
+        60..90 => 3_600 + dice.below(8_000),
+        90..99 => 12_000 + dice.below(24_000),
+        _ => 60_000 + dice.below(60_000),
+    };
+    let (Language { define, call, comment, .. }, mut text) = (language(number), String::new());
+    for part in 0_u32.. {
+        if text.len() >= size as usize {
+            break;
+        }
+        text += &define(&format!("handle_{}_{number}_{part}", WORDS[dice.below(16) as usize]));
+        for _ in 0..dice.below(6) {
+            let mut word = || WORDS[dice.below(16) as usize];
+            text += &format!("{comment} The {} of a {} is checked before its {}.\n", word(), word(), word());
+        }
+        if part % 5 == 4 {
+            text += &call(&format!("handle_{}_{number}_{}", WORDS[dice.below(16) as usize], part / 2));
+        }
+    }
+    text
+}
+
+const WORDS: [&str; 16] = [
+    "request", "response", "session", "ledger", "account", "buffer", "index", "token", "stream", "packet", "cursor",
+    "record", "filter", "region", "worker", "policy",
+];
+
+/// The same numbers in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u32) -> Self {
+        Self(u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    fn below(&mut self, most: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        u32::try_from((self.0 >> 32) % u64::from(most.max(1))).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_the_same_in_every_run_and_has_every_name() {
+        let trees = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let bytes = trees.each_ref().map(|tree| plant(tree.path(), 600).unwrap());
+        assert!(bytes[0] == bytes[1] && (3_000..8_000).contains(&(bytes[0] / 600)), "{bytes:?}");
+        for round in 0..=ROUNDS {
+            let at = place(definer(round, 600));
+            let texts = trees.each_ref().map(|tree| fs::read_to_string(tree.path().join(&at)).unwrap());
+            assert!(texts[0] == texts[1] && texts[0].contains(&asked(round)), "{at}");
+        }
+    }
+
+    #[test]
+    fn arguments() {
+        let parse = |words: &[&str]| parse(words.iter().map(|word| (*word).to_owned()));
+        assert_eq!(parse(&["--files", "5000", "--check"]).map(|args| (args.files, args.check)).unwrap(), (5000, true));
+        assert!(parse(&["--files", "10"]).is_err() && parse(&["x"]).is_err());
+    }
+}
