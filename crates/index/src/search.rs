@@ -10,7 +10,7 @@ use readproof_disk::{MOST_BYTES, Root, Stream};
 
 use crate::{
     BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
-    grep::{is_utf16, label},
+    grep::{decoded, label, room},
     rank::{Best, Wanted, Words, smart},
     walk::{WalkRules, walk_by},
 };
@@ -202,10 +202,11 @@ impl TreeSearch<'_> {
     /// The score of a file and its first lines that match; `None` if it lacks one of the words.
     fn text_of(&self, words: &Words, path: &str, desk: &Desk<'_>) -> Seen<Option<(u64, Matches)>> {
         let stream = self.open(path)?;
-        let _held = desk.hold(stream.stat().len)?;
+        let _held = desk.hold(room(&stream))?;
         let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
         let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
-        if bytes.contains(&0) || is_utf16(&bytes) {
+        let bytes = decoded(bytes, desk.cancelled).ok_or(Skip::Cancelled)?;
+        if bytes.contains(&0) {
             return Err(Skip::Binary);
         }
         let text = words.of(&bytes, desk.cancelled);
