@@ -74,6 +74,7 @@ fn what_attributes_declare_comes_first() {
 
 #[test]
 fn a_malicious_repository_declares_nothing() {
+    type Harm<'a> = (&'static str, &'a dyn Fn(&Path));
     let pipe = |path: &Path| {
         let _ = fs::remove_file(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -89,7 +90,7 @@ fn a_malicious_repository_declares_nothing() {
     };
     let many = |path: &Path| fs::write(path, "*.txt working-tree-encoding=UTF-16LE\n".repeat(100_000)).unwrap();
     let noise = |path: &Path| fs::write(path, b"\0\xff[\"\\\n[attr]\n!x y=\n").unwrap();
-    let harms: [(&str, &dyn Fn(&Path)); 5] =
+    let harms: [Harm<'_>; 5] =
         [("pipe", &pipe), ("device", &device), ("large", &large), ("many", &many), ("noise", &noise)];
     for place in [".gitattributes", ".git/HEAD", ".git/config", ".git/info/attributes", ".git/packed-refs"] {
         for (kind, harm) in harms {
