@@ -12,6 +12,7 @@ mod open;
 mod opened;
 mod settings;
 
+pub(crate) use clean::utf_32;
 pub(crate) use opened::Opened;
 
 pub use clean::looks_binary;
@@ -198,6 +199,21 @@ impl Root {
         all
     }
 
+    /// The encoding that git's attributes declare for a working file; `None` also if there is no repository around it, or none
+    /// that may be used. Attributes that are only in the index do not count: reading it would take longer than all the rest.
+    pub(crate) fn working_tree_encoding(&self, file: &FileRef, ask: &Compare<'_>) -> Option<String> {
+        let found = open::find(self, file, ask).ok()?;
+        match found.attributes(None) {
+            Ok(attributes) => attributes.encoding,
+            // Try again with the repository opened afresh.
+            Err(_) if found.kept => {
+                self.repositories.forget();
+                open::find(self, file, ask).ok()?.attributes(None).ok()?.encoding
+            }
+            Err(_) => None,
+        }
+    }
+
     /// Compares a working file with git's version of it, cleaned as git would clean it. `content` replaces its bytes.
     ///
     /// # Errors
@@ -294,7 +310,7 @@ impl Found<'_> {
         if *working == Working::Folder {
             return Err(GitError::Folder { name: self.key.clone() });
         }
-        let attributes = self.attributes(&index)?;
+        let attributes = self.attributes(Some(&index))?;
         let old = entry.map(|(kind, id)| self.kept(kind, id, ask.max_bytes, &attributes)).transpose()?.flatten();
         let is_there = !matches!(working, Working::Missing);
         let new = self.new_side(working, ask, &staged, &attributes)?;

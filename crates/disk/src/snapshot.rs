@@ -9,6 +9,7 @@ mod watch;
 
 pub use folder::{EntryKind, Folder, Small};
 pub use stream::{Found, Stream};
+pub use view::{KnownBy, View};
 pub use watch::{Watch, input_is_closed_at_last};
 
 use std::{fmt, fs::File, io, time::SystemTime};
@@ -50,8 +51,8 @@ pub struct Snapshot {
     pub stat: Stat,
     /// The names that links led through, last the one it was opened by; empty when no part of its name is a link.
     pub led: Vec<String>,
-    /// The encoding that the text was decoded from; `None` if the text is the file's bytes.
-    pub view: Option<&'static str>,
+    /// What the text was decoded from; `None` if the text is the file's bytes.
+    pub view: Option<View>,
 }
 
 /// What the file system says about a file.

@@ -144,7 +144,7 @@ impl Engine {
         let call = self.asked_in(log);
         let mut found = self.lines_in(asked, control)?;
         let shown = Glimpse::found(&found.path, &found.lines);
-        found.notices = self.saw(log, call, [shown].into_iter());
+        found.notices.extend(self.saw(log, call, [shown].into_iter()));
         Ok(found)
     }
 
@@ -187,7 +187,7 @@ impl Engine {
             matches: found.total,
             lines: found.lines,
             bytes: stream.stat().len,
-            notices: Vec::new(),
+            notices: found.view.map(Notice::Decoded).into_iter().collect(),
         })
     }
 

@@ -7,7 +7,7 @@ use readproof_core::{
     render,
     scope::{Lines, Scope},
 };
-use readproof_disk::{LogError, LogId, PutAside, RetiredLog, SessionName, StoreError};
+use readproof_disk::{LogError, LogId, PutAside, RetiredLog, SessionName, StoreError, View};
 use readproof_hosts::session::EntryId;
 use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
@@ -216,8 +216,8 @@ pub enum Notice {
     Reduced(String),
     /// There is no index of symbols yet: only files that contain the name were looked at.
     NoIndexYet,
-    /// The text was decoded from this encoding.
-    Decoded(&'static str),
+    /// The text was decoded.
+    Decoded(View),
     /// There is no file of the name asked for; this is the one that ends in it.
     InsteadOf(String),
     /// A text could not be stored.

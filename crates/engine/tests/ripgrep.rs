@@ -39,10 +39,7 @@ fn ripgrep(root: &Path, flags: &[&str], pattern: &str) -> Vec<Match> {
     let done = command.args(["-e", pattern, "./"]).current_dir(root).stdin(Stdio::null()).output().unwrap();
     assert!(matches!(done.status.code(), Some(0 | 1)), "{pattern}: {}", String::from_utf8_lossy(&done.stderr));
     let lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let lines = lines.map(|line| split(line).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(line))));
-    // ripgrep decodes UTF-16 with a mark; here such a file is counted as not searched.
-    let is_utf16 = |name: &str| fs::read(root.join(name)).is_ok_and(|bytes| bytes.starts_with(b"\xff\xfe"));
-    lines.filter(|(path, _, _)| !path.ends_with("utf16.txt") || !is_utf16(path)).collect()
+    lines.map(|line| split(line).unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(line)))).collect()
 }
 
 fn split(line: &[u8]) -> Option<Match> {
@@ -117,8 +114,14 @@ fn pattern(dice: &mut Dice, lines: &[String]) -> (Matching, String) {
 fn all_lines(root: &Path) -> (Vec<String>, Vec<String>) {
     let mut names: Vec<String> = ripgrep(root, &[], "^").into_iter().map(|(path, _, _)| path).collect();
     names.dedup();
-    let texts = names.iter().filter_map(|name| fs::read_to_string(root.join(name)).ok());
-    let lines = texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let text = |name: &String| {
+        let bytes = fs::read(root.join(name)).ok()?;
+        let Some(rest) = bytes.strip_prefix(b"\xff\xfe") else { return String::from_utf8(bytes).ok() };
+        let units: Vec<u16> = rest.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+        String::from_utf16(&units).ok()
+    };
+    let lines =
+        names.iter().filter_map(text).flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
     (names, lines)
 }
 
@@ -191,6 +194,64 @@ fn quarter(seed: u64) {
         }
     }
     assert!(compared > 500 && in_files > 200, "{compared} lines and {in_files} files compared");
+}
+
+/// UTF-16 with a mark, valid or not, beside files without one.
+#[test]
+#[ignore = "needs ripgrep: `cargo xtask ripgrep`"]
+fn utf16_as_ripgrep_decodes_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path().canonicalize().unwrap();
+    let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();
+    let text = "one é\r\ntwo 😀 a\n\nthree";
+    for (name, bytes) in [
+        ("le", [b"\xff\xfe", &*little(text)].concat()),
+        ("be", [b"\xfe\xff", &*big(text)].concat()),
+        ("large", [b"\xff\xfe", &*little(&format!("{text} 日本\n").repeat(20_000))].concat()),
+        ("odd", [b"\xff\xfe", &*little("one\na"), b"b"].concat()),
+        ("half", [b"\xff\xfe", &*little("one\n"), b"\x00\xd8a\0\n\0"].concat()),
+        ("twice", [b"\xff\xfe\xff\xfe", &*little(text)].concat()),
+        ("mark", b"\xff\xfe".to_vec()),
+        ("three", b"\xff\xfea".to_vec()),
+        ("utf8", text.as_bytes().to_vec()),
+        ("utf8bom", [b"\xef\xbb\xbf", text.as_bytes()].concat()),
+        ("latin", b"one \xe9\n".to_vec()),
+    ] {
+        fs::write(root.join(name), bytes).unwrap();
+    }
+    let engine = engine(&root);
+    let mut compared = 0;
+    for query in ["^", "one", "^one", "é", "é\r$", "😀", "a$", "^$", "[^\\x00-\\x7f]", "\u{feff}", "(?i)THREE", "日本$"]
+    {
+        let theirs = ripgrep(&root, &[], query);
+        let asked = Search {
+            query: query.to_owned(),
+            mode: SearchMode::Regex,
+            limit: Some(usize::MAX),
+            max_chars: usize::MAX,
+            ..Search::default()
+        };
+        let found: Searched = engine.ask(None, Operation::Search(asked)).unwrap();
+        let ours: Vec<(&str, &Line)> =
+            found.hits.iter().flat_map(|hit| hit.lines.iter().map(|line| (&*hit.path, line))).collect();
+        same(&ours, &theirs.iter().collect::<Vec<_>>(), query);
+        for name in ["le", "be", "large", "odd", "half", "twice", "mark", "three"] {
+            let asked = SearchFile {
+                path: name.to_owned(),
+                query: query.to_owned(),
+                matching: Matching::Regex,
+                max_matches: usize::MAX,
+                max_chars: usize::MAX,
+                ..SearchFile::default()
+            };
+            let found: InFile = engine.ask(None, Operation::SearchFile(asked)).unwrap();
+            let ours: Vec<(&str, &Line)> = found.lines.iter().map(|line| (name, line)).collect();
+            same(&ours, &theirs.iter().filter(|(path, _, _)| path == name).collect::<Vec<_>>(), query);
+            compared += ours.len();
+        }
+    }
+    assert!(compared > 100_000, "{compared}");
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! Finds the lines that match a pattern with ripgrep's engine: those that `rg` prints, each once, in order. Holds no more of
 //! a text than a block, the longest line and the lines asked for. As in `rg`, a byte-order mark at the start is not part of
-//! a line.
+//! a line, and text that begins with one of UTF-16 is decoded.
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use readproof_core::text::NotText;
-use readproof_disk::Stream;
+use readproof_disk::{KnownBy, Stream, View};
 use std::{cell::Cell, io, ops::Range};
 
+mod decoded;
 mod width;
+
+pub(crate) use decoded::{decoded, room};
 
 /// How a query is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +123,8 @@ pub struct Matches {
     pub chars: usize,
     /// Whether a line was not kept because [`Extent::chars`] was used up.
     pub dropped: bool,
+    /// What a file was decoded from; `None` if the lines are its bytes.
+    pub view: Option<View>,
 }
 
 impl Matches {
@@ -209,15 +214,14 @@ impl Finder {
         extent: Extent,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Matches, SearchError> {
-        let (stopped, encoded) = (Cell::new(false), Cell::new(false));
-        let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, encoded: &encoded };
+        let (stopped, view) = (Cell::new(false), Cell::new(None));
+        let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, view: &view };
         match self.find(blocks, extent) {
             Ok(found) => match found.binary {
                 Some(at) => Err(SearchError::Binary(NotText::Nul(usize::try_from(at).unwrap_or(usize::MAX)))),
-                None => Ok(found),
+                None => Ok(Matches { view: view.get(), ..found }),
             },
             Err(_) if stopped.get() => Err(SearchError::Cancelled),
-            Err(_) if encoded.get() => Err(SearchError::Binary(NotText::Encoding(0))),
             Err(error) if error.raw_os_error().is_none() => Err(SearchError::LongLine),
             Err(error) => Err(SearchError::Io(error)),
         }
@@ -249,11 +253,6 @@ pub enum SearchError {
     Io(io::Error),
 }
 
-/// ripgrep's engine would decode such a text; nothing else here does, so its lines could not be read afterwards.
-pub(crate) fn is_utf16(start: &[u8]) -> bool {
-    start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff")
-}
-
 /// A file in blocks.
 struct Blocks<'a> {
     stream: &'a Stream,
@@ -261,8 +260,8 @@ struct Blocks<'a> {
     end: u64,
     cancelled: &'a dyn Fn() -> bool,
     stopped: &'a Cell<bool>,
-    /// Whether it begins as UTF-16 does.
-    encoded: &'a Cell<bool>,
+    /// What the searcher decodes it from.
+    view: &'a Cell<Option<View>>,
 }
 
 impl io::Read for Blocks<'_> {
@@ -276,9 +275,9 @@ impl io::Read for Blocks<'_> {
             return Ok(0);
         }
         let bytes = self.stream.at(self.at, into.len().min(left))?;
-        if self.at == 0 && is_utf16(&bytes) {
-            self.encoded.set(true);
-            return Err(io::ErrorKind::Other.into());
+        if self.at == 0 {
+            let encoding = decoded::utf16(&bytes).map(encoding_rs::Encoding::name);
+            self.view.set(encoding.map(|encoding| View { encoding, known_by: KnownBy::Mark }));
         }
         into[..bytes.len()].copy_from_slice(&bytes);
         self.at += bytes.len() as u64;

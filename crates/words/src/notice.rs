@@ -1,6 +1,6 @@
 //! Words for what is said beside an answer.
 
-use readproof_disk::PutAside;
+use readproof_disk::{KnownBy, PutAside, View};
 use readproof_engine::{CompareNotice, LogAfter, Notice, ShownText};
 
 use crate::{
@@ -19,7 +19,14 @@ pub fn notice(notice: &Notice) -> String {
             "the index is not made yet: only files that contain the name were looked at, and similar names are missing"
                 .to_owned()
         }
-        Notice::Decoded(encoding) => format!("decoded from {encoding}, so this is not the file byte for byte"),
+        Notice::Decoded(View { encoding, known_by }) => {
+            let declared = match known_by {
+                KnownBy::Mark | KnownBy::Guess => "",
+                KnownBy::GitAttributes => " (as git's attributes declare)",
+                KnownBy::EditorConfig => " (as .editorconfig declares)",
+            };
+            format!("decoded from {encoding}{declared}, so this is not the file byte for byte")
+        }
         Notice::InsteadOf(asked) => format!("there is no `{asked}`; this is the only file whose name ends so"),
         Notice::NotStored { text, why } => {
             let what = match text {

@@ -184,7 +184,9 @@ fn the_lines_of_one_file() {
     let latin = ws.run("grep caf latin --json").json();
     assert_eq!((&latin["lossy"], &latin["lines"][0]["text"]), (&json!(true), &json!("caf\u{fffd}")));
     ws.put("utf16", b"\xff\xfea\0\n\0");
-    ws.run("grep a utf16").refused(1, &["`utf16` is not text"]);
+    assert_eq!(ws.run("grep a utf16").noticed(&["decoded from UTF-16LE"]), "utf16:1:a\n");
+    ws.put("utf16", b"\xff\xfea\0\n\0\0\0");
+    ws.run("grep a utf16").refused(1, &["`utf16` is not text: it holds a NUL byte"]);
     let long = format!("{}\n", "a".repeat(5000));
     ws.put("long", long.repeat(30));
     let long = ws.run("grep a long --json").json();

@@ -56,6 +56,64 @@ fn an_outline_has_the_lines_of_the_file() {
     assert_eq!(server.call("outline", json!({"path": "notes.xyz"})).code(), "NO_LANGUAGE");
 }
 
+fn utf16(text: &str) -> Vec<u8> {
+    [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect()
+}
+
+#[test]
+fn lines_found_in_utf16_never_count_as_held() {
+    for (tool, arguments) in [
+        ("search", json!({"query": "zwei", "mode": "regex"})),
+        ("search", json!({"query": "zwei", "mode": "text"})),
+        ("search_in_file", json!({"path": "a.txt", "query": "zwei"})),
+    ] {
+        let mut server = Server::start(&[("a.txt", "eins\nzwei\n"), ("b.txt", "b\n")], &[]);
+        server.window("t", "t:0");
+        let handle = server.call("read", json!({"path": "a.txt"})).handle().unwrap();
+        server.put("a.txt", utf16("eins\n\nund zwei\n"));
+        let found = server.call(tool, arguments.clone());
+        assert!(found.text().contains("3:und zwei"), "{arguments}: {:?}", found.blocks);
+        assert_eq!(found.blocks.concat().contains("decoded from UTF-16LE"), tool == "search_in_file");
+        // A read of what was found is a view, however often.
+        for _ in 0..2 {
+            let view = server.call("read", json!({"path": "a.txt", "known": handle}));
+            assert_eq!((view.text(), view.handle()), ("eins\n\nund zwei\n", None), "{arguments}");
+        }
+        server.put("a.txt", "eins\nzwei\n");
+        let again = server.call("read", json!({"path": "a.txt", "known": handle}));
+        assert_eq!(again.decision(), "full", "{arguments}: another text was shown since");
+    }
+    // The search alone ends what was held.
+    let mut server = Server::start(&[("a.txt", "eins\nzwei\n")], &[]);
+    server.window("t", "t:0");
+    let handle = server.call("read", json!({"path": "a.txt"})).handle().unwrap();
+    server.put("a.txt", utf16("eins\nzwei!\n"));
+    assert!(server.call("search", json!({"query": "zwei"})).text().contains("a.txt:2:zwei!"));
+    server.put("a.txt", "eins\nzwei\n");
+    assert_eq!(server.call("read", json!({"path": "a.txt", "known": handle})).decision(), "full");
+}
+
+#[test]
+fn a_declared_encoding_is_named() {
+    let config = "root = true\n[*.le]\ncharset = utf-16le\n[*.txt]\ncharset = latin1\n";
+    let mut server = Server::start(&[(".editorconfig", config), ("b.txt", "b\n")], &[]);
+    server.put("a.le", &utf16("hi\n")[2..]);
+    server.put("a.txt", b"\xbfqu\xe9?\n");
+    for (name, text, encoding) in [("a.le", "hi\n", "UTF-16LE"), ("a.txt", "\u{bf}qu\u{e9}?\n", "ISO-8859-1")] {
+        let view = server.call("read", json!({"path": name}));
+        assert_eq!(view.text(), text);
+        let said = format!("decoded from {encoding} (as .editorconfig declares)");
+        assert!(view.trailer().contains(&said), "{}", view.trailer());
+    }
+    let both = server.call("read", json!({"targets": ["b.txt", "a.le"]}));
+    assert!(both.blocks.contains(&"b\n".to_owned()) && both.blocks.contains(&"hi\n".to_owned()), "{:?}", both.blocks);
+    // In a search they are bytes.
+    assert!(
+        server.call("search", json!({"query": "qu", "mode": "regex"})).text().contains("a.txt:1:\u{fffd}qu\u{fffd}?")
+    );
+    assert_eq!(server.call("search", json!({"query": "^hi$", "mode": "regex"})).contract["results"], json!([]));
+}
+
 #[test]
 fn another_encoding_is_a_view() {
     let mut server = Server::start(&[("a.txt", "d\u{e9}j\u{e0} vu\n")], &[]);

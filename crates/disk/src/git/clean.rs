@@ -34,7 +34,7 @@ pub(super) struct Attributes {
     line_ends: LineEnds,
     ident: bool,
     filter: Option<String>,
-    encoding: Option<String>,
+    pub(super) encoding: Option<String>,
     diff: Shown,
 }
 
@@ -72,8 +72,9 @@ pub fn looks_binary(bytes: &[u8]) -> bool {
 }
 
 impl Found<'_> {
-    /// The attributes by git's rules: nearer folders win, and `info/attributes` wins over all.
-    pub(super) fn attributes(&self, index: &Index) -> Result<Attributes, GitError> {
+    /// The attributes by git's rules: nearer folders win, and `info/attributes` wins over all. A file of attributes that is not in
+    /// the work tree is taken from the index, if one is given.
+    pub(super) fn attributes(&self, index: Option<&Index>) -> Result<Attributes, GitError> {
         let (rules, names) = self.rules(index)?;
         let mut found = Outcome::default();
         found.initialize_with_selection(&names, NAMES);
@@ -111,7 +112,7 @@ impl Found<'_> {
     }
 
     /// Every rule for this file, the weakest first. gix's own stack would rank `info/attributes` below those of folders.
-    fn rules(&self, index: &Index) -> Result<(Search, MetadataCollection), GitError> {
+    fn rules(&self, index: Option<&Index>) -> Result<(Search, MetadataCollection), GitError> {
         let mut names = MetadataCollection::default();
         // Begins with git's built-in macros, such as `binary`.
         let search = Search::new_globals([""; 0], &mut Vec::new(), &mut names);
@@ -137,9 +138,9 @@ impl Found<'_> {
                 Ok(found) if found.is_symlink() || found.is_dir() => None,
                 Ok(_) | Err(_) => self.place.read(&path, most::ATTRIBUTES)?,
             };
-            let text = match text {
-                Some(text) => Some(text),
-                None => self.staged_bytes(&self.staged(index, &name)?, most::ATTRIBUTES)?,
+            let text = match (text, index) {
+                (None, Some(index)) => self.staged_bytes(&self.staged(index, &name)?, most::ATTRIBUTES)?,
+                (text, _) => text,
             };
             if let Some(text) = text {
                 rules.add(&text, name.into(), Some(Path::new("")), folder.is_empty())?;
@@ -403,7 +404,7 @@ fn utf_16(bytes: &[u8], little: bool) -> Option<String> {
     text.filter(|_| rest.is_empty())
 }
 
-fn utf_32(bytes: &[u8], little: bool) -> Option<String> {
+pub(crate) fn utf_32(bytes: &[u8], little: bool) -> Option<String> {
     let (units, rest) = bytes.as_chunks::<4>();
     let unit = |unit: &[u8; 4]| if little { u32::from_le_bytes(*unit) } else { u32::from_be_bytes(*unit) };
     let text: Option<String> = units.iter().map(|bytes| char::from_u32(unit(bytes))).collect();

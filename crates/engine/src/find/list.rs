@@ -155,15 +155,20 @@ impl Engine {
         if hidden != Hidden::Tracked {
             return BTreeSet::new();
         }
+        self.root.tracked_hidden(&self.git_question(control))
+    }
+
+    /// A question about a repository that is not about a version of a file.
+    pub(crate) fn git_question<'c>(&'c self, control: &Control<'c>) -> GitCompare<'c> {
         let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.settings;
-        self.root.tracked_hidden(&GitCompare {
+        GitCompare {
             baseline: Baseline::Index,
             settings: *settings,
             settings_files,
             content: None,
             max_bytes: *max_bytes,
             cancelled: control.cancelled,
-        })
+        }
     }
 
     /// Sizes and numbers of lines.

@@ -178,7 +178,8 @@ impl Engine {
         }
     }
 
-    /// The same; a file that is not UTF-8 is decoded if that is allowed and possible.
+    /// The same; a file that is not UTF-8 is decoded if that is allowed and possible. Looking up what is declared about its
+    /// encoding is not quick.
     pub(crate) fn look_or_view(
         &self,
         target: &mut ResolvedTarget,
@@ -187,7 +188,10 @@ impl Engine {
     ) -> Result<Snapshot, Error> {
         match self.look_within(target, control.file_bytes) {
             Err(error @ Error::Snapshot(SnapshotError::NotText { .. })) if decoding == Decoding::View => {
-                self.root.view(&target.file, &self.snapshot_rules()).map_err(|_| error)
+                let git = self.git_question(control);
+                let git = control.file_bytes.is_none().then_some(&git);
+                let view = self.root.view(&target.file, &self.snapshot_rules(), git).map_err(|_| error)?;
+                view.ok_or(Error::NotQuick)
             }
             done => done,
         }
@@ -200,10 +204,10 @@ impl Engine {
         context: &mut CallContext,
         (target, snapshot): (&ResolvedTarget, &Snapshot),
     ) {
-        let Some(encoding) = snapshot.view else { return };
+        let Some(view) = snapshot.view else { return };
         let shown = Glimpse::somewhere(target.file.key().as_str());
         let notices = self.saw(log, self.asked_in(log), [shown].into_iter());
-        context.notices.push(Notice::Decoded(encoding));
+        context.notices.push(Notice::Decoded(view));
         context.notices.extend(notices);
         (context.session, context.store_text, context.plain) = (None, false, Some(Reason::OtherEncoding));
     }

@@ -8,3 +8,4 @@ mod random;
 mod repo;
 mod states;
 mod stores;
+mod views;

@@ -8,7 +8,11 @@ mod score;
 mod split;
 
 use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
-use crate::{Case, Language, Parsers, grep::is_utf16, rank::Best};
+use crate::{
+    Case, Language, Parsers,
+    grep::{decoded, room},
+    rank::Best,
+};
 use readproof_core::scope::Lines;
 use readproof_disk::Stream;
 
@@ -34,17 +38,25 @@ struct Counted {
 impl TreeSearch<'_> {
     fn counted(&self, query: &TextQuery, path: &str, desk: &Desk<'_>) -> Seen<Counted> {
         let stream = self.open(path)?;
-        let _held = desk.hold(stream.stat().len)?;
-        let text = text_of(&stream)?;
+        let _held = desk.hold(room(&stream))?;
+        let text = text_of(&stream, desk.cancelled)?;
         let counts = query.count(&text, desk.cancelled);
         if (desk.cancelled)() { Err(Skip::Cancelled) } else { Ok(Counted { bytes: text.len() as u64, counts }) }
     }
 }
 
-fn text_of(stream: &Stream) -> Seen<Vec<u8>> {
+/// The text of a file, without a byte order mark.
+fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
     let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
-    let text = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
-    if text.contains(&0) || is_utf16(&text) { Err(Skip::Binary) } else { Ok(text) }
+    let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
+    let mut text = decoded(bytes, cancelled).ok_or(Skip::Cancelled)?;
+    if text.contains(&0) {
+        return Err(Skip::Binary);
+    }
+    if text.starts_with(b"\xef\xbb\xbf") {
+        text.drain(..3);
+    }
+    Ok(text)
 }
 
 impl UnderWay<'_> {
@@ -122,7 +134,7 @@ impl UnderWay<'_> {
         if (self.cancelled)() {
             return Err(TreeError::Cancelled);
         }
-        let text = self.search.open(path).and_then(|stream| text_of(&stream));
+        let text = self.search.open(path).and_then(|stream| text_of(&stream, self.cancelled));
         Ok(text.ok().map(|text| then(&text)))
     }
 

@@ -73,7 +73,7 @@ impl Run {
         if files == listed.files { Ok(()) } else { violation(format!("{files} of {} files are listed", listed.files)) }
     }
 
-    /// A file gets bytes that are not UTF-8 and is read; then it has UTF-8 text again, often the one before.
+    /// A file gets bytes that are not UTF-8 and is read or, in UTF-16, found; then it has UTF-8 text again, often the one before.
     fn view(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
         let text = self.world.truth(name).filter(|_| name != ".env" && !code::is_code(name));
@@ -81,13 +81,20 @@ impl Run {
             self.idle();
             return Ok(());
         };
-        let mut bytes = format!("d\u{e9}j\u{e0} vu, un caf\u{e9} cr\u{e8}me {}\n", random.below(100))
-            .chars()
-            .map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?'))
-            .collect::<Vec<u8>>();
-        bytes.extend(text.bytes().filter(|byte| byte.is_ascii() && *byte != 0));
         let path = self.world.path().join(name);
-        fs::write(&path, &bytes)?;
+        let is_wide = random.below(2) == 0;
+        fs::write(&path, encoded(&text, is_wide, random))?;
+        if is_wide && random.below(2) == 0 {
+            let (engine, session) = (self.world.engine(self.process), self.session()?);
+            let found = if random.below(2) == 0 {
+                glimpse::search(engine, &session, &text, random)
+            } else {
+                glimpse::find_in(engine, &session, (name, &text), random)
+            };
+            fs::write(&path, &text)?;
+            self.note(format!("{name} is searched in UTF-16, and has its text again"));
+            return self.shown(found, random);
+        }
         let mut conversation = HandleConversation::new(Some(self.session()?), self.newest(name).as_deref());
         let asked = Read { path: name.to_owned(), decoding: Decoding::View, ..Read::default() };
         let asked = Operation::Read(asked);
@@ -161,4 +168,13 @@ impl Run {
         self.agent().sight.wrote(name);
         Ok(())
     }
+}
+
+/// The bytes of a text behind another line: in UTF-16 with a mark, or what Latin-1 has of it.
+fn encoded(text: &str, is_wide: bool, random: &mut Random) -> Vec<u8> {
+    let text = format!("d\u{e9}j\u{e0} vu, un caf\u{e9} cr\u{e8}me {}\n{text}", random.below(100));
+    if is_wide {
+        return [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    }
+    text.chars().filter(|c| *c != '\0').filter_map(|c| u8::try_from(u32::from(c)).ok()).collect()
 }
