@@ -117,6 +117,11 @@ pub enum Error {
     },
     /// No symbol was named.
     EmptySymbol,
+    /// There is no such kind of definition.
+    BadKind {
+        /// As asked.
+        kind: String,
+    },
     /// Nothing of that name is defined.
     NoSymbol {
         /// As asked.
@@ -260,6 +265,7 @@ impl Error {
             },
             Self::LongLine { .. } => "TOO_LARGE",
             Self::EmptySymbol => "EMPTY_SYMBOL",
+            Self::BadKind { .. } => "BAD_KIND",
             Self::NoSymbol { .. } => "NO_SYMBOL",
             Self::Ambiguous { .. } => "AMBIGUOUS",
             Self::Changed { .. } => "CHANGING",
@@ -281,6 +287,14 @@ impl Error {
     /// Whether the call itself was malformed, rather than refused by what is there.
     #[must_use]
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::EmptyPath | Self::EmptyQuery | Self::EmptySymbol | Self::NoContent | Self::SessionName(_))
+        matches!(
+            self,
+            Self::EmptyPath
+                | Self::EmptyQuery
+                | Self::EmptySymbol
+                | Self::BadKind { .. }
+                | Self::NoContent
+                | Self::SessionName(_)
+        )
     }
 }

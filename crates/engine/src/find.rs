@@ -335,7 +335,8 @@ mod tests {
     fn index_and_read(engine: &Engine, path: &Path, thread: u32, round: u32) {
         let text = format!("fn of{thread}_{round}() {{}}\n");
         fs::write(path.join(format!("t{thread}.rs")), &text).unwrap();
-        let asked = Operation::ListSymbols(ListSymbols { query: None, path: None, glob: None, limit: Some(10) });
+        let asked =
+            Operation::ListSymbols(ListSymbols { query: None, path: None, kind: None, glob: None, limit: Some(10) });
         let found = SymbolsFound::try_from(ask(engine, asked, Control::WAIT).unwrap()).unwrap();
         assert!(found.total >= 151 && found.notices.is_empty(), "{} {:?}", found.total, found.notices);
         let asked = Operation::ReadSymbol(ReadSymbol {

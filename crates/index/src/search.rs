@@ -4,6 +4,8 @@
 mod scan;
 mod text;
 
+pub use text::name_words;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use readproof_core::operation::{Letters, SearchMode};

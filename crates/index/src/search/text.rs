@@ -7,6 +7,8 @@ mod query;
 mod score;
 mod split;
 
+pub use split::name_words;
+
 use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
 use crate::{
     Case, Language, Parsers,
