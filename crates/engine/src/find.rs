@@ -6,11 +6,13 @@ mod list;
 mod names;
 mod outline;
 mod symbol;
+mod words;
 
 pub use list::{Listed, ListedEntry, ListedKind};
 pub use outline::{Outlined, Outlines};
 pub(crate) use symbol::Symbols;
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound};
+pub(crate) use words::Words;
 
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
@@ -233,7 +235,12 @@ impl Engine {
             context_lines: asked.context_lines,
             max_chars: asked.max_chars,
         };
-        let run = |search: &TreeSearch<'_>| search.run(control.cancelled, &|done| control.report(done, None));
+        let run = |search: &TreeSearch<'_>| match search.mode {
+            SearchMode::Text => self.search_texts(search, control),
+            SearchMode::Regex | SearchMode::Path => {
+                Ok(search.run(control.cancelled, &|done| control.report(done, None))?)
+            }
+        };
         let mut found = run(&search)?;
         // A glob may be meant from the current folder, as names may.
         let here = self.glob_from_here(asked.extent.glob.as_deref()).filter(|_| found.looked_at == 0);

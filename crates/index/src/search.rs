@@ -4,7 +4,7 @@
 mod scan;
 mod text;
 
-pub use text::name_words;
+pub use text::{NoWords, WordIndex, WordsBuilt, name_words};
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ use crate::{
     BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
     grep::label,
     rank::{Best, Wanted, smart},
-    walk::{WalkRules, walk_by},
+    walk::{WalkEntry, WalkRules, walk_by},
 };
 use scan::{Cancelled, Desk, Met, scan};
 
@@ -104,6 +104,8 @@ pub struct TreeMatches {
     pub truncated: bool,
     /// What was left out.
     pub skipped: Skipped,
+    /// Files that were read because the index of words does not cover them.
+    pub uncovered: u64,
 }
 
 /// Why there is no result.
@@ -160,12 +162,26 @@ impl TreeSearch<'_> {
     /// # Errors
     /// For a query or a glob that is malformed. What cannot be read is counted instead.
     pub fn run(&self, cancelled: &dyn Fn() -> bool, progress: &dyn Fn(u64)) -> Result<TreeMatches, TreeError> {
-        self.run_on(scan::threads(), cancelled, progress)
+        self.run_on(scan::threads(), None, cancelled, progress)
+    }
+
+    /// The same with the index of words, which changes nothing but the time it takes.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_with(
+        &self,
+        words: &mut WordIndex,
+        cancelled: &dyn Fn() -> bool,
+        progress: &dyn Fn(u64),
+    ) -> Result<TreeMatches, TreeError> {
+        self.run_on(scan::threads(), Some(words), cancelled, progress)
     }
 
     fn run_on(
         &self,
         threads: usize,
+        words: Option<&mut WordIndex>,
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64),
     ) -> Result<TreeMatches, TreeError> {
@@ -173,7 +189,7 @@ impl TreeSearch<'_> {
         let under_way = UnderWay { search: self, threads, cancelled, progress };
         match self.mode {
             SearchMode::Regex => under_way.lines(&mut out)?,
-            SearchMode::Text => under_way.texts(&mut out)?,
+            SearchMode::Text => under_way.texts(&mut out, words)?,
             SearchMode::Path => under_way.names(&mut out)?,
         }
         Ok(out)
@@ -273,7 +289,20 @@ impl UnderWay<'_> {
             return Err(TreeError::Cancelled);
         }
         let mut walk = walk_by(self.search.root, &self.search.walk)?;
-        scan(self.threads, &mut walk, self.cancelled, look, &mut |met, desk| {
+        self.each_of(&mut walk, out, look, take)?;
+        out.skipped.folders = walk.closed();
+        Ok(())
+    }
+
+    /// The same for files that are known already.
+    fn each_of<T: Send>(
+        &self,
+        walk: &mut impl Iterator<Item = WalkEntry>,
+        out: &mut TreeMatches,
+        look: &(impl Fn(&str, &Desk<'_>) -> Seen<T> + Sync),
+        take: &mut impl FnMut(&mut TreeMatches, String, T, &Desk<'_>) -> Seen<()>,
+    ) -> Result<(), TreeError> {
+        scan(self.threads, walk, self.cancelled, look, &mut |met, desk| {
             let (name, seen) = match met {
                 Met::File(name, seen) => (name, seen),
                 Met::OddName => {
@@ -298,7 +327,6 @@ impl UnderWay<'_> {
             (self.progress)(out.looked_at);
             Ok(())
         })?;
-        out.skipped.folders = walk.closed();
         Ok(())
     }
 
@@ -463,10 +491,10 @@ mod tests {
                 },
                 ..world.search(query, mode)
             };
-            let one = search.run_on(1, &|| false, &|_| ()).unwrap();
+            let one = search.run_on(1, None, &|| false, &|_| ()).unwrap();
             for threads in [2, 3, 8] {
                 let told = Cell::new(0);
-                let found = search.run_on(threads, &|| false, &|files| {
+                let found = search.run_on(threads, None, &|| false, &|files| {
                     assert_eq!(files, told.replace(files) + 1);
                 });
                 assert_eq!(found.unwrap(), one, "{query} {mode:?} {threads}");
@@ -510,7 +538,7 @@ mod tests {
                 let search = world.search("(alpha|beta).*(x|nothing)", mode);
                 let asked = Cell::new(0);
                 let cancelled = || asked.replace(asked.get() + 1) >= most;
-                let found = search.run_on(threads, &cancelled, &|_| ());
+                let found = search.run_on(threads, None, &cancelled, &|_| ());
                 assert!(matches!(found, Err(TreeError::Cancelled)), "{mode:?} {threads} {most}");
             }
         }
@@ -530,7 +558,7 @@ mod tests {
         let search = TreeSearch { rules, ..search };
         let last = Cell::new(None);
         let cancelled = || last.get().is_some_and(|at: Instant| at.elapsed().as_millis() > 30);
-        let found = search.run_on(2, &cancelled, &|files| {
+        let found = search.run_on(2, None, &cancelled, &|files| {
             if files == 40 {
                 last.set(Some(Instant::now()));
             }

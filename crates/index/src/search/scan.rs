@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use crate::walk::{Walk, WalkEntry};
+use crate::walk::WalkEntry;
 
 /// Files that one thread takes together.
 const CHUNK: usize = 8;
@@ -72,7 +72,7 @@ pub(super) fn threads() -> usize {
 /// [`Cancelled`], also if `take` says so.
 pub(super) fn scan<T: Send>(
     threads: usize,
-    walk: &mut Walk<'_>,
+    walk: &mut impl Iterator<Item = WalkEntry>,
     cancelled: &dyn Fn() -> bool,
     look: &(impl Fn(&str, &Desk<'_>) -> T + Sync),
     take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
@@ -112,7 +112,7 @@ pub(super) fn scan<T: Send>(
 /// Looks at up to `most` files on this thread; whether the walk goes on.
 fn alone<T>(
     most: usize,
-    walk: &mut Walk<'_>,
+    walk: &mut impl Iterator<Item = WalkEntry>,
     desk: &Desk<'_>,
     look: &impl Fn(&str, &Desk<'_>) -> T,
     take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
@@ -173,7 +173,7 @@ struct Pipeline<'a, T> {
 impl<T> Pipeline<'_, T> {
     fn run(
         mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut impl Iterator<Item = WalkEntry>,
         desk: &Desk<'_>,
         take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
     ) -> Result<(), Cancelled> {
@@ -207,7 +207,7 @@ impl<T> Pipeline<'_, T> {
     /// Gives out one chunk; whether the walk goes on.
     fn give_out(
         &mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut impl Iterator<Item = WalkEntry>,
         desk: &Desk<'_>,
         take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
     ) -> Result<bool, Cancelled> {
@@ -230,7 +230,10 @@ impl<T> Pipeline<'_, T> {
     }
 }
 
-fn next(walk: &mut Walk<'_>, cancelled: &dyn Fn() -> bool) -> Result<Option<WalkEntry>, Cancelled> {
+fn next(
+    walk: &mut impl Iterator<Item = WalkEntry>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Option<WalkEntry>, Cancelled> {
     if cancelled() { Err(Cancelled) } else { Ok(walk.next()) }
 }
 

@@ -2,16 +2,18 @@
 //! are looked at once more, for how close together the words stand and for the lines to show.
 
 mod defines;
+mod index;
 mod preview;
 mod query;
 mod score;
 mod split;
 
+pub use index::{NoWords, WordIndex, WordsBuilt};
 pub use split::name_words;
 
 use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
 use crate::{
-    Case, Language, Parsers,
+    Case, Language, Parsers, WalkEntry,
     grep::{decoded, room},
     rank::Best,
 };
@@ -62,10 +64,19 @@ fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
 }
 
 impl UnderWay<'_> {
-    pub(super) fn texts(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
+    pub(super) fn texts(&self, out: &mut TreeMatches, words: Option<&mut WordIndex>) -> Result<(), TreeError> {
         let search = self.search;
         let case = case_of(search.letters, search.query, Case::Folded);
         let query = TextQuery::new(search.query, case, self.threads)?;
+        if let Some(words) = words.filter(|_| query.is_plain()) {
+            match self.with_words(out, &query, words) {
+                // The index cannot be used: nothing was counted yet.
+                Err(NoWords::Database(_)) | Ok(false) => *out = TreeMatches::default(),
+                Err(NoWords::Cancelled) => return Err(TreeError::Cancelled),
+                Err(NoWords::Walk(error)) => return Err(error.into()),
+                Ok(true) => return Ok(()),
+            }
+        }
         let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
         let look = |path: &str, desk: &Desk<'_>| search.counted(&query, path, desk);
         self.each(out, &look, &mut |_, path, found, _| {
@@ -79,7 +90,65 @@ impl UnderWay<'_> {
             }
             Ok(())
         })?;
+        out.uncovered = out.looked_at;
         self.rank(out, &query, &corpus, candidates)
+    }
+
+    /// As [`Self::texts`], where files that the index covers are not read; `false` if the index has changed meanwhile.
+    fn with_words(&self, out: &mut TreeMatches, query: &TextQuery, words: &mut WordIndex) -> Result<bool, NoWords> {
+        let search = self.search;
+        let survey = words.survey(search.root, &search.walk, self.cancelled)?;
+        let Some(mut counts) = words.counts(query)? else { return Ok(false) };
+        out.skipped.odd_names = survey.odd_names;
+        out.skipped.unreadable = survey.unreadable;
+        out.skipped.folders = survey.closed;
+        let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
+        let mut count = |at: usize, path: &str, bytes: u64, counts: Option<Vec<Count>>| {
+            corpus.files += 1;
+            corpus.bytes += bytes;
+            let Some(counts) = counts else { return };
+            let in_path = in_path(query, path);
+            if !counts.is_empty() || in_path.is_some() {
+                let in_path = in_path.unwrap_or_default();
+                candidates.push((at, Candidate { path: path.to_owned(), bytes, counts, in_path }));
+            }
+        };
+        let mut rest = Vec::new();
+        for (at, (path, slot)) in survey.files.iter().enumerate() {
+            let Some(slot) = slot else {
+                rest.push(at);
+                continue;
+            };
+            let doc = words.doc(*slot);
+            out.looked_at += 1;
+            if doc.is_text {
+                count(at, path, doc.bytes, Some(counts.remove(slot).unwrap_or_default()));
+            } else {
+                out.skipped.binary += 1;
+            }
+        }
+        out.uncovered = rest.len() as u64;
+        (self.progress)(out.looked_at);
+        let mut places = rest.iter();
+        let mut names = rest.iter().map(|at| WalkEntry::File(survey.files[*at].0.clone()));
+        let look = |path: &str, desk: &Desk<'_>| search.counted(query, path, desk);
+        let counted = self.each_of(&mut names, out, &|path, desk| Ok(look(path, desk)), &mut |_, path, found, _| {
+            let at = places.next().copied().unwrap_or_default();
+            let found = found?;
+            count(at, &path, found.bytes, found.counts);
+            Ok(())
+        });
+        let ranked = counted.and_then(|()| {
+            // In the order of the walk.
+            candidates.sort_by_key(|(at, _)| *at);
+            let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+            self.rank(out, query, &corpus, candidates)
+        });
+        match ranked {
+            Ok(()) => Ok(true),
+            Err(TreeError::Walk(error)) => Err(NoWords::Walk(error)),
+            Err(TreeError::Cancelled | TreeError::Query(_)) => Err(NoWords::Cancelled),
+        }
     }
 
     fn rank(

@@ -133,6 +133,7 @@ pub(crate) struct Candidate {
 /// Terms in a path; `None` if there are none.
 pub(crate) fn in_path(query: &TextQuery, path: &str) -> Option<Vec<InPath>> {
     let mut found: Option<Vec<InPath>> = None;
+    query.first_in(path.as_bytes())?;
     let name_at = path.rfind('/').map_or(0, |at| at + 1);
     let mut scratch = Scratch::default();
     for range in identifiers(path.as_bytes()) {
@@ -208,7 +209,7 @@ impl<'q> Scorer<'q> {
             let often = f64::from(count.whole) + START * f64::from(count.starts);
             let place = file.in_path.get(n).copied().unwrap_or_default();
             let mut part = often * (K1 + 1.0) / (often + length);
-            part += if count.defined > 0 { DEFINED } else { 0.0 };
+            part += if count.defined { DEFINED } else { 0.0 };
             part += if place.name { IN_FILE_NAME } else { 0.0 };
             part += if place.folder { IN_FOLDER_NAME } else { 0.0 };
             sum += worth * part;
