@@ -15,6 +15,7 @@ use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, Under
 use crate::{
     Case, Language, Parsers, WalkEntry,
     grep::{decoded, room},
+    rank,
     rank::Best,
 };
 use readproof_core::scope::Lines;
@@ -29,6 +30,12 @@ const PARSED_BYTES: usize = 512 << 10;
 
 /// The most files that are looked at once more.
 const REFINED: usize = 200;
+
+/// The most files that are parsed for the definition of the one name that a query is.
+const MOST_PARSED: usize = 40;
+
+/// More than any score: what a definition counts.
+const TIER: u64 = 1 << 32;
 
 /// The most files that are ranked, whatever is asked.
 const MOST_RANKED: usize = 1000;
@@ -169,12 +176,19 @@ impl UnderWay<'_> {
             first.offer(milli(score), || (score, file));
         }
         let mut best = Best::new(limit);
+        let (mut hits, mut parsers, mut parsed) = (Vec::new(), Parsers::default(), 0);
         for (score, file) in first.into_values() {
-            let looked = self.look_again(&file.path, |text| look(query, &scorer, text, 0))?.unwrap_or_default();
-            let score = milli(scorer.refined(score, looked.close, looked.phrase));
+            let may_define = file.counts.iter().any(|count| count.defined) && parsed < MOST_PARSED;
+            let name = query.single_name().filter(|_| may_define);
+            parsed += usize::from(name.is_some());
+            let looked = self.look_again(&file.path, |text| {
+                let defines = name.map_or(0, |name| self.defines(&mut parsers, &file.path, text, name));
+                (look(query, &scorer, text, 0), defines)
+            })?;
+            let (looked, defines) = looked.unwrap_or_default();
+            let score = milli(scorer.refined(score, looked.close, looked.phrase)) + defines * TIER;
             best.offer(score, || (score, file));
         }
-        let (mut hits, mut parsers) = (Vec::new(), Parsers::default());
         for (score, file) in best.into_values() {
             let lacks = scorer.lacks(&file);
             // A file that is named is wanted with all its lines.
@@ -198,6 +212,22 @@ impl UnderWay<'_> {
         }
         self.fit(out, hits);
         Ok(())
+    }
+
+    /// How well a file defines a name: 3 if exactly this name is defined, 2 if in other letters, 1 if it is only declared or a
+    /// part of something.
+    fn defines(&self, parsers: &mut Parsers, path: &str, text: &[u8], name: &str) -> u64 {
+        let Ok(text) = std::str::from_utf8(text) else { return 0 };
+        let language = Language::of(path, text).filter(|_| text.len() <= PARSED_BYTES);
+        let outline = language.and_then(|language| parsers.outline(language, text, self.cancelled).ok());
+        let symbols = outline.iter().flat_map(|outline| &outline.symbols);
+        let how = symbols.map(|symbol| match rank(symbol.kind) {
+            0 if symbol.name == name => 3,
+            0 if symbol.name.eq_ignore_ascii_case(name) => 2,
+            1..=3 if symbol.name == name => 1,
+            _ => 0,
+        });
+        how.max().unwrap_or(0)
     }
 
     /// Reads a file once more; `None` if that is no longer possible.

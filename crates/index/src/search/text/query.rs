@@ -65,6 +65,7 @@ pub(crate) struct TextQuery {
     /// Finds every identifier that may hold a term.
     needles: Option<Finder>,
     case: Case,
+    single: Option<String>,
 }
 
 /// What is written in a query.
@@ -142,7 +143,11 @@ impl TextQuery {
         needles.dedup_by(|longer, shorter| longer.starts_with(shorter.as_str()));
         needles.retain(|needle| !needle.is_empty());
         let needles = if needles.is_empty() { None } else { Some(finder(&needles, Case::Folded)?) };
-        Ok(Self { terms, without, phrases, whole, needles, case })
+        let single = match &written.identifiers[..] {
+            [one] if *one == query.trim() => Some(one.clone()),
+            _ => None,
+        };
+        Ok(Self { terms, without, phrases, whole, needles, case, single })
     }
 
     /// How often each term occurs in a text, or nothing if none does; `None` if something is lacking that must occur, or there
@@ -181,6 +186,11 @@ impl TextQuery {
         }
         let counts = if any { counts } else { Vec::new() };
         self.phrases.iter().all(|phrase| phrase.is_in(text)).then_some(counts)
+    }
+
+    /// The one name that the query is.
+    pub(crate) fn single_name(&self) -> Option<&str> {
+        self.single.as_deref()
     }
 
     /// Whether only words count: what is counted in a file then does not depend on anything else.
