@@ -3,6 +3,7 @@
 
 mod ctags;
 mod fetch;
+mod finding;
 mod fuzz;
 mod hosts;
 mod mcp;
@@ -189,6 +190,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--files N] [--json] [--check]",
         about: "the first search for a definition in a tree of 100,000 files without an index, against `rg -w`",
         run: mcp::cold,
+    },
+    Command {
+        name: "finding",
+        arguments: "[--set dev|held] [--seed N] [--check] …",
+        about: "how well text search ranks files of real trees, against plain BM25 and ripgrep; all arguments are passed on",
+        run: finding::run,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];
