@@ -192,6 +192,12 @@ const COMMANDS: &[Command] = &[
         run: mcp::cold,
     },
     Command {
+        name: "words",
+        arguments: "[--files N] [--json] [--check]",
+        about: "searches by words and by pattern in a tree of 40,000 files, with and without an index, against ripgrep",
+        run: mcp::words,
+    },
+    Command {
         name: "finding",
         arguments: "[--set dev|held] [--seed N] [--check] …",
         about: "how well text search ranks files of real trees, against plain BM25 and ripgrep; all arguments are passed on",
