@@ -3,7 +3,6 @@
 
 mod ctags;
 mod fetch;
-mod finding;
 mod fuzz;
 mod hosts;
 mod mcp;
@@ -201,7 +200,7 @@ const COMMANDS: &[Command] = &[
         name: "finding",
         arguments: "[--set dev|held] [--seed N] [--check] …",
         about: "how well text search ranks files of real trees, against plain BM25 and ripgrep; all arguments are passed on",
-        run: finding::run,
+        run: ripgrep::finding,
     },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];

@@ -249,7 +249,7 @@ impl Engine {
 
     /// Makes the index of words. It may take minutes; until then, text searches look at every file.
     pub fn make_word_index(&self) {
-        // TODO(word index): nothing is made yet; `bench words` says so.
+        // STUB: nothing is made yet, and `bench words` says so.
         let _ = self;
     }
 
