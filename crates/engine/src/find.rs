@@ -222,6 +222,9 @@ impl Engine {
         if empty {
             return Err(Error::EmptyQuery);
         }
+        if asked.mode == SearchMode::Regex {
+            Finder::check(&asked.query, Case::Exact)?;
+        }
         let under = asked.extent.path.as_deref().map(|path| self.part(path)).transpose()?;
         let tracked = self.tracked_hidden(asked.extent.hidden, control);
         let search = TreeSearch {

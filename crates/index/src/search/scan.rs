@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Condvar, LazyLock, Mutex, PoisonError,
+        Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -60,10 +60,7 @@ impl Desk<'_> {
 
 /// The number of threads for a search.
 pub(super) fn threads() -> usize {
-    // Asking the system takes longer than a search of a few files.
-    static CORES: LazyLock<usize> =
-        LazyLock::new(|| thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS));
-    *CORES
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
 }
 
 /// Looks at every file; `take` gets what was seen, in the order of the walk and on this thread.

@@ -2,6 +2,8 @@
 //! are looked at once more, for how close together the words stand and for the lines to show.
 
 mod defines;
+#[cfg(test)]
+mod documented;
 mod index;
 mod preview;
 mod query;
