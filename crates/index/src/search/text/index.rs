@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeSet, HashMap},
     path::Path,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -35,7 +35,7 @@ use batch::{Batch, NAME_MARK};
 const MOST_BYTES: u64 = 4 << 20;
 
 /// With more batches the index is made anew.
-const MOST_BATCHES: usize = 40;
+const MOST_BATCHES: usize = 200;
 
 /// A file with the same stamp is unchanged.
 type Stamp = [u8; 40];
@@ -81,7 +81,7 @@ struct Docs {
 }
 
 /// The files of a search, in the order of the walk, each with its row if the index covers it.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Survey {
     pub(super) files: Vec<(String, Option<u32>)>,
     pub(super) odd_names: u64,
@@ -97,7 +97,7 @@ pub struct WordIndex {
     /// The state of the database that `docs` is of.
     state: Option<i64>,
     /// The whole workspace, if every folder has been watched since, and the hidden files that were met.
-    kept: Option<(Survey, BTreeSet<String>)>,
+    kept: Option<(Arc<Survey>, BTreeSet<String>)>,
 }
 
 impl WordIndex {
@@ -153,7 +153,7 @@ impl WordIndex {
         root: &Root,
         rules: &WalkRules<'_>,
         cancelled: &dyn Fn() -> bool,
-    ) -> Result<Survey, NoWords> {
+    ) -> Result<Arc<Survey>, NoWords> {
         self.db.execute_batch("BEGIN DEFERRED")?;
         let loaded = self.load();
         self.db.execute_batch("COMMIT")?;
@@ -174,7 +174,7 @@ impl WordIndex {
             && whole
             && *met == hidden
         {
-            return Ok(survey.clone());
+            return Ok(Arc::clone(survey));
         }
         let all_watched = Cell::new(self.watch.is_some());
         let told = |folder: &Path| {
@@ -206,8 +206,9 @@ impl WordIndex {
             }
         }
         out.closed = walk.closed();
+        let out = Arc::new(out);
         if whole && all_watched.get() {
-            self.kept = Some((out.clone(), hidden));
+            self.kept = Some((Arc::clone(&out), hidden));
         }
         Ok(out)
     }
@@ -289,16 +290,17 @@ impl WordIndex {
         cancelled: &(dyn Fn() -> bool + Sync),
         progress: &dyn Fn(u64, u64),
     ) -> Result<WordsBuilt, NoWords> {
-        let mut survey = self.survey(search.root, &search.walk, cancelled)?;
-        if self.docs.batches.len() >= MOST_BATCHES {
+        let survey = self.survey(search.root, &search.walk, cancelled)?;
+        let anew = self.docs.batches.len() >= MOST_BATCHES;
+        if anew {
             self.db
                 .execute_batch("BEGIN IMMEDIATE; DELETE FROM docs; DELETE FROM batches; DELETE FROM words; COMMIT")?;
             self.state = None;
-            survey.files.iter_mut().for_each(|(_, slot)| *slot = None);
         }
         let total = survey.files.len() as u64;
-        let todo: Vec<String> =
-            survey.files.into_iter().filter(|(_, slot)| slot.is_none()).map(|(name, _)| name).collect();
+        let todo = survey.files.iter().filter(|(_, slot)| anew || slot.is_none()).map(|(name, _)| name.clone());
+        let todo: Vec<String> = todo.collect();
+        drop(survey);
         let built = WordsBuilt { files: total, read: todo.len() as u64 };
         if todo.is_empty() {
             return Ok(built);

@@ -15,10 +15,10 @@ pub(super) const NAME_MARK: u8 = b'=';
 
 /// A full batch is stored: it has this many files, or its words take about so much memory.
 const MOST_FILES: usize = 5_000;
-const MOST_BYTES: usize = 48 << 20;
+const MOST_BYTES: usize = 12 << 20;
 
 /// The most identifiers whose words are remembered.
-const MOST_REMEMBERED: usize = 400_000;
+const MOST_REMEMBERED: usize = 50_000;
 
 /// A file of a batch.
 pub(super) struct Doc {
