@@ -6,7 +6,7 @@ use crate::grep::{Line, line};
 use crate::search::PREVIEW_CHARS;
 
 use super::{
-    query::{Kind, Scratch, TextQuery},
+    query::{Form, Kind, Scratch, TextQuery},
     score::Scorer,
     split::identifiers,
 };
@@ -18,6 +18,9 @@ const NEAR: u64 = 3;
 const IMPORT: f64 = 0.2;
 const LICENCE: f64 = 0.05;
 const START: f64 = 0.3;
+
+/// What a word counts in another form.
+const OTHER: f64 = 0.7;
 
 /// What it adds that a line defines a name with the word.
 const DEFINES: f64 = 0.8;
@@ -104,9 +107,14 @@ fn terms_in(query: &TextQuery, line: &[u8], scratch: &mut Scratch) -> BTreeMap<u
     let mut terms: BTreeMap<usize, f64> = BTreeMap::new();
     for range in identifiers(line) {
         let mut defined = None;
-        query.terms_of(&line[range.clone()], scratch, &mut |term, whole| {
+        query.terms_of(&line[range.clone()], scratch, &mut |term, form| {
             let defined = *defined.get_or_insert_with(|| super::defines::is_defined(line, &range));
-            let counts = if whole { 1.0 } else { START } + if defined { DEFINES } else { 0.0 };
+            let form = match form {
+                Form::Same => 1.0,
+                Form::Other => OTHER,
+                Form::Start => START,
+            };
+            let counts = form + if defined { DEFINES } else { 0.0 };
             let best = terms.entry(term).or_default();
             *best = best.max(counts);
         });

@@ -35,6 +35,17 @@ pub(crate) struct Term {
     pub(crate) written: String,
 }
 
+/// How a term occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it is written, or in other letters.
+    Same,
+    /// In another form of the word.
+    Other,
+    /// As the beginning of another word.
+    Start,
+}
+
 /// How often a term occurs in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
@@ -172,10 +183,10 @@ impl TextQuery {
                 return None;
             }
             let mut defined = None;
-            self.terms_of(identifier, &mut scratch, &mut |term, whole| {
+            self.terms_of(identifier, &mut scratch, &mut |term, form| {
                 let count = &mut counts[term];
                 any = true;
-                if whole {
+                if form != Form::Start {
                     count.whole += 1;
                     let defined = *defined.get_or_insert_with(|| super::defines::is_defined(text, &range));
                     count.defined |= defined;
@@ -214,8 +225,8 @@ impl TextQuery {
         self.whole.is_in(line) || self.phrases.iter().any(|phrase| phrase.is_in(line))
     }
 
-    /// Tells each term that an identifier holds, and whether as a whole word.
-    pub(crate) fn terms_of(&self, identifier: &[u8], scratch: &mut Scratch, each: &mut impl FnMut(usize, bool)) {
+    /// Tells each term that an identifier holds, and how.
+    pub(crate) fn terms_of(&self, identifier: &[u8], scratch: &mut Scratch, each: &mut impl FnMut(usize, Form)) {
         scratch.glued.clear();
         let mut number = 0_u32;
         for word in words(identifier) {
@@ -227,13 +238,15 @@ impl TextQuery {
                 if !stem.starts_with(&term.key) && self.case == Case::Folded {
                     continue;
                 }
-                let whole = match self.case {
-                    Case::Folded => stem == &*term.key,
-                    Case::Exact => word == term.written.as_bytes(),
+                let form = match self.case {
+                    Case::Exact if word == term.written.as_bytes() => Form::Same,
+                    Case::Exact => continue,
+                    Case::Folded if word.eq_ignore_ascii_case(term.written.as_bytes()) => Form::Same,
+                    Case::Folded if stem == &*term.key => Form::Other,
+                    Case::Folded if term.key.len() >= SHORTEST_START => Form::Start,
+                    Case::Folded => continue,
                 };
-                if whole || (self.case == Case::Folded && term.key.len() >= SHORTEST_START) {
-                    each(n, whole);
-                }
+                each(n, form);
             }
         }
         if number < 2 {
@@ -245,7 +258,7 @@ impl TextQuery {
                 (Case::Exact | Case::Folded, _) => scratch.glued == term.key,
             };
             if same {
-                each(n, true);
+                each(n, Form::Same);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The order of files for a text query. `docs/finding.md` says it in words.
 
 use super::{
-    query::{Count, Kind, TextQuery},
+    query::{Count, Form, Kind, TextQuery},
     split::identifiers,
 };
 use crate::search::text::query::Scratch;
@@ -26,7 +26,7 @@ const IN_FOLDER_NAME: f64 = 0.35;
 const LEAST: f64 = 0.25;
 
 /// What closeness of the words in one place of the file adds, and the whole query as it is written.
-const CLOSE: f64 = 0.6;
+const CLOSE: f64 = 3.0;
 const PHRASE: f64 = 0.5;
 
 /// Endings of code: such a file is no record, whatever its name.
@@ -139,8 +139,8 @@ pub(crate) fn in_path(query: &TextQuery, path: &str) -> Option<Vec<InPath>> {
     let name_at = path.rfind('/').map_or(0, |at| at + 1);
     let mut scratch = Scratch::default();
     for range in identifiers(path.as_bytes()) {
-        query.terms_of(&path.as_bytes()[range.clone()], &mut scratch, &mut |term, whole| {
-            if whole {
+        query.terms_of(&path.as_bytes()[range.clone()], &mut scratch, &mut |term, form| {
+            if form != Form::Start {
                 let place = &mut found.get_or_insert_with(|| vec![InPath::default(); query.terms.len()])[term];
                 if range.start >= name_at {
                     place.name = true;
@@ -233,7 +233,7 @@ impl<'q> Scorer<'q> {
 
     /// The score of a file that was looked at once more: `close` is the part of the query's worth that stands together.
     pub(crate) fn refined(&self, score: f64, close: f64, phrase: bool) -> f64 {
-        score * (1.0 + CLOSE * close + if phrase { PHRASE } else { 0.0 })
+        score * (1.0 + CLOSE * close * close + if phrase { PHRASE } else { 0.0 })
     }
 
     /// The worth of all words.
