@@ -22,8 +22,8 @@ use tree_sitter::{Parser, Tree};
 use grammar::Grammar;
 pub use lang::Language;
 use lang::Reader;
-pub(crate) use uses::Place;
 pub use uses::UseKind;
+pub(crate) use uses::{Place, Sought};
 
 /// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -210,7 +210,7 @@ impl Parsers {
         &mut self,
         language: Language,
         text: &str,
-        (places, is_name): (&[Place], &dyn Fn(&str) -> bool),
+        sought: &Sought<'_>,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Option<Vec<UseKind>>, NoOutline> {
         match self.ready(language) {
@@ -218,7 +218,7 @@ impl Parsers {
             Some(Ready::Grammar(grammar, parser)) => {
                 let tree = tree(grammar, parser, text, cancelled)?;
                 let outline = walk::outline(grammar, &tree, text);
-                Ok(Some(uses::kinds(&tree, text, places, &uses::defining(&outline, is_name))))
+                Ok(Some(uses::kinds(&tree, text, sought, &outline)))
             }
         }
     }

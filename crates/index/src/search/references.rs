@@ -12,7 +12,7 @@ use super::{Hit, Left, PREVIEW_CHARS, Seen, Skip, TreeError, TreeMatches, TreeSe
 use crate::{
     Case, Finder, Language, Line, NoOutline, Parsers, Query, UseKind,
     grep::{decoded, label, line, room},
-    symbols::Place,
+    symbols::{Place, Sought},
 };
 
 /// The largest file that is parsed.
@@ -205,7 +205,7 @@ impl Shared {
         let pool = || self.parsers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut parsers = pool().pop().unwrap_or_default();
         let is_name = |name: &str| self.finder.next_in(name.as_bytes(), 0) == Some(0..name.len());
-        let kinds = parsers.uses(language, text, (places, &is_name), cancelled);
+        let kinds = parsers.uses(language, text, &Sought { places, is_name: &is_name }, cancelled);
         pool().push(parsers);
         found.parsed = true;
         match kinds {

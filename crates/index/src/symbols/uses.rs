@@ -54,8 +54,16 @@ pub(crate) struct Place {
     pub(crate) at: Range<usize>,
 }
 
+/// A name and where it stands in a text.
+pub(crate) struct Sought<'a> {
+    /// In order.
+    pub(crate) places: &'a [Place],
+    /// Whether a definition has this name.
+    pub(crate) is_name: &'a dyn Fn(&str) -> bool,
+}
+
 /// The lines on which a name is defined.
-pub(super) fn defining(outline: &Outline, is_name: &dyn Fn(&str) -> bool) -> BTreeSet<u64> {
+fn defining(outline: &Outline, is_name: &dyn Fn(&str) -> bool) -> BTreeSet<u64> {
     // The implementation of a type has the type's name and does not define it.
     let defines =
         |kind: SymbolKind| !matches!(kind, SymbolKind::Implementation | SymbolKind::Heading | SymbolKind::Key);
@@ -63,15 +71,15 @@ pub(super) fn defining(outline: &Outline, is_name: &dyn Fn(&str) -> bool) -> BTr
     symbols.map(|symbol| u64::from(symbol.line)).collect()
 }
 
-/// The kind of each place; the places are in order.
-pub(super) fn kinds(tree: &Tree, text: &str, places: &[Place], defined: &BTreeSet<u64>) -> Vec<UseKind> {
-    let mut descent = Descent::new(tree);
+/// The kind of each place.
+pub(super) fn kinds(tree: &Tree, text: &str, sought: &Sought<'_>, outline: &Outline) -> Vec<UseKind> {
+    let (mut descent, defined) = (Descent::new(tree), defining(outline, sought.is_name));
     let kind = |place: &Place| {
         // The way is followed for every place, as the next one goes on from there.
         let found = descent.kind(text, &place.at);
         if defined.contains(&place.line) && found.is_certain() { UseKind::Definition } else { found }
     };
-    places.iter().map(kind).collect()
+    sought.places.iter().map(kind).collect()
 }
 
 /// What is known of everything in a node.
@@ -173,7 +181,7 @@ fn entered(level: &Level<'_>) -> Inside {
         Some(
             "type" | "return_type" | "returns" | "superclass" | "superclasses" | "interfaces" | "trait" | "bounds",
         ) => true,
-        Some("value" | "body" | "length" | "size" | "pattern" | "default_value" | "arguments") => false,
+        Some("body" | "length" | "size" | "pattern" | "default_value" | "arguments") => false,
         Some(_) | None => types && !is_block(kind),
     };
     Inside { import: import || is_import(kind), text, types: types || is_type_place(kind) }

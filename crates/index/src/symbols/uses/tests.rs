@@ -12,7 +12,8 @@ fn of(language: Language, name: &str, text: &str) -> String {
             text[start..end].match_indices(name).map(|(at, _)| Place { line, at: start + at..start + at + name.len() }),
         );
     }
-    let kinds = Parsers::default().uses(language, text, (&places, &|other| other == name), &|| false).unwrap().unwrap();
+    let sought = Sought { places: &places, is_name: &|other| other == name };
+    let kinds = Parsers::default().uses(language, text, &sought, &|| false).unwrap().unwrap();
     let said = places.iter().zip(kinds).map(|(place, kind)| format!("{}:{}", place.line, kind.as_str()));
     said.collect::<Vec<_>>().join(" ")
 }
