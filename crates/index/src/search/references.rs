@@ -18,6 +18,9 @@ use crate::{
 /// The largest file that is parsed.
 const PARSED_BYTES: u64 = 512 << 10;
 
+/// Bytes of memory that a syntax tree may take for each byte of its text: a list of numbers takes 150.
+const TREE_BYTES: u64 = 128;
+
 /// The most files that are parsed.
 const PARSED_FILES: usize = 300;
 
@@ -110,7 +113,9 @@ impl TreeSearch<'_> {
             drop(stream);
             return self.uses_in_large(shared, path, desk);
         }
-        let _held = desk.hold(room(&stream))?;
+        let is_parsed = Language::of(path, "").is_some_and(is_code);
+        let tree = if is_parsed { stream.stat().len * TREE_BYTES } else { 0 };
+        let _held = desk.hold(room(&stream) + tree)?;
         let text = text_of(&stream, desk.cancelled)?;
         let starts: Vec<usize> = std::iter::once(0)
             .chain(text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1))
