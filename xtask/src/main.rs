@@ -190,6 +190,18 @@ const COMMANDS: &[Command] = &[
         about: "the first search for a definition in a tree of 100,000 files without an index, against `rg -w`",
         run: mcp::cold,
     },
+    Command {
+        name: "words",
+        arguments: "[--files N] [--json] [--check]",
+        about: "searches by words and by pattern in a tree of 40,000 files, with and without an index, against ripgrep",
+        run: mcp::words,
+    },
+    Command {
+        name: "finding",
+        arguments: "[--set dev|held] [--seed N] [--check] …",
+        about: "how well text search ranks files of real trees, against plain BM25 and ripgrep; all arguments are passed on",
+        run: ripgrep::finding,
+    },
     Command { name: "help", arguments: "", about: "this list", run: help },
 ];
 

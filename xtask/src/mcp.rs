@@ -1,5 +1,6 @@
-//! `cargo xtask mcp`, `mcp-bench`, `beside` and `cold`: the MCP server with the published clients, compared with other servers,
-//! while it handles hostile calls, and in a large tree without an index. Clients and servers are fetched from the package registries.
+//! `cargo xtask mcp`, `mcp-bench`, `beside`, `cold` and `words`: the MCP server with the published clients, compared with other
+//! servers, while it handles hostile calls, and searches of a large tree against ripgrep. Clients and servers are fetched from the
+//! package registries.
 
 use std::{
     env, fs,
@@ -56,9 +57,18 @@ pub(crate) fn beside(root: &Path, arguments: &[String]) -> Result<(), Failure> {
 
 /// Measures the first search for a definition in a large tree against ripgrep.
 pub(crate) fn cold(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    against_ripgrep(root, "cold", arguments)
+}
+
+/// Measures searches by words and by pattern in a large tree against ripgrep.
+pub(crate) fn words(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    against_ripgrep(root, "words", arguments)
+}
+
+fn against_ripgrep(root: &Path, name: &str, arguments: &[String]) -> Result<(), Failure> {
     let (rg, program) = (ripgrep::program(root)?, process::build_dist(root)?);
     let mut bench = Command::new(program.with_file_name("readproof-bench"));
-    process::finish(bench.args(["cold", "--ripgrep"]).arg(rg).args(arguments).current_dir(root), "the bench")
+    process::finish(bench.args([name, "--ripgrep"]).arg(rg).args(arguments).current_dir(root), "the bench")
 }
 
 /// The script of the official file server.

@@ -290,13 +290,16 @@ pub(crate) struct SearchArgs {
     /// What to find
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
-    /// text: files that contain all words, best first; regex: matching lines; path: files by name; symbol: definitions by name;
+    /// text: files by words, best first; regex: matching lines; path: files by name; symbol: definitions by name;
     /// references: lines that use a name, by how they use it
     #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol", "references"])]
     pub(crate) mode: String,
     #[command(flatten)]
     pub(crate) extent: ExtentArgs,
-    /// Whether capital letters matter [default: smart for words, sensitive for --mode regex and references]
+    /// With --mode symbol, only definitions of this kind: function, class, struct, enum, trait, method, constant, …
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Whether capital letters matter [default: not for words, sensitive for --mode regex and references]
     #[arg(long, value_name = "CASE", value_parser = ["smart", "sensitive", "insensitive"])]
     pub(crate) case: Option<String>,
     /// Show at most this many: matching lines with --mode regex and references, else files [default: 100, else 20]
@@ -377,13 +380,16 @@ pub(crate) struct DiffArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct SymbolsArgs {
-    /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`
+    /// A name or a part of one, as in `read`, `Engine::read` or `Engine.read`, or its words, as in 'read file'
     pub(crate) query: Option<String>,
     /// A file or folder [default: the whole workspace]
     pub(crate) path: Option<String>,
     /// Only files that match this glob, as in --glob '*.rs'
     #[arg(long, value_name = "GLOB", allow_hyphen_values = true)]
     pub(crate) glob: Option<String>,
+    /// Only definitions of this kind: function, class, struct, enum, trait, method, constant, …
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
     /// Show at most this many [default: 50 with a query, else all]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,

@@ -43,8 +43,9 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Tail(args) => find::end(&open()?, args, End::Tail),
         Command::Grep(args) => find::grep(&open()?, args),
         Command::Stat { path } => find::stat(&open()?, path),
-        Command::Search(SearchArgs { query, mode, extent, limit, .. }) if mode == "symbol" => {
-            symbols::list(&open()?, SymbolsArgs { query: Some(query), path: extent.path, glob: extent.glob, limit })
+        Command::Search(SearchArgs { query, mode, extent, kind, limit, .. }) if mode == "symbol" => {
+            let (query, path, glob) = (Some(query), extent.path, extent.glob);
+            symbols::list(&open()?, SymbolsArgs { query, path, glob, kind, limit })
         }
         Command::Search(args) => find::search(&open()?, args),
         Command::Symbols(args) => symbols::list(&open()?, args),

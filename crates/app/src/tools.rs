@@ -210,6 +210,7 @@ pub(crate) const TOOLS: &[Tool] = &[
                 "",
                 &["max_results", "head_limit", "max", "top_k", "count", "max_matches", "n"],
             ),
+            optional("kind", Kind::Text, "function, class…", &["symbol_kind", "symbol_type"]),
             optional("context_lines", Kind::Number(0), "", &["context"]),
             optional("case", Kind::Word(&["smart", "sensitive", "insensitive"]), "", &[]),
             optional("hidden", Kind::Flag, "", &["include_hidden", "show_hidden"]),

@@ -250,7 +250,7 @@ fn text(number: u32) -> String {
     text + &"/".repeat(rest) + "\n"
 }
 
-fn nanoseconds(took: Duration) -> u64 {
+pub(crate) fn nanoseconds(took: Duration) -> u64 {
     u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -277,7 +277,7 @@ impl Row {
 }
 
 /// One of the kernel's figures for a process's memory, in KiB.
-fn memory(process: u32, word: &str) -> Result<u64, Broken> {
+pub(crate) fn memory(process: u32, word: &str) -> Result<u64, Broken> {
     let path = Path::new("/proc").join(process.to_string()).join("status");
     let status = fs::read_to_string(path)?;
     let line = status.lines().find_map(|line| line.strip_prefix(word)).ok_or("the process has no memory")?;

@@ -1,7 +1,8 @@
-//! Whole programs: how long the shortest call takes, and the size of ours.
+//! Whole programs: how long the shortest call takes, the size of ours, and where ripgrep is.
 
 use std::{
-    path::PathBuf,
+    env, fs,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -18,11 +19,36 @@ pub(crate) fn version(rounds: u32) -> Result<Samples, Broken> {
 
 /// The published profile strips the program.
 pub(crate) fn stripped_size() -> Option<u64> {
-    Some(std::fs::metadata(beside_us()?).ok()?.len())
+    Some(fs::metadata(beside_us()?).ok()?.len())
 }
 
 pub(crate) fn beside_us() -> Option<PathBuf> {
-    Some(std::env::current_exe().ok()?.parent()?.join("readproof"))
+    Some(env::current_exe().ok()?.parent()?.join("readproof"))
+}
+
+/// The ripgrep to compare with: the one that was asked for, or one that is there. It may be run in any folder.
+pub(crate) fn ripgrep(asked: Option<PathBuf>) -> Result<PathBuf, Broken> {
+    let found = asked.or_else(installed_ripgrep).ok_or(
+        "there is no rg on PATH or in target/hosts; install the Debian package ripgrep, or use `cargo xtask`, which fetches it",
+    )?;
+    Ok(fs::canonicalize(&found).map_err(|error| format!("{}: {error}", found.display()))?)
+}
+
+/// `rg` from PATH, or the one that Codex brings, if `cargo xtask hosts` has fetched it.
+fn installed_ripgrep() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let installed = env::split_paths(&path).map(|folder| folder.join("rg")).find(|program| program.is_file());
+    installed.or_else(|| brought(&env::current_exe().ok()?.parent()?.parent()?.join("hosts"), 0))
+}
+
+fn brought(folder: &Path, depth: u32) -> Option<PathBuf> {
+    let program = folder.join("codex-path/rg");
+    if program.is_file() {
+        return Some(program);
+    }
+    let folders =
+        fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.filter(|_| depth < 9).find_map(|entry| brought(&entry.path(), depth + 1))
 }
 
 struct Version {

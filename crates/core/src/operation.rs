@@ -389,6 +389,8 @@ pub struct ListSymbols {
     pub path: Option<String>,
     /// Only files that match.
     pub glob: Option<String>,
+    /// Only definitions of this kind: `function`, `class`, …
+    pub kind: Option<String>,
     /// The most that are listed. If absent, what has exactly the name asked for ends the list, and up to
     /// [`LISTED_SYMBOLS`] are listed.
     pub limit: Option<usize>,

@@ -114,6 +114,7 @@ impl Engine {
             open: crate::conversation::Open::default(),
             recent: std::sync::Mutex::default(),
             symbols: crate::find::Symbols::default(),
+            words: crate::find::Words::default(),
             one_read: false,
             names_from_root: false,
             concerns: Vec::new(),
@@ -240,6 +241,17 @@ impl Engine {
     #[must_use]
     pub fn wants_index(&self) -> bool {
         self.take_index_wish()
+    }
+
+    /// Whether a search by words read many files, so that the index of words should be made now; asked once.
+    #[must_use]
+    pub fn wants_word_index(&self) -> bool {
+        self.take_words_wish()
+    }
+
+    /// Makes the index of words, or brings it up to date. Until then, files are read.
+    pub fn make_word_index(&self) {
+        self.index_words_now();
     }
 
     /// Makes the index of symbols. It may take minutes; until then, answers are given without it.

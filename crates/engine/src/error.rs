@@ -122,6 +122,11 @@ pub enum Error {
     },
     /// No symbol was named.
     EmptySymbol,
+    /// There is no such kind of definition.
+    BadKind {
+        /// As asked.
+        kind: String,
+    },
     /// Nothing of that name is defined.
     NoSymbol {
         /// As asked.
@@ -266,6 +271,7 @@ impl Error {
             },
             Self::LongLine { .. } => "TOO_LARGE",
             Self::EmptySymbol => "EMPTY_SYMBOL",
+            Self::BadKind { .. } => "BAD_KIND",
             Self::NoSymbol { .. } => "NO_SYMBOL",
             Self::Ambiguous { .. } => "AMBIGUOUS",
             Self::Changed { .. } => "CHANGING",
@@ -293,6 +299,7 @@ impl Error {
                 | Self::EmptyQuery
                 | Self::NotAName { .. }
                 | Self::EmptySymbol
+                | Self::BadKind { .. }
                 | Self::NoContent
                 | Self::SessionName(_)
         )

@@ -6,11 +6,13 @@ mod list;
 mod names;
 mod outline;
 mod symbol;
+mod words;
 
 pub use list::{Listed, ListedEntry, ListedKind};
 pub use outline::{Outlined, Outlines};
 pub(crate) use symbol::Symbols;
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound};
+pub(crate) use words::Words;
 
 use std::collections::BTreeSet;
 
@@ -225,6 +227,9 @@ impl Engine {
         if empty {
             return Err(Error::EmptyQuery);
         }
+        if asked.mode == SearchMode::Regex {
+            Finder::check(&asked.query, Case::Exact)?;
+        }
         let query = match asked.mode {
             SearchMode::Text | SearchMode::Regex | SearchMode::Path => asked.query.as_str(),
             SearchMode::References => {
@@ -244,7 +249,12 @@ impl Engine {
             context_lines: asked.context_lines,
             max_chars: asked.max_chars,
         };
-        let run = |search: &TreeSearch<'_>| search.run(control.cancelled, &|done| control.report(done, None));
+        let run = |search: &TreeSearch<'_>| match search.mode {
+            SearchMode::Text => self.search_texts(search, control),
+            SearchMode::Regex | SearchMode::Path | SearchMode::References => {
+                Ok(search.run(control.cancelled, &|done| control.report(done, None))?)
+            }
+        };
         let mut found = run(&search)?;
         // A glob may be meant from the current folder, as names may.
         let here = self.glob_from_here(asked.extent.glob.as_deref()).filter(|_| found.looked_at == 0);
@@ -348,7 +358,8 @@ mod tests {
     fn index_and_read(engine: &Engine, path: &Path, thread: u32, round: u32) {
         let text = format!("fn of{thread}_{round}() {{}}\n");
         fs::write(path.join(format!("t{thread}.rs")), &text).unwrap();
-        let asked = Operation::ListSymbols(ListSymbols { query: None, path: None, glob: None, limit: Some(10) });
+        let asked =
+            Operation::ListSymbols(ListSymbols { query: None, path: None, kind: None, glob: None, limit: Some(10) });
         let found = SymbolsFound::try_from(ask(engine, asked, Control::WAIT).unwrap()).unwrap();
         assert!(found.total >= 151 && found.notices.is_empty(), "{} {:?}", found.total, found.notices);
         let asked = Operation::ReadSymbol(ReadSymbol {

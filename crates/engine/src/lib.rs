@@ -42,7 +42,7 @@ pub use upkeep::{
 };
 
 use conversation::Open;
-use find::Symbols;
+use find::{Symbols, Words};
 use read::Recent;
 use readproof_core::{operation::Operation, path::Bearings};
 use readproof_disk::{Root, Sensitive, Stores};
@@ -65,6 +65,7 @@ pub struct Engine {
     open: Open,
     recent: Mutex<Recent>,
     symbols: Symbols,
+    words: Words,
     /// Set by [`Engine::for_one_read`].
     one_read: bool,
     /// Set by [`Engine::with_names_from_root`].

@@ -87,7 +87,7 @@ fn outline(engine: &Engine, path: &str, hook: Hook<'_>) -> Result<Outlined, Erro
 }
 
 fn names(engine: &Engine, query: Option<&str>) -> Vec<String> {
-    let asked = ListSymbols { query: query.map(str::to_owned), path: None, glob: None, limit: Some(100) };
+    let asked = ListSymbols { query: query.map(str::to_owned), path: None, kind: None, glob: None, limit: Some(100) };
     let found = symbols(engine, &asked, WAIT).unwrap();
     found.found.iter().map(|(_, defined)| format!("{} {}", defined.path, defined.symbol.qualified())).collect()
 }
@@ -244,7 +244,7 @@ fn the_index_may_be_lost_damaged_or_out_of_reach() {
     // A store that others could read is not used.
     fs::set_permissions(world.at(".readproof"), fs::Permissions::from_mode(0o755)).unwrap();
     let engine = world.engine();
-    let asked = ListSymbols { query: Some("f".to_owned()), path: None, glob: None, limit: Some(9) };
+    let asked = ListSymbols { query: Some("f".to_owned()), path: None, kind: None, glob: None, limit: Some(9) };
     let found = symbols(&engine, &asked, WAIT).unwrap();
     assert_eq!(found.total, 1);
     assert!(notice(&found.notices[0]).starts_with("the index of symbols is not stored"), "{:?}", found.notices);
@@ -260,7 +260,7 @@ fn only_what_changed_is_parsed_again() {
         world.put(&name, &format!("fn f{number}() {{}}\n"));
         fs::OpenOptions::new().write(true).open(world.at(&name)).unwrap().set_modified(old).unwrap();
     }
-    let asked = ListSymbols { query: Some("f1".to_owned()), path: None, glob: None, limit: Some(9) };
+    let asked = ListSymbols { query: Some("f1".to_owned()), path: None, kind: None, glob: None, limit: Some(9) };
     let indexed = |engine: &Engine| symbols(engine, &asked, WAIT).unwrap().indexed;
     let first = indexed(&world.engine());
     assert_eq!((first.files, first.read, first.parsed), (20, 20, 20));
@@ -305,7 +305,7 @@ fn what_cannot_be_parsed_is_said() {
     assert!(matches!(outline(&engine, "b.rs", &|| true), Err(Error::Aborted)));
     assert_eq!(outline(&engine, "b.rs", WAIT).unwrap().symbols.len(), 1);
     assert_eq!(names(&engine, None), ["b.rs ok"]);
-    let asked = ListSymbols { query: None, path: None, glob: Some("a[".to_owned()), limit: Some(9) };
+    let asked = ListSymbols { query: None, path: None, kind: None, glob: Some("a[".to_owned()), limit: Some(9) };
     assert!(matches!(symbols(&engine, &asked, WAIT), Err(Error::Walk(_))));
     assert!(matches!(symbols(&world.engine(), &asked, &|| true), Err(Error::Aborted)));
 }
@@ -348,7 +348,7 @@ fn an_exact_name_is_found_before_the_index_is_made() {
     let bearings = Bearings { cwd: temp.path().to_str().unwrap().to_owned(), home: None };
     let engine = Engine::new(root, bearings, Settings::default(), Box::new(|| 0)).unwrap();
     let ask = |query: &str| -> SymbolsFound {
-        let asked = ListSymbols { query: Some(query.to_owned()), path: None, glob: None, limit: None };
+        let asked = ListSymbols { query: Some(query.to_owned()), path: None, kind: None, glob: None, limit: None };
         engine.ask_while(None, Operation::ListSymbols(asked), WAIT).unwrap()
     };
     let said = |found: &SymbolsFound| found.notices.iter().map(notice).collect::<Vec<_>>().concat();
@@ -361,4 +361,34 @@ fn an_exact_name_is_found_before_the_index_is_made() {
     assert_eq!((second.total, said(&second).as_str()), (1, ""));
     assert_eq!(ask("name20").total, 1, "the index has all of them");
     assert!(!engine.wants_index());
+}
+
+#[test]
+fn names_as_words_and_kinds() {
+    let world = World::new(&[
+        ("a.rs", "fn snapshot_working_copy() {}\nstruct SnapshotWorkingCopyStats;\n"),
+        ("b.py", "class SnapshotWorkingCopy:\n    def head_commit(self):\n        pass\n"),
+        ("c.rs", "mod tests { fn head_commit() {} }\n"),
+    ]);
+    let engine = world.engine();
+    let list = |query: &str, kind: Option<&str>, limit| {
+        let kind = kind.map(str::to_owned);
+        let asked = ListSymbols { query: Some(query.to_owned()), path: None, glob: None, kind, limit };
+        symbols(&engine, &asked, WAIT).map(|found| {
+            let names =
+                found.found.iter().map(|(fit, one)| format!("{} {}", fit.unwrap().as_str(), one.symbol.qualified()));
+            names.collect::<Vec<_>>()
+        })
+    };
+    let both = ["words snapshot_working_copy", "words SnapshotWorkingCopy"];
+    assert_eq!(list("snapshot working copy", None, None).unwrap(), both, "nothing else, though another begins so");
+    assert_eq!(list("Snapshot  Working COPY", Some("class"), None).unwrap(), [both[1]]);
+    assert_eq!(list("snapshot working copy", Some("function"), None).unwrap(), [both[0]]);
+    assert_eq!(list("copy snapshot", None, None).unwrap().len(), 3, "in another order, words only have to occur");
+    assert_eq!(
+        list("snapshot working copy head commit", None, None).unwrap(),
+        ["words SnapshotWorkingCopy::head_commit"]
+    );
+    assert_eq!(list("head_commit", Some("method"), None).unwrap(), ["exact SnapshotWorkingCopy::head_commit"]);
+    assert!(matches!(list("x", Some("thing"), None), Err(Error::BadKind { .. })));
 }

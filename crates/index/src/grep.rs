@@ -174,13 +174,19 @@ impl Finder {
             Query::Regex => queries.iter().map(|query| width::of(query.as_ref(), case)).sum::<usize>().max(1),
         };
         if width > WIDTH {
-            return Err(bad(format!(
-                "this pattern is too large (it may be in {width} states at once; {WIDTH} are allowed); make it simpler, for \
-                 example with smaller counts in `{{…}}`"
-            )));
+            return Err(bad(too_wide(width)));
         }
         let matcher = builder.build_many(queries).map_err(|error| bad(error.to_string()))?;
         Ok(Self { matcher, line_bytes: (STEPS / width).min(LINE_BYTES) })
+    }
+
+    /// Refuses a pattern that is too large, before anything is prepared for it.
+    ///
+    /// # Errors
+    /// [`BadQuery`] says how large it is.
+    pub fn check(query: &str, case: Case) -> Result<(), BadQuery> {
+        let width = width::of(query, case);
+        if width > WIDTH { Err(BadQuery { query: query.to_owned(), why: too_wide(width) }) } else { Ok(()) }
     }
 
     /// The longest line that is searched, at most [`LINE_BYTES`].
@@ -242,6 +248,13 @@ impl Finder {
     pub fn is_in(&self, text: &[u8]) -> bool {
         self.matcher.is_match(text).unwrap_or(false)
     }
+}
+
+fn too_wide(width: usize) -> String {
+    format!(
+        "this pattern is too large (it may be in {width} states at once; {WIDTH} are allowed); make it simpler, for example \
+         with smaller counts in `{{…}}`"
+    )
 }
 
 /// Why a file was not searched.

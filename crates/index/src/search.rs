@@ -5,6 +5,8 @@ mod references;
 mod scan;
 mod text;
 
+pub use text::{NoWords, WordIndex, WordsBuilt, name_words};
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use readproof_core::operation::{Letters, SearchMode};
@@ -14,7 +16,7 @@ use crate::{
     BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
     grep::label,
     rank::{Best, Wanted, smart},
-    walk::{WalkRules, walk_by},
+    walk::{WalkEntry, WalkRules, walk_by},
 };
 pub use references::{Uses, name_in};
 use scan::{Cancelled, Desk, Met, scan};
@@ -106,6 +108,8 @@ pub struct TreeMatches {
     pub skipped: Skipped,
     /// How the name is used, where references are searched.
     pub uses: Option<Uses>,
+    /// Files that were read because the index of words does not cover them.
+    pub uncovered: u64,
 }
 
 /// Why there is no result.
@@ -162,12 +166,26 @@ impl TreeSearch<'_> {
     /// # Errors
     /// For a query or a glob that is malformed. What cannot be read is counted instead.
     pub fn run(&self, cancelled: &dyn Fn() -> bool, progress: &dyn Fn(u64)) -> Result<TreeMatches, TreeError> {
-        self.run_on(scan::threads(), cancelled, progress)
+        self.run_on(scan::threads(), None, cancelled, progress)
+    }
+
+    /// The same with the index of words, which changes nothing but the time it takes.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_with(
+        &self,
+        words: &mut WordIndex,
+        cancelled: &dyn Fn() -> bool,
+        progress: &dyn Fn(u64),
+    ) -> Result<TreeMatches, TreeError> {
+        self.run_on(scan::threads(), Some(words), cancelled, progress)
     }
 
     fn run_on(
         &self,
         threads: usize,
+        words: Option<&mut WordIndex>,
         cancelled: &dyn Fn() -> bool,
         progress: &dyn Fn(u64),
     ) -> Result<TreeMatches, TreeError> {
@@ -175,7 +193,7 @@ impl TreeSearch<'_> {
         let under_way = UnderWay { search: self, threads, cancelled, progress };
         match self.mode {
             SearchMode::Regex => under_way.lines(&mut out)?,
-            SearchMode::Text => under_way.texts(&mut out)?,
+            SearchMode::Text => under_way.texts(&mut out, words)?,
             SearchMode::Path => under_way.names(&mut out)?,
             SearchMode::References => under_way.references(&mut out)?,
         }
@@ -276,7 +294,20 @@ impl UnderWay<'_> {
             return Err(TreeError::Cancelled);
         }
         let mut walk = walk_by(self.search.root, &self.search.walk)?;
-        scan(self.threads, &mut walk, self.cancelled, look, &mut |met, desk| {
+        self.each_of(&mut walk, out, look, take)?;
+        out.skipped.folders = walk.closed();
+        Ok(())
+    }
+
+    /// The same for files that are known already.
+    fn each_of<T: Send>(
+        &self,
+        walk: &mut impl Iterator<Item = WalkEntry>,
+        out: &mut TreeMatches,
+        look: &(impl Fn(&str, &Desk<'_>) -> Seen<T> + Sync),
+        take: &mut impl FnMut(&mut TreeMatches, String, T, &Desk<'_>) -> Seen<()>,
+    ) -> Result<(), TreeError> {
+        scan(self.threads, walk, self.cancelled, look, &mut |met, desk| {
             let (name, seen) = match met {
                 Met::File(name, seen) => (name, seen),
                 Met::OddName => {
@@ -301,7 +332,6 @@ impl UnderWay<'_> {
             (self.progress)(out.looked_at);
             Ok(())
         })?;
-        out.skipped.folders = walk.closed();
         Ok(())
     }
 
@@ -477,10 +507,10 @@ mod tests {
                 },
                 ..world.search(query, mode)
             };
-            let one = search.run_on(1, &|| false, &|_| ()).unwrap();
+            let one = search.run_on(1, None, &|| false, &|_| ()).unwrap();
             for threads in [2, 3, 8] {
                 let told = Cell::new(0);
-                let found = search.run_on(threads, &|| false, &|files| {
+                let found = search.run_on(threads, None, &|| false, &|files| {
                     assert_eq!(files, told.replace(files) + 1);
                 });
                 assert_eq!(found.unwrap(), one, "{query} {mode:?} {threads}");
@@ -525,7 +555,7 @@ mod tests {
                 let search = world.search(if names { "alpha" } else { "(alpha|beta).*(x|nothing)" }, mode);
                 let asked = Cell::new(0);
                 let cancelled = || asked.replace(asked.get() + 1) >= most;
-                let found = search.run_on(threads, &cancelled, &|_| ());
+                let found = search.run_on(threads, None, &cancelled, &|_| ());
                 assert!(matches!(found, Err(TreeError::Cancelled)), "{mode:?} {threads} {most}");
             }
         }
@@ -545,7 +575,7 @@ mod tests {
         let search = TreeSearch { rules, ..search };
         let last = Cell::new(None);
         let cancelled = || last.get().is_some_and(|at: Instant| at.elapsed().as_millis() > 30);
-        let found = search.run_on(2, &cancelled, &|files| {
+        let found = search.run_on(2, None, &cancelled, &|files| {
             if files == 40 {
                 last.set(Some(Instant::now()));
             }

@@ -94,6 +94,22 @@ impl SymbolKind {
         Self::Key,
     ];
 
+    /// The kinds that a word means: its own, and those that people call so too.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Vec<Self>> {
+        let others: &[Self] = match word {
+            "function" => &[Self::Method],
+            "class" => &[Self::Struct],
+            "struct" => &[Self::Class],
+            "type" => &[Self::Class, Self::Struct, Self::Enum, Self::Interface, Self::Trait],
+            "interface" => &[Self::Trait],
+            "trait" => &[Self::Interface],
+            _ => &[],
+        };
+        let own = Self::ALL.into_iter().find(|kind| kind.as_str() == word)?;
+        Some(others.iter().copied().chain([own]).collect())
+    }
+
     /// The word used on every wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Parses a symbol's name as people and models write it, and tells which definitions it may mean. Independent of the
 //! language: qualifiers may be written with `::`, `.` or `#` for any file.
 
-use crate::{Symbol, SymbolKind};
+use crate::{Symbol, SymbolKind, search::name_words};
 
 /// Qualifiers that say nothing about where a name is defined.
 const NOWHERE: [&str; 5] = ["crate", "self", "super", "this", "Self"];
@@ -56,6 +56,21 @@ impl Target {
             return false;
         }
         self.is_within(path, symbol)
+    }
+
+    /// The words of what is written as words, not as a name: `snapshot working copy`.
+    #[must_use]
+    pub fn words(&self) -> Option<Vec<String>> {
+        self.whole.contains(char::is_whitespace).then(|| name_words(&self.whole)).filter(|words| words.len() > 1)
+    }
+
+    /// Whether a definition has these words: its name the last of them, all in order, and what it is in the others.
+    #[must_use]
+    pub fn fits_words(&self, words: &[String], path: &str, symbol: &Symbol) -> bool {
+        let name = name_words(&symbol.name);
+        let Some(others) = words.strip_suffix(&name[..]).filter(|_| !name.is_empty()) else { return false };
+        let around = || symbol.scope.iter().flat_map(|scope| name_words(scope)).chain(name_words(path));
+        others.is_empty() || others.iter().all(|word| around().any(|other| other == *word))
     }
 
     /// Whether the qualifiers fit a definition, whatever its name.

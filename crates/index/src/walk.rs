@@ -110,7 +110,12 @@ pub fn walk<'w>(root: &'w Root, glob: Option<&'w str>) -> Result<Walk<'w>, BadWa
 /// # Errors
 /// As for [`walk`], and if the place to start at cannot be listed.
 pub fn walk_by<'w>(root: &'w Root, rules: &WalkRules<'w>) -> Result<Walk<'w>, BadWalk> {
-    let mut walk = walk_watched(root, rules.glob, &|_| ())?;
+    walk_told(root, rules, &|_| ())
+}
+
+/// Like [`walk_by`]; `folders` is told every folder.
+pub(crate) fn walk_told<'w>(root: &'w Root, rules: &WalkRules<'w>, folders: Folders<'w>) -> Result<Walk<'w>, BadWalk> {
+    let mut walk = walk_watched(root, rules.glob, folders)?;
     (walk.hidden, walk.ignored) = (rules.hidden, rules.ignored);
     if let Some(under) = rules.under.filter(|under| !matches!(*under, "" | ".")) {
         walk.start_at(under)?;

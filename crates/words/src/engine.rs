@@ -1,6 +1,6 @@
 //! Words for what the engine refuses.
 
-use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE};
+use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE, SymbolKind};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
@@ -44,6 +44,10 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::Walk(source) => walk(terms, source),
         Error::LongLine { path, most } => format!("`{path}` has a line of more than {most} bytes, which is not searched{}use a tool for such files",
         if *most < LINE_BYTES { " for so large a pattern; make it simpler, or " } else { "; " }),
+        Error::BadKind { kind } => {
+            let kinds: Vec<&str> = SymbolKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            format!("`{kind}` is no kind of definition; use one of {}", kinds.join(", "))
+        }
         Error::EmptySymbol => "the name of the symbol is empty; give one as `Type::method`, `Class.method` or `name`".to_owned(),
         Error::NoSymbol { target, path, near, missed } => format!("`{target}` is not defined in {}{}{}",
         path.as_deref().unwrap_or("this workspace"), did_you_mean(near), beside(missed.as_ref())),

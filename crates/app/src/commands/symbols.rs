@@ -20,7 +20,7 @@ use crate::{
 pub(super) fn list(terminal: &Terminal, args: SymbolsArgs) -> Done {
     // Without a query everything is listed.
     let limit = args.limit.or(args.query.is_none().then_some(usize::MAX));
-    let asked = ListSymbols { query: args.query.clone(), path: args.path, glob: args.glob, limit };
+    let asked = ListSymbols { query: args.query.clone(), path: args.path, glob: args.glob, kind: args.kind, limit };
     let pace = output::Pace::default();
     let progress = |Progress { done, total }: Progress| {
         pace.tell(|| format!("{done} of {} files parsed", total.unwrap_or(done)));

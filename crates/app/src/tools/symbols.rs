@@ -65,6 +65,7 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
         query: Some(query.clone()),
         path: call.args.text("path").map(str::to_owned),
         glob: call.args.text("glob").map(str::to_owned),
+        kind: call.args.text("kind").map(str::to_owned),
         limit,
     };
     let found: SymbolsFound = tools.ask(call, Operation::ListSymbols(asked))?.try_into()?;

@@ -322,6 +322,19 @@ fn files_by_words_best_first() {
 }
 
 #[test]
+fn the_file_that_defines_a_name_comes_first() {
+    let ws = Workspace::with(&[
+        ("a.rs", &"transaction();\ntransaction();\n// fn transaction\n".repeat(20)),
+        ("deep/in/transaction_test.rs", "use x::Transaction;\nfn transaction_test() { Transaction::new(); }\n"),
+        ("deep/in/store.rs", &format!("{}pub struct Transaction {{}}\n", "// nothing\n".repeat(300))),
+        ("transaction.md", "# Transaction\n\nA transaction is a Transaction.\n"),
+    ]);
+    let found = ws.run_args(&["search", "Transaction", "--json"]).json();
+    assert_eq!(found["meta"]["top_paths"][0], "deep/in/store.rs");
+    assert_eq!(found["results"][0]["lines"][0]["line"], 301);
+}
+
+#[test]
 fn previews_are_the_best_lines() {
     let ws = Workspace::with(&[
         (

@@ -9,6 +9,7 @@ mod calls;
 mod client;
 mod diffs;
 mod docs;
+mod finding;
 mod first;
 mod handles;
 mod listing;

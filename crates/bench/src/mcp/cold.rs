@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 use tempfile::TempDir;
 
@@ -19,6 +19,8 @@ use super::{
 use crate::{
     Broken,
     harness::{Bar, Row, Samples},
+    planted::{Dice, language, place, plant},
+    programs::ripgrep,
     report::{self, time},
 };
 
@@ -49,15 +51,10 @@ struct Args {
 /// Measures and prints; false if `--check` was given and a bar is missed.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> Result<bool, Broken> {
     let args = parse(words)?;
-    let ripgrep = args.ripgrep.or_else(ripgrep).ok_or(
-        "there is no rg on PATH or in target/hosts; install the Debian package ripgrep, or use `cargo xtask cold`, \
-         which fetches it",
-    )?;
-    // It runs in the tree.
-    let ripgrep = fs::canonicalize(&ripgrep).map_err(|error| format!("{}: {error}", ripgrep.display()))?;
+    let ripgrep = ripgrep(args.ripgrep)?;
     let server = servers::ours()?;
     let tree = TempDir::with_prefix("readproof-cold-")?;
-    let bytes = plant(tree.path(), args.files)?;
+    let bytes = grow(tree.path(), args.files)?;
     let (mut samples, mut first) = (Samples::default(), Vec::new());
     for round in 0..=ROUNDS {
         let (rg, ours) = if round % 2 == 0 {
@@ -113,23 +110,6 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, Broken> {
     Ok(args)
 }
 
-/// `rg` from PATH, or the one that Codex brings, if `cargo xtask hosts` has fetched it.
-fn ripgrep() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let installed = env::split_paths(&path).map(|folder| folder.join("rg")).find(|program| program.is_file());
-    installed.or_else(|| brought(&env::current_exe().ok()?.parent()?.parent()?.join("hosts"), 0))
-}
-
-fn brought(folder: &Path, depth: u32) -> Option<PathBuf> {
-    let program = folder.join("codex-path/rg");
-    if program.is_file() {
-        return Some(program);
-    }
-    let folders =
-        fs::read_dir(folder).ok()?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    folders.filter(|_| depth < 9).find_map(|entry| brought(&entry.path(), depth + 1))
-}
-
 /// How long ripgrep takes.
 fn search(ripgrep: &Path, tree: &Path, round: u32, files: u32) -> Result<Duration, Broken> {
     let begin = Instant::now();
@@ -175,141 +155,21 @@ fn definer(round: u32, files: u32) -> u32 {
     Dice::new(round + 1).below(files)
 }
 
-/// Makes the tree: the same files in every run. Returns how many bytes they have.
-fn plant(tree: &Path, files: u32) -> Result<u64, Broken> {
+/// Makes the tree, with a definition and some uses of each name.
+fn grow(tree: &Path, files: u32) -> Result<u64, Broken> {
     let mut extra: Vec<(u32, u32, bool)> = Vec::new();
     for round in 0..=ROUNDS {
         let mut dice = Dice::new(round + 1);
         extra.push((dice.below(files), round, true));
         extra.extend((0..USES).map(|_| (dice.below(files), round, false)));
     }
-    // Looks like a tree that was not created just now.
-    let long_ago = SystemTime::now() - Duration::from_secs(3600);
-    let mut bytes = 0;
-    for number in 0..files {
-        let path = tree.join(place(number));
-        if number % PER_FOLDER == 0 {
-            fs::create_dir_all(path.parent().ok_or("a file has a folder")?)?;
-        }
-        let mut text = text(number);
+    plant(tree, files, &|number, text| {
         for (_, round, defines) in extra.iter().filter(|(at, ..)| *at == number) {
             let language = language(number);
-            let line = if *defines { (language.define)(&asked(*round)) } else { (language.call)(&asked(*round)) };
-            text += &line;
+            let line = if *defines { language.define } else { language.call };
+            *text += &line(&asked(*round));
         }
-        fs::write(&path, &text)?;
-        fs::File::options().write(true).open(&path)?.set_modified(long_ago)?;
-        bytes += u64::try_from(text.len())?;
-    }
-    Ok(bytes)
-}
-
-const PER_FOLDER: u32 = 25;
-
-/// The path of a file, relative to the tree.
-fn place(number: u32) -> String {
-    let (folder, ending) = (number / PER_FOLDER, language(number).ending);
-    format!("area{}/part{}/unit_{number}.{ending}", folder / 40, folder % 40)
-}
-
-struct Language {
-    ending: &'static str,
-    define: fn(&str) -> String,
-    call: fn(&str) -> String,
-    comment: &'static str,
-}
-
-/// Of a mixed tree.
-const LANGUAGES: [Language; 6] = [
-    Language {
-        ending: "rs",
-        define: |name| format!("pub fn {name}(input: &str) -> usize {{\n    input.len()\n}}\n\n"),
-        call: |name| format!("pub fn later() {{\n    let _ = {name}(\"x\");\n}}\n\n"),
-        comment: "//",
-    },
-    Language {
-        ending: "py",
-        define: |name| format!("def {name}(value):\n    return len(value)\n\n\n"),
-        call: |name| format!("def later():\n    return {name}([])\n\n\n"),
-        comment: "#",
-    },
-    Language {
-        ending: "ts",
-        define: |name| format!("export function {name}(input: string): number {{\n  return input.length;\n}}\n\n"),
-        call: |name| format!("export const later = () => {name}('x');\n\n"),
-        comment: "//",
-    },
-    Language {
-        ending: "go",
-        define: |name| format!("func {name}(input string) int {{\n\treturn len(input)\n}}\n\n"),
-        call: |name| format!("func later() int {{\n\treturn {name}(\"x\")\n}}\n\n"),
-        comment: "//",
-    },
-    Language {
-        ending: "java",
-        define: |name| {
-            format!("class Of_{name} {{\n  static int {name}(String in) {{\n    return in.length();\n  }}\n}}\n\n")
-        },
-        call: |name| format!("class Later {{\n  int later() {{\n    return {name}(\"x\");\n  }}\n}}\n\n"),
-        comment: "//",
-    },
-    Language {
-        ending: "c",
-        define: |name| format!("int {name}(const char *in)\n{{\n\treturn in[0];\n}}\n\n"),
-        call: |name| format!("int later(void)\n{{\n\treturn {name}(\"x\");\n}}\n\n"),
-        comment: "//",
-    },
-];
-
-fn language(number: u32) -> &'static Language {
-    &LANGUAGES[number as usize % LANGUAGES.len()]
-}
-
-/// Most files are small, a few are long; the mean is about 7 KB.
-fn text(number: u32) -> String {
-    let mut dice = Dice::new(number ^ 0x5eed);
-    let size = match dice.below(100) {
-        0..60 => 600 + dice.below(3_000),
-        60..90 => 3_600 + dice.below(8_000),
-        90..99 => 12_000 + dice.below(24_000),
-        _ => 60_000 + dice.below(60_000),
-    };
-    let (Language { define, call, comment, .. }, mut text) = (language(number), String::new());
-    for part in 0_u32.. {
-        if text.len() >= size as usize {
-            break;
-        }
-        text += &define(&format!("handle_{}_{number}_{part}", WORDS[dice.below(16) as usize]));
-        for _ in 0..dice.below(6) {
-            let mut word = || WORDS[dice.below(16) as usize];
-            text += &format!("{comment} The {} of a {} is checked before its {}.\n", word(), word(), word());
-        }
-        if part % 5 == 4 {
-            text += &call(&format!("handle_{}_{number}_{}", WORDS[dice.below(16) as usize], part / 2));
-        }
-    }
-    text
-}
-
-const WORDS: [&str; 16] = [
-    "request", "response", "session", "ledger", "account", "buffer", "index", "token", "stream", "packet", "cursor",
-    "record", "filter", "region", "worker", "policy",
-];
-
-/// The same numbers in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn new(seed: u32) -> Self {
-        Self(u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn below(&mut self, most: u32) -> u32 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        u32::try_from((self.0 >> 32) % u64::from(most.max(1))).unwrap_or(0)
-    }
+    })
 }
 
 #[cfg(test)]
@@ -319,7 +179,7 @@ mod tests {
     #[test]
     fn the_tree_is_the_same_in_every_run_and_has_every_name() {
         let trees = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        let bytes = trees.each_ref().map(|tree| plant(tree.path(), 600).unwrap());
+        let bytes = trees.each_ref().map(|tree| grow(tree.path(), 600).unwrap());
         assert!(bytes[0] == bytes[1] && (3_000..8_000).contains(&(bytes[0] / 600)), "{bytes:?}");
         for round in 0..=ROUNDS {
             let at = place(definer(round, 600));

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use readproof_core::operation::{Letters, SearchMode};
-use readproof_index::{Defined, FileRules, Language, Part, Target, TreeSearch, WalkRules};
+use readproof_index::{Defined, FileRules, Language, Part, Symbol, Target, TreeSearch, WalkRules, name_words};
 
 use crate::{Control, Engine, Error, conversation::locked};
 
@@ -28,18 +28,22 @@ impl Engine {
         part: Part<'_>,
         control: &Control<'_>,
     ) -> Result<Option<Vec<Defined>>, Error> {
-        let name = target.names()[0];
-        let is_plain = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
-        if !is_plain || !self.lacks_index() {
+        let (name, words) = (target.names()[0], target.words());
+        let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.is_empty();
+        let (query, letters) = match &words {
+            Some(words) if words.iter().all(|word| is_plain(word)) => (words.join("_?"), Letters::Any),
+            None if is_plain(name) => (format!(r"\b{name}\b"), Letters::Exact),
+            Some(_) | None => return Ok(None),
+        };
+        if !self.lacks_index() {
             return Ok(None);
         }
-        let query = format!(r"\b{name}\b");
         let search = TreeSearch {
             root: &self.root,
             rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
             query: &query,
             mode: SearchMode::Regex,
-            letters: Letters::Exact,
+            letters,
             walk: WalkRules { under: part.under, glob: part.glob, ..WalkRules::default() },
             limit: MOST_LINES,
             context_lines: 0,
@@ -61,12 +65,13 @@ impl Engine {
                 Err(Error::Aborted) => return Err(Error::Aborted),
                 Err(_) => continue,
             };
-            let fits = outline.symbols.iter().filter(|symbol| target.fits(&path, symbol));
-            let at = |symbol: &readproof_index::Symbol| Defined {
-                path: path.clone(),
-                hash: text.hash(),
-                symbol: symbol.clone(),
+            let is_meant = |symbol: &Symbol| match &words {
+                Some(words) => name_words(&symbol.name) == *words,
+                None => target.fits(&path, symbol),
             };
+            let of_kind = |symbol: &Symbol| part.kinds.is_none_or(|kinds| kinds.contains(&symbol.kind));
+            let fits = outline.symbols.iter().filter(|symbol| is_meant(symbol) && of_kind(symbol));
+            let at = |symbol: &Symbol| Defined { path: path.clone(), hash: text.hash(), symbol: symbol.clone() };
             defined.extend(fits.map(at));
         }
         Ok(Some(defined))

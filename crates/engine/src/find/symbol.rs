@@ -187,7 +187,7 @@ impl Engine {
                 (found, near, None)
             }
             (_, folder) => {
-                let part = Part { under: folder.as_ref().map(|folder| folder.path.as_str()), glob: None };
+                let part = Part { under: folder.as_ref().map(|folder| folder.path.as_str()), ..Part::default() };
                 let early = self.without_index(&target, part, control)?.filter(|found| !found.is_empty());
                 let under = folder.as_ref().map(|folder| format!("{}/", folder.path)).filter(|under| under != "./");
                 let indexed = || {
@@ -216,7 +216,11 @@ impl Engine {
             None => None,
         };
         let under = asked.path.as_deref().map(|path| self.part(path)).transpose()?;
-        let part = Part { under: under.as_deref(), glob: asked.glob.as_deref() };
+        let kinds = match &asked.kind {
+            Some(word) => Some(SymbolKind::named(word).ok_or_else(|| Error::BadKind { kind: word.clone() })?),
+            None => None,
+        };
+        let part = Part { under: under.as_deref(), glob: asked.glob.as_deref(), kinds: kinds.as_deref() };
         let standard = asked.limit.unwrap_or(LISTED_SYMBOLS);
         if let (Some(query), None) = (&query, asked.limit)
             && let Some(mut found) = self.without_index(query, part, control)?

@@ -6,7 +6,7 @@ use rusqlite::params;
 use std::cmp::Reverse;
 
 use super::{Catalog, CatalogError, packed::unpack, rows};
-use crate::{Symbol, Target, nearest, rank, walk::only};
+use crate::{Symbol, SymbolKind, Target, nearest, rank, search::name_words, walk::only};
 
 /// One definition, and the text that it is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum Fitting {
     Word,
     /// It begins with the query.
     Start,
+    /// It has the words of the query, and no others.
+    Words,
     /// It equals the query except for case.
     Name,
     /// It equals the query.
@@ -44,6 +46,7 @@ impl Fitting {
             Self::Inside => "inside",
             Self::Word => "word",
             Self::Start => "start",
+            Self::Words => "words",
             Self::Name => "name",
             Self::Exact => "exact",
         }
@@ -57,6 +60,10 @@ impl Fitting {
         let (lower, wanted_lower) = (name.to_lowercase(), wanted.to_lowercase());
         if lower == wanted_lower {
             return Some(Self::Name);
+        }
+        if wanted.contains(char::is_whitespace) {
+            let words = name_words(name);
+            return name_words(wanted).iter().all(|word| words.contains(word)).then_some(Self::Inside);
         }
         if lower.starts_with(&wanted_lower) {
             return Some(Self::Start);
@@ -194,12 +201,18 @@ impl Catalog {
         let within = part.compiled()?;
         if limit.is_none() {
             let mut exact = self.find(query)?;
-            exact.retain(|defined| query.is_within(&defined.path, &defined.symbol) && within.has(&defined.path));
+            exact.retain(|defined| query.is_within(&defined.path, &defined.symbol) && within.holds(defined));
+            let mut fitting = Fitting::Exact;
+            if let Some(words) = query.words().filter(|_| exact.is_empty()) {
+                exact = self.with_words(query, &words)?;
+                exact.retain(|defined| within.holds(defined));
+                fitting = Fitting::Words;
+            }
             let best = exact.iter().map(|defined| rank(defined.symbol.kind)).min();
             exact.retain(|defined| Some(rank(defined.symbol.kind)) == best);
             if !exact.is_empty() {
                 let total = exact.len() as u64;
-                return Ok((exact.into_iter().take(standard).map(|found| (Fitting::Exact, found)).collect(), total));
+                return Ok((exact.into_iter().take(standard).map(|found| (fitting, found)).collect(), total));
             }
         }
         let limit = limit.unwrap_or(standard);
@@ -213,7 +226,7 @@ impl Catalog {
         let (mut found, mut total) = (Vec::new(), 0);
         for (fitting, _, name) in fits {
             let mut all = self.named(&name)?;
-            all.retain(|defined| query.is_within(&defined.path, &defined.symbol) && within.has(&defined.path));
+            all.retain(|defined| query.is_within(&defined.path, &defined.symbol) && within.holds(defined));
             all.sort_by(|a, b| {
                 let key = |d: &Defined| (rank(d.symbol.kind), d.path.clone(), d.symbol.line);
                 key(a).cmp(&key(b))
@@ -223,6 +236,31 @@ impl Catalog {
             found.extend(all.into_iter().take(room).map(|defined| (fitting, defined)));
         }
         Ok((found, total))
+    }
+
+    /// Definitions that have these words: those whose names have all of them, or else with some in what they are in.
+    fn with_words(&self, query: &Target, words: &[String]) -> Result<Vec<Defined>, CatalogError> {
+        let mut names: Vec<(usize, String)> = Vec::new();
+        for (name, _) in self.names()? {
+            let own = name_words(&name);
+            if !own.is_empty() && words.ends_with(&own) {
+                names.push((own.len(), name));
+            }
+        }
+        let most = names.iter().map(|(number, _)| *number).max();
+        let mut found = Vec::new();
+        for (_, name) in names.iter().filter(|(number, _)| Some(*number) == most || *number + 3 > words.len()) {
+            let of_name = self.named(name)?;
+            found.extend(of_name.into_iter().filter(|one| query.fits_words(words, &one.path, &one.symbol)));
+        }
+        let own = |one: &Defined| Reverse(name_words(&one.symbol.name).len());
+        found.sort_by(|a, b| {
+            let key = |one: &Defined| (own(one), rank(one.symbol.kind), one.path.clone(), one.symbol.line);
+            key(a).cmp(&key(b))
+        });
+        let best = found.first().map(own);
+        found.retain(|one| Some(own(one)) == best);
+        Ok(found)
     }
 
     /// Every definition, file by file; `each` says whether to go on.
@@ -238,7 +276,8 @@ impl Catalog {
             let hash = rows::hash(row.get_ref(1)?.as_blob()?).filter(|_| within.has(&path));
             let Some(hash) = hash else { continue };
             for symbol in unpack(row.get_ref(2)?.as_blob()?, None) {
-                if !each(Defined { path: path.clone(), hash, symbol }) {
+                let defined = Defined { path: path.clone(), hash, symbol };
+                if within.holds(&defined) && !each(defined) {
                     return Ok(());
                 }
             }
@@ -254,21 +293,29 @@ pub struct Part<'a> {
     pub under: Option<&'a str>,
     /// Only files that match.
     pub glob: Option<&'a str>,
+    /// Only definitions of these kinds.
+    pub kinds: Option<&'a [SymbolKind]>,
 }
 
-struct Within {
+struct Within<'a> {
     under: Option<String>,
     only: Option<Override>,
+    kinds: Option<&'a [SymbolKind]>,
 }
 
-impl Part<'_> {
-    fn compiled(self) -> Result<Within, CatalogError> {
+impl<'a> Part<'a> {
+    fn compiled(self) -> Result<Within<'a>, CatalogError> {
         let under = self.under.filter(|under| !matches!(*under, "" | ".")).map(str::to_owned);
-        Ok(Within { under, only: self.glob.map(only).transpose().map_err(CatalogError::Walk)? })
+        let only = self.glob.map(only).transpose().map_err(CatalogError::Walk)?;
+        Ok(Within { under, only, kinds: self.kinds })
     }
 }
 
-impl Within {
+impl Within<'_> {
+    fn holds(&self, defined: &Defined) -> bool {
+        self.kinds.is_none_or(|kinds| kinds.contains(&defined.symbol.kind)) && self.has(&defined.path)
+    }
+
     fn has(&self, path: &str) -> bool {
         let below = |under: &String| {
             path.strip_prefix(under.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

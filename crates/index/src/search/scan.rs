@@ -5,7 +5,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Condvar, LazyLock, Mutex, PoisonError,
+        Condvar, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use crate::walk::{Walk, WalkEntry};
+use crate::walk::WalkEntry;
 
 /// Files that one thread takes together.
 const CHUNK: usize = 8;
@@ -60,10 +60,7 @@ impl Desk<'_> {
 
 /// The number of threads for a search.
 pub(super) fn threads() -> usize {
-    // Asking the system takes longer than a search of a few files.
-    static CORES: LazyLock<usize> =
-        LazyLock::new(|| thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS));
-    *CORES
+    thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
 }
 
 /// Looks at every file; `take` gets what was seen, in the order of the walk and on this thread.
@@ -72,7 +69,7 @@ pub(super) fn threads() -> usize {
 /// [`Cancelled`], also if `take` says so.
 pub(super) fn scan<T: Send>(
     threads: usize,
-    walk: &mut Walk<'_>,
+    walk: &mut impl Iterator<Item = WalkEntry>,
     cancelled: &dyn Fn() -> bool,
     look: &(impl Fn(&str, &Desk<'_>) -> T + Sync),
     take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
@@ -112,7 +109,7 @@ pub(super) fn scan<T: Send>(
 /// Looks at up to `most` files on this thread; whether the walk goes on.
 fn alone<T>(
     most: usize,
-    walk: &mut Walk<'_>,
+    walk: &mut impl Iterator<Item = WalkEntry>,
     desk: &Desk<'_>,
     look: &impl Fn(&str, &Desk<'_>) -> T,
     take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
@@ -173,7 +170,7 @@ struct Pipeline<'a, T> {
 impl<T> Pipeline<'_, T> {
     fn run(
         mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut impl Iterator<Item = WalkEntry>,
         desk: &Desk<'_>,
         take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
     ) -> Result<(), Cancelled> {
@@ -207,7 +204,7 @@ impl<T> Pipeline<'_, T> {
     /// Gives out one chunk; whether the walk goes on.
     fn give_out(
         &mut self,
-        walk: &mut Walk<'_>,
+        walk: &mut impl Iterator<Item = WalkEntry>,
         desk: &Desk<'_>,
         take: &mut impl FnMut(Met<T>, &Desk<'_>) -> Result<(), Cancelled>,
     ) -> Result<bool, Cancelled> {
@@ -230,7 +227,10 @@ impl<T> Pipeline<'_, T> {
     }
 }
 
-fn next(walk: &mut Walk<'_>, cancelled: &dyn Fn() -> bool) -> Result<Option<WalkEntry>, Cancelled> {
+fn next(
+    walk: &mut impl Iterator<Item = WalkEntry>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Option<WalkEntry>, Cancelled> {
     if cancelled() { Err(Cancelled) } else { Ok(walk.next()) }
 }
 

@@ -2,15 +2,22 @@
 //! are looked at once more, for how close together the words stand and for the lines to show.
 
 mod defines;
+#[cfg(test)]
+mod documented;
+mod index;
 mod preview;
 mod query;
 mod score;
 mod split;
 
+pub use index::{NoWords, WordIndex, WordsBuilt};
+pub use split::name_words;
+
 use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
 use crate::{
-    Case, Language, Parsers,
+    Case, Language, Parsers, WalkEntry,
     grep::{decoded, room},
+    rank,
     rank::Best,
 };
 use readproof_core::scope::Lines;
@@ -25,6 +32,12 @@ const PARSED_BYTES: usize = 512 << 10;
 
 /// The most files that are looked at once more.
 const REFINED: usize = 200;
+
+/// The most files that are parsed for the definition of the one name that a query is.
+const MOST_PARSED: usize = 40;
+
+/// More than any score: what a definition counts.
+const TIER: u64 = 1 << 32;
 
 /// The most files that are ranked, whatever is asked.
 const MOST_RANKED: usize = 1000;
@@ -60,10 +73,19 @@ fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
 }
 
 impl UnderWay<'_> {
-    pub(super) fn texts(&self, out: &mut TreeMatches) -> Result<(), TreeError> {
+    pub(super) fn texts(&self, out: &mut TreeMatches, words: Option<&mut WordIndex>) -> Result<(), TreeError> {
         let search = self.search;
         let case = case_of(search.letters, search.query, Case::Folded);
         let query = TextQuery::new(search.query, case, self.threads)?;
+        if let Some(words) = words.filter(|_| query.is_plain()) {
+            match self.with_words(out, &query, words) {
+                // The index cannot be used: nothing was counted yet.
+                Err(NoWords::Database(_)) | Ok(false) => *out = TreeMatches::default(),
+                Err(NoWords::Cancelled) => return Err(TreeError::Cancelled),
+                Err(NoWords::Walk(error)) => return Err(error.into()),
+                Ok(true) => return Ok(()),
+            }
+        }
         let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
         let look = |path: &str, desk: &Desk<'_>| search.counted(&query, path, desk);
         self.each(out, &look, &mut |_, path, found, _| {
@@ -77,7 +99,65 @@ impl UnderWay<'_> {
             }
             Ok(())
         })?;
+        out.uncovered = out.looked_at;
         self.rank(out, &query, &corpus, candidates)
+    }
+
+    /// As [`Self::texts`], where files that the index covers are not read; `false` if the index has changed meanwhile.
+    fn with_words(&self, out: &mut TreeMatches, query: &TextQuery, words: &mut WordIndex) -> Result<bool, NoWords> {
+        let search = self.search;
+        let survey = words.survey(search.root, &search.walk, self.cancelled)?;
+        let Some(mut counts) = words.counts(query)? else { return Ok(false) };
+        out.skipped.odd_names = survey.odd_names;
+        out.skipped.unreadable = survey.unreadable;
+        out.skipped.folders = survey.closed;
+        let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
+        let mut count = |at: usize, path: &str, bytes: u64, counts: Option<Vec<Count>>| {
+            corpus.files += 1;
+            corpus.bytes += bytes;
+            let Some(counts) = counts else { return };
+            let in_path = in_path(query, path);
+            if !counts.is_empty() || in_path.is_some() {
+                let in_path = in_path.unwrap_or_default();
+                candidates.push((at, Candidate { path: path.to_owned(), bytes, counts, in_path }));
+            }
+        };
+        let mut rest = Vec::new();
+        for (at, (path, slot)) in survey.files.iter().enumerate() {
+            let Some(slot) = slot else {
+                rest.push(at);
+                continue;
+            };
+            let doc = words.doc(*slot);
+            out.looked_at += 1;
+            if doc.is_text {
+                count(at, path, doc.bytes, Some(counts.remove(slot).unwrap_or_default()));
+            } else {
+                out.skipped.binary += 1;
+            }
+        }
+        out.uncovered = rest.len() as u64;
+        (self.progress)(out.looked_at);
+        let mut places = rest.iter();
+        let mut names = rest.iter().map(|at| WalkEntry::File(survey.files[*at].0.clone()));
+        let look = |path: &str, desk: &Desk<'_>| search.counted(query, path, desk);
+        let counted = self.each_of(&mut names, out, &|path, desk| Ok(look(path, desk)), &mut |_, path, found, _| {
+            let at = places.next().copied().unwrap_or_default();
+            let found = found?;
+            count(at, &path, found.bytes, found.counts);
+            Ok(())
+        });
+        let ranked = counted.and_then(|()| {
+            // In the order of the walk.
+            candidates.sort_by_key(|(at, _)| *at);
+            let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+            self.rank(out, query, &corpus, candidates)
+        });
+        match ranked {
+            Ok(()) => Ok(true),
+            Err(TreeError::Walk(error)) => Err(NoWords::Walk(error)),
+            Err(TreeError::Cancelled | TreeError::Query(_)) => Err(NoWords::Cancelled),
+        }
     }
 
     fn rank(
@@ -98,12 +178,19 @@ impl UnderWay<'_> {
             first.offer(milli(score), || (score, file));
         }
         let mut best = Best::new(limit);
+        let (mut hits, mut parsers, mut parsed) = (Vec::new(), Parsers::default(), 0);
         for (score, file) in first.into_values() {
-            let looked = self.look_again(&file.path, |text| look(query, &scorer, text, 0))?.unwrap_or_default();
-            let score = milli(scorer.refined(score, looked.close, looked.phrase));
+            let may_define = file.counts.iter().any(|count| count.defined) && parsed < MOST_PARSED;
+            let name = query.single_name().filter(|_| may_define);
+            parsed += usize::from(name.is_some());
+            let looked = self.look_again(&file.path, |text| {
+                let defines = name.map_or(0, |name| self.defines(&mut parsers, &file.path, text, name));
+                (look(query, &scorer, text, 0), defines)
+            })?;
+            let (looked, defines) = looked.unwrap_or_default();
+            let score = milli(scorer.refined(score, looked.close, looked.phrase)) + defines * TIER;
             best.offer(score, || (score, file));
         }
-        let (mut hits, mut parsers) = (Vec::new(), Parsers::default());
         for (score, file) in best.into_values() {
             let lacks = scorer.lacks(&file);
             // A file that is named is wanted with all its lines.
@@ -127,6 +214,22 @@ impl UnderWay<'_> {
         }
         self.fit(out, hits);
         Ok(())
+    }
+
+    /// How well a file defines a name: 3 if exactly this name is defined, 2 if in other letters, 1 if it is only declared or a
+    /// part of something.
+    fn defines(&self, parsers: &mut Parsers, path: &str, text: &[u8], name: &str) -> u64 {
+        let Ok(text) = std::str::from_utf8(text) else { return 0 };
+        let language = Language::of(path, text).filter(|_| text.len() <= PARSED_BYTES);
+        let outline = language.and_then(|language| parsers.outline(language, text, self.cancelled).ok());
+        let symbols = outline.iter().flat_map(|outline| &outline.symbols);
+        let how = symbols.map(|symbol| match rank(symbol.kind) {
+            0 if symbol.name == name => 3,
+            0 if symbol.name.eq_ignore_ascii_case(name) => 2,
+            1..=3 if symbol.name == name => 1,
+            _ => 0,
+        });
+        how.max().unwrap_or(0)
     }
 
     /// Reads a file once more; `None` if that is no longer possible.

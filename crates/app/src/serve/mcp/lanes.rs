@@ -112,12 +112,16 @@ impl Lanes {
         })
     }
 
-    /// Makes the index of symbols in the background if an answer was given without it.
+    /// Makes the index of symbols, or of words, in the background if an answer was given without it.
     pub(super) fn index_if_wanted(&self) {
         if self.engine.wants_index() {
             let engine = Arc::clone(&self.engine);
             // Nobody waits for it, and the process ends without it.
             let _ = std::thread::Builder::new().name("index".to_owned()).spawn(move || engine.make_index());
+        }
+        if self.engine.wants_word_index() {
+            let engine = Arc::clone(&self.engine);
+            let _ = std::thread::Builder::new().name("words".to_owned()).spawn(move || engine.make_word_index());
         }
     }
 

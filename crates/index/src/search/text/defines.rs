@@ -48,14 +48,19 @@ const LONGEST: usize = 400;
 
 /// Whether the name in this range is defined here.
 pub(crate) fn is_defined(text: &[u8], range: &Range<usize>) -> bool {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let from = range.start.saturating_sub(LONGEST);
-    let start = text[from..range.start].iter().rposition(|byte| *byte == b'\n').map_or(from, |at| from + at + 1);
-    let before = &text[start..range.start];
-    let trimmed = before.trim_ascii_end();
-    let last = last_word(trimmed);
-    if trimmed.len() < before.len() && DEFINERS.contains(&last) {
+    let spaces = text[from..range.start].iter().rev().take_while(|byte| is_space(byte)).count();
+    if spaces > 0 && DEFINERS.contains(&last_word(&text[from..range.start - spaces])) {
         return true;
     }
+    // Most names are followed by something else, which is cheaper to see than the line.
+    let next = text[range.end..].iter().find(|byte| !is_space(byte));
+    if !next.is_some_and(|byte| b"(<:=".contains(byte)) {
+        return false;
+    }
+    let start = text[from..range.start].iter().rposition(|byte| *byte == b'\n').map_or(from, |at| from + at + 1);
+    let before = &text[start..range.start];
     let to = text.len().min(range.end + LONGEST);
     let end = text[range.end..to].iter().position(|byte| *byte == b'\n').map_or(to, |at| range.end + at);
     let after = text[range.end..end].trim_ascii();
@@ -84,7 +89,9 @@ pub(crate) fn is_defined(text: &[u8], range: &Range<usize>) -> bool {
     after.ends_with(b"{") && before.iter().all(plain) && !NOT_BEFORE.contains(&first)
 }
 
+/// No definer is longer than ten letters.
 fn last_word(text: &[u8]) -> &[u8] {
+    let text = &text[text.len().saturating_sub(11)..];
     let start = text.iter().rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').map_or(0, |at| at + 1);
     &text[start..]
 }

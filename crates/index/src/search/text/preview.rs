@@ -22,6 +22,9 @@ const START: f64 = 0.3;
 /// What it adds that a line defines a name with the word.
 const DEFINES: f64 = 0.8;
 
+/// What a line is worth that has the query as it is written.
+const AS_WRITTEN: f64 = 3.0;
+
 /// What a word counts that another line shows already.
 const AGAIN: f64 = 0.25;
 
@@ -59,27 +62,22 @@ pub(super) struct Looked {
     pub(super) phrase: bool,
 }
 
-/// Looks at a file line by line.
+/// Looks at the lines of a file that have something of the query.
 pub(super) fn look(query: &TextQuery, scorer: &Scorer<'_>, text: &[u8], most: usize) -> Looked {
-    let mut out = Looked::default();
+    let mut out = Looked { phrase: query.is_phrase(text), ..Looked::default() };
     let mut seen = Vec::new();
     let mut scratch = Scratch::default();
     let licence = licence_ends(text);
-    for (number, line) in (1_u64..).zip(text.split(|byte| *byte == b'\n')) {
-        let phrase = query.is_phrase(line);
-        out.phrase |= phrase;
-        let mut terms: BTreeMap<usize, f64> = BTreeMap::new();
-        if query.first_in(line).is_some() {
-            for range in identifiers(line) {
-                let mut defined = None;
-                query.terms_of(&line[range.clone()], &mut scratch, &mut |term, whole| {
-                    let defined = *defined.get_or_insert_with(|| super::defines::is_defined(line, &range));
-                    let counts = if whole { 1.0 } else { START } + if defined { DEFINES } else { 0.0 };
-                    let best = terms.entry(term).or_default();
-                    *best = best.max(counts);
-                });
-            }
-        }
+    let (mut at, mut number, mut counted) = (0, 1_u64, 0);
+    while let Some(hit) = query.next_in(text, at) {
+        let start = text[..hit.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |before| before + 1);
+        let end =
+            text[hit.start..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |after| hit.start + after);
+        number += text[counted..start].iter().filter(|byte| **byte == b'\n').count() as u64;
+        (counted, at) = (start, end.max(hit.end));
+        let line = &text[start..end];
+        let phrase = out.phrase && query.is_phrase(line);
+        let terms = terms_in(query, line, &mut scratch);
         if terms.is_empty() && !phrase {
             continue;
         }
@@ -92,13 +90,28 @@ pub(super) fn look(query: &TextQuery, scorer: &Scorer<'_>, text: &[u8], most: us
             } else {
                 1.0
             };
-            let factor = factor * if phrase { 3.0 } else { 1.0 };
+            let factor = factor * if phrase { AS_WRITTEN } else { 1.0 };
             seen.push(Seen { number, terms: terms.into_iter().collect(), factor });
         }
     }
     out.close = closest(query, scorer, &seen);
     out.best = choose(scorer, &seen, most);
     out
+}
+
+/// The terms of a line, each with what it counts.
+fn terms_in(query: &TextQuery, line: &[u8], scratch: &mut Scratch) -> BTreeMap<usize, f64> {
+    let mut terms: BTreeMap<usize, f64> = BTreeMap::new();
+    for range in identifiers(line) {
+        let mut defined = None;
+        query.terms_of(&line[range.clone()], scratch, &mut |term, whole| {
+            let defined = *defined.get_or_insert_with(|| super::defines::is_defined(line, &range));
+            let counts = if whole { 1.0 } else { START } + if defined { DEFINES } else { 0.0 };
+            let best = terms.entry(term).or_default();
+            *best = best.max(counts);
+        });
+    }
+    terms
 }
 
 /// Lines to show, with those around them.

@@ -1,5 +1,7 @@
 //! A text query: words that should occur, `"phrases"` that must, `-words` that must not.
 
+use std::ops::Range;
+
 use super::split::{folded, identifier_at, identifiers, is_stop_word, stem, words};
 use crate::grep::{BadQuery, Case, Finder, Query};
 
@@ -10,7 +12,7 @@ const MOST_WORDS: usize = 32;
 const LONGEST_NAME: usize = 6;
 
 /// A shorter beginning of a word tells too little.
-const SHORTEST_START: usize = 4;
+pub(crate) const SHORTEST_START: usize = 4;
 
 /// What a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +42,8 @@ pub(crate) struct Count {
     pub(crate) whole: u32,
     /// As the beginning of a word.
     pub(crate) starts: u32,
-    /// In a name that is defined there, as far as its line tells.
-    pub(crate) defined: u32,
+    /// Whether in a name that is defined there, as far as its line tells.
+    pub(crate) defined: bool,
 }
 
 impl Count {
@@ -63,6 +65,7 @@ pub(crate) struct TextQuery {
     /// Finds every identifier that may hold a term.
     needles: Option<Finder>,
     case: Case,
+    single: Option<String>,
 }
 
 /// What is written in a query.
@@ -140,7 +143,11 @@ impl TextQuery {
         needles.dedup_by(|longer, shorter| longer.starts_with(shorter.as_str()));
         needles.retain(|needle| !needle.is_empty());
         let needles = if needles.is_empty() { None } else { Some(finder(&needles, Case::Folded)?) };
-        Ok(Self { terms, without, phrases, whole, needles, case })
+        let single = match &written.identifiers[..] {
+            [one] if *one == query.trim() => Some(one.clone()),
+            _ => None,
+        };
+        Ok(Self { terms, without, phrases, whole, needles, case, single })
     }
 
     /// How often each term occurs in a text, or nothing if none does; `None` if something is lacking that must occur, or there
@@ -171,7 +178,7 @@ impl TextQuery {
                 if whole {
                     count.whole += 1;
                     let defined = *defined.get_or_insert_with(|| super::defines::is_defined(text, &range));
-                    count.defined += u32::from(defined);
+                    count.defined |= defined;
                 } else {
                     count.starts += 1;
                 }
@@ -179,6 +186,21 @@ impl TextQuery {
         }
         let counts = if any { counts } else { Vec::new() };
         self.phrases.iter().all(|phrase| phrase.is_in(text)).then_some(counts)
+    }
+
+    /// The one name that the query is.
+    pub(crate) fn single_name(&self) -> Option<&str> {
+        self.single.as_deref()
+    }
+
+    /// Whether only words count: what is counted in a file then does not depend on anything else.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.case == Case::Folded && self.needles.is_some() && self.without.is_empty() && self.phrases.is_empty()
+    }
+
+    /// The next place from which something may be a term.
+    pub(crate) fn next_in(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        self.needles.as_ref().unwrap_or(&self.whole).next_in(text, at)
     }
 
     /// Where something that may be a term begins.
@@ -202,7 +224,7 @@ impl TextQuery {
             scratch.glued.extend_from_slice(&scratch.word);
             let stem = &scratch.word[..stem(&scratch.word)];
             for (n, term) in self.terms.iter().enumerate().filter(|(_, term)| term.kind == Kind::Word) {
-                if !scratch.word.starts_with(&term.key) {
+                if !stem.starts_with(&term.key) && self.case == Case::Folded {
                     continue;
                 }
                 let whole = match self.case {

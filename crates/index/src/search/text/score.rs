@@ -29,6 +29,12 @@ const LEAST: f64 = 0.25;
 const CLOSE: f64 = 0.6;
 const PHRASE: f64 = 0.5;
 
+/// Endings of code: such a file is no record, whatever its name.
+const CODE: [&str; 20] = [
+    "c", "cc", "cpp", "cs", "go", "h", "hpp", "java", "js", "jsx", "kt", "lua", "php", "pl", "py", "rb", "rs", "swift",
+    "ts", "tsx",
+];
+
 /// What kind of file it is, by its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -48,19 +54,15 @@ impl Class {
         let (stem, ending) = name.split_once('.').unwrap_or((name, ""));
         let last = ending.rsplit('.').next().unwrap_or(ending);
         let begins = |words: &[&str]| words.iter().any(|word| stem.starts_with(word));
-        let is_text =
-            matches!(last, "" | "md" | "txt" | "rst" | "adoc" | "org" | "html") || !ending.contains(['c', 'j']);
-        if begins(&["changelog", "changes", "history", "news", "releases", "release_notes", "release-notes"]) && is_text
-            || begins(&["license", "licence", "copying", "copyright", "notice", "patents", "authors", "thanks"])
-                && is_text
+        let is_code = CODE.contains(&last);
+        let record = begins(&["changelog", "changes", "history", "news", "releases", "release_notes", "release-notes"])
+            || begins(&["license", "licence", "copying", "copyright", "notice", "patents", "authors", "thanks"]);
+        let lock = matches!(name, "package-lock.json" | "go.sum" | "npm-shrinkwrap.json" | "pnpm-lock.yaml");
+        let records = ["changelog", "changelogs", "changes", "newsfragments"];
+        if (record && !is_code)
             || last == "lock"
-            || matches!(
-                name,
-                "package-lock.json" | "go.sum" | "npm-shrinkwrap.json" | "pnpm-lock.yaml" | "gemfile.lock"
-            )
-            || folders
-                .split('/')
-                .any(|folder| matches!(folder, "changelog" | "changelogs" | "changes" | "newsfragments"))
+            || lock
+            || (folders.split('/').any(|folder| records.contains(&folder)) && !is_code)
         {
             return Self::Record;
         }
@@ -133,6 +135,7 @@ pub(crate) struct Candidate {
 /// Terms in a path; `None` if there are none.
 pub(crate) fn in_path(query: &TextQuery, path: &str) -> Option<Vec<InPath>> {
     let mut found: Option<Vec<InPath>> = None;
+    query.first_in(path.as_bytes())?;
     let name_at = path.rfind('/').map_or(0, |at| at + 1);
     let mut scratch = Scratch::default();
     for range in identifiers(path.as_bytes()) {
@@ -208,7 +211,7 @@ impl<'q> Scorer<'q> {
             let often = f64::from(count.whole) + START * f64::from(count.starts);
             let place = file.in_path.get(n).copied().unwrap_or_default();
             let mut part = often * (K1 + 1.0) / (often + length);
-            part += if count.defined > 0 { DEFINED } else { 0.0 };
+            part += if count.defined { DEFINED } else { 0.0 };
             part += if place.name { IN_FILE_NAME } else { 0.0 };
             part += if place.folder { IN_FOLDER_NAME } else { 0.0 };
             sum += worth * part;

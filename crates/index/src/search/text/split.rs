@@ -84,6 +84,19 @@ pub(crate) fn folded(word: &[u8], into: &mut Vec<u8>) {
     }
 }
 
+/// The words of a name, or of several, in lower case.
+#[must_use]
+pub fn name_words(text: &str) -> Vec<String> {
+    let lower = |word: &[u8]| {
+        let mut out = Vec::new();
+        folded(word, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    identifiers(text.as_bytes())
+        .flat_map(|range| words(&text.as_bytes()[range]).map(lower).collect::<Vec<_>>())
+        .collect()
+}
+
 /// The length of the stem of a folded word: without the endings of plurals and verbs, and without a last `e` or `y`.
 pub(crate) fn stem(word: &[u8]) -> usize {
     let mut len = word.len();
