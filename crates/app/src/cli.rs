@@ -290,18 +290,19 @@ pub(crate) struct SearchArgs {
     /// What to find
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
-    /// text: files by words, best first; regex: matching lines; path: files by name; symbol: definitions by name
-    #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol"])]
+    /// text: files by words, best first; regex: matching lines; path: files by name; symbol: definitions by name;
+    /// references: lines that use a name, by how they use it
+    #[arg(long, value_name = "MODE", default_value = "text", value_parser = ["text", "regex", "path", "symbol", "references"])]
     pub(crate) mode: String,
     #[command(flatten)]
     pub(crate) extent: ExtentArgs,
     /// With --mode symbol, only definitions of this kind: function, class, struct, enum, trait, method, constant, …
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
-    /// Whether capital letters matter [default: not for words, sensitive for --mode regex]
+    /// Whether capital letters matter [default: not for words, sensitive for --mode regex and references]
     #[arg(long, value_name = "CASE", value_parser = ["smart", "sensitive", "insensitive"])]
     pub(crate) case: Option<String>,
-    /// Show at most this many: matching lines with --mode regex, else files [default: 100, else 20]
+    /// Show at most this many: matching lines with --mode regex and references, else files [default: 100, else 20]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Lines shown around each match

@@ -193,10 +193,10 @@ pub(crate) const TOOLS: &[Tool] = &[
         title: "Search",
         group: Group::Unified,
         about: "Find before reading. mode=text (default): files ranked by words, with lines; regex: every matching line; \
-                path: files by name or glob; symbol: where a name is defined.",
+                path: files by name or glob; symbol: where a name is defined; references: its uses.",
         params: &[
             required("query", Kind::Text, "", QUERY_NAMES),
-            optional("mode", Kind::Word(&["text", "regex", "path", "symbol"]), "", &["type"]),
+            optional("mode", Kind::Word(&["text", "regex", "path", "symbol", "references"]), "", &["type"]),
             optional("path", Kind::Text, "file or folder", PLACE_NAMES),
             optional(
                 "glob",

@@ -226,6 +226,8 @@ pub enum SearchMode {
     Regex,
     /// Files by name, best first.
     Path,
+    /// Lines that use a name as a whole word, by how they use it.
+    References,
 }
 
 impl SearchMode {
@@ -236,20 +238,21 @@ impl SearchMode {
             Self::Text => "text",
             Self::Regex => "regex",
             Self::Path => "path",
+            Self::References => "references",
         }
     }
 
     /// Reads [`Self::as_str`]; anything else is `None`.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Text, Self::Regex, Self::Path].into_iter().find(|mode| mode.as_str() == word)
+        [Self::Text, Self::Regex, Self::Path, Self::References].into_iter().find(|mode| mode.as_str() == word)
     }
 
     /// How many matching lines, or files, are shown unless the caller says otherwise.
     #[must_use]
     pub fn limit(self) -> usize {
         match self {
-            Self::Regex => 100,
+            Self::Regex | Self::References => 100,
             Self::Text | Self::Path => 20,
         }
     }
@@ -258,7 +261,7 @@ impl SearchMode {
 /// Whether capital letters matter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Letters {
-    /// As the mode has it: words only if the query has a capital letter, regular expressions always.
+    /// As the mode has it: words only if the query has a capital letter, regular expressions and names always.
     #[default]
     ByMode,
     /// Always.
@@ -869,6 +872,10 @@ mod tests {
             (
                 Operation::Search(Search { query: "q".into(), ..Search::default() }),
                 r#"search query="q" mode="text" limit=20 context_lines=0 max_chars=40000"#,
+            ),
+            (
+                Operation::Search(Search { query: "q".into(), mode: SearchMode::References, ..Search::default() }),
+                r#"search query="q" mode="references" limit=100 context_lines=0 max_chars=40000"#,
             ),
             (
                 Operation::Write(Write { path: "a".into(), change: write }),

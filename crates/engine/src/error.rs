@@ -104,6 +104,11 @@ pub enum Error {
     Pattern(#[from] BadPattern),
     /// Nothing was asked.
     EmptyQuery,
+    /// References of something that is not a name.
+    NotAName {
+        /// As asked.
+        query: String,
+    },
     /// A query that no engine takes.
     Query(#[from] BadQuery),
     /// The workspace cannot be walked as asked.
@@ -257,6 +262,7 @@ impl Error {
             Self::Root(_) => "BAD_WORKSPACE",
             Self::Pattern(_) => "BAD_SETTING",
             Self::EmptyQuery => "EMPTY_QUERY",
+            Self::NotAName { .. } => "NOT_A_NAME",
             Self::Query(_) => "BAD_QUERY",
             Self::Walk(error) => match error {
                 BadWalk::Glob { .. } => "BAD_GLOB",
@@ -291,6 +297,7 @@ impl Error {
             self,
             Self::EmptyPath
                 | Self::EmptyQuery
+                | Self::NotAName { .. }
                 | Self::EmptySymbol
                 | Self::BadKind { .. }
                 | Self::NoContent

@@ -1,4 +1,4 @@
-//! Finding: what a path leads to, lines in one file, and lines, files and names in the whole workspace. Found lines
+//! Finding: what a path leads to, lines in one file, and lines, files, names and uses of a name in the whole workspace. Found lines
 //! never count as held; they only end what was held of them from other versions. Limits are sizes, never times.
 
 mod cold;
@@ -14,13 +14,16 @@ pub(crate) use symbol::Symbols;
 pub use symbol::{AROUND_BYTES, Around, Candidate, Defined, Resolved, Surroundings, SymbolsFound};
 pub(crate) use words::Words;
 
+use std::collections::BTreeSet;
+
 use readproof_core::{
     operation::{Matching, Search, SearchFile, SearchMode},
     path::meant,
 };
 use readproof_disk::{FileKind, LocateError, SessionName, SnapshotError};
 use readproof_index::{
-    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeSearch, WalkRules, label,
+    Case, Extent, FileRules, Finder, Hit, Line, NUMBER_CHARS, Query, SearchError, Skipped, TreeSearch, Uses, WalkRules,
+    label, name_in,
 };
 
 use crate::{Control, Engine, Error, Notice, read::Glimpse};
@@ -76,7 +79,7 @@ pub struct Searched {
     pub query: String,
     /// As asked.
     pub mode: SearchMode,
-    /// In directory order, or best first.
+    /// In directory order, or best first. References by kind: a file has one hit for each kind.
     pub hits: Vec<Hit>,
     /// Number of matching lines; of matching files in the modes that rank files.
     pub matches: u64,
@@ -90,7 +93,9 @@ pub struct Searched {
     pub truncated: bool,
     /// What was not searched.
     pub skipped: Skipped,
-    /// The paths of the hits, in the same order.
+    /// How the name is used, if references were searched.
+    pub uses: Option<Uses>,
+    /// The paths of the hits, in the same order, each once.
     pub top: Vec<String>,
     /// Whatever else there is to say.
     pub notices: Vec<Notice>,
@@ -217,7 +222,7 @@ impl Engine {
     fn searched(&self, asked: &Search, control: &Control<'_>) -> Result<Searched, Error> {
         let empty = match asked.mode {
             SearchMode::Regex => asked.query.is_empty(),
-            SearchMode::Text | SearchMode::Path => asked.query.trim().is_empty(),
+            SearchMode::Text | SearchMode::Path | SearchMode::References => asked.query.trim().is_empty(),
         };
         if empty {
             return Err(Error::EmptyQuery);
@@ -225,12 +230,18 @@ impl Engine {
         if asked.mode == SearchMode::Regex {
             Finder::check(&asked.query, Case::Exact)?;
         }
+        let query = match asked.mode {
+            SearchMode::Text | SearchMode::Regex | SearchMode::Path => asked.query.as_str(),
+            SearchMode::References => {
+                name_in(&asked.query).ok_or_else(|| Error::NotAName { query: asked.query.clone() })?
+            }
+        };
         let under = asked.extent.path.as_deref().map(|path| self.part(path)).transpose()?;
         let tracked = self.tracked_hidden(asked.extent.hidden, control);
         let search = TreeSearch {
             root: &self.root,
             rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
-            query: &asked.query,
+            query,
             mode: asked.mode,
             letters: asked.letters,
             walk: walk_rules(&asked.extent, under.as_deref(), &tracked),
@@ -240,7 +251,7 @@ impl Engine {
         };
         let run = |search: &TreeSearch<'_>| match search.mode {
             SearchMode::Text => self.search_texts(search, control),
-            SearchMode::Regex | SearchMode::Path => {
+            SearchMode::Regex | SearchMode::Path | SearchMode::References => {
                 Ok(search.run(control.cancelled, &|done| control.report(done, None))?)
             }
         };
@@ -250,10 +261,11 @@ impl Engine {
         if let Some(glob) = here {
             found = run(&TreeSearch { walk: WalkRules { glob: Some(&glob), ..search.walk }, ..search })?;
         }
+        let mut met = BTreeSet::new();
         Ok(Searched {
             query: asked.query.clone(),
             mode: asked.mode,
-            top: found.hits.iter().map(|hit| hit.path.clone()).collect(),
+            top: found.hits.iter().filter(|hit| met.insert(&hit.path)).map(|hit| hit.path.clone()).collect(),
             hits: found.hits,
             matches: found.matches,
             files: found.files,
@@ -261,6 +273,7 @@ impl Engine {
             looked_at: found.looked_at,
             truncated: found.truncated,
             skipped: found.skipped,
+            uses: found.uses,
             notices: Vec::new(),
         })
     }
@@ -306,7 +319,7 @@ mod tests {
         fs::write(temp.path().join("a"), "text\n").unwrap();
         let engine = engine(temp.path());
         let given_up = Control { cancelled: &|| true, ..Control::WAIT };
-        for mode in [SearchMode::Text, SearchMode::Regex, SearchMode::Path] {
+        for mode in [SearchMode::Text, SearchMode::Regex, SearchMode::Path, SearchMode::References] {
             let asked = Operation::Search(Search { query: "a".to_owned(), mode, ..Search::default() });
             assert!(matches!(ask(&engine, asked.clone(), given_up), Err(Error::Aborted)), "{mode:?}");
             let told = Cell::new(None);

@@ -32,7 +32,8 @@ pub use readproof_hosts::{
     session::{EntryId, EntryKind},
 };
 pub use readproof_index::{
-    BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind,
+    BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind, UseKind,
+    Uses,
 };
 pub use settings::{Arguments, Handles, Settings};
 pub use upkeep::{

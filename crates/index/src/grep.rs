@@ -9,6 +9,8 @@ use readproof_core::text::NotText;
 use readproof_disk::{KnownBy, Stream, View};
 use std::{cell::Cell, io, ops::Range};
 
+use crate::UseKind;
+
 mod decoded;
 mod width;
 
@@ -108,6 +110,8 @@ pub struct Line {
     pub cut: bool,
     /// Whether it is not UTF-8; the text then has U+FFFD in place of what is not.
     pub lossy: bool,
+    /// How it uses the name, where references are searched and it matches.
+    pub kind: Option<UseKind>,
 }
 
 /// The matches in one text.
@@ -372,7 +376,7 @@ pub(crate) fn line(number: u64, bytes: &[u8], found: Option<usize>, most: usize)
         text.truncate(end);
     }
     text.insert_str(0, mark);
-    Line { number, text, matches: found.is_some(), cut: end.is_some() || from > 0, lossy }
+    Line { number, text, matches: found.is_some(), cut: end.is_some() || from > 0, lossy, kind: None }
 }
 
 impl Sink for Keep<'_> {

@@ -17,7 +17,9 @@ pub use file_rules::FileRules;
 pub use grep::{BadQuery, Case, Extent, Finder, LINE_BYTES, Line, Matches, NUMBER_CHARS, Query, SearchError, label};
 pub use nearest::nearest;
 pub use rank::Fit;
-pub use search::{Hit, NoWords, Skipped, TreeError, TreeMatches, TreeSearch, WordIndex, WordsBuilt, name_words};
-pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind};
+pub use search::{
+    Hit, NoWords, Skipped, TreeError, TreeMatches, TreeSearch, Uses, WordIndex, WordsBuilt, name_in, name_words,
+};
+pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind, UseKind};
 pub use target::{Target, rank};
 pub use walk::{BadWalk, HiddenFiles, IGNORE_BYTES, Walk, WalkEntry, WalkRules, walk, walk_by};

@@ -1,6 +1,7 @@
-//! Searches a whole workspace: files that hold words, lines that match a pattern, files by their names. Files are looked at
+//! Searches a whole workspace: files that hold words, lines that match a pattern, files by their names, uses of a name. Files are looked at
 //! on several cores, and the answer is the one that a single thread gives. Bounds are by size, never by clock.
 
+mod references;
 mod scan;
 mod text;
 
@@ -17,6 +18,7 @@ use crate::{
     rank::{Best, Wanted, smart},
     walk::{WalkEntry, WalkRules, walk_by},
 };
+pub use references::{Uses, name_in};
 use scan::{Cancelled, Desk, Met, scan};
 
 /// The most characters given of one line.
@@ -33,7 +35,7 @@ pub struct TreeSearch<'a> {
     pub root: &'a Root,
     /// Which of its files are searched.
     pub rules: FileRules<'a>,
-    /// What to find; not empty.
+    /// What to find; not empty. For references a name, see [`name_in`].
     pub query: &'a str,
     /// How the query is meant.
     pub mode: SearchMode,
@@ -90,7 +92,7 @@ pub struct Skipped {
 /// What a search of a workspace gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeMatches {
-    /// In the order of the walk, or the best first.
+    /// In the order of the walk, or the best first. References by kind: a file has one for each kind.
     pub hits: Vec<Hit>,
     /// Lines that match, or names, or files where they are ranked by words.
     pub matches: u64,
@@ -104,6 +106,8 @@ pub struct TreeMatches {
     pub truncated: bool,
     /// What was left out.
     pub skipped: Skipped,
+    /// How the name is used, where references are searched.
+    pub uses: Option<Uses>,
     /// Files that were read because the index of words does not cover them.
     pub uncovered: u64,
 }
@@ -191,6 +195,7 @@ impl TreeSearch<'_> {
             SearchMode::Regex => under_way.lines(&mut out)?,
             SearchMode::Text => under_way.texts(&mut out, words)?,
             SearchMode::Path => under_way.names(&mut out)?,
+            SearchMode::References => under_way.references(&mut out)?,
         }
         Ok(out)
     }
@@ -447,6 +452,9 @@ mod tests {
                     1 => (format!("f{n}.txt"), [b"\xff\xfe", text.as_bytes()].concat()),
                     2 => (format!("id_rsa{n}.pem"), text.into_bytes()),
                     3 => (format!("f{n}.txt"), [text.as_bytes(), b"alpha ", &b"y".repeat(100_000), b"\xff\n"].concat()),
+                    4..13 => {
+                        (format!("alpha{n}.c"), text.replace("beta", "beta();").replace("gamma", "//").into_bytes())
+                    }
                     _ => (format!("alpha{n}.txt"), text.into_bytes()),
                 };
                 fs::write(folder.join(name), bytes).unwrap();
@@ -478,9 +486,17 @@ mod tests {
         let world = World::new(400);
         let mut below = numbers();
         let (mut cut, mut whole, mut skipped) = (0, 0, false);
-        for round in 0..60 {
-            let mode = [SearchMode::Regex, SearchMode::Regex, SearchMode::Text, SearchMode::Path][round % 4];
+        for round in 0..72 {
+            let mode = [
+                SearchMode::Regex,
+                SearchMode::References,
+                SearchMode::Regex,
+                SearchMode::Text,
+                SearchMode::Path,
+                SearchMode::References,
+            ][round % 6];
             let query = ["alpha", "a", "^1?[05] .*beta", "nowhere", "delta x", "gamma$|y{9}"][below(6)];
+            let query = if mode == SearchMode::References { ["alpha", "beta", "x"][below(3)] } else { query };
             let search = TreeSearch {
                 limit: [0, 1, 3, 100, 2_000, 1_000_000, 1_000_000][below(7)],
                 max_chars: [0, 400, 5_000, 40_000, 100_000_000, 100_000_000][below(6)],
@@ -533,9 +549,10 @@ mod tests {
     #[test]
     fn a_search_nobody_waits_for_ends_at_once() {
         let world = World::new(400);
-        for mode in [SearchMode::Regex, SearchMode::Text, SearchMode::Path] {
+        for mode in [SearchMode::Regex, SearchMode::Text, SearchMode::Path, SearchMode::References] {
             for (threads, most) in [(1, 3), (1, 100), (4, 3), (4, 30), (4, 60)] {
-                let search = world.search("(alpha|beta).*(x|nothing)", mode);
+                let names = mode == SearchMode::References;
+                let search = world.search(if names { "alpha" } else { "(alpha|beta).*(x|nothing)" }, mode);
                 let asked = Cell::new(0);
                 let cancelled = || asked.replace(asked.get() + 1) >= most;
                 let found = search.run_on(threads, None, &cancelled, &|_| ());

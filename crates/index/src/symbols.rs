@@ -11,16 +11,19 @@ mod grammar;
 mod lang;
 mod language;
 mod parse;
+mod uses;
 mod walk;
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use readproof_core::scope::Lines;
-use tree_sitter::Parser;
+use tree_sitter::{Parser, Tree};
 
 use grammar::Grammar;
 pub use lang::Language;
 use lang::Reader;
+pub use uses::UseKind;
+pub(crate) use uses::{Place, Sought};
 
 /// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -208,18 +211,32 @@ impl Parsers {
         if cancelled() {
             return Err(NoOutline::Cancelled);
         }
-        let (grammar, parser) = match self.ready(language) {
-            None => return Ok(Outline::default()),
-            Some(Ready::Function(outline)) => return Ok(outline(text)),
-            Some(Ready::Grammar(grammar, parser)) => (grammar, parser),
-        };
-        if text.len() > TEXT_BYTES || grammar.refuse.is_some_and(|refuse| refuse(text)) || parse::is_deep(text) {
-            return Err(NoOutline::TooHard);
+        match self.ready(language) {
+            None => Ok(Outline::default()),
+            Some(Ready::Function(outline)) => Ok(outline(text)),
+            Some(Ready::Grammar(grammar, parser)) => {
+                let tree = tree(grammar, parser, text, cancelled)?;
+                Ok(walk::outline(grammar, &tree, text))
+            }
         }
-        let prepared =
-            grammar.prepare.and_then(|prepare| prepare(text)).filter(|prepared| prepared.len() == text.len());
-        let tree = parse::parse(parser, prepared.as_deref().unwrap_or(text), cancelled)?;
-        Ok(walk::outline(grammar, &tree, text))
+    }
+
+    /// How a name is used at some places in a text, in their order; `None` if the language has no grammar.
+    pub(crate) fn uses(
+        &mut self,
+        language: Language,
+        text: &str,
+        sought: &Sought<'_>,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<UseKind>>, NoOutline> {
+        match self.ready(language) {
+            None | Some(Ready::Function(_)) => Ok(None),
+            Some(Ready::Grammar(grammar, parser)) => {
+                let tree = tree(grammar, parser, text, cancelled)?;
+                let outline = walk::outline(grammar, &tree, text);
+                Ok(Some(uses::kinds(&tree, text, sought, &outline)))
+            }
+        }
     }
 
     /// `None` if the language is not built in.
@@ -240,4 +257,12 @@ impl Parsers {
             }
         }
     }
+}
+
+fn tree(grammar: &Grammar, parser: &mut Parser, text: &str, cancelled: &dyn Fn() -> bool) -> Result<Tree, NoOutline> {
+    if text.len() > TEXT_BYTES || grammar.refuse.is_some_and(|refuse| refuse(text)) || parse::is_deep(text) {
+        return Err(NoOutline::TooHard);
+    }
+    let prepared = grammar.prepare.and_then(|prepare| prepare(text)).filter(|prepared| prepared.len() == text.len());
+    parse::parse(parser, prepared.as_deref().unwrap_or(text), cancelled)
 }

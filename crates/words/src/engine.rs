@@ -39,6 +39,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::Root(source) => root(terms, source),
         Error::Pattern(source) => pattern(source),
         Error::EmptyQuery => "the query is empty; give the words to search for".to_owned(),
+        Error::NotAName { query } => format!("`{query}` is not a name; mode=references takes one name, as `load`, `Store::load` or `store.load()`; for a pattern use mode=regex, for words mode=text"),
         Error::Query(source) => query(source),
         Error::Walk(source) => walk(terms, source),
         Error::LongLine { path, most } => format!("`{path}` has a line of more than {most} bytes, which is not searched{}use a tool for such files",

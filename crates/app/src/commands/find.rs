@@ -90,6 +90,7 @@ pub(super) fn search(terminal: &Terminal, args: SearchArgs) -> Done {
         return Ok(output::line(&found::search_json(&found).to_string())?);
     }
     output::text(&found::search_text(&found, args.context > 0))?;
+    notices(found::uses_notice(&found), &[]);
     notices(found::search_notice(&found), &found.notices);
     Ok(())
 }

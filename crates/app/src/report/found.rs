@@ -5,10 +5,10 @@ use readproof_core::{
     operation::{End, Matching, SearchMode},
     path::label,
 };
-use readproof_engine::{EndOfFile, FileStat, Hit, InFile, Line, Searched};
+use readproof_engine::{EndOfFile, FileStat, Hit, InFile, Line, Searched, UseKind, Uses};
 use serde_json::{Value, json};
 
-use super::printable;
+use super::{listed::counted, printable};
 
 /// The seed's object for the first or last lines.
 pub(crate) fn end_json(end: &EndOfFile) -> Value {
@@ -64,16 +64,18 @@ pub(crate) fn stat_json(stat: &FileStat) -> Value {
 
 pub(crate) fn search_json(found: &Searched) -> Value {
     let hit = |hit: &Hit| {
-        json!({
+        let mut object = json!({
             "path": hit.path,
             "score": hit.score,
             "fit": hit.fit.map(readproof_engine::Fit::as_str),
             "matches": hit.matches,
             "lacks": hit.lacks,
             "lines": hit.lines.iter().map(|line| hit_line_json(hit, line)).collect::<Vec<_>>(),
-        })
+        });
+        add_kind(&mut object, kind_of(hit));
+        object
     };
-    json!({
+    let mut object = json!({
         "ok": true,
         "mode": found.mode.as_str(),
         "query": found.query,
@@ -95,7 +97,25 @@ pub(crate) fn search_json(found: &Searched) -> Value {
             },
             "top_paths": found.top,
         },
-    })
+    });
+    if let Some(uses) = &found.uses {
+        let meta = &mut object["meta"];
+        meta["name"] = json!(uses.name);
+        meta["kinds"] = UseKind::ALL.iter().map(|kind| (kind.as_str().to_owned(), json!(uses.count(*kind)))).collect();
+        meta["files_not_parsed"] = json!(uses.unparsed);
+    }
+    object
+}
+
+/// How the lines of a hit use the name, where references were searched.
+fn kind_of(hit: &Hit) -> Option<UseKind> {
+    hit.lines.iter().find_map(|line| line.kind)
+}
+
+fn add_kind(object: &mut Value, kind: Option<UseKind>) {
+    if let Some(kind) = kind {
+        (object["kind"], object["certain"]) = (json!(kind.as_str()), json!(kind.is_certain()));
+    }
 }
 
 fn hit_line_json(hit: &Hit, line: &Line) -> Value {
@@ -113,6 +133,7 @@ fn line_json(line: &Line) -> Value {
             object[name] = Value::Bool(true);
         }
     }
+    add_kind(&mut object, line.kind);
     object
 }
 
@@ -171,8 +192,11 @@ fn printed(path: Option<&str>, lines: &[Line], context: bool) -> String {
     out
 }
 
-/// Hits in order; a hit without lines is only its path.
+/// Hits in order; a hit without lines is only its path. References have a line before each kind.
 pub(crate) fn search_text(found: &Searched, context: bool) -> String {
+    if let Some(uses) = &found.uses {
+        return uses_text(found, uses, context);
+    }
     let hit = |hit: &Hit| {
         let lines = match &hit.lines[..] {
             [] => format!("{}\n", label(&hit.path)),
@@ -182,6 +206,60 @@ pub(crate) fn search_text(found: &Searched, context: bool) -> String {
     };
     let hits: Vec<String> = found.hits.iter().map(hit).collect();
     hits.join(if context { "--\n" } else { "" })
+}
+
+fn uses_text(found: &Searched, uses: &Uses, context: bool) -> String {
+    let (mut text, mut last) = (String::new(), None);
+    for hit in &found.hits {
+        let kind = kind_of(hit);
+        match kind.filter(|_| kind != last) {
+            Some(new) => text.push_str(&format!("{} ({})\n", plural(new), uses.count(new))),
+            None if context => text.push_str("--\n"),
+            None => {}
+        }
+        last = kind;
+        text.push_str(&lines_text(&hit.path, &hit.lines, context));
+    }
+    text
+}
+
+fn plural(kind: UseKind) -> &'static str {
+    match kind {
+        UseKind::Definition => "definitions",
+        UseKind::Call => "calls",
+        UseKind::Type => "types",
+        UseKind::Import => "imports",
+        UseKind::Use => "other uses",
+        UseKind::Text => "text",
+    }
+}
+
+/// Totals of a search for references: which are certain, and which are only text.
+pub(crate) fn uses_notice(found: &Searched) -> Option<String> {
+    let uses = found.uses.as_ref()?;
+    let mut certain = Vec::new();
+    for kind in UseKind::ALL.into_iter().filter(|kind| kind.is_certain() && uses.count(*kind) > 0) {
+        let (count, kinds) = (uses.count(kind), plural(kind));
+        certain.push(format!("{count} {}", if count == 1 { &kinds[..kinds.len() - 1] } else { kinds }));
+    }
+    let mut said: Vec<String> = Vec::new();
+    if !certain.is_empty() {
+        said.push(format!("by syntax: {}", certain.join(", ")));
+    }
+    match uses.count(UseKind::Text) {
+        0 => {}
+        count => said.push(format!("{count} only text (comment, string, no grammar)")),
+    }
+    if uses.unparsed > 0 {
+        said.push(format!(
+            "not parsed, so only text: {} (too many, too large or too hard)",
+            counted(uses.unparsed, "file")
+        ));
+    }
+    if uses.name != found.query {
+        said.push(format!("searched for `{}`, the name in the query", printable(&uses.name)));
+    }
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What its lines belong to, how many more there are, and the words it lacks, for a file that was ranked by words.
@@ -221,7 +299,9 @@ pub(crate) fn search_notice(found: &Searched) -> Option<String> {
     if found.truncated {
         let shown: u64 = found.hits.iter().flat_map(|hit| &hit.lines).filter(|line| line.matches).count() as u64;
         said.push(match found.mode {
-            SearchMode::Regex => format!("{shown} of {} matching lines are shown", found.matches),
+            SearchMode::Regex | SearchMode::References => {
+                format!("{shown} of {} matching lines are shown", found.matches)
+            }
             SearchMode::Text | SearchMode::Path => format!("{} of {} files are shown", found.hits.len(), found.files),
         });
     }

@@ -274,6 +274,13 @@ impl<'a> Tools<'a> {
             let path = args.and_then(|args| args.text("path"));
             return call("list", &path.map_or_else(|| json!({}), |path| json!({"path": path})));
         }
+        if let (Error::NotAName { query }, Some(args)) = (error, args) {
+            let words = query.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let name = words.filter(|word| !word.is_empty()).max_by_key(|word| word.len());
+            let with = args.clone();
+            let with = name.map_or_else(|| with.clone().with("mode", "text"), |name| with.clone().with("query", name));
+            return call(tool.name, &with.but_for(&[]));
+        }
         if matches!(error, Error::Query(_)) && is_search {
             return call(tool.name, &args?.clone().with("mode", "text").but_for(&[]));
         }

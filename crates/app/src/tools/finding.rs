@@ -50,14 +50,18 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
         }
         SearchMode::Text => files,
         SearchMode::Regex => format!("{matches} in {files}"),
+        SearchMode::References => format!("{} in {files}", counted(found.matches, "line")),
     };
+    if let Some(uses) = found::uses_notice(&found) {
+        trailer = format!("{trailer}; {uses}");
+    }
     if as_regex && found.mode == SearchMode::Regex {
         trailer.push_str("; taken as a regular expression (mode=regex)");
     }
     if let Some(notice) = found::search_notice(&found) {
         trailer = format!("{trailer}; {notice}");
     }
-    if let Some(more) = rest(&found) {
+    if let Some(more) = rest(call, &found) {
         trailer = format!("{trailer}; {more}");
     }
     if found.matches == 0 {
@@ -77,17 +81,24 @@ pub(super) fn search(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutpu
 }
 
 /// How to see the matches that are not shown.
-fn rest(found: &Searched) -> Option<String> {
-    let more_lines = || {
-        let shown = |hit: &Hit| hit.lines.iter().filter(|line| line.matches).count() as u64;
-        found.hits.iter().any(|hit| shown(hit) < hit.matches)
-    };
+fn rest(call: &ToolCall<'_>, found: &Searched) -> Option<String> {
+    let shown = |hit: &Hit| hit.lines.iter().filter(|line| line.matches).count() as u64;
+    let more_lines = || found.hits.iter().any(|hit| shown(hit) < hit.matches);
     match found.mode {
         SearchMode::Text | SearchMode::Path | SearchMode::Regex if found.truncated => {
             Some("limit=N or path=FOLDER shows more".to_owned())
         }
+        SearchMode::References if found.truncated => {
+            let all: u64 = found.hits.iter().map(shown).sum();
+            let limit = size(call, "limit").unwrap_or_else(|| found.mode.limit());
+            // Where lines did not fit, a higher limit shows no more of them.
+            let is_limit = usize::try_from(all).is_ok_and(|all| all >= limit);
+            let more = call.args.clone().with("limit", found.matches).but_for(&[]);
+            let more = format!("search {}", short(&printable(&more.to_string())));
+            Some(format!("{} shows more", if is_limit { &more } else { "path=FOLDER" }))
+        }
         SearchMode::Text if more_lines() => Some("path=FILE shows all lines of a file".to_owned()),
-        SearchMode::Text | SearchMode::Path | SearchMode::Regex => None,
+        SearchMode::Text | SearchMode::Path | SearchMode::Regex | SearchMode::References => None,
     }
 }
 
@@ -108,6 +119,7 @@ fn nothing(call: &ToolCall<'_>, found: &Searched) -> String {
         SearchMode::Text => "try fewer or other words, or mode=symbol, mode=path".to_owned(),
         SearchMode::Regex => "try mode=text with words, or case=insensitive".to_owned(),
         SearchMode::Path => "try a part of the name, or list".to_owned(),
+        SearchMode::References => "try case=insensitive, or mode=symbol for similar names".to_owned(),
     }
 }
 

@@ -204,7 +204,9 @@ fn search(out: &mut Translated, name: &str, value: &Value) -> bool {
             }
         },
         "type" | "file_type" | "language" => match value.as_str().map(|word| word.trim().to_ascii_lowercase()) {
-            Some(word) if name == "type" && matches!(word.as_str(), "text" | "regex" | "path" | "symbol") => {
+            Some(word)
+                if name == "type" && matches!(word.as_str(), "text" | "regex" | "path" | "symbol" | "references") =>
+            {
                 return false;
             }
             Some(word) => out.put("glob", json!(of_type(&word))),

@@ -265,6 +265,29 @@ fn every_line_of_the_tree() {
 }
 
 #[test]
+fn uses_of_a_name() {
+    let ws = Workspace::with(&[("a.rs", "// two\nfn two() {}\nfn f() {\n    two();\n}\n"), ("b.txt", "two, twos\n")]);
+    let shown = ws.run("search --mode references two").noticed(&["1 definition, 1 call; 2 only text"]);
+    let calls = "definitions (1)\na.rs:2:fn two() {}\ncalls (1)\na.rs:4:    two();\n";
+    assert_eq!(shown, format!("{calls}text (2)\na.rs:1:// two\nb.txt:1:two, twos\n"));
+    let first = ws.run("search --mode references a::two() --limit 1 --context 1");
+    let first = first.noticed(&["searched for `two`, the name in the query", "1 of 4 matching lines are shown"]);
+    assert_eq!(first, "definitions (1)\na.rs-1-// two\na.rs:2:fn two() {}\na.rs-3-fn f() {\n");
+    let found = ws.run("search --mode references two --json").json();
+    let line = |hit: usize| {
+        let line = &found["results"][hit]["lines"][0];
+        (line["kind"].as_str().unwrap().to_owned(), line["certain"].as_bool().unwrap())
+    };
+    assert_eq!(
+        [line(0), line(1), line(3)],
+        [("definition".into(), true), ("call".into(), true), ("text".into(), false)]
+    );
+    assert_eq!((&found["meta"]["name"], &found["meta"]["files_not_parsed"]), (&json!("two"), &json!(0)));
+    ws.run_args(&["search", "--mode", "references", "fn two"])
+        .refused(2, &["`fn two` is not a name", "`store.load()`"]);
+}
+
+#[test]
 fn files_by_words_best_first() {
     let filler = "nothing here\n".repeat(200);
     let ws = Workspace::with(&[

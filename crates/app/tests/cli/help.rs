@@ -37,7 +37,7 @@ fn every_command_explains_itself_and_its_flags() {
         ("tail", &["PATH", "-n", "--lines"]),
         ("grep", &["QUERY", "PATH", "--regex", "--max-matches", "--before", "--after"]),
         ("stat", &["PATH"]),
-        ("search", &["QUERY", "--mode", "text", "regex", "path", "--glob", "--limit", "--context"]),
+        ("search", &["QUERY", "--mode", "text", "regex", "path", "references", "--glob", "--limit", "--context"]),
         ("diff", &["PATH", "--against", "--content", "Examples:", "Runs neither git"]),
         ("refresh", &["PATH[:A-B]", "--offset", "--limit", "--session"]),
         ("write", &["PATH", "--session", "standard input"]),

@@ -310,3 +310,36 @@ fn settings_are_read_once() {
     assert!(server.call("search", json!({"query": "needle"})).text().contains("needle in here"));
     assert_eq!(server.call("read_file", json!({"path": "a.txt"})).text(), "needle in here\n");
 }
+
+#[test]
+fn uses_of_a_name_by_kind() {
+    let lib = "/// Calls load.\npub fn load() {}\nfn f() {\n    load();\n    s.load();\n}\n";
+    let mut server = Server::start(&[("lib.rs", lib), ("b.py", "from lib import load\n"), ("n.txt", "load\n")], &[]);
+    let found = server.call("search", json!({"query": "Store::load", "mode": "references"}));
+    assert_eq!(
+        found.text(),
+        "definitions (1)\nlib.rs:2:pub fn load() {}\ncalls (2)\nlib.rs:4:    load();\nlib.rs:5:    s.load();\n\
+         imports (1)\nb.py:1:from lib import load\ntext (2)\nlib.rs:1:/// Calls load.\nn.txt:1:load\n"
+    );
+    let trailer = "[6 lines in 3 files; by syntax: 1 definition, 2 calls, 1 import; 2 only text (comment, string, no \
+                   grammar); searched for `load`, the name in the query]";
+    assert_eq!(found.trailer(), trailer);
+    let first = &found.contract["results"][0];
+    assert_eq!((&first["kind"], &first["certain"], &first["lines"]), (&json!("definition"), &json!(true), &json!([2])));
+    assert_eq!(found.contract["results"][4]["certain"], false);
+    let kinds = json!({"definition": 1, "call": 2, "type": 0, "import": 1, "use": 0, "text": 2});
+    assert_eq!(found.contract["meta"]["kinds"], kinds);
+    let cut = server.call("search", json!({"query": "load", "mode": "references", "limit": 2}));
+    assert_eq!(cut.text(), "definitions (1)\nlib.rs:2:pub fn load() {}\ncalls (2)\nlib.rs:4:    load();\n");
+    assert!(
+        cut.trailer().contains(
+            r#"2 of 6 matching lines are shown; search {"limit":6,"mode":"references","query":"load"} shows more"#
+        ),
+        "{cut:?}"
+    );
+    let refused = server.call("search", json!({"query": "fn load", "mode": "references"}));
+    assert_eq!(refused.code(), "NOT_A_NAME");
+    assert!(refused.blocks[0].contains(r#"{"mode":"references","query":"load"}"#), "{refused:?}");
+    let none = server.call("search", json!({"query": "nowhere", "mode": "references"}));
+    assert!(none.trailer().contains("0 lines in 0 files; try "), "{none:?}");
+}

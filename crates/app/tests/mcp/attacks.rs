@@ -190,7 +190,7 @@ fn names_of_files_that_lie() {
         assert_eq!(given.text(), "findme\n");
         assert_eq!(given.trailer().lines().count(), 1);
     }
-    for mode in ["text", "regex", "path"] {
+    for mode in ["text", "regex", "path", "references"] {
         let query = if mode == "path" { "x" } else { "findme" };
         let found = server.call("search", json!({"query": query, "mode": mode}));
         let odd = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{200b}';

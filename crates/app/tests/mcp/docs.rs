@@ -43,6 +43,7 @@ fn examples() -> Vec<(&'static str, Vec<Value>)> {
                 json!({"query": "fn \\w+", "mode": "regex"}),
                 json!({"query": "greet", "mode": "path"}),
                 json!({"query": "hel", "mode": "symbol"}),
+                json!({"query": "hello", "mode": "references"}),
                 json!({"query": "(", "mode": "regex"}),
             ],
         ),

@@ -70,6 +70,10 @@ fn a_search_takes_what_it_shows_from_older_texts() {
         });
     }
     shown_otherwise_between(|server| {
+        let found = server.call("search", json!({"query": "line", "mode": "references"}));
+        assert!(found.text().contains("a.txt:20:"), "{found:?}");
+    });
+    shown_otherwise_between(|server| {
         server.call("search_in_file", json!({"path": "a.txt", "query": "line"}));
     });
 }

@@ -13,12 +13,12 @@ use crate::{ask::Ask, op::Random};
 /// What is shown of each file.
 pub type Shown = Vec<(String, Vec<Glimpse>)>;
 
-/// A search of the workspace for some words of a text, or for a file's lines that match them.
+/// A search of the workspace for some words of a text, or for lines that match them or use one as a name.
 ///
 /// # Errors
 /// A refusal by the engine.
 pub fn search(engine: &Engine, session: &SessionName, text: &str, random: &mut Random) -> Result<Shown, Error> {
-    let mode = if random.below(2) == 0 { SearchMode::Text } else { SearchMode::Regex };
+    let mode = [SearchMode::Text, SearchMode::Regex, SearchMode::References][random.below(3)];
     let query = if mode == SearchMode::Regex { pattern(text, random) } else { word(text, random) };
     let limit = (random.below(3) == 0).then(|| 1 + random.below(4));
     let asked = Search { query, mode, limit, context_lines: random.below(3), ..Search::default() };

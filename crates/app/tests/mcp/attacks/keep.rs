@@ -119,7 +119,7 @@ fn a_store_that_a_tree_brings_along_vouches_for_nothing() {
     assert!(given.trailer().contains("was put aside as `.readproof/foreign-1`"), "{}", given.trailer());
     assert!(second.path(".readproof/foreign-1/log").is_dir());
     // It is not searched, listed or written either.
-    for mode in ["text", "regex", "path"] {
+    for mode in ["text", "regex", "path", "references"] {
         let found = second.call("search", json!({"query": "foreign", "mode": mode, "glob": ".readproof/**"}));
         assert!(!found.text().contains("foreign-1"), "{found:?}");
     }

@@ -25,7 +25,7 @@ fn temporary_files_are_nobodys() {
             }
         }
     }
-    for mode in ["text", "regex", "path"] {
+    for mode in ["text", "regex", "path", "references"] {
         for query in ["KEY", "readproof"] {
             let given = server.call("search", json!({"mode": mode, "query": query, "glob": "**"}));
             let raw = given.raw.to_string();
