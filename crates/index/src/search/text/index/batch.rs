@@ -29,6 +29,9 @@ pub(super) struct Doc {
     pub(super) is_text: bool,
 }
 
+/// A word, and the files that have it.
+pub(super) type Listed = (Box<[u8]>, Vec<u8>);
+
 /// Where a word occurs.
 #[derive(Default)]
 struct Files {
@@ -124,9 +127,9 @@ impl Batch {
     }
 
     /// Every word in order, with the files that have it.
-    pub(super) fn finish(mut self) -> (Vec<Doc>, Vec<(Box<[u8]>, Vec<u8>)>) {
+    pub(super) fn finish(mut self) -> (Vec<Doc>, Vec<Listed>) {
         self.files.iter_mut().for_each(Files::close);
-        let mut words: Vec<(Box<[u8]>, Vec<u8>)> = Vec::with_capacity(self.numbers.len());
+        let mut words: Vec<Listed> = Vec::with_capacity(self.numbers.len());
         for (word, number) in self.numbers {
             words.push((word, std::mem::take(&mut self.files[number as usize].list)));
         }
