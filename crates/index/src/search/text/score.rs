@@ -111,7 +111,7 @@ impl Class {
             Self::Test => 0.6,
             Self::Document => 0.55,
             Self::Generated => 0.4,
-            Self::Record => 0.2,
+            Self::Record => 0.05,
         }
     }
 }
