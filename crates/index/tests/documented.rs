@@ -17,9 +17,8 @@ const SOURCES: [(&str, &str); 7] = [
 ];
 
 /// Numbers without a name that the page gives, and the code that has them.
-const UNNAMED: [(&str, &str, &str); 1] = [
-    ("preview.rs", "if near.number == line.number { 1.0 } else { 1.5 }", "divided by 1.5"),
-];
+const UNNAMED: [(&str, &str, &str); 1] =
+    [("preview.rs", "if near.number == line.number { 1.0 } else { 1.5 }", "divided by 1.5")];
 
 fn page() -> (PathBuf, String) {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/finding.md");
