@@ -301,7 +301,7 @@ fn files_by_words_best_first() {
     ]);
     let found = ws.run_args(&["search", "the big query", "--json"]).json();
     let expected =
-        json!(["defines.rs", "query_big.rs", "deep/down/in/phrase.rs", "sparse.rs", "CHANGELOG.md", "half.rs"]);
+        json!(["defines.rs", "query_big.rs", "deep/down/in/phrase.rs", "sparse.rs", "half.rs", "CHANGELOG.md"]);
     assert_eq!(found["meta"]["top_paths"], expected);
     assert_eq!((&found["meta"]["files_with_matches"], &found["meta"]["files_with_all_words"]), (&json!(6), &json!(5)));
     let (phrase, half) = (&found["results"][2], &found["results"][4]);
