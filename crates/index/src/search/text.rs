@@ -185,7 +185,7 @@ impl UnderWay<'_> {
             parsed += usize::from(name.is_some());
             let looked = self.look_again(&file.path, |text| {
                 let defines = name.map_or(0, |name| self.defines(&mut parsers, &file.path, text, name));
-                (look(query, &scorer, text, 0), defines)
+                (look(query, &scorer, text, 0, self.cancelled), defines)
             })?;
             let (looked, defines) = looked.unwrap_or_default();
             let score = milli(scorer.refined(score, looked.close, looked.phrase)) + defines * TIER;
@@ -205,7 +205,7 @@ impl UnderWay<'_> {
                 within: Vec::new(),
             };
             let _ = self.look_again(&hit.path.clone(), |text| {
-                let Looked { best, lines, .. } = look(query, &scorer, text, previews);
+                let Looked { best, lines, .. } = look(query, &scorer, text, previews, self.cancelled);
                 hit.matches = lines;
                 hit.lines = shown(query, text, &best, self.search.context_lines);
                 hit.within = self.within(&mut parsers, &hit.path, text, &best);

@@ -7,7 +7,7 @@ mod rows;
 
 use std::{
     cell::Cell,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
@@ -297,6 +297,12 @@ impl WordIndex {
                 .execute_batch("BEGIN IMMEDIATE; DELETE FROM docs; DELETE FROM batches; DELETE FROM words; COMMIT")?;
             self.state = None;
         }
+        let gone = {
+            let met: HashSet<&str> = survey.files.iter().map(|(name, _)| name.as_str()).collect();
+            let is_gone = |name: &&String| !met.contains(name.as_str());
+            self.docs.by_path.keys().filter(is_gone).cloned().collect::<Vec<String>>()
+        };
+        self.forget(&gone)?;
         let total = survey.files.len() as u64;
         let todo = survey.files.iter().filter(|(_, slot)| anew || slot.is_none()).map(|(name, _)| name.clone());
         let todo: Vec<String> = todo.collect();
@@ -346,6 +352,19 @@ impl WordIndex {
         });
         self.state = None;
         stored.map(|()| built)
+    }
+
+    /// Removes files that are no longer there.
+    fn forget(&mut self, gone: &[String]) -> Result<(), rusqlite::Error> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        self.state = None;
+        let work = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        for name in gone {
+            work.prepare_cached("DELETE FROM docs WHERE path = ?1")?.execute(params![name])?;
+        }
+        work.commit()
     }
 
     fn store(&mut self, batch: Batch) -> Result<(), rusqlite::Error> {

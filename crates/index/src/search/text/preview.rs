@@ -34,13 +34,16 @@ const AGAIN: f64 = 0.25;
 /// The lines at the beginning of a file among which a licence stands.
 const HEAD: u64 = 40;
 
+/// The bytes of such a line that are looked at.
+const HEAD_BYTES: usize = 400;
+
 /// The most lines that are chosen one by one.
 const FEW: usize = 10;
 
 /// What a line of a comment begins with.
 const COMMENTS: [&[u8]; 8] = [b"//", b"#", b"/*", b"*", b"--", b";", b"%", b"<!--"];
 
-/// The most lines with words that are compared with each other.
+/// The most lines with words that are looked at and compared with each other.
 const MOST: usize = 20_000;
 
 /// A line with some of the terms.
@@ -65,8 +68,14 @@ pub(super) struct Looked {
     pub(super) phrase: bool,
 }
 
-/// Looks at the lines of a file that have something of the query.
-pub(super) fn look(query: &TextQuery, scorer: &Scorer<'_>, text: &[u8], most: usize) -> Looked {
+/// Looks at the lines of a file that have something of the query, until there are too many or nobody waits.
+pub(super) fn look(
+    query: &TextQuery,
+    scorer: &Scorer<'_>,
+    text: &[u8],
+    most: usize,
+    cancelled: &dyn Fn() -> bool,
+) -> Looked {
     let mut out = Looked { phrase: query.is_phrase(text), ..Looked::default() };
     let mut seen = Vec::new();
     let mut scratch = Scratch::default();
@@ -85,16 +94,17 @@ pub(super) fn look(query: &TextQuery, scorer: &Scorer<'_>, text: &[u8], most: us
             continue;
         }
         out.lines += 1;
-        if seen.len() < MOST {
-            let factor = if number <= licence {
-                LICENCE
-            } else if is_import(line) {
-                IMPORT
-            } else {
-                1.0
-            };
-            let factor = factor * if phrase { AS_WRITTEN } else { 1.0 };
-            seen.push(Seen { number, terms: terms.into_iter().collect(), factor });
+        let factor = if number <= licence {
+            LICENCE
+        } else if is_import(line) {
+            IMPORT
+        } else {
+            1.0
+        };
+        let factor = factor * if phrase { AS_WRITTEN } else { 1.0 };
+        seen.push(Seen { number, terms: terms.into_iter().collect(), factor });
+        if seen.len() >= MOST || (seen.len().is_multiple_of(1024) && cancelled()) {
+            break;
         }
     }
     out.close = closest(query, scorer, &seen);
@@ -198,7 +208,7 @@ fn licence_ends(text: &[u8]) -> u64 {
     let has = |line: &[u8], word: &[u8]| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
     let (mut speaks, mut in_block, mut end) = (false, false, 0);
     for (number, line) in (1..=HEAD).zip(text.split(|byte| *byte == b'\n')) {
-        let line = line.trim_ascii();
+        let line = line[..line.len().min(HEAD_BYTES)].trim_ascii();
         let is_comment = line.is_empty() || (COMMENTS.iter().any(|mark| line.starts_with(mark)) && !is_import(line));
         if !is_comment && !in_block {
             break;
