@@ -20,7 +20,7 @@ const LICENCE: f64 = 0.05;
 const START: f64 = 0.3;
 
 /// What a word counts in another form.
-const OTHER: f64 = 0.7;
+const OTHER: f64 = 0.6;
 
 /// What it adds that a line defines a name with the word.
 const DEFINES: f64 = 0.8;

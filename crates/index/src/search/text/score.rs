@@ -233,7 +233,7 @@ impl<'q> Scorer<'q> {
 
     /// The score of a file that was looked at once more: `close` is the part of the query's worth that stands together.
     pub(crate) fn refined(&self, score: f64, close: f64, phrase: bool) -> f64 {
-        score * (1.0 + CLOSE * close * close + if phrase { PHRASE } else { 0.0 })
+        score * (1.0 + CLOSE * close.powi(3) + if phrase { PHRASE } else { 0.0 })
     }
 
     /// The worth of all words.
