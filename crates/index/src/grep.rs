@@ -55,6 +55,9 @@ const WIDTH: usize = 4096;
 /// a tenth of a second.
 const STEPS: usize = 1 << 24;
 
+/// A file up to this size is read at once.
+const AT_ONCE: u64 = 1 << 20;
+
 /// The most lines kept before or after a match.
 const MOST_AROUND: usize = 1000;
 
@@ -200,6 +203,14 @@ impl Finder {
     /// # Errors
     /// From reading. An error without an OS code means a line longer than [`Finder::line_bytes`].
     pub fn find(&self, text: impl io::Read, extent: Extent) -> io::Result<Matches> {
+        self.search(extent, |searcher, keep| searcher.search_reader(&self.matcher, text, keep))
+    }
+
+    fn search(
+        &self,
+        extent: Extent,
+        run: impl FnOnce(&mut Searcher, &mut Keep<'_>) -> io::Result<()>,
+    ) -> io::Result<Matches> {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .before_context(extent.before.min(MOST_AROUND))
@@ -210,7 +221,7 @@ impl Finder {
         let extent = Extent { after: extent.after.min(MOST_AROUND), ..extent };
         let mut keep =
             Keep { matcher: &self.matcher, extent, found: Matches::default(), after: 0, before: 0, full: false };
-        searcher.search_reader(&self.matcher, text, &mut keep)?;
+        run(&mut searcher, &mut keep)?;
         Ok(keep.found)
     }
 
@@ -224,6 +235,21 @@ impl Finder {
         extent: Extent,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Matches, SearchError> {
+        let len = stream.stat().len;
+        if len <= AT_ONCE && len <= self.line_bytes as u64 {
+            if cancelled() {
+                return Err(SearchError::Cancelled);
+            }
+            let text = stream.at(0, usize::try_from(len).unwrap_or(usize::MAX)).map_err(SearchError::Io)?;
+            // What has a mark is decoded, or loses it, below.
+            if !matches!(text[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..]) {
+                if let Some(at) = text.iter().position(|byte| *byte == 0) {
+                    return Err(SearchError::Binary(NotText::Nul(at)));
+                }
+                let found = self.search(extent, |searcher, keep| searcher.search_slice(&self.matcher, &text, keep));
+                return found.map_err(SearchError::Io);
+            }
+        }
         let (stopped, view) = (Cell::new(false), Cell::new(None));
         let blocks = Blocks { stream, at: 0, end: stream.stat().len, cancelled, stopped: &stopped, view: &view };
         match self.find(blocks, extent) {

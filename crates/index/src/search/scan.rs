@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Condvar, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
     thread,
@@ -248,6 +248,8 @@ impl Drop for OnPanic<'_> {
 struct Room {
     held: Mutex<u64>,
     freed: Condvar,
+    /// How many wait for room; nobody else need be woken.
+    waiting: AtomicUsize,
 }
 
 /// Part of the room, given back when dropped.
@@ -263,7 +265,9 @@ impl Room {
             if cancelled() {
                 return Err(Cancelled);
             }
+            self.waiting.fetch_add(1, Ordering::SeqCst);
             held = self.freed.wait_timeout(held, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
         }
         *held = held.saturating_add(bytes);
         Ok(Held { room: self, bytes })
@@ -274,8 +278,11 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         let mut held = self.room.held.lock().unwrap_or_else(PoisonError::into_inner);
         *held = held.saturating_sub(self.bytes);
+        let waited_for = self.room.waiting.load(Ordering::SeqCst) > 0;
         drop(held);
-        self.room.freed.notify_all();
+        if waited_for {
+            self.room.freed.notify_all();
+        }
     }
 }
 
