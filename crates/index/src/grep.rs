@@ -243,7 +243,9 @@ impl Finder {
             let text = stream.at(0, usize::try_from(len).unwrap_or(usize::MAX)).map_err(SearchError::Io)?;
             // What has a mark is decoded, or loses it, below.
             if !matches!(text[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..]) {
-                if let Some(at) = text.iter().position(|byte| *byte == 0) {
+                // Told quickly, and placed only where there is one.
+                if text.contains(&0) {
+                    let at = text.iter().position(|byte| *byte == 0).unwrap_or_default();
                     return Err(SearchError::Binary(NotText::Nul(at)));
                 }
                 let found = self.search(extent, |searcher, keep| searcher.search_slice(&self.matcher, &text, keep));
