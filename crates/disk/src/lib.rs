@@ -27,7 +27,7 @@ pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, i
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, HardLinks, KnownBy, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules,
-    Stat, Stream, View, Watch, input_is_closed_at_last,
+    Stamp, Stat, Stream, View, Watch, input_is_closed_at_last,
 };
 pub use stores::{
     BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,

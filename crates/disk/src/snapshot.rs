@@ -55,6 +55,9 @@ pub struct Snapshot {
     pub view: Option<View>,
 }
 
+/// What an index keeps of a stat.
+pub type Stamp = [u8; 40];
+
 /// What the file system says about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -74,6 +77,17 @@ impl Stat {
     /// By a plain `fstat`, which costs half as much as the `statx` in [`File::metadata`].
     pub(crate) fn of(open: &File) -> io::Result<Self> {
         Ok(Self::from(rustix::fs::fstat(open)?))
+    }
+
+    /// What an index keeps of it: a file with the same stamp is unchanged, if the stat [tells](Self::tells).
+    #[must_use]
+    pub fn stamp(&self) -> Stamp {
+        let numbers = [self.len, self.mtime_ns.cast_unsigned(), self.ctime_ns.cast_unsigned(), self.dev, self.ino];
+        let mut stamp = [0; 40];
+        for (place, number) in stamp.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        stamp
     }
 
     /// Whether a file with the same stat has the same bytes. Not if the file changed so recently that another change within

@@ -9,6 +9,7 @@ mod rows;
 
 pub use lookup::{Defined, Fitting, Part, Unindexed};
 pub use refresh::{CatalogError, Indexed};
+pub(crate) use rows::{changes, create};
 
 use readproof_disk::Watch;
 use rusqlite::Connection;

@@ -14,7 +14,7 @@ use readproof_disk::{MOST_BYTES, Root, Stream};
 
 use crate::{
     BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
-    grep::label,
+    grep::{decoded, label},
     rank::{Best, Wanted, smart},
     walk::{WalkEntry, WalkRules, walk_by},
 };
@@ -233,6 +233,20 @@ impl TreeSearch<'_> {
         let around = self.context_lines;
         Extent { matches, before: around, after: around, line_chars: PREVIEW_CHARS, chars, label: label(path) }
     }
+}
+
+/// The text of a file, without a byte order mark.
+fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
+    let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
+    let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
+    let mut text = decoded(bytes, cancelled).ok_or(Skip::Cancelled)?;
+    if text.contains(&0) {
+        return Err(Skip::Binary);
+    }
+    if text.starts_with(b"\xef\xbb\xbf") {
+        text.drain(..3);
+    }
+    Ok(text)
 }
 
 fn case_of(letters: Letters, query: &str, by_mode: Case) -> Case {

@@ -2,7 +2,7 @@
 //! the files that may have changed, and parses only texts that are new.
 
 use readproof_core::text::{ContentHash, Text};
-use readproof_disk::{Root, SnapshotError, SnapshotRules, Stat, Watch};
+use readproof_disk::{Root, SnapshotError, SnapshotRules, Stamp, Stat, Watch};
 use rusqlite::{Connection, params};
 use std::{
     cell::Cell,
@@ -206,7 +206,7 @@ impl Catalog {
             if now.as_ref().is_some_and(|now| now.nlink > 1) {
                 all_watched.set(false);
             }
-            if !matches!((kept, &now), (Some(kept), Some(now)) if kept == stamp(now)) {
+            if !matches!((kept, &now), (Some(kept), Some(now)) if kept == now.stamp()) {
                 changed.push(Changed { name, len: now.map_or(0, |now| now.len), row });
             }
         }
@@ -390,7 +390,7 @@ impl Reader<'_> {
             Ok(read) => read,
             // This holds until the file changes.
             Err(error @ (SnapshotError::TooLarge { .. } | SnapshotError::NotText { .. })) => {
-                let stamp = self.root.glance(&name).filter(Stat::tells).map(|now| stamp(&now));
+                let stamp = self.root.glance(&name).filter(Stat::tells).map(|now| now.stamp());
                 let large = matches!(error, SnapshotError::TooLarge { .. }) && Language::of(&name, "").is_some();
                 return Some(Read { file, stamp, what: if large { What::Large } else { What::NoSymbols } });
             }
@@ -399,7 +399,7 @@ impl Reader<'_> {
         if self.rules.sensitive.is_sensitive_read(&found, &read) {
             return Some(Read { file, stamp: None, what: What::Sensitive });
         }
-        let stamp = Some(read.stat).filter(Stat::tells).map(|now| stamp(&now));
+        let stamp = Some(read.stat).filter(Stat::tells).map(|now| now.stamp());
         let Some(language) = Language::of(&name, read.text.as_str()) else {
             return Some(Read { file, stamp, what: What::NoSymbols });
         };
@@ -429,18 +429,6 @@ impl Reader<'_> {
 fn may_be_known(name: &str) -> bool {
     let file = name.rsplit('/').next().unwrap_or(name);
     !file.trim_start_matches('.').contains('.') || Language::of(name, "").is_some()
-}
-
-/// A file with the same stamp is unchanged.
-type Stamp = [u8; 40];
-
-fn stamp(stat: &Stat) -> Stamp {
-    let numbers = [stat.len, stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned(), stat.dev, stat.ino];
-    let mut stamp = [0; 40];
-    for (place, number) in stamp.chunks_exact_mut(8).zip(numbers) {
-        place.copy_from_slice(&number.to_le_bytes());
-    }
-    stamp
 }
 
 /// Rows are kept in memory for the next refresh in a workspace with up to so many files: about 3 MB.

@@ -51,25 +51,30 @@ pub(super) fn prepare(db: &Connection, made_by: &str) -> Result<(), Unusable> {
     // Checkpoint by size, not whenever a process ends.
     db.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    let made = |db: &Connection| db.query_row("SELECT made_by FROM about", [], |row| row.get::<_, String>(0));
-    let tables = |db: &Connection| db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    if tables(db)? == 0 {
+    if create(db, TABLES, made_by)? { Ok(()) } else { Err(Unusable::Other) }
+}
+
+/// Creates the tables of a new database, and says whether those that it has were made by the same.
+pub(crate) fn create(db: &Connection, tables: &str, made_by: &str) -> Result<bool, rusqlite::Error> {
+    let number = || db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    if number()? == 0 {
         db.execute_batch("BEGIN IMMEDIATE")?;
         // Another process may have been faster.
-        let done = match tables(db) {
+        let done = match number() {
             Ok(0) => db
-                .execute_batch(TABLES)
+                .execute_batch(tables)
                 .and_then(|()| db.execute("INSERT INTO about VALUES (?1)", params![made_by]).map(drop)),
             other => other.map(drop),
         };
         db.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         done?;
     }
-    if made(db)? == made_by { Ok(()) } else { Err(Unusable::Other) }
+    let made: String = db.query_row("SELECT made_by FROM about", [], |row| row.get(0))?;
+    Ok(made == made_by)
 }
 
 /// A number that changes when another connection has changed the database.
-pub(super) fn changes(db: &Connection) -> Result<i64, rusqlite::Error> {
+pub(crate) fn changes(db: &Connection) -> Result<i64, rusqlite::Error> {
     db.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 

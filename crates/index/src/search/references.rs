@@ -6,12 +6,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use readproof_disk::Stream;
-
-use super::{Hit, Left, PREVIEW_CHARS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
+use super::{
+    Hit, Left, PREVIEW_CHARS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk, text_of,
+};
 use crate::{
     Case, Finder, Language, Line, NoOutline, Parsers, Query, UseKind,
-    grep::{decoded, label, line, room},
+    grep::{label, line, room},
     symbols::{Place, Sought},
 };
 
@@ -314,18 +314,4 @@ fn places(finder: &Finder, text: &[u8], starts: &[usize]) -> Vec<Place> {
         places.push(Place { line: line as u64 + 1, at });
     }
     places
-}
-
-/// The text of a file, without a byte order mark.
-fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
-    let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
-    let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
-    let mut text = decoded(bytes, cancelled).ok_or(Skip::Cancelled)?;
-    if text.contains(&0) {
-        return Err(Skip::Binary);
-    }
-    if text.starts_with(b"\xef\xbb\xbf") {
-        text.drain(..3);
-    }
-    Ok(text)
 }

@@ -13,15 +13,9 @@ mod split;
 pub use index::{NoWords, WordIndex, WordsBuilt};
 pub use split::name_words;
 
-use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk};
-use crate::{
-    Case, Language, Parsers, WalkEntry,
-    grep::{decoded, room},
-    rank,
-    rank::Best,
-};
+use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk, text_of};
+use crate::{Case, Language, Outline, Parsers, WalkEntry, grep::room, rank, rank::Best};
 use readproof_core::scope::Lines;
-use readproof_disk::Stream;
 
 use preview::{Looked, look, shown};
 use query::{Count, TextQuery};
@@ -48,6 +42,33 @@ struct Counted {
     counts: Option<Vec<Count>>,
 }
 
+/// What was counted in all files.
+#[derive(Default)]
+struct Tally {
+    corpus: Corpus,
+    /// Files with some of the terms, each with its place in the walk.
+    candidates: Vec<(usize, Candidate)>,
+}
+
+impl Tally {
+    /// The place of a file that is added in the order of the walk.
+    fn place(&self) -> usize {
+        usize::try_from(self.corpus.files).unwrap_or(usize::MAX)
+    }
+
+    fn add(&mut self, query: &TextQuery, place: usize, path: &str, found: Counted) {
+        let Counted { bytes, counts } = found;
+        self.corpus.files += 1;
+        self.corpus.bytes += bytes;
+        let Some(counts) = counts else { return };
+        let in_path = in_path(query, path);
+        if !counts.is_empty() || in_path.is_some() {
+            let in_path = in_path.unwrap_or_default();
+            self.candidates.push((place, Candidate { path: path.to_owned(), bytes, counts, in_path }));
+        }
+    }
+}
+
 impl TreeSearch<'_> {
     fn counted(&self, query: &TextQuery, path: &str, desk: &Desk<'_>) -> Seen<Counted> {
         let stream = self.open(path)?;
@@ -56,20 +77,6 @@ impl TreeSearch<'_> {
         let counts = query.count(&text, desk.cancelled);
         if (desk.cancelled)() { Err(Skip::Cancelled) } else { Ok(Counted { bytes: text.len() as u64, counts }) }
     }
-}
-
-/// The text of a file, without a byte order mark.
-fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
-    let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
-    let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
-    let mut text = decoded(bytes, cancelled).ok_or(Skip::Cancelled)?;
-    if text.contains(&0) {
-        return Err(Skip::Binary);
-    }
-    if text.starts_with(b"\xef\xbb\xbf") {
-        text.drain(..3);
-    }
-    Ok(text)
 }
 
 impl UnderWay<'_> {
@@ -86,21 +93,14 @@ impl UnderWay<'_> {
                 Ok(true) => return Ok(()),
             }
         }
-        let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
+        let mut tally = Tally::default();
         let look = |path: &str, desk: &Desk<'_>| search.counted(&query, path, desk);
         self.each(out, &look, &mut |_, path, found, _| {
-            corpus.files += 1;
-            corpus.bytes += found.bytes;
-            let Some(counts) = found.counts else { return Ok(()) };
-            let in_path = in_path(&query, &path);
-            if !counts.is_empty() || in_path.is_some() {
-                let in_path = in_path.unwrap_or_default();
-                candidates.push(Candidate { path, bytes: found.bytes, counts, in_path });
-            }
+            tally.add(&query, tally.place(), &path, found);
             Ok(())
         })?;
         out.uncovered = out.looked_at;
-        self.rank(out, &query, &corpus, candidates)
+        self.rank(out, &query, tally)
     }
 
     /// As [`Self::texts`], where files that the index covers are not read; `false` if the index has changed meanwhile.
@@ -111,17 +111,7 @@ impl UnderWay<'_> {
         out.skipped.odd_names = survey.odd_names;
         out.skipped.unreadable = survey.unreadable;
         out.skipped.folders = survey.closed;
-        let (mut corpus, mut candidates) = (Corpus::default(), Vec::new());
-        let mut count = |at: usize, path: &str, bytes: u64, counts: Option<Vec<Count>>| {
-            corpus.files += 1;
-            corpus.bytes += bytes;
-            let Some(counts) = counts else { return };
-            let in_path = in_path(query, path);
-            if !counts.is_empty() || in_path.is_some() {
-                let in_path = in_path.unwrap_or_default();
-                candidates.push((at, Candidate { path: path.to_owned(), bytes, counts, in_path }));
-            }
-        };
+        let mut tally = Tally::default();
         let mut rest = Vec::new();
         for (at, (path, slot)) in survey.files.iter().enumerate() {
             let Some(slot) = slot else {
@@ -131,7 +121,8 @@ impl UnderWay<'_> {
             let doc = words.doc(*slot);
             out.looked_at += 1;
             if doc.is_text {
-                count(at, path, doc.bytes, Some(counts.remove(slot).unwrap_or_default()));
+                let counts = Some(counts.remove(slot).unwrap_or_default());
+                tally.add(query, at, path, Counted { bytes: doc.bytes, counts });
             } else {
                 out.skipped.binary += 1;
             }
@@ -143,31 +134,22 @@ impl UnderWay<'_> {
         let look = |path: &str, desk: &Desk<'_>| search.counted(query, path, desk);
         let counted = self.each_of(&mut names, out, &|path, desk| Ok(look(path, desk)), &mut |_, path, found, _| {
             let at = places.next().copied().unwrap_or_default();
-            let found = found?;
-            count(at, &path, found.bytes, found.counts);
+            tally.add(query, at, &path, found?);
             Ok(())
         });
-        let ranked = counted.and_then(|()| {
-            // In the order of the walk.
-            candidates.sort_by_key(|(at, _)| *at);
-            let candidates = candidates.into_iter().map(|(_, candidate)| candidate).collect();
-            self.rank(out, query, &corpus, candidates)
-        });
-        match ranked {
+        match counted.and_then(|()| self.rank(out, query, tally)) {
             Ok(()) => Ok(true),
             Err(TreeError::Walk(error)) => Err(NoWords::Walk(error)),
             Err(TreeError::Cancelled | TreeError::Query(_)) => Err(NoWords::Cancelled),
         }
     }
 
-    fn rank(
-        &self,
-        out: &mut TreeMatches,
-        query: &TextQuery,
-        corpus: &Corpus,
-        candidates: Vec<Candidate>,
-    ) -> Result<(), TreeError> {
-        let scorer = Scorer::new(query, corpus, &candidates);
+    fn rank(&self, out: &mut TreeMatches, query: &TextQuery, tally: Tally) -> Result<(), TreeError> {
+        let Tally { corpus, mut candidates } = tally;
+        // Equal scores stay in the order of the walk, whatever was counted first.
+        candidates.sort_by_key(|(place, _)| *place);
+        let candidates: Vec<Candidate> = candidates.into_iter().map(|(_, candidate)| candidate).collect();
+        let scorer = Scorer::new(query, &corpus, &candidates);
         out.files = candidates.len() as u64;
         out.matches = out.files;
         out.complete = candidates.iter().filter(|file| scorer.lacks(file).is_empty()).count() as u64;
@@ -195,15 +177,7 @@ impl UnderWay<'_> {
             let lacks = scorer.lacks(&file);
             // A file that is named is wanted with all its lines.
             let previews = if self.search.walk.under == Some(&file.path) { MOST_RANKED } else { PREVIEWS };
-            let mut hit = Hit {
-                path: file.path,
-                score: Some(score),
-                fit: None,
-                matches: 0,
-                lines: Vec::new(),
-                lacks,
-                within: Vec::new(),
-            };
+            let mut hit = Hit { path: file.path, score: Some(score), lacks, ..Hit::default() };
             let _ = self.look_again(&hit.path.clone(), |text| {
                 let Looked { best, lines, .. } = look(query, &scorer, text, previews, self.cancelled);
                 hit.matches = lines;
@@ -219,9 +193,7 @@ impl UnderWay<'_> {
     /// How well a file defines a name: 3 if exactly this name is defined, 2 if in other letters, 1 if it is only declared or a
     /// part of something.
     fn defines(&self, parsers: &mut Parsers, path: &str, text: &[u8], name: &str) -> u64 {
-        let Ok(text) = std::str::from_utf8(text) else { return 0 };
-        let language = Language::of(path, text).filter(|_| text.len() <= PARSED_BYTES);
-        let outline = language.and_then(|language| parsers.outline(language, text, self.cancelled).ok());
+        let outline = self.outline(parsers, path, text);
         let symbols = outline.iter().flat_map(|outline| &outline.symbols);
         let how = symbols.map(|symbol| match rank(symbol.kind) {
             0 if symbol.name == name => 3,
@@ -230,6 +202,12 @@ impl UnderWay<'_> {
             _ => 0,
         });
         how.max().unwrap_or(0)
+    }
+
+    /// What a text defines, if it has a grammar and is not too large or too hard.
+    fn outline(&self, parsers: &mut Parsers, path: &str, text: &[u8]) -> Option<Outline> {
+        let text = std::str::from_utf8(text).ok().filter(|text| text.len() <= PARSED_BYTES)?;
+        parsers.outline(Language::of(path, text)?, text, self.cancelled).ok()
     }
 
     /// Reads a file once more; `None` if that is no longer possible.
@@ -243,11 +221,7 @@ impl UnderWay<'_> {
 
     /// The definitions that lines belong to, by the number of the line.
     fn within(&self, parsers: &mut Parsers, path: &str, text: &[u8], lines: &[u64]) -> Vec<(u64, String)> {
-        let Ok(text) = std::str::from_utf8(text) else { return Vec::new() };
-        let language = Language::of(path, text).filter(|_| text.len() <= PARSED_BYTES);
-        let Some(outline) = language.and_then(|language| parsers.outline(language, text, self.cancelled).ok()) else {
-            return Vec::new();
-        };
+        let Some(outline) = self.outline(parsers, path, text) else { return Vec::new() };
         let holds = |line: u64, lines: Lines| (u64::from(lines.first())..=u64::from(lines.last())).contains(&line);
         let innermost = |line: &u64| {
             let around =

@@ -17,16 +17,14 @@ use std::{
     thread,
 };
 
-use readproof_disk::{Root, Stat, Watch};
+use readproof_disk::{Root, Stamp, Watch};
 use rusqlite::{Connection, params};
 
-use super::{
-    query::{Count, Kind, SHORTEST_START, TextQuery},
-    text_of,
-};
+use super::query::{Count, Kind, SHORTEST_START, TextQuery};
 use crate::{
     BadWalk, HiddenFiles, WalkEntry, WalkRules,
-    search::{Skip, TreeSearch, scan},
+    catalog::changes,
+    search::{Skip, TreeSearch, scan, text_of},
     walk::walk_told,
 };
 use batch::{Batch, NAME_MARK};
@@ -36,18 +34,6 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// With more batches the index is made anew.
 const MOST_BATCHES: usize = 200;
-
-/// A file with the same stamp is unchanged.
-type Stamp = [u8; 40];
-
-fn stamp(stat: &Stat) -> Stamp {
-    let numbers = [stat.len, stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned(), stat.dev, stat.ino];
-    let mut stamp = [0; 40];
-    for (place, number) in stamp.chunks_exact_mut(8).zip(numbers) {
-        place.copy_from_slice(&number.to_le_bytes());
-    }
-    stamp
-}
 
 /// Why there is no answer from the index.
 #[derive(Debug)]
@@ -112,7 +98,7 @@ impl WordIndex {
 
     /// Reads what the database says of files, unless that is known. Call within a transaction.
     fn load(&mut self) -> Result<(), rusqlite::Error> {
-        let now = rows::changes(&self.db)?;
+        let now = changes(&self.db)?;
         if self.state == Some(now) {
             return Ok(());
         }
@@ -196,7 +182,7 @@ impl WordIndex {
                         all_watched.set(false);
                     }
                     let slot = self.docs.by_path.get(&name).copied();
-                    let same = |slot: &u32| now.as_ref().is_some_and(|now| stamp(now) == self.doc(*slot).stamp);
+                    let same = |slot: &u32| now.as_ref().is_some_and(|now| now.stamp() == self.doc(*slot).stamp);
                     let slot = slot.filter(same);
                     out.files.push((name, slot));
                 }
@@ -222,7 +208,7 @@ impl WordIndex {
     }
 
     fn counts_now(&self, query: &TextQuery) -> Result<Option<HashMap<u32, Vec<Count>>>, NoWords> {
-        if self.state != Some(rows::changes(&self.db)?) {
+        if self.state != Some(changes(&self.db)?) {
             return Ok(None);
         }
         let mut counts: HashMap<u32, Vec<Count>> = HashMap::new();
@@ -401,8 +387,8 @@ fn read_into(batch: &mut Batch, search: &TreeSearch<'_>, name: String, cancelled
         return;
     }
     let text = text_of(&stream, cancelled);
-    let before = stamp(&before);
-    if search.root.glance(&name).is_none_or(|after| stamp(&after) != before) {
+    let before = before.stamp();
+    if search.root.glance(&name).is_none_or(|after| after.stamp() != before) {
         return;
     }
     match text {

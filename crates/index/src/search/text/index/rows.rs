@@ -2,7 +2,9 @@
 //! in the batch with how often it occurs there. A batch is never changed; a file that is indexed again is in a later one, and
 //! what earlier ones say of it no longer counts.
 
-use rusqlite::{Connection, config::DbConfig, params};
+use rusqlite::{Connection, config::DbConfig};
+
+use crate::catalog::create;
 
 /// Version of the table layout and of the rules for words.
 const LAYOUT: u32 = 1;
@@ -27,26 +29,7 @@ pub(super) fn prepare(db: &Connection, settings: &str) -> Result<bool, rusqlite:
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    let tables = || db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    if tables()? == 0 {
-        db.execute_batch("BEGIN IMMEDIATE")?;
-        // Another process may have been faster.
-        let done = match tables() {
-            Ok(0) => db
-                .execute_batch(TABLES)
-                .and_then(|()| db.execute("INSERT INTO about VALUES (?1)", params![made_by]).map(drop)),
-            other => other.map(drop),
-        };
-        db.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-        done?;
-    }
-    let found: String = db.query_row("SELECT made_by FROM about", [], |row| row.get(0))?;
-    Ok(found == made_by)
-}
-
-/// A number that changes when another connection has changed the database.
-pub(super) fn changes(db: &Connection) -> Result<i64, rusqlite::Error> {
-    db.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+    create(db, TABLES, &made_by)
 }
 
 /// Appends a number, seven bits a byte.
