@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Engine, Error,
-    outcome::Refreshed,
+    door::Refreshed,
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget},
 };
 

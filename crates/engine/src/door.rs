@@ -1,6 +1,14 @@
 //! What concerns every call, whatever it asks and whichever wire it comes from: policy and budget before it, the audit
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
+mod error;
+mod outcome;
+
+pub use error::Error;
+pub use outcome::{
+    Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
+};
+
 use readproof_core::{
     budget,
     operation::{Caller, Operation},
@@ -11,7 +19,7 @@ use readproof_disk::{Create, HardLinks, LocalStores, Root, Sensitive, SnapshotRu
 use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::Arc;
 
-use crate::{Clock, Engine, Error, HostTexts, Notice, Outcome, Reading, Receipt, Settings, conversation::locked};
+use crate::{Clock, Engine, HostTexts, Settings, conversation::locked};
 
 /// How far a long call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

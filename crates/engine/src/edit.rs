@@ -16,7 +16,7 @@ use readproof_hosts::session::{AlikeLines, Block, Changed, EntryId, SessionError
 
 use crate::{
     Engine, Error, SETTINGS_FILE,
-    outcome::{Receipt, Written},
+    door::{Receipt, Written},
 };
 
 /// How often a whole-file write is tried if someone else changes the file meanwhile.

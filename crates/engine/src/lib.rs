@@ -6,23 +6,20 @@ mod conversation;
 mod diff;
 mod door;
 mod edit;
-mod error;
 mod find;
-mod outcome;
 mod read;
 mod settings;
 mod upkeep;
 
 pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
-pub use door::{Call, CallSummary, Concern, Control, Progress};
-pub use error::Error;
+pub use door::{
+    Answer, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex, Notice, Outcome, Progress,
+    Reading, Receipt, Refreshed, ShownText, Written,
+};
 pub use find::{
     AROUND_BYTES, Around, Candidate, Defined, FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines,
     Resolved, Searched, Surroundings, SymbolsFound,
-};
-pub use outcome::{
-    Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
 };
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;

@@ -23,7 +23,7 @@ use readproof_core::{
     render::render,
 };
 
-use crate::{Control, Conversation, Engine, Error, outcome::Reading};
+use crate::{Control, Conversation, Engine, Error, door::Reading};
 
 /// How often the decision is made anew because the branch moved, before plain text is sent.
 const ATTEMPTS: u32 = 3;

@@ -19,7 +19,7 @@ use readproof_hosts::session::{Call, EntryId, Stands};
 use super::{Conversation, ConversationStatus, LoggedSession, NotOurs, session};
 use crate::{
     Engine, Error,
-    outcome::{Answer, Receipt, Refreshed},
+    door::{Answer, Receipt, Refreshed},
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
 

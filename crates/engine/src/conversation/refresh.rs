@@ -4,7 +4,7 @@ use readproof_core::{operation::Refresh, path::PathKey, scope::Scope};
 use readproof_disk::FileRef;
 
 use super::Conversation;
-use crate::{Engine, Error, outcome::Refreshed};
+use crate::{Engine, Error, door::Refreshed};
 
 impl Engine {
     /// Makes the next read of these lines on this branch plain text, even after a restart.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use super::{Conversation, ConversationStatus, FileStatus, NotOurs};
 use crate::{
     Engine, Error,
-    outcome::{Receipt, Refreshed},
+    door::{Receipt, Refreshed},
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
 

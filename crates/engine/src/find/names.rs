@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::outcome::{Outcome, Reading};
+use crate::door::{Outcome, Reading};
 use crate::{Engine, Error};
 
 impl Engine {

@@ -12,7 +12,7 @@ use readproof_hosts::session::{Answered, Mark, SessionError};
 use super::{knowledge::CallContext, target::ResolvedTarget};
 use crate::{
     Engine, Error, Notice,
-    outcome::{Answer, Receipt},
+    door::{Answer, Receipt},
 };
 
 /// An answer that is about to be sent.

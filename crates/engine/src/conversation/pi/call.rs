@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     Engine, Error,
-    outcome::{Answer, Refreshed},
+    door::{Answer, Refreshed},
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget},
 };
 
