@@ -10,3 +10,4 @@ mod derive;
 pub mod pi;
 pub mod session;
 mod tree;
+pub mod versions;

@@ -3,6 +3,7 @@
 //! It owns the diff format as GNU diff writes it. It must never search for a position, skip a line, or tolerate a wrong
 //! byte: a diff that fits only roughly is a complaint.
 
+use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Split;
 
@@ -40,6 +41,35 @@ pub(crate) fn apply(base: &str, path: &str, diff: &str) -> Result<Applied, Compl
         patch.hunk(header)?;
     }
     patch.finish()
+}
+
+/// The lines of the text after a diff that the diff shows, by number. What stands before its two names is not of it.
+pub(crate) fn new_lines(shown: &str) -> Result<BTreeMap<u64, String>, Complaint> {
+    let mut lines = shown.strip_suffix('\n').unwrap_or(shown).split('\n').peekable();
+    while lines.next_if(|line| !line.starts_with("--- ")).is_some() {}
+    let mut patch = Patch { lines, base: Vec::new(), used: 0, output: Vec::new(), added: 0, removed: 0 };
+    let (mut found, mut names) = (BTreeMap::new(), 0);
+    while let Some(header) = patch.lines.next() {
+        if names < 2 {
+            names += 1;
+            continue;
+        }
+        let Some((old, new)) = hunk_sides(header) else {
+            return Err(Complaint(format!("not a hunk header: {header:?}")));
+        };
+        let (mut old_left, mut number) = (old.count, new.start as u64 + 1);
+        let end = number + new.count as u64;
+        while old_left > 0 || number < end {
+            let (side, line) = patch.body_line(header)?;
+            old_left -= usize::from(matches!(side, Side::Both | Side::Old)).min(old_left);
+            if matches!(side, Side::Both | Side::New) {
+                found.insert(number, line);
+                number += 1;
+            }
+        }
+        demand!(number == end, "more lines than the hunk {header:?} counts");
+    }
+    Ok(found)
 }
 
 /// The state of one application: the diff's lines still to read, the base lines used, the lines made.

@@ -5,8 +5,10 @@
 //! version of the file; a line that does not fit the call must then not become part of a new one.
 
 use crate::answer::decimal;
+use crate::diff;
 use crate::view::View;
 use crate::{Complaint, demand};
+use std::collections::BTreeMap;
 
 /// How often the old text is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub enum Replaces {
     One,
     /// Everywhere in the file, from left to right.
     All,
+    /// The call has several changes, or a patch: which of its lines went where is not to be guessed.
+    Several,
 }
 
 /// The call.
@@ -33,8 +37,16 @@ pub(crate) struct Placed {
 
 /// Applies an edit to the view. `None`: the answer does not say where, so nothing of the file is held any more.
 pub(crate) fn edited(view: &View, call: &Call<'_>, answer: &str) -> Result<Option<View>, Complaint> {
-    demand!(!call.old.is_empty(), "an edit of nothing is said to have been made");
-    let Some(said) = said(answer) else {
+    demand!(
+        call.replaces == Replaces::Several || !call.old.is_empty(),
+        "an edit of nothing is said to have been made"
+    );
+    // A change that is more or other than the call says is shown whole, as a diff behind the first line.
+    let (stated, shown) = match answer.split_once('\n') {
+        Some((stated, rest)) => (stated, Some(diff::new_lines(rest)?)),
+        None => (answer, None),
+    };
+    let Some(said) = said(stated) else {
         demand!(answer.contains(" places, too many to state, "), "the answer does not say what was edited: {answer:?}");
         return Ok(None);
     };
@@ -50,13 +62,16 @@ pub(crate) fn edited(view: &View, call: &Call<'_>, answer: &str) -> Result<Optio
         next = run.last + 1;
         added = grown(added, run);
         let ends = i128::from(run.last) == i128::from(total) - runs.iter().fold(0, grown);
-        let lines = match call.replaces {
-            Replaces::One => new_lines(view, call, run, ends)?,
-            Replaces::All => all_lines(view, call, run, ends),
+        let lines = match (&shown, call.replaces) {
+            (Some(shown), _) => shown_lines(shown, u64::try_from(now).unwrap_or(0), run.count),
+            (None, Replaces::One) => new_lines(view, call, run, ends)?,
+            (None, Replaces::All) => all_lines(view, call, run, ends),
+            (None, Replaces::Several) => unknown(run.count),
         };
         placed.push(Placed { first: run.first, last: run.last, lines });
     }
-    demand!(call.replaces == Replaces::All || placed.len() == 1, "one place was edited, {} are stated", placed.len());
+    let many = call.replaces != Replaces::One || shown.is_some();
+    demand!(many || placed.len() == 1, "one place was edited, {} are stated", placed.len());
     let before = i128::from(total) - added;
     demand!(before >= i128::from(next) - 1, "lines beyond the file are said to be replaced: {answer:?}");
     Ok(Some(view.replaced(&placed, u64::try_from(before).unwrap_or(0), total)))
@@ -146,12 +161,21 @@ fn new_lines(view: &View, call: &Call<'_>, run: &Run, ends: bool) -> Result<Vec<
     Ok(lines)
 }
 
+fn unknown(count: u64) -> Vec<Option<String>> {
+    vec![None; usize::try_from(count).unwrap_or(0).min(1 << 20)]
+}
+
+/// The lines from `first` on that a diff shows.
+fn shown_lines(shown: &BTreeMap<u64, String>, first: u64, count: u64) -> Vec<Option<String>> {
+    let numbers = (first..).zip(unknown(count));
+    numbers.map(|(number, _)| shown.get(&number).cloned()).collect()
+}
+
 /// The new lines where every occurrence was replaced: known only together, because an old line may have had several.
 fn all_lines(view: &View, call: &Call<'_>, run: &Run, ends: bool) -> Vec<Option<String>> {
-    let unknown = || vec![None; usize::try_from(run.count).unwrap_or(0).min(1 << 20)];
-    let Ok(held) = view.join(run.first, run.last) else { return unknown() };
+    let Ok(held) = view.join(run.first, run.last) else { return unknown(run.count) };
     let text = held.replace(call.old, call.new);
     let lines: Vec<Option<String>> = text.split_inclusive('\n').map(|line| Some(line.to_owned())).collect();
     let fits = held.contains(call.old) && lines.len() as u64 == run.count;
-    if fits && (text.is_empty() || text.ends_with('\n') || ends) { lines } else { unknown() }
+    if fits && (text.is_empty() || text.ends_with('\n') || ends) { lines } else { unknown(run.count) }
 }

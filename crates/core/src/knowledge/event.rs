@@ -204,6 +204,10 @@ pub enum Keeps {
     Head,
     /// Any new line may contain bytes of any old line.
     All,
+    /// Not known. The new lines are held only if the answer shows them.
+    Unknown,
+    /// Whatever they are made of, the answer shows all new lines.
+    Shown,
 }
 
 /// Lines of another text that are equal in this one, under the same numbers.

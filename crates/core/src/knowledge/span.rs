@@ -205,7 +205,8 @@ pub(super) fn known_new_lines(held: &[Held], before: Version, hunk: Hunk, from: 
     let (mut slots, old) = (Slots { from, to: from + hunk.new_count }, hunk.old);
     match hunk.keeps {
         Keeps::All if !covers(held, Slots::lines(old), before.id()) => slots.to = slots.from,
-        Keeps::All => {}
+        Keeps::All | Keeps::Shown => {}
+        Keeps::Unknown => slots.to = slots.from,
         Keeps::Ends | Keeps::Head => {
             let last_held = hunk.keeps == Keeps::Head || is_held(old.last());
             slots.to -= u32::from(!last_held && hunk.new_count > 0);

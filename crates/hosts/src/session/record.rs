@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// The version of these records. A program that knows only version 1 would skip [`Record::Seen`] and vouch for lines
-/// that were shown in another text since.
-const VERSION: u32 = 2;
+/// The version of these records. A program that knows only version 1 would skip [`Record::Seen`], one that knows only
+/// version 2 a merged edit, and vouch for lines that were shown in another text since.
+const VERSION: u32 = 3;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -595,6 +595,8 @@ enum KeepsSaid {
     Ends,
     Head,
     All,
+    Unknown,
+    Shown,
 }
 
 impl From<Hunk> for Stated {
@@ -603,6 +605,8 @@ impl From<Hunk> for Stated {
             Keeps::Ends => KeepsSaid::Ends,
             Keeps::Head => KeepsSaid::Head,
             Keeps::All => KeepsSaid::All,
+            Keeps::Unknown => KeepsSaid::Unknown,
+            Keeps::Shown => KeepsSaid::Shown,
         };
         Self(hunk.old.first(), hunk.old.last(), hunk.new_count, keeps)
     }
@@ -616,6 +620,8 @@ impl Stated {
             KeepsSaid::Ends => Keeps::Ends,
             KeepsSaid::Head => Keeps::Head,
             KeepsSaid::All => Keeps::All,
+            KeepsSaid::Unknown => Keeps::Unknown,
+            KeepsSaid::Shown => Keeps::Shown,
         };
         Lines::new(self.0, self.1).map(|old| Hunk { old, new_count: self.2, keeps })
     }

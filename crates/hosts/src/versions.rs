@@ -1,0 +1,312 @@
+//! The version log of a workspace: which file got which text, by whose call, and which edits are in conflict. It only grows.
+//! A version is known by the number of its line.
+
+use readproof_core::{operation::Caller, text::ContentHash};
+use readproof_disk::{Create, Log, LogError, LogName, Store};
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, collections::BTreeMap, fmt, ops::ControlFlow};
+
+use crate::block::Sha;
+
+/// The version of these records.
+const VERSION: u32 = 1;
+
+/// How often a record is offered to a log to which others append at the same time.
+const ATTEMPTS: u32 = 10_000;
+
+/// A line of the version log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Record {
+    /// The header, with a random number.
+    Open { v: u32, nonce: String, at: u64 },
+    /// Files got other texts, all by one call.
+    Change(Box<Change>),
+    /// An edit and another's change of the same lines.
+    Conflict(Box<Conflict>),
+    /// Someone proposes a text for a conflict.
+    Proposal { conflict: u64, text: Sha, by: By, at: u64 },
+    /// A conflict is over.
+    Resolved { conflict: u64, how: String, by: By, at: u64 },
+    /// A kind that this version does not know.
+    #[serde(other)]
+    Unknown,
+}
+
+/// Who made a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct By {
+    pub surface: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+impl From<&Caller> for By {
+    fn from(caller: &Caller) -> Self {
+        let Caller { surface, client, identity, conversation, agent } = caller.clone();
+        Self { surface: surface.into_owned(), client, identity, conversation, agent }
+    }
+}
+
+/// What one call did, to one file or to several at once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The word of the operation.
+    pub operation: Cow<'static, str>,
+    pub files: Vec<ChangedFile>,
+    pub by: By,
+    /// Milliseconds since 1970. Says nothing about order.
+    pub at: u64,
+}
+
+/// A file that got another text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    pub path: String,
+    /// The text that was there; absent if there was no file, and for a sensitive file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Sha>,
+    /// The text that is there now; absent if the file was removed, and for a sensitive file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Sha>,
+    /// The name that it had before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Whether it was removed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
+}
+
+/// An edit that could not be made because someone else changed the same lines. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    pub path: String,
+    /// The text that the edit was made for.
+    pub base: Sha,
+    /// That text with the edit.
+    pub ours: Sha,
+    /// The text of the file at that time; absent if the file was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub theirs: Option<Sha>,
+    pub by: By,
+    pub at: u64,
+}
+
+/// The number of a version or a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VersionId(pub u64);
+
+impl fmt::Display for VersionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0)
+    }
+}
+
+impl VersionId {
+    /// Reads `v12`, or `12`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        text.strip_prefix('v').unwrap_or(text).parse().ok().map(Self)
+    }
+}
+
+/// A conflict with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenedConflict {
+    pub id: VersionId,
+    pub conflict: Conflict,
+    /// The newest text that someone proposed, and who.
+    pub proposal: Option<(ContentHash, By)>,
+    /// How it ended, and by whom; absent while it is open.
+    pub resolved: Option<(String, By)>,
+}
+
+/// Why the version log cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
+pub enum VersionsError {
+    Log(#[from] LogError),
+    /// It was written by a newer version of this program.
+    Newer,
+    NoRandom(getrandom::Error),
+}
+
+/// The open version log, as far as it was read.
+#[derive(Debug)]
+pub struct Versions {
+    log: Box<dyn Log>,
+    known: Known,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    is_open: bool,
+    newer: bool,
+    changes: BTreeMap<u64, Change>,
+    conflicts: BTreeMap<u64, OpenedConflict>,
+}
+
+impl Known {
+    fn take(&mut self, line: u64, record: Record) {
+        match record {
+            Record::Open { v, .. } => (self.is_open, self.newer) = (true, self.newer || v > VERSION),
+            Record::Change(change) => drop(self.changes.insert(line, *change)),
+            Record::Conflict(conflict) => {
+                let opened =
+                    OpenedConflict { id: VersionId(line), conflict: *conflict, proposal: None, resolved: None };
+                self.conflicts.insert(line, opened);
+            }
+            Record::Proposal { conflict, text: Sha(text), by, .. } => {
+                if let Some(found) = self.conflicts.get_mut(&conflict) {
+                    found.proposal = Some((text, by));
+                }
+            }
+            Record::Resolved { conflict, how, by, .. } => {
+                // The first to resolve it did.
+                if let Some(found) = self.conflicts.get_mut(&conflict).filter(|found| found.resolved.is_none()) {
+                    found.resolved = Some((how, by));
+                }
+            }
+            Record::Unknown => {}
+        }
+    }
+}
+
+impl Versions {
+    /// Opens the log; `None` if there is none and none is to be made.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when it cannot be read or written, is damaged or newer.
+    pub fn open(store: &dyn Store, create: Create, at: u64) -> Result<Option<Self>, VersionsError> {
+        let Some(log) = store.logs().open(&LogName::Versions, create)? else { return Ok(None) };
+        let mut versions = Self { log, known: Known::default() };
+        versions.catch_up()?;
+        if create == Create::Yes && !versions.known.is_open {
+            let nonce = format!("{:016x}", getrandom::u64().map_err(VersionsError::NoRandom)?);
+            versions.append(Record::Open { v: VERSION, nonce, at }, |known| known.is_open)?;
+        }
+        Ok(Some(versions))
+    }
+
+    /// Reads what this or another process has appended since the last time.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log is damaged or newer.
+    pub fn catch_up(&mut self) -> Result<(), VersionsError> {
+        let Self { log, known } = self;
+        log.catch_up_each(&mut |line, text| {
+            known.take(line, serde_json::from_str(text).unwrap_or(Record::Unknown));
+            ControlFlow::Continue(())
+        })?;
+        if known.newer { Err(VersionsError::Newer) } else { Ok(()) }
+    }
+
+    /// Appends a record, unless what is known by then makes it needless.
+    fn append(&mut self, record: Record, is_needless: impl Fn(&Known) -> bool) -> Result<u64, VersionsError> {
+        let line = serde_json::to_string(&record).unwrap_or_default();
+        for _ in 0..ATTEMPTS {
+            if is_needless(&self.known) {
+                return Ok(0);
+            }
+            match self.log.append(&line) {
+                Ok(number) => {
+                    self.known.take(number, record);
+                    return Ok(number);
+                }
+                Err(LogError::Behind { .. }) => self.catch_up()?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(LogError::Behind { log: LogName::Versions }.into())
+    }
+
+    /// Records what a call did, synced.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn changed(&mut self, change: Change) -> Result<VersionId, VersionsError> {
+        let line = self.append(Record::Change(Box::new(change)), |_| false)?;
+        self.log.sync()?;
+        Ok(VersionId(line))
+    }
+
+    /// Records a conflict, synced. The same conflict that is open already is not recorded again.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn conflicted(&mut self, conflict: Conflict) -> Result<VersionId, VersionsError> {
+        self.catch_up()?;
+        let same = |open: &&OpenedConflict| {
+            let (one, other) = (&open.conflict, &conflict);
+            open.resolved.is_none()
+                && (&one.path, one.base, one.ours, one.theirs) == (&other.path, other.base, other.ours, other.theirs)
+        };
+        if let Some(open) = self.known.conflicts.values().find(same) {
+            return Ok(open.id);
+        }
+        let line = self.append(Record::Conflict(Box::new(conflict)), |_| false)?;
+        self.log.sync()?;
+        Ok(VersionId(line))
+    }
+
+    /// Records a proposal for a conflict, synced.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn proposed(&mut self, id: VersionId, text: ContentHash, by: By, at: u64) -> Result<(), VersionsError> {
+        self.append(Record::Proposal { conflict: id.0, text: Sha(text), by, at }, |_| false)?;
+        Ok(self.log.sync()?)
+    }
+
+    /// Records how a conflict ended, synced. `false`: it had ended before.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn resolved(&mut self, id: VersionId, how: &str, by: By, at: u64) -> Result<bool, VersionsError> {
+        let record = Record::Resolved { conflict: id.0, how: how.to_owned(), by, at };
+        let is_over = |known: &Known| known.conflicts.get(&id.0).is_none_or(|found| found.resolved.is_some());
+        let line = self.append(record, is_over)?;
+        self.log.sync()?;
+        Ok(line > 0)
+    }
+
+    /// Every change, oldest first.
+    pub fn changes(&self) -> impl DoubleEndedIterator<Item = (VersionId, &Change)> {
+        self.known.changes.iter().map(|(line, change)| (VersionId(*line), change))
+    }
+
+    /// The change of that number.
+    #[must_use]
+    pub fn change(&self, id: VersionId) -> Option<&Change> {
+        self.known.changes.get(&id.0)
+    }
+
+    /// Every conflict, oldest first.
+    pub fn conflicts(&self) -> impl Iterator<Item = &OpenedConflict> {
+        self.known.conflicts.values()
+    }
+
+    /// The conflict of that number.
+    #[must_use]
+    pub fn conflict(&self, id: VersionId) -> Option<&OpenedConflict> {
+        self.known.conflicts.get(&id.0)
+    }
+
+    /// The texts that the log names, for those who remove texts.
+    pub fn texts(&self) -> impl Iterator<Item = ContentHash> {
+        let changed = self.known.changes.values().flat_map(|change| &change.files);
+        let changed = changed.flat_map(|file| [file.before, file.after]).flatten();
+        let in_conflict = self.known.conflicts.values().flat_map(|open| {
+            let Conflict { base, ours, theirs, .. } = &open.conflict;
+            let proposal = open.proposal.as_ref().map(|(hash, _)| Sha(*hash));
+            [Some(*base), Some(*ours), *theirs, proposal]
+        });
+        changed.chain(in_conflict.flatten()).map(|Sha(hash)| hash)
+    }
+}
