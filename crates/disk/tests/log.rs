@@ -427,3 +427,46 @@ fn a_log_that_is_marked_can_be_looked_at() {
     let other = SessionName::parse("other").unwrap();
     assert!(world.store().logs().look(&LogName::from(&other)).unwrap().is_none());
 }
+
+/// The log of versions is a log like any other, but of no session, whatever sessions are called.
+#[test]
+fn the_log_of_versions_is_no_session() {
+    let world = World::new();
+    let store = world.store();
+    assert!(store.logs().open(&LogName::Versions, Create::No).unwrap().is_none(), "a store of before has none");
+    for name in ["versions", "versions.retired-1", "versions.draft-1-0"] {
+        let log = LogName::from(&SessionName::parse(name).unwrap());
+        append(&mut *store.logs().open(&log, Create::Yes).unwrap().unwrap(), "of a session");
+    }
+    let mut log = store.logs().open(&LogName::Versions, Create::Yes).unwrap().unwrap();
+    assert_eq!((append(&mut *log, "first"), append(&mut *log, "second")), (1, 2));
+    log.sync().unwrap();
+    assert_eq!(store.logs().sessions().len(), 3);
+    assert_eq!(store.logs().list().last(), Some(&LogName::Versions));
+    assert_eq!(store.usage().logs, 4);
+    assert!(!store.logs().draft(&LogName::Versions).unwrap().publish().unwrap(), "the name is taken");
+
+    let retired = stores(&world).retire(&LogName::Versions).unwrap().unwrap();
+    assert_eq!((retired.to_string().as_str(), retired.log.session()), ("versions.retired-1", None));
+    assert_eq!(store.logs().retired(), [retired.clone()]);
+    assert!(matches!(log.append("late"), Err(LogError::Gone { .. })));
+    assert_eq!(texts(&store.logs().look_at_retired(&retired).unwrap().catch_up().unwrap()), ["first", "second"]);
+    assert_eq!(store.logs().sessions().len(), 3);
+
+    let mut again = store.logs().open(&LogName::Versions, Create::Yes).unwrap().unwrap();
+    append(&mut *again, "anew");
+    world.write(".readproof/log/versions", "altered\n");
+    let mut again = store.logs().open(&LogName::Versions, Create::No).unwrap().unwrap();
+    assert!(matches!(again.catch_up(), Err(LogError::Damaged { log: LogName::Versions, line: 1 })));
+}
+
+/// A draft that a killed process left is found.
+#[test]
+fn a_draft_of_versions_that_was_left() {
+    let world = World::new();
+    drop(world.store());
+    world.write(".readproof/log/versions.draft-999999999-0", "");
+    world.write(".readproof/log/versionsx.draft-999999999-0", "");
+    let (left, _) = world.root.leftovers();
+    assert_eq!(left.iter().map(|left| &*left.name).collect::<Vec<_>>(), [".readproof/log/versions.draft-999999999-0"]);
+}

@@ -12,6 +12,23 @@ fn folder_of(name: &str) -> &str {
 fn shown(log: &LogName) -> String {
     match log {
         LogName::Session(name) => format!("{STORE_NAME}/log/{name}.log"),
+        LogName::Versions => format!("{STORE_NAME}/log/versions"),
+    }
+}
+
+/// What to do instead of waiting for a session's log; nothing for the one log that all share.
+fn or_another(log: &LogName) -> &'static str {
+    match log {
+        LogName::Session(_) => " or start another session",
+        LogName::Versions => "",
+    }
+}
+
+/// When a log that cannot be used is put aside and begun anew.
+fn anew(log: &LogName) -> &'static str {
+    match log {
+        LogName::Session(_) => "the next read with it keeps the log as evidence and begins anew",
+        LogName::Versions => "the next edit keeps the log as evidence and begins anew",
     }
 }
 
@@ -72,18 +89,16 @@ pub fn store(error: &StoreError) -> String {
 #[must_use]
 pub fn log(error: &LogError) -> String {
     match error {
-        LogError::Damaged { log, line } => format!(
-            "the log of {log} is damaged at line {line} (`{}`); the next read with it keeps the log as \
-             evidence and begins anew",
-            shown(log)
-        ),
+        LogError::Damaged { log, line } => {
+            format!("the log of {log} is damaged at line {line} (`{}`); {}", shown(log), anew(log))
+        }
         LogError::Busy { log } => {
-            format!("the log of {log} is locked by another process; try again, or start another session")
+            format!("the log of {log} is locked by another process; try again{}", or_another(log))
         }
         LogError::Behind { log } => format!("the log of {log} grew since it was read; catch up before appending"),
         LogError::BadPayload { log } => format!("a payload for {log} holds a line end or U+0018; escape it"),
         LogError::Gone { log } => {
-            format!("the log of {log} was removed or taken out of use; try again: the session begins anew")
+            format!("the log of {log} was removed or taken out of use; try again: it begins anew")
         }
         LogError::Link { log } => format!("`{}` is a symbolic link; remove it", shown(log)),
         LogError::NotAFile { log } => format!("`{}` is not a regular file; move it away", shown(log)),
@@ -97,7 +112,8 @@ pub fn log(error: &LogError) -> String {
             shown(log)
         ),
         LogError::TooLarge { log, len, max } => {
-            format!("`{}` has {len} bytes, more than the {max} that are read; start another session", shown(log))
+            let too_large = format!("`{}` has {len} bytes, more than the {max} that are read", shown(log));
+            format!("{too_large}; move it away{}", or_another(log))
         }
         LogError::Full { log } => format!("there is no space left for the log of {log}; free some and try again"),
         LogError::ReadOnly { log } => {
@@ -105,7 +121,7 @@ pub fn log(error: &LogError) -> String {
         }
         LogError::Denied { log } => format!("this user may not use `{}`; change its permissions", shown(log)),
         LogError::Io { log, source } => {
-            format!("`{}` cannot be used: {source}; try again or start another session", shown(log))
+            format!("`{}` cannot be used: {source}; try again{}", shown(log), or_another(log))
         }
     }
 }

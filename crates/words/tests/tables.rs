@@ -54,6 +54,11 @@ fn errors_of_the_other_rooms() {
         "the log of session `s` is damaged at line 4 (`.readproof/log/s.log`); the next read with it keeps the log as \
          evidence and begins anew",
     );
+    check(
+        stores::log(&LogError::Damaged { log: LogName::Versions, line: 4 }),
+        "the log of the workspace's versions is damaged at line 4 (`.readproof/log/versions`); the next edit keeps the \
+         log as evidence and begins anew",
+    );
     assert!(stores::log(&LogError::NotOurs { log: log(), uid: 12345 }).contains("belongs to user 12345"));
     check(
         stores::store(&StoreError::NotPrivate { name: ".readproof".to_owned(), mode: 0o755 }),

@@ -1,4 +1,4 @@
-//! The logs of a local store: one file each, `log/<session>.log`. Opens only private regular files and never follows a
+//! The logs of a local store: one file each, `log/<session>.log` and `log/versions`. Opens only private regular files and never follows a
 //! link. Putting a log aside is a mark on the file, which all who have it open see, and a rename.
 
 mod log;
@@ -24,6 +24,9 @@ use crate::{fault::missing_or, snapshot::bytes::read_at};
 
 /// Far more than a header has: a log with a second line has it within these.
 const HEADER_BYTES: u64 = 64 * 1024;
+
+/// The file of the log of versions.
+const VERSIONS: &str = "versions";
 
 /// The folder of the logs.
 #[derive(Debug)]
@@ -152,11 +155,16 @@ impl LogName {
     fn file(&self) -> String {
         match self {
             Self::Session(name) => format!("{name}.log"),
+            // No session's file can have this name: they all end in `.log`.
+            Self::Versions => VERSIONS.to_owned(),
         }
     }
 
     /// The log whose file has this name; `None` when no log has.
     pub(crate) fn of_file(name: &str) -> Option<Self> {
+        if name == VERSIONS {
+            return Some(Self::Versions);
+        }
         SessionName::parse(name.strip_suffix(".log")?).ok().map(Self::Session)
     }
 }

@@ -12,6 +12,8 @@ use super::{Create, LogError, SessionName};
 pub enum LogName {
     /// What happened in a session.
     Session(SessionName),
+    /// Which texts the files of the workspace have had, whoever wrote them; there is one such log.
+    Versions,
 }
 
 impl LogName {
@@ -20,6 +22,7 @@ impl LogName {
     pub fn session(&self) -> Option<&SessionName> {
         match self {
             Self::Session(name) => Some(name),
+            Self::Versions => None,
         }
     }
 }
@@ -34,6 +37,7 @@ impl fmt::Display for LogName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(name) => write!(f, "session `{name}`"),
+            Self::Versions => f.write_str("the workspace's versions"),
         }
     }
 }
@@ -193,6 +197,7 @@ impl fmt::Display for RetiredLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.log {
             LogName::Session(name) => write!(f, "{name}.log.retired-{}", self.number),
+            LogName::Versions => write!(f, "versions.retired-{}", self.number),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Checks everything that a workspace keeps, and says what to do about problems. Reads all of it and changes nothing.
 
 use readproof_core::text::ContentHash;
-use readproof_disk::{Create, Loaded, LogError, Root, Store, StoreError};
+use readproof_disk::{Create, Loaded, LogError, LogName, Root, Store, StoreError};
 use readproof_hosts::session::Past;
 
 use super::gc::{self, HostSession, HostTexts};
@@ -229,6 +229,17 @@ fn logs(store: &dyn Store) -> Vec<Check> {
                 }
             }
             Err(error) => checks.push(Check::problem("log", Says::Log(error), "until then the session is not used")),
+        }
+    }
+    let versions = store.logs().look(&LogName::Versions);
+    match versions.and_then(|log| log.map(|mut log| log.catch_up().map(|all| (all.len(), log.torn()))).transpose()) {
+        Ok(None) => {}
+        Ok(Some((count, fragments))) => {
+            torn += fragments;
+            checks.push(Check::ok("versions", format!("{count} lines, every one in its chain")));
+        }
+        Err(error) => {
+            checks.push(Check::problem("versions", Says::Log(error), "nothing to do: the next edit begins anew"))
         }
     }
     let fragments =

@@ -218,15 +218,21 @@ mod tests {
 
     #[test]
     fn a_handle_that_is_behind_appends_nothing() {
-        let (logs, name) = (MemoryLogs::default(), LogName::Session(SessionName::parse("s").unwrap()));
-        let open = || logs.open(&name, Create::Yes).unwrap().unwrap();
+        for name in [LogName::Session(SessionName::parse("s").unwrap()), LogName::Versions] {
+            behind(&MemoryLogs::default(), &name);
+        }
+    }
+
+    fn behind(logs: &MemoryLogs, name: &LogName) {
+        let open = || logs.open(name, Create::Yes).unwrap().unwrap();
         let (mut one, mut other) = (open(), open());
         assert_eq!((one.append("a").unwrap(), one.append("b").unwrap()), (1, 2));
         assert!(matches!(other.append("blind"), Err(LogError::Behind { .. })));
         assert_eq!(other.catch_up().unwrap().len(), 2);
         assert_eq!(other.append("c").unwrap(), 3);
         assert_eq!(one.id(), other.id());
-        let retired = logs.retire(&name).unwrap();
+        assert_eq!((logs.list(), logs.sessions().len()), (vec![name.clone()], usize::from(name.session().is_some())));
+        let retired = logs.retire(name).unwrap();
         assert!(matches!(one.catch_up(), Err(LogError::Gone { .. })));
         assert!(matches!(other.append("late"), Err(LogError::Gone { .. })));
         assert_eq!(logs.look_at_retired(&retired).unwrap().catch_up().unwrap().len(), 3);
