@@ -4,9 +4,11 @@
 mod apply;
 pub mod edit;
 mod large;
+mod made;
 mod patch;
 
 pub use apply::{ApplyError, apply};
+pub use made::{Made, made};
 pub use patch::{Fitted, Patch, Side, fit, patches};
 
 use alloc::{format, string::String, vec::Vec};

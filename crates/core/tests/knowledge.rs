@@ -621,6 +621,8 @@ impl Slots {
                     let (first, last) = (n == 0, n + 1 == hunk.new_count);
                     let known = match hunk.keeps {
                         Keeps::All => all,
+                        Keeps::Unknown => false,
+                        Keeps::Shown => true,
                         Keeps::Head => !first || held(hunk.old.first()),
                         Keeps::Ends => (!first || held(hunk.old.first())) && (!last || held(hunk.old.last())),
                     };
@@ -803,7 +805,8 @@ impl Branch {
             let first = from + self.random.below(before.total - from + 1);
             let old = Lines::new(first, first + self.random.below(before.total - first + 1)).unwrap();
             let new_count = self.random.below(MOST - (total - old.count()) + 1).min(3);
-            let keeps = [Keeps::Ends, Keeps::Head, Keeps::All][self.random.below(3) as usize];
+            let keeps =
+                [Keeps::Ends, Keeps::Head, Keeps::All, Keeps::Unknown, Keeps::Shown][self.random.below(5) as usize];
             total = total - old.count() + new_count;
             hunks.push(Hunk { old, new_count, keeps });
             from = old.last() + 1;

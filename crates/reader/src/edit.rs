@@ -37,10 +37,7 @@ pub(crate) struct Placed {
 
 /// Applies an edit to the view. `None`: the answer does not say where, so nothing of the file is held any more.
 pub(crate) fn edited(view: &View, call: &Call<'_>, answer: &str) -> Result<Option<View>, Complaint> {
-    demand!(
-        call.replaces == Replaces::Several || !call.old.is_empty(),
-        "an edit of nothing is said to have been made"
-    );
+    demand!(call.replaces == Replaces::Several || !call.old.is_empty(), "an edit of nothing is said to have been made");
     // A change that is more or other than the call says is shown whole, as a diff behind the first line.
     let (stated, shown) = match answer.split_once('\n') {
         Some((stated, rest)) => (stated, Some(diff::new_lines(rest)?)),
