@@ -45,6 +45,11 @@ fn a_full_disk_stores_nothing_and_leaves_no_temp() {
     }
     let failed = with_failing(vec![every(seccomp::FSYNC)], Errno::IO, || store.objects().put_synced(&text));
     assert!(matches!(failed, Err(StoreError::Io { .. })), "{failed:?}");
+    let other = Text::new("other\n".into());
+    for calls in [vec![every(seccomp::FSYNC)], vec![file_writes()]] {
+        let failed = with_failing(calls, Errno::IO, || store.objects().put_all_synced(&[&text, &other]));
+        assert!(matches!(failed, Err(StoreError::Io { .. })), "{failed:?}");
+    }
     assert_eq!((world.temps(), store.usage().objects), (0, 0));
     assert_eq!(store.objects().put(&text).unwrap(), Put::Stored);
 }

@@ -233,6 +233,24 @@ fn texts_come_back_as_they_were() {
     assert_eq!(world.temps(), 0);
 }
 
+/// Several are stored together, whatever is there of them.
+#[test]
+fn texts_are_stored_together() {
+    let world = World::new();
+    let store = world.store();
+    let texts = ["present", "altered", "new", "new", "torn", ""].map(text);
+    let refs: Vec<_> = texts.iter().collect();
+    store.objects().put(&texts[0]).unwrap();
+    fs::write(object(&world, &texts[1]), "ALTERED").unwrap();
+    fs::write(object(&world, &texts[4]), "to").unwrap();
+    let put = store.objects().put_all_synced(&refs).unwrap();
+    assert_eq!(put, [Put::Present, Put::Stored, Put::Stored, Put::Present, Put::Stored, Put::Stored]);
+    assert!(texts.iter().all(|text| store.objects().load(text.hash()) == Loaded::Text(text.clone())));
+    assert!(store.objects().put_all_synced(&refs).unwrap().iter().all(|put| *put == Put::Present));
+    assert_eq!(store.objects().put_all_synced(&[]).unwrap(), []);
+    assert_eq!((world.temps(), store.usage().objects), (0, 5));
+}
+
 #[test]
 fn many_store_the_same_text_at_once() {
     let world = World::new();

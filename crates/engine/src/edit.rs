@@ -102,9 +102,7 @@ impl Engine {
     /// Stores both texts of a write, synced, so that the old one can be restored.
     fn keep_texts(&self, plan: &Plan) -> Result<(), Error> {
         let Some(store) = self.store(Create::Yes)? else { return Ok(()) };
-        for text in plan.before.iter().chain([&plan.after]) {
-            store.objects().put_synced(text)?;
-        }
+        store.objects().put_all_synced(&plan.before.iter().chain([&plan.after]).collect::<Vec<_>>())?;
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::{
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, atomic::AtomicU64},
+    thread,
 };
 
 use readproof_core::text::{ContentHash, Text};
@@ -52,6 +53,23 @@ enum There {
     Nothing,
     Fitting,
     Torn,
+}
+
+/// A text that is to survive a power failure.
+enum Begun<'f> {
+    /// It is there.
+    There(File),
+    /// It is in a temporary file, which takes the place of that.
+    New(Temp<'f>, There),
+}
+
+impl Begun<'_> {
+    fn file(&self) -> &File {
+        match self {
+            Self::There(file) => file,
+            Self::New(temp, _) => temp.file(),
+        }
+    }
 }
 
 impl LocalObjects {
@@ -122,35 +140,35 @@ impl LocalObjects {
         }))
     }
 
-    fn put_durably(&self, name: &str, text: &Text) -> io::Result<Put> {
-        let there = match self.look(name, text)? {
-            // What a pack holds is not synced.
-            There::Fitting if load_from(self.folder(), text.hash()) == Loaded::Text(text.clone()) => {
-                if let Some(file) = missing_or(rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty()))? {
-                    rustix::fs::fsync(&file)?;
-                    rustix::fs::fsync(&self.folder)?;
-                    return Ok(Put::Present);
-                }
-                // Removed since it was loaded, as by another process's `gc`.
-                There::Nothing
+    /// Finds a text or writes a temporary file with it. Nothing is synced yet.
+    fn begin(&self, name: &str, text: &Text) -> io::Result<Begun<'_>> {
+        // What a pack holds is not synced.
+        let there = self.look(name, text)?;
+        if there == There::Fitting
+            && let Some(fd) = missing_or(rustix::fs::openat(&self.folder, name, READ_FLAGS, Mode::empty()))?
+        {
+            let (file, text) = (File::from(fd), text.as_str().as_bytes());
+            if read_at(&file, 0, text.len() as u64).is_ok_and(|bytes| bytes == text) {
+                return Ok(Begun::There(file));
             }
-            There::Fitting | There::Torn => There::Torn,
-            There::Nothing => There::Nothing,
-        };
-        let put = self.write(name, text, there, |file| Ok(rustix::fs::fsync(file)?))?;
-        rustix::fs::fsync(&self.folder)?;
-        Ok(put)
+        }
+        let replaces = if there == There::Nothing { There::Nothing } else { There::Torn };
+        Ok(Begun::New(self.temp(text)?, replaces))
     }
 
     fn failed(&self, name: &str, error: io::Error) -> StoreError {
         StoreError::from_io(&format!("{}/{name}", self.shown), error)
     }
 
-    /// Writes a temporary file, lets `finish` sync it, and gives it its name.
-    fn write(&self, name: &str, text: &Text, there: There, finish: fn(&File) -> io::Result<()>) -> io::Result<Put> {
+    /// A temporary file with a text.
+    fn temp(&self, text: &Text) -> io::Result<Temp<'_>> {
         let temp = Temp::create(self.tmp.as_fd(), self.prefix, Mode::RUSR | Mode::WUSR, &self.temps)?;
         temp.file().write_all(text.as_str().as_bytes())?;
-        finish(temp.file())?;
+        Ok(temp)
+    }
+
+    /// Gives a temporary file its name.
+    fn name(&self, temp: Temp<'_>, name: &str, there: There) -> io::Result<Put> {
         if there == There::Torn {
             temp.replace(&self.folder, name)?;
             return Ok(Put::Stored);
@@ -186,12 +204,28 @@ impl Objects for LocalObjects {
         if there == There::Fitting {
             return Ok(Put::Present);
         }
-        self.write(&name, text, there, |_| Ok(())).map_err(|error| self.failed(&name, error))
+        let put = self.temp(text).and_then(|temp| self.name(temp, &name, there));
+        put.map_err(|error| self.failed(&name, error))
     }
 
-    fn put_synced(&self, text: &Text) -> Result<Put, StoreError> {
-        let name = object_name(text.hash());
-        self.put_durably(&name, text).map_err(|error| self.failed(&name, error))
+    fn put_all_synced(&self, texts: &[&Text]) -> Result<Vec<Put>, StoreError> {
+        let names: Vec<String> = texts.iter().map(|text| object_name(text.hash())).collect();
+        let begin = |(name, text): (&String, &&Text)| self.begin(name, text).map_err(|error| self.failed(name, error));
+        let begun = names.iter().zip(texts).map(begin).collect::<Result<Vec<_>, _>>()?;
+        let synced = sync_all(&begun.iter().map(Begun::file).collect::<Vec<_>>());
+        for (name, synced) in names.iter().zip(synced) {
+            synced.map_err(|error| self.failed(name, error))?;
+        }
+        let put = |(name, begun): (&String, Begun<'_>)| match begun {
+            Begun::There(_) => Ok(Put::Present),
+            Begun::New(temp, there) => self.name(temp, name, there).map_err(|error| self.failed(name, error)),
+        };
+        let put = names.iter().zip(begun).map(put).collect::<Result<Vec<_>, _>>()?;
+        if put.is_empty() {
+            return Ok(put);
+        }
+        rustix::fs::fsync(&self.folder).map_err(|errno| StoreError::from_io(&self.shown, errno.into()))?;
+        Ok(put)
     }
 
     fn load(&self, hash: ContentHash) -> Loaded {
@@ -251,6 +285,23 @@ impl Objects for LocalObjects {
     fn damaged(&self) -> Vec<String> {
         self.packs.as_ref().map(|packs| packs.damaged(self.folder())).unwrap_or_default()
     }
+}
+
+/// Syncs files, all at once, so that the disk is waited for about as long as for one of them.
+fn sync_all(files: &[&File]) -> Vec<io::Result<()>> {
+    let Some((last, others)) = files.split_last() else { return Vec::new() };
+    thread::scope(|scope| {
+        let start = |file| (file, thread::Builder::new().spawn_scoped(scope, move || File::sync_all(file)));
+        let started: Vec<_> = others.iter().copied().map(start).collect();
+        let last = last.sync_all();
+        // A sync whose thread is missing is made here.
+        let mut all: Vec<_> = started
+            .into_iter()
+            .map(|(file, thread)| thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| file.sync_all()))
+            .collect();
+        all.push(last);
+        all
+    })
 }
 
 /// Makes git ignore a folder, unless that was done.

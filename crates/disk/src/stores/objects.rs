@@ -16,11 +16,21 @@ pub trait Objects: fmt::Debug + Send + Sync {
     /// [`StoreError`] when it cannot be written; nothing of it is left.
     fn put(&self, text: &Text) -> Result<Put, StoreError>;
 
-    /// Stores a text so that it survives a power failure. One that is present is verified, and replaced if it is damaged.
+    /// Stores texts so that they survive a power failure; what the disk has to do for that is waited for once for all of
+    /// them. One that is present is verified, and replaced if it is damaged.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be written and synced.
-    fn put_synced(&self, text: &Text) -> Result<Put, StoreError>;
+    /// [`StoreError`] when one of them cannot be written and synced; others may be stored then.
+    fn put_all_synced(&self, texts: &[&Text]) -> Result<Vec<Put>, StoreError>;
+
+    /// The same for one text.
+    ///
+    /// # Errors
+    /// As [`Self::put_all_synced`].
+    fn put_synced(&self, text: &Text) -> Result<Put, StoreError> {
+        let put = self.put_all_synced(&[text])?;
+        Ok(put.first().copied().unwrap_or(Put::Present))
+    }
 
     /// The text of that hash, verified.
     fn load(&self, hash: ContentHash) -> Loaded;

@@ -41,9 +41,12 @@ impl Objects for MemoryObjects {
         Ok(Put::Stored)
     }
 
-    fn put_synced(&self, text: &Text) -> Result<Put, StoreError> {
-        let stored = locked(&self.0).insert(text.hash(), text.as_str().as_bytes().to_vec());
-        Ok(if stored.as_deref() == Some(text.as_str().as_bytes()) { Put::Present } else { Put::Stored })
+    fn put_all_synced(&self, texts: &[&Text]) -> Result<Vec<Put>, StoreError> {
+        let put = |text: &&Text| {
+            let stored = locked(&self.0).insert(text.hash(), text.as_str().as_bytes().to_vec());
+            if stored.as_deref() == Some(text.as_str().as_bytes()) { Put::Present } else { Put::Stored }
+        };
+        Ok(texts.iter().map(put).collect())
     }
 
     fn load(&self, hash: ContentHash) -> Loaded {
