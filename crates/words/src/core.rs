@@ -43,12 +43,28 @@ pub fn scope(terms: Terms<'_>, error: &ScopeError) -> String {
 pub fn edit(error: &EditError) -> String {
     match error {
         EditError::Empty => "the old text is empty; give the text to replace, or write the whole file".to_owned(),
-        EditError::NotFound => {
+        EditError::NotFound { .. } => {
             "the old text does not occur in the file; read the file again and copy the text exactly".to_owned()
         }
-        EditError::Many { count } => format!(
+        EditError::Many { count, .. } => format!(
             "the old text occurs {count} times; add lines around it until it is the only one, or replace all of them"
         ),
+        EditError::Overlap { first, second } => {
+            format!("edits {} and {} change the same place; make one edit of them", first + 1, second + 1)
+        }
+        EditError::Elision { line, .. } => {
+            format!("`{}` stands for text that is left out; give all of the text", line.trim())
+        }
+        EditError::NoContext { .. } => "nothing says where the new lines belong; add lines around them".to_owned(),
+        EditError::Ours { .. } => {
+            "the old text contains a line of this tool's answers, which is not in the file; leave it out".to_owned()
+        }
+        EditError::Anchor { anchor, line, .. } => {
+            format!("the old text is at line {line}, which is not below `{anchor}`; correct that line or leave it out")
+        }
+        EditError::Unverified => {
+            "the result could not be verified, so nothing was changed; this is a fault of readproof".to_owned()
+        }
         EditError::NotText => "the new text holds a NUL byte, so the file would no longer be text".to_owned(),
     }
 }

@@ -154,7 +154,10 @@ fn an_error_within_another() {
          try again. Read the file before changing it again"
     );
     assert_eq!(
-        Surface::Cli.error(&Error::Edit { path: "f".to_owned(), source: EditError::Many { count: 2 } }),
+        Surface::Cli.error(&Error::Edit {
+            path: "f".to_owned(),
+            source: EditError::Many { piece: 0, count: 2, places: vec![1, 4] }
+        }),
         "f: the old text occurs 2 times; add lines around it until it is the only one, or replace all of them"
     );
 }

@@ -1,15 +1,25 @@
-//! The agent's edits, worked out on text: replaces a text that occurs exactly once, or every occurrence of it; says which lines
-//! that touched; and words the answer. That answer is what tells the model where the edit is, so it is worded here and nowhere
-//! else.
+//! The agent's edits, worked out on text. Every dialect becomes [`Piece`]s; [`place`] finds each of them in one text, exactly or by
+//! a stated, looser rule, and makes all of them or none. Also words the answer, which is what tells the model where an edit is, so
+//! it is worded here and nowhere else.
+
+mod choose;
+mod compose;
+mod find;
+mod loose;
+mod nearest;
+mod odd;
+mod parse;
+mod place;
+
+pub use odd::elision;
+pub use parse::{BadPatch, BadPatchWhy, Dialect, FileChange, FilePatch, parse_patch};
+pub use place::place;
 
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
-use crate::{
-    knowledge::{Hunk, Keeps},
-    scope::Lines,
-    text::Text,
-};
+use self::compose::{Kept, Seg};
+use crate::{knowledge::Hunk, scope::Lines, text::Text};
 
 /// The most places that an answer lists.
 pub const MOST_STATED: usize = 16;
@@ -24,15 +34,117 @@ pub enum Places {
     All,
 }
 
+/// One wanted change of a file, as a dialect wrote it: what is looked for, and what takes its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// The text that is looked for.
+    pub old: String,
+    /// The text that takes its place.
+    pub new: String,
+    /// How often it may occur.
+    pub places: Places,
+    /// The stated first line in the base, 1-based; where `old` is empty, the line that `new` stands before.
+    pub line: Option<u32>,
+    /// Lines above the place, in order, as `@@ class Foo` names them: whole or their beginnings, without blanks around them.
+    pub after: Vec<String>,
+    /// Whether the place is said to be at the end of the file.
+    pub at_end: bool,
+    /// What kind of text it is.
+    pub shape: Shape,
+    /// Whether it stands below the ordered pieces before it in the call. Decides only between places that are alike.
+    pub ordered: bool,
+}
+
+impl Piece {
+    /// Replaces one text by another, anywhere.
+    #[must_use]
+    pub fn replace(old: impl Into<String>, new: impl Into<String>, places: Places) -> Self {
+        Self { old: old.into(), new: new.into(), places, ..Self::default() }
+    }
+}
+
+/// What kind of text a piece is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Any text; it may begin and end within a line.
+    #[default]
+    Text,
+    /// Whole lines.
+    Block,
+    /// Whole lines, some of them only context, which may also be that of other hunks or change there.
+    Hunk,
+}
+
+/// What stated line numbers are worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// The base is known: a stated line is a line of it, and decides between places that are alike.
+    BreakTies,
+    /// It is not known of which text they are.
+    #[default]
+    Ignore,
+}
+
 /// An edit that was worked out and not yet written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// The text after the edit.
     pub after: Text,
-    /// The lines it touches, in order. Every other line stays as it is, though its number may change.
+    /// The lines it touches, in order. Every other line stays as it is, though its number may change. Empty when nothing
+    /// changes, and when the text before has no lines.
     pub hunks: Vec<Hunk>,
-    /// How often the old text was replaced.
+    /// How many places were changed.
     pub count: usize,
+    /// What was assumed, where a match was not exact. Then the model cannot know the result from its call alone.
+    pub assumed: Vec<Assumed>,
+    /// Whether the text is as it was.
+    pub noop: bool,
+}
+
+/// A match that was not exact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumed {
+    /// Which piece, counted from 0.
+    pub piece: usize,
+    /// The first line of the place in the base.
+    pub line: u32,
+    /// What was taken as equal.
+    pub what: Looseness,
+}
+
+/// What was taken as equal although it is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Looseness {
+    /// CR LF and LF. New lines end as those around them.
+    LineEnds,
+    /// The newline at the end of the file, which is as it was.
+    FinalNewline,
+    /// Blanks at the end of lines.
+    TrailingBlanks,
+    /// All lines are indented differently by the same amount; so is the new text.
+    Indentation {
+        /// How the file differs from the piece.
+        by: Shift,
+    },
+    /// Quotes, dashes and spaces of Unicode and those of ASCII.
+    Punctuation,
+    /// Line numbers before every line, copied from a reader's answer.
+    LineNumbers,
+    /// The text is there only after the pieces before this one.
+    OwnEdit,
+}
+
+/// How the indentation of a file differs from that of a piece.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shift {
+    /// Every line of the file has this before it.
+    Deeper(String),
+    /// Every line of the piece has this before it.
+    Shallower(String),
+    /// The file has a tab for so many spaces of the piece.
+    Tabs(u8),
+    /// The file has so many spaces for a tab of the piece.
+    Spaces(u8),
 }
 
 /// Why an edit cannot be made.
@@ -41,18 +153,75 @@ pub struct Edit {
 pub enum EditError {
     /// The old text is empty.
     Empty,
-    /// The old text does not occur.
-    NotFound,
-    /// The old text occurs more than once, and only one occurrence was allowed.
-    Many {
-        /// How often, overlapping occurrences included.
-        count: usize,
-    },
     /// The new text contains a NUL.
     NotText,
+    /// The old text does not occur.
+    NotFound {
+        /// Which piece, counted from 0.
+        piece: usize,
+        /// What comes closest to it.
+        nearest: Option<Nearest>,
+    },
+    /// The old text occurs more than once, and nothing says which place is meant.
+    Many {
+        /// Which piece, counted from 0.
+        piece: usize,
+        /// How often, overlapping occurrences included; at least so often where the text repeats itself very often.
+        count: usize,
+        /// The first lines of these places, at most [`MOST_STATED`].
+        places: Vec<u32>,
+    },
+    /// Two pieces change the same lines, or one is given twice.
+    Overlap {
+        /// The piece that stands first in the call.
+        first: usize,
+        /// The other one.
+        second: usize,
+    },
+    /// A line stands for text that was left out.
+    Elision {
+        /// Which piece, counted from 0.
+        piece: usize,
+        /// The line.
+        line: String,
+    },
+    /// A hunk has neither context nor removed lines, so nothing says where its lines belong.
+    NoContext {
+        /// Which piece, counted from 0.
+        piece: usize,
+    },
+    /// The old text contains a line of Readproof's own answers.
+    Ours {
+        /// Which piece, counted from 0.
+        piece: usize,
+    },
+    /// The line that is said to stand above the place does not.
+    Anchor {
+        /// Which piece, counted from 0.
+        piece: usize,
+        /// The line.
+        anchor: String,
+        /// Where the old text stands nevertheless.
+        line: u32,
+    },
+    /// The result is not the base with only the wanted changes. This is a fault of this program.
+    Unverified,
 }
 
-/// Replaces `old` by `new`: one occurrence, or with [`Places::All`] every one from left to right.
+/// The lines of the text that come closest to an old text that was not found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nearest {
+    /// At most 40.
+    pub lines: Lines,
+    /// The first line of the file that differs; one more than there are lines, if the file ends before it.
+    pub differs_at: u32,
+    /// What the old text has there, without its newline.
+    pub wanted: String,
+    /// What the file has there, without its newline.
+    pub found: String,
+}
+
+/// Replaces `old` by `new` to the byte: one occurrence, or with [`Places::All`] every one from left to right.
 ///
 /// # Errors
 /// [`EditError`] when `old` does not occur as often as it must, or one of the texts is not allowed.
@@ -63,94 +232,23 @@ pub fn replace(before: &Text, old: &str, new: &str, places: Places) -> Result<Ed
     if new.contains('\0') {
         return Err(EditError::NotText);
     }
-    let text = before.as_str();
-    let found: Vec<usize> = match places {
-        Places::One => text.find(old).into_iter().collect(),
-        Places::All => text.match_indices(old).map(|(at, _)| at).collect(),
-    };
+    let found = find::occurrences(before.as_str(), old, places, |_| true);
     if found.is_empty() {
-        return Err(EditError::NotFound);
+        return Err(EditError::NotFound { piece: 0, nearest: None });
     }
-    if places == Places::One {
-        let count = occurrences(text, old);
-        if count > 1 {
-            return Err(EditError::Many { count });
-        }
+    if places == Places::One && found.len() > 1 {
+        let places = found.iter().take(MOST_STATED).map(|range| before.line_at(range.start)).collect();
+        return Err(EditError::Many { piece: 0, count: found.len(), places });
     }
-    let mut after = String::with_capacity(text.len() + new.len());
-    let (mut hunks, mut copied, mut next) = (Vec::new(), 0, 0);
-    while let Some(at) = found.get(next) {
-        let first = before.line_at(*at);
-        after.push_str(&text[copied..before.start(first)]);
-        let mut region =
-            Region { text: before, old, new, last: first, copied: before.start(first), made: String::new() };
-        next += region.fill(&found[next..]);
-        // `first` is at least 1 and at most `last`, so this never fails.
-        let lines = Lines::new(first, region.last).ok_or(EditError::NotFound)?;
-        let swallowed = u64::from(lines.count()) > old.split_inclusive('\n').count() as u64;
-        let keeps = match places {
-            Places::All => Keeps::All,
-            Places::One if old.ends_with('\n') && !swallowed => Keeps::Head,
-            Places::One => Keeps::Ends,
-        };
-        after.push_str(&region.made);
-        copied = before.end(region.last);
-        hunks.push(Hunk { old: lines, new_count: Text::new(region.made).total(), keeps });
-    }
-    after.push_str(&text[copied..]);
-    Ok(Edit { after: Text::new(after), hunks, count: found.len() })
-}
-
-/// A run of touched lines while its new text is being put together.
-struct Region<'t> {
-    text: &'t Text,
-    old: &'t str,
-    new: &'t str,
-    last: u32,
-    copied: usize,
-    made: String,
-}
-
-impl Region<'_> {
-    /// Replaces at the first of these places and at those that touch its lines or the line after them; returns how many.
-    fn fill(&mut self, places: &[usize]) -> usize {
-        let text = self.text.as_str();
-        let mut done = 0;
-        loop {
-            while let Some(at) = places.get(done).filter(|at| done == 0 || self.text.line_at(**at) <= self.last + 1) {
-                self.made.push_str(&text[self.copied..*at]);
-                self.made.push_str(self.new);
-                self.copied = at + self.old.len();
-                self.last = self.text.line_at(self.copied - 1);
-                done += 1;
-            }
-            let end = self.text.end(self.last);
-            let rest = &text[self.copied..end];
-            let tail = if rest.is_empty() { self.made.as_str() } else { rest };
-            let open = !tail.is_empty() && !tail.ends_with('\n');
-            if !open || self.last == self.text.total() {
-                self.made.push_str(rest);
-                return done;
-            }
-            // The line lost its terminator and runs into the next one, which may contain another place.
-            self.last += 1;
-            if places.get(done).is_none_or(|at| self.text.line_at(*at) > self.last + 1) {
-                self.made.push_str(&text[self.copied..self.text.end(self.last)]);
-                return done;
-            }
-        }
-    }
-}
-
-/// Overlapping occurrences count too, because it cannot be known which of them is meant.
-fn occurrences(text: &str, old: &str) -> usize {
-    let mut from = 0;
-    let mut count = 0;
-    while let Some(at) = text[from..].find(old) {
-        count += 1;
-        from += at + old.chars().next().map_or(1, char::len_utf8);
-    }
-    count
+    let count = found.len();
+    let segs: Vec<Seg<'_>> =
+        found.into_iter().map(|range| Seg { core: range.clone(), range, new: new.into(), piece: 0 }).collect();
+    let kept = match places {
+        Places::One => Kept::One(old),
+        Places::All => Kept::All,
+    };
+    let (after, hunks) = (compose::after(before.as_str(), &segs), compose::hunks(before, &segs, kept));
+    Ok(Edit { noop: old == new, after: Text::new(after), hunks, count, assumed: Vec::new() })
 }
 
 /// What the answer to an edit says: for every run of touched lines where it is now, and the number of lines in the file. `None`
@@ -189,6 +287,8 @@ pub fn answer(path: &str, edit: &Edit) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knowledge::Keeps;
+    use alloc::vec;
 
     fn once(text: &str, old: &str, new: &str) -> Result<Edit, EditError> {
         replace(&Text::new(text.into()), old, new, Places::One)
@@ -268,8 +368,8 @@ mod tests {
     #[test]
     fn only_one_place_will_do() {
         assert_eq!(once("aaa\nb\n", "", "x"), Err(EditError::Empty));
-        assert_eq!(once("aaa\nb\n", "z", "x"), Err(EditError::NotFound));
-        assert_eq!(once("aaa\nb\n", "aa", "x"), Err(EditError::Many { count: 2 }));
+        assert_eq!(once("aaa\nb\n", "z", "x"), Err(EditError::NotFound { piece: 0, nearest: None }));
+        assert_eq!(once("aaa\nb\n", "aa", "x"), Err(EditError::Many { piece: 0, count: 2, places: vec![1, 1] }));
         assert_eq!(once("aaa\nb\n", "b", "\0"), Err(EditError::NotText));
     }
 

@@ -1,0 +1,184 @@
+//! Where the old text of a piece stands in a text, and what then takes its place: first the very bytes, then one looser rule after
+//! the other. The first rule that finds anything is the only one used.
+
+use alloc::{borrow::Cow, string::String, vec::Vec};
+use core::ops::Range;
+
+use super::{
+    EditError, Looseness, MOST_STATED, Piece, Places, Shape,
+    loose::{self, Rung},
+    odd,
+};
+use crate::text::Text;
+
+/// A piece and the places where it may stand.
+#[derive(Clone, Debug)]
+pub(super) struct Found<'p> {
+    pub(super) index: usize,
+    pub(super) piece: &'p Piece,
+    /// The texts without line numbers that were copied along.
+    pub(super) old: Cow<'p, str>,
+    pub(super) new: Cow<'p, str>,
+    /// The stated first line.
+    pub(super) line: Option<u32>,
+    pub(super) places: Vec<Place>,
+}
+
+/// A place where an old text stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Bytes of the text that was searched.
+    pub(super) range: Range<usize>,
+    pub(super) rung: Rung,
+    /// What was taken as equal.
+    pub(super) loose: Vec<Looseness>,
+}
+
+impl Place {
+    pub(super) fn exact(range: Range<usize>) -> Self {
+        Self { range, rung: Rung::Exact, loose: Vec::new() }
+    }
+}
+
+impl<'p> Found<'p> {
+    pub(super) fn new(index: usize, piece: &'p Piece) -> Self {
+        let (old, new) = (Cow::Borrowed(piece.old.as_str()), Cow::Borrowed(piece.new.as_str()));
+        Self { index, piece, old, new, line: piece.line, places: Vec::new() }
+    }
+
+    /// Whether the old text stands everywhere to the byte, and the new one is taken as it is.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.places.is_empty() && self.places.iter().all(|place| place.loose.is_empty()) && !self.piece.old.is_empty()
+    }
+
+    pub(super) fn is_looser_than_line_ends(&self) -> bool {
+        self.places.iter().any(|place| match place.rung {
+            Rung::Exact | Rung::LineEnds => false,
+            Rung::Trailing | Rung::Indented(_) | Rung::Punctuation => true,
+        })
+    }
+}
+
+/// Looks for a piece by every rule.
+pub(super) fn find<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'p> {
+    let mut found = strict(text, index, piece);
+    if !found.places.is_empty() {
+        return found;
+    }
+    found.places = loose::places(text, &found.old, &found.new, (piece.shape, piece.places), loose::Most::All);
+    if !found.places.is_empty() {
+        return found;
+    }
+    let mut best: Option<(Found<'p>, Rung)> = None;
+    for (old, new, first) in odd::without_numbers(&piece.old, &piece.new) {
+        let mut bare = Found { old: old.into(), new: new.into(), line: piece.line.or(Some(first)), ..found.clone() };
+        bare.places = loose::places(text, &bare.old, &bare.new, (piece.shape, piece.places), loose::Most::All);
+        bare.places.iter_mut().for_each(|place| place.loose.insert(0, Looseness::LineNumbers));
+        let Some(rung) = bare.places.first().map(|place| place.rung.clone()) else { continue };
+        if best.as_ref().is_none_or(|(_, before)| rung.level() < before.level()) {
+            best = Some((bare, rung));
+        }
+    }
+    best.map_or(found, |(bare, _)| bare)
+}
+
+/// Looks for a piece to the byte, then with other line ends.
+pub(super) fn strict<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'p> {
+    let mut found = Found::new(index, piece);
+    let how = (piece.shape, piece.places);
+    found.places = exact(text.as_str(), &piece.old, &piece.new, how);
+    if found.places.is_empty() {
+        found.places = loose::places(text, &piece.old, &piece.new, how, loose::Most::LineEnds);
+    }
+    found
+}
+
+/// What takes the place of the old text there.
+pub(super) fn made<'p>(text: &Text, found: &Found<'p>, place: &Place) -> Cow<'p, str> {
+    if place.loose.is_empty() || found.piece.old.is_empty() {
+        return found.new.clone();
+    }
+    if place.rung == Rung::Exact && place.loose == [Looseness::LineEnds] {
+        return Cow::Owned(found.new.replace('\n', "\r\n"));
+    }
+    // The place was only taken because this works there.
+    let adapted = loose::adapt(text.as_str(), place, &found.old, &found.new);
+    Cow::Owned(adapted.unwrap_or_else(|| String::from(&*found.new)))
+}
+
+/// Overlapping occurrences are counted one by one, up to this many bytes of comparing for each byte of the text.
+const WORK: usize = 8;
+
+/// Where the very bytes of `old` stand: with [`Places::All`] from left to right without overlaps, otherwise also overlapping ones,
+/// because it cannot be known which of them is meant. Places that do not fit do not count.
+pub(super) fn occurrences(
+    text: &str,
+    old: &str,
+    places: Places,
+    fits: impl Fn(&Range<usize>) -> bool,
+) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let finder = memchr::memmem::Finder::new(old.as_bytes());
+    let (mut from, mut work) = (0, bytes.len().saturating_mul(WORK).saturating_add(1 << 20));
+    let mut found = Vec::new();
+    while let Some(at) = bytes.get(from..).and_then(|rest| finder.find(rest)).map(|at| from + at) {
+        let range = at..at + old.len();
+        let fits = fits(&range);
+        from = match places {
+            Places::All if fits => range.end,
+            Places::All | Places::One => at + old.chars().next().map_or(1, char::len_utf8),
+        };
+        if fits {
+            found.push(range);
+        }
+        match work.checked_sub(old.len()) {
+            Some(left) => work = left,
+            None => break,
+        }
+    }
+    found
+}
+
+/// Every place where the very bytes of `old` stand. The last line counts as equal without its newline too, as a reader does not
+/// show the difference.
+fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> Vec<Place> {
+    let fits = |range: &Range<usize>| match shape {
+        Shape::Text => true,
+        Shape::Block | Shape::Hunk => is_whole(text, range, (old, new)),
+    };
+    // Nothing in the old text says how lines end, and the new one has several.
+    let lines = shape == Shape::Text && !old.contains('\n') && new.contains('\n') && !new.contains('\r');
+    let mut found: Vec<Place> = occurrences(text, old, places, fits).into_iter().map(Place::exact).collect();
+    for place in found.iter_mut().filter(|place| lines && loose::ends_with_cr(text, place.range.end)) {
+        place.loose.push(Looseness::LineEnds);
+    }
+    found.extend(loose::open_end(text, old, new));
+    found
+}
+
+/// Whether these bytes are whole lines, and would be after the change. A byte order mark belongs to no line.
+fn is_whole(text: &str, range: &Range<usize>, (old, new): (&str, &str)) -> bool {
+    let ends = |text: &str| text.ends_with('\n');
+    let at_end = range.end == text.len();
+    is_line_start(text, range.start) && (at_end || (ends(old) && (new.is_empty() || ends(new))))
+}
+
+pub(super) fn is_line_start(text: &str, at: usize) -> bool {
+    at == 0 || text.as_bytes().get(at - 1) == Some(&b'\n') || at == bom(text)
+}
+
+/// The length of the byte order mark.
+pub(super) fn bom(text: &str) -> usize {
+    const BOM: &str = "\u{feff}";
+    if text.starts_with(BOM) { BOM.len() } else { 0 }
+}
+
+/// The error for several places.
+pub(super) fn many<'a>(text: &Text, piece: usize, places: impl ExactSizeIterator<Item = &'a Place>) -> EditError {
+    let count = places.len();
+    EditError::Many {
+        piece,
+        count,
+        places: places.take(MOST_STATED).map(|place| text.line_at(place.range.start)).collect(),
+    }
+}
