@@ -127,16 +127,20 @@ impl Root {
     /// # Errors
     /// As [`Root::locate`].
     pub fn locate_open(&self, candidates: &[String]) -> Result<(FileRef, Option<Opened>), LocateError> {
-        let found = self.first(candidates, |file| match self.open_without_links(file) {
-            Ok(open) => Ok(Some(Some(open))),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            // A link, not a file, no permission, or no `openat2`: the probe tells.
-            Err(_) => Ok(self.probe(file)?.map(|()| None)),
-        });
+        let find = || {
+            self.first(candidates, |file| match self.open_without_links(file) {
+                Ok(open) => Ok(Some(Some(open))),
+                Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+                // A link, not a file, no permission, or no `openat2`: the probe tells.
+                Err(_) => Ok(self.probe(file)?.map(|()| None)),
+            })
+        };
+        let found = find();
         if let (Err(LocateError::Missing { .. }), Some(first)) = (&found, candidates.first())
             && let Some(file) = self.file_ref(first)
+            && self.settle_beside(&file)
         {
-            self.settle_beside(&file);
+            return find();
         }
         found
     }

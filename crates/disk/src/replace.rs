@@ -5,6 +5,7 @@
 
 mod moment;
 mod note;
+mod remove;
 mod scratch;
 pub(crate) mod temp;
 pub(crate) mod turn;
@@ -21,17 +22,17 @@ use std::{
     os::fd::OwnedFd,
 };
 
-use readproof_core::text::ContentHash;
+use readproof_core::text::{ContentHash, Text};
 use rustix::fs::{Access, AtFlags, Gid, Mode, OFlags, Stat, Uid};
 
 use crate::{
-    fault::{Fault, missing_or},
+    fault::{Fault, is_missing, missing_or},
     locate::FileRef,
     root::Root,
     snapshot::{FileKind, HardLinks},
     stores::STORE_NAME,
 };
-use note::{Content, Step};
+use note::{Content, Exchange};
 use temp::{Placed, Temp, sweep};
 use turn::{Displaced, NoTurn, Turn};
 
@@ -74,41 +75,47 @@ impl Root {
         expected: Expected,
         hard_links: HardLinks,
     ) -> Result<ContentHash, ReplaceError> {
+        let new = ContentHash::of(text.as_bytes());
+        self.replace_like(file, (text, new), expected, hard_links, None)?;
+        Ok(new)
+    }
+
+    /// As [`Self::replace`], for a text whose hash is known.
+    ///
+    /// # Errors
+    /// As [`Self::replace`].
+    pub fn replace_text(
+        &self,
+        file: &FileRef,
+        text: &Text,
+        expected: Expected,
+        hard_links: HardLinks,
+    ) -> Result<(), ReplaceError> {
+        self.replace_like(file, (text.as_str(), text.hash()), expected, hard_links, None)
+    }
+
+    /// The same; a new file gets these permissions.
+    fn replace_like(
+        &self,
+        file: &FileRef,
+        (text, new): (&str, ContentHash),
+        expected: Expected,
+        hard_links: HardLinks,
+        like: Option<Like>,
+    ) -> Result<(), ReplaceError> {
         let fail = |error| ReplaceError::from_io(file.name(), error);
-        let names = self.follow(file.name()).map_err(fail)?;
-        let real = names.last().map_or(file.name(), String::as_str);
-        let not_a_file = |kind| ReplaceError::NotAFile { name: file.name().to_owned(), kind };
-        if real == "." {
-            return Err(not_a_file(FileKind::Directory));
-        }
-        if real.split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
-            return Err(ReplaceError::OwnStore { name: file.name().to_owned() });
-        }
-        if names.iter().any(|name| is_in_git(name)) {
-            return Err(ReplaceError::InGit { name: file.name().to_owned() });
-        }
-        let (parent, base) = real.rsplit_once('/').unwrap_or((".", real));
-        if is_ours(base) {
-            return Err(ReplaceError::Ours { name: file.name().to_owned() });
-        }
+        let real = self.written_name(file)?;
+        let (parent, base) = split(&real);
         let no_turn = |error| ReplaceError::without_turn(file.name(), error);
         let folder = self.folder_for(parent).map_err(fail)?;
         let mut turn = Turn::take(&folder, &self.moments).map_err(no_turn)?;
         sweep(&folder);
         let old = stat_of(&folder, base).map_err(fail)?;
         if let Some(old) = &old {
-            if let Some(kind) = FileKind::of(old.st_mode) {
-                return Err(not_a_file(kind));
-            }
-            if old.st_nlink > 1 && hard_links == HardLinks::Refuse {
-                return Err(ReplaceError::HardLinked { name: file.name().to_owned() });
-            }
-            // A rename needs no permission on the file, but a file that this user may not write must stay as it is.
-            let writable = rustix::fs::accessat(&folder, base, Access::WRITE_OK, AtFlags::EACCESS);
-            writable.map_err(|errno| fail(errno.into()))?;
+            may_replace(file, (&folder, base), old, hard_links)?;
         }
-        let new = ContentHash::of(text.as_bytes());
-        let temp = self.written(&mut turn, (base, new), text, old.as_ref()).map_err(no_turn)?;
+        let like = old.as_ref().map(Like::of).or(like);
+        let temp = self.written(&mut turn, (base, new), text, like).map_err(no_turn)?;
         match self.named(&mut turn, temp, (base, new), expected).map_err(fail)? {
             Named::Done => {}
             Named::Changed => return Err(ReplaceError::Changed { name: file.name().to_owned() }),
@@ -116,7 +123,21 @@ impl Root {
         drop(turn);
         self.moments.tell(Moment::Released);
         rustix::fs::fsync(&folder).map_err(|errno| fail(errno.into()))?;
-        Ok(new)
+        Ok(())
+    }
+
+    /// The name under which a file really lies, all links followed, if it may be written.
+    fn written_name(&self, file: &FileRef) -> Result<String, ReplaceError> {
+        let names = self.follow(file.name()).map_err(|error| ReplaceError::from_io(file.name(), error))?;
+        may_write(file, names)
+    }
+
+    /// The same, but if the last part of the name is a link, that link's own name.
+    fn own_name(&self, file: &FileRef) -> Result<String, ReplaceError> {
+        let (parent, base) = split(file.name());
+        let names = self.follow(parent).map_err(|error| ReplaceError::from_io(file.name(), error))?;
+        let own = |name: &String| if name == "." { base.to_owned() } else { format!("{name}/{base}") };
+        may_write(file, names.iter().map(own).collect())
     }
 
     /// A temporary file with the new content, synced.
@@ -125,17 +146,17 @@ impl Root {
         turn: &mut Turn<'f>,
         what: (&str, ContentHash),
         text: &str,
-        old: Option<&Stat>,
+        like: Option<Like>,
     ) -> Result<Temp<'f>, NoTurn> {
-        let mode = match old {
+        let mode = match like {
             Some(_) => Mode::RUSR | Mode::WUSR,
             None => Mode::from_raw_mode(0o666),
         };
         let temp = Temp::create_noted(turn, what, mode, &self.temps)?;
         self.moments.tell(Moment::Made);
         temp.file().write_all(text.as_bytes())?;
-        if let Some(old) = old {
-            keep_owner_and_mode(temp.file(), old)?;
+        if let Some(like) = like {
+            like.give(temp.file())?;
         }
         rustix::fs::fsync(temp.file()).map_err(io::Error::from)?;
         self.moments.tell(Moment::Written);
@@ -167,7 +188,7 @@ impl Root {
                 });
             }
         };
-        let step = Step { put: Content::Bytes(new), over: Content::Bytes(hash) };
+        let step = Exchange { put: Content::Bytes(new), over: Content::Bytes(hash) };
         if Content::of(folder, base)? != step.over {
             return Ok(Named::Changed);
         }
@@ -219,11 +240,10 @@ impl Root {
         Ok(rustix::fs::openat(&dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
     }
 
+    /// Makes the folders of a name that are missing.
     fn make_folders(&self, name: &str) -> io::Result<()> {
-        let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
         let mut parent = ".";
-        for end in ends {
-            let folder = &name[..end];
+        for folder in folders_of(name) {
             match self.dir.create_dir(folder) {
                 Ok(()) => rustix::fs::fsync(self.open_folder(parent)?)?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -233,6 +253,25 @@ impl Root {
         }
         Ok(())
     }
+
+    /// The folders of a name that [`Self::make_folders`] would make.
+    fn missing_folders(&self, name: &str) -> Vec<String> {
+        let missing = |folder: &&str| self.dir.symlink_metadata(folder).is_err_and(|error| is_missing(&error));
+        folders_of(name).filter(missing).map(str::to_owned).collect()
+    }
+
+    /// Removes folders that were made, unless something is in them by now.
+    fn remove_folders<'n>(&self, made: impl DoubleEndedIterator<Item = &'n String>) {
+        for folder in made.rev() {
+            let _ = self.dir.remove_dir(folder);
+        }
+    }
+}
+
+/// A folder and all above it, the topmost first.
+fn folders_of(name: &str) -> impl Iterator<Item = &str> {
+    let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+    ends.map(|end| &name[..end]).filter(|folder| *folder != ".")
 }
 
 /// Whether a name is `.git` or lies in it. Compared without case, as some file systems do.
@@ -245,14 +284,71 @@ fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
     Ok(missing_or(rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW))?)
 }
 
-fn keep_owner_and_mode(file: &File, old: &Stat) -> io::Result<()> {
-    let new = rustix::fs::fstat(file)?;
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-        // Only root may give files away; for anyone else the new file belongs to the user.
-        let _ = rustix::fs::fchown(file, Some(Uid::from_raw(old.st_uid)), Some(Gid::from_raw(old.st_gid)));
+/// The folder of a name, and its last part.
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('/').unwrap_or((".", name))
+}
+
+/// The last of the names that a file goes by, if none of them is one that nobody may write.
+fn may_write(file: &FileRef, mut names: Vec<String>) -> Result<String, ReplaceError> {
+    let name = || file.name().to_owned();
+    let in_git = names.iter().any(|name| is_in_git(name));
+    let real = names.pop().unwrap_or_else(name);
+    if real == "." {
+        return Err(ReplaceError::NotAFile { name: name(), kind: FileKind::Directory });
     }
-    // A write clears set-user-id as well.
-    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(old.st_mode & 0o1777))?)
+    if real.split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
+        return Err(ReplaceError::OwnStore { name: name() });
+    }
+    if in_git {
+        return Err(ReplaceError::InGit { name: name() });
+    }
+    if is_ours(split(&real).1) {
+        return Err(ReplaceError::Ours { name: name() });
+    }
+    Ok(real)
+}
+
+/// Refuses to replace or remove what is no file, has other names, or may not be written.
+fn may_replace(
+    file: &FileRef,
+    (folder, base): (&OwnedFd, &str),
+    old: &Stat,
+    hard_links: HardLinks,
+) -> Result<(), ReplaceError> {
+    if let Some(kind) = FileKind::of(old.st_mode) {
+        return Err(ReplaceError::NotAFile { name: file.name().to_owned(), kind });
+    }
+    if old.st_nlink > 1 && hard_links == HardLinks::Refuse {
+        return Err(ReplaceError::HardLinked { name: file.name().to_owned() });
+    }
+    // A rename needs no permission on the file, but a file that this user may not write must stay as it is.
+    let writable = rustix::fs::accessat(folder, base, Access::WRITE_OK, AtFlags::EACCESS);
+    writable.map_err(|errno| ReplaceError::from_io(file.name(), errno.into()))
+}
+
+/// The owner and the permissions of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Like {
+    mode: u32,
+    uid: u32,
+    gid: u32,
+}
+
+impl Like {
+    fn of(found: &Stat) -> Self {
+        // A write clears set-user-id as well.
+        Self { mode: found.st_mode & 0o1777, uid: found.st_uid, gid: found.st_gid }
+    }
+
+    fn give(self, file: &File) -> io::Result<()> {
+        let new = rustix::fs::fstat(file)?;
+        if (new.st_uid, new.st_gid) != (self.uid, self.gid) {
+            // Only root may give files away; for anyone else the new file belongs to the user.
+            let _ = rustix::fs::fchown(file, Some(Uid::from_raw(self.uid)), Some(Gid::from_raw(self.gid)));
+        }
+        Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(self.mode))?)
+    }
 }
 
 /// Why a file was not written. `name` is the key.

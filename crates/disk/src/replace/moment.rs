@@ -32,10 +32,26 @@ pub enum Moment {
     Unnoted,
     /// Others may write; the folder is not synced yet.
     Released,
+    /// A file that is removed has the temporary name; what it holds is not checked yet.
+    Aside,
+    /// A file has its other name; what it holds is not checked yet.
+    Moved,
+    /// The journal of a change over several files is on disk; no file is touched yet.
+    Journaled,
+    /// One more of the files is changed.
+    Stepped,
+    /// One more of the files is as it was before.
+    SteppedBack,
+    /// All files are changed, and the journal says so.
+    Complete,
+    /// All that can be undone is undone, and the journal says so.
+    Undone,
+    /// The journal is gone.
+    Unjournaled,
 }
 
 impl Moment {
-    /// All of them, in order.
+    /// Those of the write of one file, in order.
     pub const ALL: [Self; 13] = [
         Self::Turn,
         Self::Noted,
@@ -51,6 +67,13 @@ impl Moment {
         Self::Unnoted,
         Self::Released,
     ];
+
+    /// Those that only a file has which is removed or gets another name.
+    pub const OF_NAMES: [Self; 2] = [Self::Aside, Self::Moved];
+
+    /// Those that only a change over several files has, in order.
+    pub const OF_SEVERAL: [Self; 6] =
+        [Self::Journaled, Self::Stepped, Self::SteppedBack, Self::Complete, Self::Undone, Self::Unjournaled];
 }
 
 type Watcher = Arc<dyn Fn(Moment) + Send + Sync>;

@@ -110,7 +110,7 @@ impl fmt::Display for Content {
 
 /// One announced exchange of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct Exchange {
     /// What moves from the temporary name to the name.
     pub(crate) put: Content,
     /// What is expected under the name.
@@ -125,7 +125,7 @@ pub(crate) struct Note {
     /// The hash of the new text.
     pub(crate) new: ContentHash,
     /// The exchange that was announced last.
-    pub(crate) step: Option<Step>,
+    pub(crate) step: Option<Exchange>,
 }
 
 /// What was found under the note's name.
@@ -179,7 +179,7 @@ impl Note {
         }
         let step = |line: &str| {
             let (put, over) = line.strip_prefix("step ")?.split_once(' ')?;
-            Some(Step { put: Content::parse(put)?, over: Content::parse(over)? })
+            Some(Exchange { put: Content::parse(put)?, over: Content::parse(over)? })
         };
         // Nothing was done about a torn line.
         let step = lines.filter_map(step).last();
@@ -218,7 +218,7 @@ impl Open {
     }
 
     /// Announces the next exchange, in one write; on a new line, whatever was torn before.
-    pub(crate) fn step(&self, step: Step) -> io::Result<()> {
+    pub(crate) fn step(&self, step: Exchange) -> io::Result<()> {
         (&self.file).write_all(format!("\nstep {} {}\n", step.put, step.over).as_bytes())
     }
 }

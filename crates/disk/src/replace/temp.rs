@@ -21,6 +21,7 @@ use super::{
     turn::{NoTurn, Turn, is_taken},
 };
 use crate::{
+    fault::missing_or,
     root::Root,
     snapshot::FileKind,
     stores::{LogName, Removed, STORE_NAME, StoreError, names, open_folder, remove},
@@ -70,11 +71,7 @@ impl<'f> Temp<'f> {
     ) -> Result<Self, NoTurn> {
         let folder = turn.folder();
         for _ in 0..TRIES {
-            let name = name_by(IN_WORKSPACE, counter);
-            if !matches!(rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
-                continue;
-            }
-            turn.note(&name, base, new)?;
+            let name = note_free(turn, (base, new), counter)?;
             match Self::create_as(folder, name, mode) {
                 Ok(temp) => return Ok(temp),
                 Err(Errno::EXIST | Errno::INTR) => turn.unnote()?,
@@ -122,25 +119,50 @@ impl<'f> Temp<'f> {
 
     /// Renames it unless the name is taken.
     pub(crate) fn place(mut self, to: impl AsFd, name: &str) -> io::Result<Placed> {
-        match rustix::fs::renameat_with(self.folder, &self.name, &to, name, RenameFlags::NOREPLACE) {
-            Ok(()) => {
-                self.renamed = true;
-                Ok(Placed::New)
-            }
-            Err(Errno::EXIST) => Ok(Placed::Taken),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => self.link(to, name),
-            Err(errno) => Err(errno.into()),
-        }
+        let placed = rename_new((self.folder, &self.name), (to.as_fd(), name))?;
+        self.renamed = placed == Placed::New;
+        Ok(placed)
     }
+}
 
-    /// For file systems without a rename that refuses to replace. Dropping `self` removes the temporary name.
-    fn link(self, to: impl AsFd, name: &str) -> io::Result<Placed> {
-        match rustix::fs::linkat(self.folder, &self.name, to, name, AtFlags::empty()) {
-            Ok(()) => Ok(Placed::New),
-            Err(Errno::EXIST) => Ok(Placed::Taken),
-            Err(errno) => Err(errno.into()),
+/// Writes the note with a temporary name that nothing has.
+pub(crate) fn note_free(
+    turn: &mut Turn<'_>,
+    (base, new): (&str, ContentHash),
+    counter: &AtomicU64,
+) -> Result<String, NoTurn> {
+    for _ in 0..TRIES {
+        let name = name_by(IN_WORKSPACE, counter);
+        if matches!(rustix::fs::statat(turn.folder(), &name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT)) {
+            turn.note(&name, base, new)?;
+            return Ok(name);
         }
     }
+    Err(NoTurn::Io(Errno::EXIST.into()))
+}
+
+/// Renames a file unless the other name is taken.
+pub(crate) fn rename_new(
+    (folder, name): (BorrowedFd<'_>, &str),
+    (to, other): (BorrowedFd<'_>, &str),
+) -> io::Result<Placed> {
+    match rustix::fs::renameat_with(folder, name, to, other, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(Placed::New),
+        Err(Errno::EXIST) => Ok(Placed::Taken),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => link_new((folder, name), (to, other)),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// The same on file systems without a rename that refuses to replace.
+fn link_new((folder, name): (BorrowedFd<'_>, &str), (to, other): (BorrowedFd<'_>, &str)) -> io::Result<Placed> {
+    match rustix::fs::linkat(folder, name, to, other, AtFlags::empty()) {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Ok(Placed::Taken),
+        Err(errno) => return Err(errno.into()),
+    }
+    missing_or(rustix::fs::unlinkat(folder, name, AtFlags::empty()))?;
+    Ok(Placed::New)
 }
 
 fn name_by(prefix: &str, counter: &AtomicU64) -> String {
@@ -400,8 +422,9 @@ mod tests {
             temp.file().write_all(text.as_bytes()).unwrap();
             temp
         };
-        assert_eq!(make("one").link(&open, "name").unwrap(), Placed::New);
-        assert_eq!(make("two").link(&open, "name").unwrap(), Placed::Taken);
+        let link = |temp: Temp<'_>| link_new((temp.folder, &temp.name), (open.as_fd(), "name")).unwrap();
+        assert_eq!(link(make("one")), Placed::New);
+        assert_eq!(link(make("two")), Placed::Taken);
         assert_eq!(make("two").place(&open, "name").unwrap(), Placed::Taken);
         assert_eq!(std::fs::read_to_string(dir.path().join("name")).unwrap(), "one");
         make("three").replace(&open, "name").unwrap();

@@ -5,6 +5,8 @@
 #[path = "../../tests/seccomp/mod.rs"]
 mod seccomp;
 
+mod names;
+
 use super::*;
 use crate::snapshot::{SnapshotError, SnapshotRules};
 use std::{
@@ -46,25 +48,40 @@ impl World {
         self.root.locate_new(&[format!("{}/{name}", self.root.path().display())]).unwrap()
     }
 
+    fn watched(&self, at: impl Fn(Moment) + Send + Sync + 'static) -> Root {
+        Root::open(self.root.path()).unwrap().watched(Arc::new(at))
+    }
+
+    /// Where another program acts at that moment.
+    fn beside(&self, moment: Moment, other: impl Fn(&Path) + Send + Sync + 'static) -> Root {
+        let folder = self.at(".");
+        self.watched(move |now| {
+            if now == moment {
+                other(&folder)
+            }
+        })
+    }
+
     fn replace(&self, at: impl Fn(Moment) + Send + Sync + 'static, expected: Expected) -> Result<(), ReplaceError> {
-        let root = Root::open(self.root.path()).unwrap().watched(Arc::new(at));
-        root.replace(&self.file("f"), NEW, expected, HardLinks::Refuse).map(drop)
+        self.watched(at).replace(&self.file("f"), NEW, expected, HardLinks::Refuse).map(drop)
     }
 
     /// Edits `f` while another program acts at that moment.
     fn edit(&self, moment: Moment, other: impl Fn(&Path) + Send + Sync + 'static) -> Result<(), ReplaceError> {
-        let folder = self.at(".");
-        let at = move |now| {
-            if now == moment {
-                other(&folder)
-            }
-        };
-        self.replace(at, Expected::Text(ContentHash::of(OLD.as_bytes())))
+        let root = self.beside(moment, other);
+        root.replace(&self.file("f"), NEW, old(), HardLinks::Refuse).map(drop)
     }
 
     /// Edits `f` and puts the folder back as it was when that moment first came; each of `acts` happens once. Returns whether
     /// the moment came, and which acts had happened by then.
     fn crash(&self, moment: Moment, expected: Expected, acts: Vec<(Moment, Act)>) -> (bool, usize) {
+        self.crash_in(moment, acts, |root| {
+            let _ = root.replace(&self.file("f"), NEW, expected, HardLinks::Refuse);
+        })
+    }
+
+    /// The same in anything else that is done in the folder.
+    fn crash_in(&self, moment: Moment, acts: Vec<(Moment, Act)>, work: impl FnOnce(&Root)) -> (bool, usize) {
         let state = Arc::new(Mutex::new((false, 0, Vec::new())));
         let (folder, kept, shared) = (self.at("."), self.temp.path().join("kept"), state.clone());
         let at = move |now: Moment| {
@@ -86,7 +103,7 @@ impl World {
                 }
             }
         };
-        let _ = self.replace(at, expected);
+        work(&self.watched(at));
         let state = state.lock().unwrap();
         if state.0 {
             for name in names_in(&self.at(".")) {

@@ -20,8 +20,8 @@ use rustix::{
 
 use super::{
     moment::{Moment, Moments},
-    note::{self, Content, Found, NOTE, Note, Step},
-    temp::{is_ours, is_running},
+    note::{self, Content, Exchange, Found, NOTE, Note},
+    temp::{Placed, is_ours, is_running, rename_new},
 };
 use crate::{
     fault::missing_or,
@@ -124,12 +124,12 @@ impl<'f> Turn<'f> {
     }
 
     /// Adds to the note that names are exchanged next.
-    pub(crate) fn announce(&self, step: Step) -> io::Result<()> {
+    pub(crate) fn announce(&self, step: Exchange) -> io::Result<()> {
         self.noted.as_ref().map_or(Ok(()), |note| note.step(step))
     }
 
     /// See [`settle_name`].
-    pub(crate) fn settle(&self, temp: &str, base: &str, step: Step) -> io::Result<Displaced> {
+    pub(crate) fn settle(&self, temp: &str, base: &str, step: Exchange) -> io::Result<Displaced> {
         let Some(note) = &self.noted else { return Ok(Displaced::Expected) };
         settle_name((self.folder.as_fd(), temp, base), step, note, self.moments)
     }
@@ -149,14 +149,14 @@ impl Drop for Turn<'_> {
     }
 }
 
-enum Lock {
+pub(super) enum Lock {
     Taken,
     Busy,
     /// The file system cannot lock folders.
     Impossible,
 }
 
-fn try_lock(folder: &OwnedFd) -> io::Result<Lock> {
+pub(super) fn try_lock(folder: impl AsFd) -> io::Result<Lock> {
     match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Lock::Taken),
         Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(Lock::Busy),
@@ -204,7 +204,7 @@ pub(crate) enum Displaced {
 /// that others put there, wherever this is interrupted and resumed.
 fn settle_name(
     (folder, temp, base): (BorrowedFd<'_>, &str, &str),
-    mut step: Step,
+    mut step: Exchange,
     note: &note::Open,
     moments: &Moments,
 ) -> io::Result<Displaced> {
@@ -219,11 +219,11 @@ fn settle_name(
             // Newer than the displaced file.
             return Ok(displaced);
         }
-        step = Step { put: found, over: step.put };
+        step = Exchange { put: found, over: step.put };
         // It is put back even if that cannot be noted.
         let _ = note.step(step);
         moments.tell(Moment::GoingBack);
-        if !exchange(folder, temp, base)? {
+        if !put_back((folder, temp, base), step)? {
             return Ok(displaced);
         }
         moments.tell(Moment::Back);
@@ -231,8 +231,11 @@ fn settle_name(
     Ok(displaced)
 }
 
-/// `false`: nothing has the name now.
-fn exchange(folder: BorrowedFd<'_>, temp: &str, base: &str) -> io::Result<bool> {
+/// Gives the file that was displaced its name again. `false`: the name is no longer as `step` says.
+fn put_back((folder, temp, base): (BorrowedFd<'_>, &str, &str), step: Exchange) -> io::Result<bool> {
+    if step.over == Content::Missing {
+        return Ok(rename_new((folder, temp), (folder, base))? == Placed::New);
+    }
     let exchanged = rustix::fs::renameat_with(folder, temp, folder, base, rustix::fs::RenameFlags::EXCHANGE);
     Ok(missing_or(exchanged)?.is_some())
 }
@@ -265,17 +268,17 @@ fn recover(folder: BorrowedFd<'_>, moments: &Moments) -> io::Result<Recovered> {
     Ok(Recovered::Done)
 }
 
-fn resume(folder: BorrowedFd<'_>, note: &Note, step: Step, moments: &Moments) -> io::Result<()> {
+fn resume(folder: BorrowedFd<'_>, note: &Note, step: Exchange, moments: &Moments) -> io::Result<()> {
     let at = (folder, &*note.temp, &*note.base);
     if Content::of_anything(folder, &note.temp)? != step.put {
         // The names were exchanged.
         settle_name(at, step, &note::reopen(folder)?, moments)?;
         return Ok(());
     }
-    let is_first = step.put == Content::Bytes(note.new);
-    // A new text that never got its name was never acknowledged; the file to be put back was.
-    if !is_first && Content::of_anything(folder, &note.base)? == step.over && exchange(folder, &note.temp, &note.base)?
-    {
+    // A new text that never got its name was never acknowledged, and a file that still has its name was not removed; the
+    // file to be put back was acknowledged.
+    let is_first = step.put == Content::Bytes(note.new) || step.put == Content::Missing;
+    if !is_first && Content::of_anything(folder, &note.base)? == step.over && put_back(at, step)? {
         moments.tell(Moment::Back);
         settle_name(at, step, &note::reopen(folder)?, moments)?;
     }
@@ -341,13 +344,11 @@ impl Root {
         self
     }
 
-    /// For a name that does not exist: still removes what a killed writer left beside it.
-    pub(crate) fn settle_beside(&self, file: &FileRef) {
-        let parent = file.name().rsplit_once('/').map_or(".", |(parent, _)| parent);
-        if self.waits && self.has_note(parent) {
-            // No answer comes from this folder.
-            let _ = self.settle(parent, "");
-        }
+    /// For a name that does not exist: still removes what a killed writer left beside it, and waits for one who may give a
+    /// file this name again. Whether the name should be looked for once more.
+    pub(crate) fn settle_beside(&self, file: &FileRef) -> bool {
+        let (parent, base) = file.name().rsplit_once('/').unwrap_or((".", file.name()));
+        self.waits && self.has_note(parent) && matches!(self.settle(parent, base), Ok(Settled::Anew))
     }
 
     fn has_note(&self, parent: &str) -> bool {
@@ -425,7 +426,8 @@ fn must_go_back(folder: BorrowedFd<'_>, base: &str) -> io::Result<bool> {
     }
     let (aside, there) = (Content::of_anything(folder, &temp)?, Content::of_anything(folder, &of)?);
     if aside == step.put {
-        return Ok(step.put != Content::Bytes(new) && there == step.over);
+        let is_first = step.put == Content::Bytes(new) || step.put == Content::Missing;
+        return Ok(!is_first && there == step.over);
     }
     Ok(aside != step.over && aside != Content::Missing && there == step.put)
 }
