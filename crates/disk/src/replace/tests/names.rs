@@ -249,9 +249,14 @@ fn renames_in_both_directions() {
     let go = |name: &'static str, from: &'static str, to: &'static str| {
         let path = world.root.path().to_path_buf();
         move || {
-            let root = Root::open(&path).unwrap();
+            let pause = |now| {
+                if now == Moment::Turn {
+                    thread::sleep(Duration::from_millis(5));
+                }
+            };
+            let root = Root::open(&path).unwrap().watched(Arc::new(pause));
             let at = |folder: &str| root.locate_new(&[root.absolute(&format!("{folder}/{name}"))]).unwrap();
-            for _ in 0..50 {
+            for _ in 0..10 {
                 root.rename(&at(from), &at(to), old()).unwrap();
                 root.rename(&at(to), &at(from), old()).unwrap();
             }
