@@ -3,10 +3,12 @@
 //! never over a change that the caller has not seen, if the caller says what is expected. Wherever the process ends, every name
 //! holds an acknowledged text, or gets it back when something in its folder is next opened.
 
+mod journal;
 mod moment;
 mod note;
 mod remove;
 mod scratch;
+mod several;
 pub(crate) mod temp;
 pub(crate) mod turn;
 
@@ -14,6 +16,9 @@ pub use moment::Moment;
 pub(crate) use moment::Moments;
 pub use note::NOTE;
 pub use scratch::Scratch;
+pub use several::{
+    Applied, Conflicting, Load, Outcome, Present, RecoverError, Recovered, ReplaceAllError, Step, Swept,
+};
 pub use temp::{Leftover, is_ours};
 
 use std::{

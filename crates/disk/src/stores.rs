@@ -23,4 +23,4 @@ pub use session_name::{BadSessionName, SessionName};
 pub use store::{Create, Database, OpenedStore, PutAside, Store, Stores, Strange, Usage};
 pub use store_error::StoreError;
 
-pub(crate) use local_store::{READ_FLAGS, names, open_folder, remove};
+pub(crate) use local_store::{READ_FLAGS, names, open_folder, private_folder, remove};

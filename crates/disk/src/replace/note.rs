@@ -234,11 +234,11 @@ pub(crate) fn remove(folder: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn to_hex(text: &str) -> String {
+pub(super) fn to_hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn from_hex(hex: &str) -> Option<String> {
+pub(super) fn from_hex(hex: &str) -> Option<String> {
     let digits = hex.as_bytes().chunks(2);
     let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?, 16).ok();
     String::from_utf8(digits.map(byte).collect::<Option<_>>()?).ok()

@@ -335,10 +335,20 @@ fn made_by(path: &str, name: &str) -> Option<Pid> {
         (STORE_NAME, _) => return None,
         (_, _) => name.strip_prefix(IN_WORKSPACE)?.strip_suffix(".tmp")?,
     };
+    process_of(numbers)
+}
+
+/// The process of `<pid>-<n>`.
+fn process_of(numbers: &str) -> Option<Pid> {
     let (pid, count) = numbers.split_once('-')?;
     let number = |text: &str| text.parse::<u64>().ok().filter(|number| number.to_string() == text);
     number(count)?;
     Pid::from_raw(i32::try_from(number(pid)?).ok()?)
+}
+
+/// Whether the process of `<pid>-<n>` may run.
+pub(super) fn is_alive(numbers: &str) -> bool {
+    process_of(numbers).is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
 }
 
 impl Drop for Temp<'_> {

@@ -6,6 +6,7 @@
 mod seccomp;
 
 mod names;
+mod several;
 
 use super::*;
 use crate::snapshot::{SnapshotError, SnapshotRules};

@@ -8,8 +8,8 @@ mod owner;
 
 pub use database::database_in_memory;
 pub use folder::is_folder;
-pub(super) use folder::{Privacy, entries, private_folder, shared_folder};
-pub(crate) use folder::{READ_FLAGS, names, open_folder, remove};
+pub(super) use folder::{Privacy, entries, shared_folder};
+pub(crate) use folder::{READ_FLAGS, names, open_folder, private_folder, remove};
 pub use owner::user_id;
 
 use std::{

@@ -16,7 +16,7 @@ use super::super::{Create, Removed, StoreError};
 use crate::{fault::missing_or, snapshot::FileKind};
 
 /// Opens a folder that only this user can use. `None`: it is missing and not to be created.
-pub(in super::super) fn private_folder(
+pub(crate) fn private_folder(
     parent: BorrowedFd<'_>,
     name: &str,
     shown: &str,
