@@ -366,7 +366,8 @@ fn a_step_that_fails_undoes_the_others() {
 #[test]
 fn what_cannot_be_made_is_refused_at_once() {
     type Hinder = fn(&Several, &mut Vec<Step>);
-    let ways: [(Hinder, fn(&ReplaceAllError) -> bool); 8] = [
+    type Expects = fn(&ReplaceAllError) -> bool;
+    let ways: [(Hinder, Expects); 8] = [
         (
             |_, steps| steps.push(steps[0].clone()),
             |error| matches!(error, ReplaceAllError::BadStep { name } if name == "one"),
@@ -692,7 +693,11 @@ fn a_text_that_is_not_stored() {
     half(&several, 3);
     let mut told = Vec::new();
     let none = |wanted| load(wanted).filter(|text| text.as_str() != "one\n");
-    several.root.recover_all(&none, &mut |recovered| Ok::<_, ()>(told.push(recovered))).unwrap();
+    let mut tell = |recovered| {
+        told.push(recovered);
+        Ok::<_, ()>(())
+    };
+    several.root.recover_all(&none, &mut tell).unwrap();
     let Outcome::Conflict { files } = &told[0].outcome else { panic!("{told:?}") };
     assert_eq!((files.len(), &*files[0].path, files[0].present), (1, "one", Present::Bytes(hash("ONE\n"))));
     assert!(several.all(false, "one") && several.is(true, "one"));
