@@ -124,6 +124,15 @@ pub(crate) enum Command {
     Write(WriteArgs),
     /// Replace text that occurs exactly once, as the agent of a session
     Edit(EditArgs),
+    /// Apply a patch to one file or several, all or nothing: unified diff, *** Begin Patch, or SEARCH/REPLACE blocks
+    Patch(PatchArgs),
+    /// Delete a file; a version of it is kept
+    Delete(DeleteArgs),
+    /// Give a file another name
+    Move(MoveArgs),
+    /// Edits that met another's change of the same lines
+    #[command(subcommand)]
+    Conflicts(ConflictsCommand),
     /// Show what is held, how reads were answered, what that saved, and the store's size
     Status(StatusArgs),
     /// List sessions, show a session's tree, and move in it
@@ -371,6 +380,12 @@ pub(crate) struct DiffArgs {
     /// What to compare with: the last commit, what is staged, or the working file itself
     #[arg(long, value_name = "BASE", default_value = "HEAD", ignore_case = true, value_parser = ["HEAD", "INDEX", "WORKTREE"])]
     pub(crate) against: String,
+    /// Compare versions that are kept instead: from this one [default: the last] …
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["against", "content"])]
+    pub(crate) version: Option<String>,
+    /// … to this one [default: the working file]
+    #[arg(long, value_name = "VERSION", requires = "version")]
+    pub(crate) to: Option<String>,
     /// A file with text to use instead of the working file, `-` for standard input; required by WORKTREE
     #[arg(long, value_name = "FILE")]
     pub(crate) content: Option<PathBuf>,
@@ -407,31 +422,119 @@ pub(crate) struct RefreshArgs {
     pub(crate) session: String,
 }
 
+/// For whom a file is changed, and which text of it is meant.
+#[derive(Args, Debug)]
+pub(crate) struct ChangeArgs {
+    /// The conversation whose agent makes the change
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// The SHA-256 of the text that the change is for
+    #[arg(long, value_name = "HASH")]
+    pub(crate) expect: Option<String>,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct WriteArgs {
     /// The file; missing folders are created
     pub(crate) path: String,
-    /// The conversation whose agent writes
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: String,
+    /// Add the text to the end of the file
+    #[arg(long, conflicts_with = "create")]
+    pub(crate) append: bool,
+    /// Refuse if there is such a file
+    #[arg(long)]
+    pub(crate) create: bool,
+    /// Replace whatever is there; a version of it is kept
+    #[arg(long, conflicts_with_all = ["expect", "create"])]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct EditArgs {
     /// The file
     pub(crate) path: String,
-    /// The conversation whose agent edits
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: String,
     /// The text to replace; it must occur exactly once, unless `--all` is given
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) old: String,
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "new", required_unless_present = "edits")]
+    pub(crate) old: Option<String>,
     /// The new text
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) new: String,
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "old")]
+    pub(crate) new: Option<String>,
     /// Replace every occurrence
     #[arg(long)]
     pub(crate) all: bool,
+    /// A file with several changes as JSON, `[{"old": "…", "new": "…", "all": false}]`; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["old", "new", "all"])]
+    pub(crate) edits: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PatchArgs {
+    /// The patch; `-` is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(crate) patch: PathBuf,
+    /// The file it is about, if the patch names none
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DeleteArgs {
+    /// The file
+    pub(crate) path: String,
+    /// Delete it whatever it holds; a version of it is kept
+    #[arg(long, conflicts_with = "expect")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct MoveArgs {
+    /// The file
+    pub(crate) path: String,
+    /// Its new name; nothing may have it
+    pub(crate) to: String,
+    #[command(flatten)]
+    pub(crate) change: ChangeArgs,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum ConflictsCommand {
+    /// List the conflicts that are open
+    List {
+        /// Also those that are over
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a conflict: what both changed, and what is proposed
+    Show {
+        /// Its number, as in v12
+        id: String,
+    },
+    /// Propose a text for a conflict; without a file, ask the review command of the settings
+    Propose {
+        /// Its number, as in v12
+        id: String,
+        /// The text; `-` is standard input
+        #[arg(value_name = "FILE")]
+        text: Option<PathBuf>,
+    },
+    /// End a conflict: the file gets the text that is chosen
+    Resolve {
+        /// Its number, as in v12
+        id: String,
+        /// ours, theirs, proposal, or a file with the text; `-` is standard input
+        #[arg(long = "with", value_name = "TEXT")]
+        text: String,
+        /// The conversation in which that is done
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
+    },
 }
 
 #[derive(Args, Debug)]

@@ -1,8 +1,10 @@
 //! The command line as a wire: each command becomes one operation, and its outcome is printed. An answer counts as
 //! delivered only after it was written and flushed.
 
+mod conflicts;
 mod demo;
 mod diff;
+mod edit;
 pub(crate) mod find;
 mod init;
 mod read;
@@ -53,8 +55,12 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::List(args) => find::list(&open()?, args),
         Command::Diff(args) => diff::run(&open()?, args),
         Command::Refresh(args) => read::refresh(&open()?, args),
-        Command::Write(args) => read::write(&open()?, args),
-        Command::Edit(args) => read::edit(&open()?, args),
+        Command::Write(args) => edit::write(&open()?, args),
+        Command::Edit(args) => edit::edit(&open()?, args),
+        Command::Patch(args) => edit::patch(&open()?, args),
+        Command::Delete(args) => edit::delete(&open()?, args),
+        Command::Move(args) => edit::rename(&open()?, args),
+        Command::Conflicts(command) => conflicts::run(&open()?, command),
         Command::Status(args) => status(&open()?, args),
         Command::Session(command) => session::run(&open()?, command),
         Command::Replay(args) => upkeep::replay(&open()?, &args),

@@ -92,7 +92,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 17] = [
+pub(crate) const SETTINGS: [Setting; 18] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -192,6 +192,17 @@ pub(crate) const SETTINGS: [Setting; 17] = [
         },
         expects: "a list of paths, as in [\"~/shared/session.jsonl\"]",
         narrow: Narrow::Inside,
+    },
+    Setting {
+        key: "review_command",
+        help: "a program and its arguments that propose a text for a conflict: it gets the conflict as JSON on standard input and prints the text; not settable in readproof.toml",
+        show: |s| words(&s.review_command),
+        set: |s, v| {
+            s.review_command = list(v)?;
+            Some(())
+        },
+        expects: "a list of words, as in [\"my-review\", \"--json\"]",
+        narrow: Narrow::Never,
     },
     Setting {
         key: "codex_home",

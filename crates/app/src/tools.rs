@@ -5,6 +5,7 @@ pub(crate) mod args;
 pub(crate) mod call;
 pub(crate) mod conversation;
 mod diffs;
+mod editing;
 mod finding;
 pub(crate) mod habits;
 mod listing;
@@ -12,6 +13,8 @@ mod ranges;
 mod several;
 mod symbols;
 mod unified;
+
+pub(crate) use editing::{compared, contract};
 
 use serde_json::{Map, Value, json};
 
@@ -29,6 +32,8 @@ pub(crate) enum Kind {
     Word(&'static [&'static str]),
     /// Several files: each a path, or an object with the arguments of its own read.
     List,
+    /// Several changes of one file: objects with `old`, `new` and perhaps `all`.
+    Edits,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +74,8 @@ impl Param {
 pub(crate) enum Group {
     Unified,
     Bounded,
+    /// Writing, and what goes with it.
+    Files,
     Cache,
     /// Deprecated: listed only by name, but still works.
     Legacy,
@@ -154,6 +161,15 @@ const END_NAMES: &[&str] =
     &["end", "to", "to_line", "last_line", "line_end", "end_line_one_indexed_inclusive", "end_line_number"];
 const LINES_NAMES: &[&str] = &["lines", "n", "limit", "count", "num_lines"];
 
+const OLD_NAMES: &[&str] = &["old_string", "old_text", "old_str", "search", "find", "oldtext", "before", "original"];
+const NEW_NAMES: &[&str] =
+    &["new_string", "new_text", "new_str", "replace", "replacement", "newtext", "replace_with", "after"];
+const HASH_NAMES: &[&str] = &["hash", "expected_sha256", "sha256", "if_hash", "base_hash"];
+/// Other names of the file of the tools that call it `filepath`.
+const FILEPATH_NAMES: &[&str] = &["path", "file_path", "file", "filename", "file_name", "target_file", "uri"];
+const MOVE_NAMES: &[&str] = &["path", "file_path", "file", "from", "source", "src", "old_path", "from_path"];
+
+const HASH: Param = unlisted("expected_hash", Kind::Text).or(HASH_NAMES);
 const PATH: Param = required("path", Kind::Text, "", FILE_NAMES);
 const KNOWN: Param = optional("known", Kind::Text, "handle of an answer you still see", &["handle", "if_known"]);
 const FRESH: Param = optional("fresh", Kind::Flag, "always send the text", &["bypass_cache", "force"]);
@@ -242,6 +258,23 @@ pub(crate) const TOOLS: &[Tool] = &[
         example: r#"{"path":"FILE"}"#,
     },
     Tool {
+        name: "edit",
+        title: "Edit",
+        group: Group::Unified,
+        about: "Replace old by new in a file; old must occur once, unless all=true. edits: several at once. The answer says where the \
+                lines are now: no need to read again.",
+        params: &[
+            PATH,
+            optional("old", Kind::Content, "", OLD_NAMES),
+            optional("new", Kind::Content, "", NEW_NAMES),
+            optional("all", Kind::Flag, "", &["replace_all", "global", "all_occurrences", "replace_all_occurrences"]),
+            optional("edits", Kind::Edits, "", &["changes", "replacements", "edit_list"]),
+            HASH,
+            unlisted("known", Kind::Text),
+        ],
+        example: r#"{"path":"FILE","old":"text that is there","new":"text instead"}"#,
+    },
+    Tool {
         name: "stat_file",
         title: "Stat file",
         group: Group::Bounded,
@@ -301,6 +334,84 @@ pub(crate) const TOOLS: &[Tool] = &[
         about: "Last resort: the whole file, as much as fits into one answer. Prefer the tools above.",
         params: &[PATH, KNOWN, FRESH, unlisted("offset", Kind::Number(1)), unlisted("limit", Kind::Number(1))],
         example: r#"{"path":"FILE"}"#,
+    },
+    Tool {
+        name: "read_lines",
+        title: "Read lines",
+        group: Group::Files,
+        about: "Exactly the lines start to end, from 1, both included.",
+        params: &[
+            required("filepath", Kind::Text, "", FILEPATH_NAMES),
+            required("start", Kind::Number(1), "", &["start_line", "from", "first_line"]),
+            required("end", Kind::Number(1), "", &["end_line", "to", "last_line"]),
+            KNOWN,
+            FRESH,
+        ],
+        example: r#"{"filepath":"FILE","start":1,"end":20}"#,
+    },
+    Tool {
+        name: "write_file",
+        title: "Write file",
+        group: Group::Files,
+        about: "Write a whole file. mode=truncate replaces one whose text you have seen whole or name by expected_hash; append adds; \
+                create makes a new one.",
+        params: &[
+            required("filepath", Kind::Text, "", FILEPATH_NAMES),
+            required("content", Kind::Content, "", &["contents", "text", "file_text", "data", "body"]),
+            optional("mode", Kind::Word(&["truncate", "append", "create"]), "", &[]),
+            optional("expected_hash", Kind::Text, "", HASH_NAMES),
+            unlisted("known", Kind::Text),
+        ],
+        example: r#"{"filepath":"new-file.txt","content":"text\n","mode":"create"}"#,
+    },
+    Tool {
+        name: "apply_patch",
+        title: "Apply patch",
+        group: Group::Files,
+        about: "Apply a patch to one file or several, all or nothing: unified diff, *** Begin Patch, or SEARCH/REPLACE blocks.",
+        params: &[
+            required("patch", Kind::Content, "", &["diff", "input", "patch_text", "content", "text"]),
+            optional("filepath", Kind::Text, "", FILEPATH_NAMES),
+            optional("expected_hash", Kind::Text, "", HASH_NAMES),
+            unlisted("known", Kind::Text),
+        ],
+        example: r#"{"patch":"*** Begin Patch\n*** Add File: new-file.txt\n+text\n*** End Patch\n"}"#,
+    },
+    Tool {
+        name: "get_diff",
+        title: "Compare versions",
+        group: Group::Files,
+        about: "How a file differs between two versions (v12), or from the last version kept to now.",
+        params: &[
+            required("filepath", Kind::Text, "", FILEPATH_NAMES),
+            optional("version1", Kind::Text, "", &["from", "old_version", "v1"]),
+            optional("version2", Kind::Text, "", &["to", "new_version", "v2"]),
+        ],
+        example: r#"{"filepath":"FILE"}"#,
+    },
+    Tool {
+        name: "delete_file",
+        title: "Delete file",
+        group: Group::Files,
+        about: "Delete a file whose text you have seen whole, or name by expected_hash. A version of it is kept.",
+        params: &[
+            required("filepath", Kind::Text, "", FILEPATH_NAMES),
+            optional("expected_hash", Kind::Text, "", HASH_NAMES),
+            unlisted("known", Kind::Text),
+        ],
+        example: r#"{"filepath":"FILE"}"#,
+    },
+    Tool {
+        name: "move_file",
+        title: "Move file",
+        group: Group::Files,
+        about: "Give a file another name; nothing may have that name.",
+        params: &[
+            required("filepath", Kind::Text, "", MOVE_NAMES),
+            required("to", Kind::Text, "", &["destination", "new_path", "target", "dest", "new_name", "to_path"]),
+            optional("expected_hash", Kind::Text, "", HASH_NAMES),
+        ],
+        example: r#"{"filepath":"FILE","to":"other-name.txt"}"#,
     },
     Tool {
         name: "readcache_refresh",
@@ -375,16 +486,18 @@ pub(crate) fn tool(name: &str) -> Option<&'static Tool> {
 pub(crate) enum ToolList {
     Unified,
     Bounded,
+    Files,
     All,
     Named(Vec<&'static str>),
 }
 
 impl ToolList {
-    /// Parses `unified`, `bounded`, `all`, or names separated by commas. The error says what is wrong.
+    /// Parses `unified`, `bounded`, `files`, `all`, or names separated by commas. The error says what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "unified" => return Ok(Self::Unified),
             "bounded" => return Ok(Self::Bounded),
+            "files" => return Ok(Self::Files),
             "all" => return Ok(Self::All),
             _ => {}
         }
@@ -403,8 +516,14 @@ impl ToolList {
         let listed = |tool: &&Tool| match (self, tool.group) {
             (Self::Named(names), _) => names.contains(&tool.name),
             (_, Group::Legacy) => false,
-            (Self::All, _) | (Self::Unified, Group::Unified) | (Self::Bounded, Group::Bounded) => true,
-            (Self::Unified | Self::Bounded, Group::Unified | Group::Bounded | Group::Cache) => false,
+            (Self::All, _)
+            | (Self::Unified, Group::Unified)
+            | (Self::Bounded, Group::Bounded)
+            | (Self::Files, Group::Files) => true,
+            // What a change is found and looked at with.
+            (Self::Files, Group::Unified) => tool.name == "edit" || tool.name == "list",
+            (Self::Unified | Self::Bounded, Group::Unified | Group::Bounded | Group::Files | Group::Cache)
+            | (Self::Files, Group::Bounded | Group::Cache) => false,
         };
         TOOLS.iter().filter(listed).collect()
     }
@@ -467,6 +586,7 @@ impl Param {
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Word(words) => json!({"type": "string", "enum": words}),
             Kind::List => json!({"type": "array", "items": {"type": "string"}}),
+            Kind::Edits => json!({"type": "array", "items": {"type": "object"}}),
         };
         if let Some(fields) = schema.as_object_mut().filter(|_| !self.about.is_empty()) {
             fields.insert("description".to_owned(), json!(self.about));
@@ -483,6 +603,7 @@ impl Param {
             Kind::Flag => "true or false".to_owned(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
             Kind::List => format!("a list of 1 to {} paths", args::MOST_TARGETS),
+            Kind::Edits => format!("a list of 1 to {} objects with old and new", args::MOST_EDITS),
         }
     }
 }
@@ -495,9 +616,9 @@ mod tests {
     fn lists() {
         let names =
             |text: &str| -> Vec<&str> { ToolList::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
-        assert_eq!(names("unified"), ["read", "search", "list", "outline"]);
+        assert_eq!(names("unified"), ["read", "search", "list", "outline", "edit"]);
         assert_eq!(names("bounded").len(), 6);
-        assert_eq!(names("all").len(), 12);
+        assert_eq!(names("all").len(), 19);
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
         assert!(ToolList::parse("red").unwrap_err().contains("`red`"));
         assert!(ToolList::parse(" , ").is_err());

@@ -6,10 +6,12 @@ pub mod edit;
 mod large;
 mod made;
 mod patch;
+mod told;
 
 pub use apply::{ApplyError, apply};
 pub use made::{Made, made};
 pub use patch::{Fitted, Patch, Side, fit, patches};
+pub use told::assumption;
 
 use alloc::{format, string::String, vec::Vec};
 use core::{fmt::Write, ops::Range};

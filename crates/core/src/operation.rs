@@ -12,9 +12,10 @@ use alloc::{
 };
 
 use crate::{
-    edit::Places,
+    edit::{Piece, Places},
     limits::{ANSWER_CHARS, WINDOW_CHARS, WINDOW_LINES},
     pick::Pick,
+    text::ContentHash,
 };
 
 /// The version of this vocabulary. It changes when a field changes its meaning, not when one is added.
@@ -445,8 +446,12 @@ pub struct Compare {
 /// How a write changes a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The whole content.
+    /// The whole content; makes the file if there is none.
     Whole(String),
+    /// The whole content of a file that must not be there.
+    Create(String),
+    /// Text behind what is there; makes the file if there is none.
+    Append(String),
     /// Text that occurs exactly once, or every occurrence of it.
     Replace {
         /// What stands there.
@@ -456,6 +461,42 @@ pub enum Change {
         /// Whether one or every occurrence.
         places: Places,
     },
+    /// Several changes, all or none.
+    Edit(Vec<Piece>),
+    /// The file goes.
+    Delete,
+    /// The file gets another name.
+    Move {
+        /// The new name, as written.
+        to: String,
+    },
+}
+
+impl Change {
+    /// The word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Whole(_) => "write",
+            Self::Create(_) => "create",
+            Self::Append(_) => "append",
+            Self::Replace { .. } | Self::Edit(_) => "edit",
+            Self::Delete => "delete",
+            Self::Move { .. } => "move",
+        }
+    }
+}
+
+/// The text that a change is meant for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Over {
+    /// The one that the model holds: whole, where the whole file goes.
+    #[default]
+    Held,
+    /// The one with this hash.
+    Hash(ContentHash),
+    /// Whatever is there, because a person says so.
+    Anything,
 }
 
 /// A write by the agent of a conversation.
@@ -465,6 +506,58 @@ pub struct Write {
     pub path: String,
     /// The change.
     pub change: Change,
+    /// The text it is meant for.
+    pub over: Over,
+}
+
+/// A patch of one file or several, in any dialect: all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The patch as written.
+    pub patch: String,
+    /// The file it is about, where the patch names none.
+    pub path: Option<String>,
+    /// The text it is meant for, where it is about one file.
+    pub over: Over,
+}
+
+/// How a version of a file differs from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompareVersions {
+    /// The path as written.
+    pub path: String,
+    /// The older version: the last one kept, if absent.
+    pub from: Option<String>,
+    /// The newer version: the working file, if absent.
+    pub to: Option<String>,
+    /// How much of the diff is shown.
+    pub most: AnswerLimit,
+}
+
+/// With which text a conflict ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// The agent's edit, made in the text it was meant for.
+    Ours,
+    /// What stands in the file.
+    Theirs,
+    /// The text that was proposed.
+    Proposal,
+    /// This text.
+    Text(String),
+}
+
+impl Resolution {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Theirs => "theirs",
+            Self::Proposal => "proposal",
+            Self::Text(_) => "edited",
+        }
+    }
 }
 
 /// Asks that the next read of a file, or of some of its lines, is plain text.
@@ -529,6 +622,34 @@ pub enum Operation {
     Compare(Compare),
     /// A change of a file by the agent.
     Write(Write),
+    /// Changes of one file or several, all or none.
+    Patch(Patch),
+    /// Two versions of a file side by side.
+    CompareVersions(CompareVersions),
+    /// The conflicts that are open, or all.
+    ListConflicts {
+        /// Whether those that are over too.
+        all: bool,
+    },
+    /// One conflict with its texts.
+    ShowConflict {
+        /// Its number.
+        id: String,
+    },
+    /// Someone proposes a text for a conflict.
+    Propose {
+        /// Its number.
+        id: String,
+        /// The text.
+        text: String,
+    },
+    /// A conflict ends.
+    Resolve {
+        /// Its number.
+        id: String,
+        /// With which text.
+        with: Resolution,
+    },
     /// Plain text for the next read.
     Refresh(Refresh),
     /// What is held, what was answered, what the store takes.
@@ -669,6 +790,34 @@ impl Fields {
         self.with("fresh", freshness == Freshness::Fresh).with("for_program", audience == Audience::Program)
     }
 
+    fn change(self, change: &Change) -> Self {
+        match change {
+            Change::Whole(content) => self.with("content_bytes", content.len()),
+            Change::Create(content) | Change::Append(content) => {
+                self.with("change", change.word()).with("content_bytes", content.len())
+            }
+            Change::Replace { old, new, places } => {
+                self.with("old_bytes", old.len()).with("new_bytes", new.len()).with("all", *places == Places::All)
+            }
+            Change::Edit(pieces) => {
+                let bytes = |of: fn(&Piece) -> &String| pieces.iter().map(|piece| of(piece).len()).sum::<usize>();
+                self.with("edits", pieces.len())
+                    .with("old_bytes", bytes(|piece| &piece.old))
+                    .with("new_bytes", bytes(|piece| &piece.new))
+            }
+            Change::Delete => self.with("change", change.word()),
+            Change::Move { to } => self.with("change", change.word()).with("to", to),
+        }
+    }
+
+    fn over(self, over: Over) -> Self {
+        match over {
+            Over::Held => self,
+            Over::Hash(hash) => self.with("expected", hash.to_string().as_str()),
+            Over::Anything => self.with("over_anything", true),
+        }
+    }
+
     fn pick(self, pick: &Pick) -> Self {
         match pick {
             Pick::Given => self,
@@ -701,6 +850,12 @@ impl Operation {
             Self::List(_) => "list",
             Self::Compare(_) => "compare",
             Self::Write(_) => "write",
+            Self::Patch(_) => "patch",
+            Self::CompareVersions(_) => "compare_versions",
+            Self::ListConflicts { .. } => "list_conflicts",
+            Self::ShowConflict { .. } => "show_conflict",
+            Self::Propose { .. } => "propose",
+            Self::Resolve { .. } => "resolve",
             Self::Refresh(_) => "refresh",
             Self::Status => "status",
             Self::ListSessions => "list_sessions",
@@ -728,12 +883,18 @@ impl Operation {
             | Self::Outline(Outline { path, .. })
             | Self::Compare(Compare { path, .. })
             | Self::Write(Write { path, .. })
+            | Self::CompareVersions(CompareVersions { path, .. })
             | Self::Refresh(Refresh { path, .. }) => Some(path),
             Self::ReadSymbol(ReadSymbol { path, .. })
             | Self::Search(Search { extent: Extent { path, .. }, .. })
             | Self::ListSymbols(ListSymbols { path, .. })
+            | Self::Patch(Patch { path, .. })
             | Self::List(List { extent: Extent { path, .. }, .. }) => path.as_deref(),
             Self::Status
+            | Self::ListConflicts { .. }
+            | Self::ShowConflict { .. }
+            | Self::Propose { .. }
+            | Self::Resolve { .. }
             | Self::ListSessions
             | Self::ShowSession
             | Self::Branch { .. }
@@ -810,14 +971,19 @@ impl Operation {
                 .with("against", compare.against.as_str())
                 .maybe("content_bytes", compare.content.as_ref().map(String::len))
                 .most(Some(compare.most)),
-            Self::Write(Write { path, change }) => match change {
-                Change::Whole(content) => fields.with("path", path).with("content_bytes", content.len()),
-                Change::Replace { old, new, places } => fields
-                    .with("path", path)
-                    .with("old_bytes", old.len())
-                    .with("new_bytes", new.len())
-                    .with("all", *places == Places::All),
-            },
+            Self::Write(Write { path, change, over }) => fields.with("path", path).change(change).over(*over),
+            Self::Patch(Patch { patch, path, over }) => {
+                fields.maybe("path", path.as_ref()).with("patch_bytes", patch.len()).over(*over)
+            }
+            Self::CompareVersions(compare) => fields
+                .with("path", &compare.path)
+                .maybe("version1", compare.from.as_ref())
+                .maybe("version2", compare.to.as_ref())
+                .most(Some(compare.most)),
+            Self::ListConflicts { all } => fields.with("all", *all),
+            Self::ShowConflict { id } => fields.with("id", id),
+            Self::Propose { id, text } => fields.with("id", id).with("text_bytes", text.len()),
+            Self::Resolve { id, with } => fields.with("id", id).with("with", with.as_str()),
             Self::Refresh(refresh) => {
                 fields.with("path", &refresh.path).maybe("offset", refresh.offset).maybe("limit", refresh.limit)
             }
@@ -878,7 +1044,7 @@ mod tests {
                 r#"search query="q" mode="references" limit=100 context_lines=0 max_chars=40000"#,
             ),
             (
-                Operation::Write(Write { path: "a".into(), change: write }),
+                Operation::Write(Write { path: "a".into(), change: write, over: Over::Held }),
                 r#"write path="a" old_bytes=6 new_bytes=10 all=false"#,
             ),
             (Operation::Branch { at: None }, "branch"),

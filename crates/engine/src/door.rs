@@ -6,7 +6,8 @@ mod outcome;
 
 pub use error::Error;
 pub use outcome::{
-    Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownText, Written,
+    Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownLines, ShownText,
+    Written, WrittenFile,
 };
 
 use readproof_core::{
@@ -17,7 +18,7 @@ use readproof_core::{
 };
 use readproof_disk::{Create, HardLinks, LocalStores, Root, Sensitive, SnapshotRules, Stores};
 use readproof_hosts::session::{EntryId, SessionError};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::{Clock, Engine, HostTexts, Settings, conversation::locked};
 
@@ -123,6 +124,7 @@ impl Engine {
             recent: std::sync::Mutex::default(),
             symbols: crate::find::Symbols::default(),
             words: crate::find::Words::default(),
+            versions: Mutex::default(),
             one_read: false,
             names_from_root: false,
             concerns: Vec::new(),
@@ -304,6 +306,7 @@ impl<G> Outcome<G> {
             Self::EndOfFile(end) => Some(end.text.as_str()),
             Self::Compared(compared) => Some(compared.text.as_str()),
             Self::Written(written) => Some(written.text.as_str()),
+            Self::ComparedVersions(compared) => Some(compared.diff.as_str()),
             Self::Read(Reading::NotOurs(_))
             | Self::Stat(_)
             | Self::InFile(_)
@@ -312,6 +315,8 @@ impl<G> Outcome<G> {
             | Self::Outlined(_)
             | Self::Listed(_)
             | Self::Refreshed(_)
+            | Self::Conflicts(_)
+            | Self::Conflict(_)
             | Self::Status(_)
             | Self::Sessions(_)
             | Self::Session(_)

@@ -15,8 +15,9 @@ pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
 pub use door::{
     Answer, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex, Notice, Outcome, Progress,
-    Reading, Receipt, Refreshed, ShownText, Written,
+    Reading, Receipt, Refreshed, ShownLines, ShownText, Written, WrittenFile,
 };
+pub use edit::{ComparedVersions, ConflictTexts, Merged, Sides, Which, three_way};
 pub use find::{
     AROUND_BYTES, Around, Candidate, Defined, FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines,
     Resolved, Searched, Surroundings, SymbolsFound,
@@ -27,6 +28,7 @@ pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{
     codex::Rollouts,
     session::{EntryId, EntryKind},
+    versions::{By, Change as VersionChange, OpenedConflict, VersionId, Versions},
 };
 pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind, UseKind,
@@ -63,6 +65,7 @@ pub struct Engine {
     recent: Mutex<Recent>,
     symbols: Symbols,
     words: Words,
+    versions: Mutex<Option<Versions>>,
     /// Set by [`Engine::for_one_read`].
     one_read: bool,
     /// Set by [`Engine::with_names_from_root`].
@@ -81,6 +84,7 @@ impl Engine {
     /// [`Error`] says what failed, as data. Nothing was recorded as shown.
     pub fn perform<C: Conversation>(&self, call: Call<'_, C>) -> Result<Outcome<C::Given>, Error> {
         let Call { caller, conversation, operation, control } = call;
+        self.recover();
         let operation = self.admit(caller, operation)?;
         let outcome = match &operation {
             Operation::Read(read) => self.read(conversation, read, &control).map(Outcome::Read),
@@ -95,7 +99,17 @@ impl Engine {
             Operation::Outline(outline) => self.outline(conversation.log(), outline, &control).map(Outcome::Outlined),
             Operation::List(list) => self.list(list, &control).map(Outcome::Listed),
             Operation::Compare(compare) => self.compare(conversation.log(), compare, &control).map(Outcome::Compared),
-            Operation::Write(write) => self.write(conversation.log(), write).map(Outcome::Written),
+            Operation::Write(write) => self.write(caller, conversation, write, &control).map(Outcome::Written),
+            Operation::Patch(patch) => self.patch(caller, conversation, patch, &control).map(Outcome::Written),
+            Operation::CompareVersions(compare) => {
+                self.compare_versions(conversation.log(), compare, &control).map(Outcome::ComparedVersions)
+            }
+            Operation::ListConflicts { all } => self.list_conflicts(*all).map(Outcome::Conflicts),
+            Operation::ShowConflict { id } => self.show_conflict(id).map(Outcome::Conflict),
+            Operation::Propose { id, text } => self.propose(caller, id, text).map(Outcome::Conflict),
+            Operation::Resolve { id, with } => {
+                self.resolve_conflict(caller, conversation, (id, with), &control).map(Outcome::Written)
+            }
             Operation::Refresh(refresh) => self.refresh(conversation, refresh).map(Outcome::Refreshed),
             Operation::Status => self.status(conversation).map(Outcome::Status),
             Operation::ListSessions => self.list_sessions().map(Outcome::Sessions),

@@ -25,6 +25,8 @@ pub struct Settings {
     pub small_texts: SmallTexts,
     /// Session files of pi, or folders of them, whose texts `gc` keeps.
     pub pi_sessions: Vec<String>,
+    /// The program and its arguments that propose a text for a conflict; empty if there is none.
+    pub review_command: Vec<String>,
     /// What the unified `read` shows of a file without a `limit`.
     pub window: AnswerLimit,
     /// Which arguments of tools are accepted.
@@ -113,6 +115,7 @@ impl Default for Settings {
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
             small_texts: SmallTexts::default(),
             pi_sessions: Vec::new(),
+            review_command: Vec::new(),
             window: AnswerLimit::WINDOW,
             args: Arguments::default(),
             handles: Handles::default(),

@@ -4,7 +4,7 @@
 //! files: logs and transcripts come from `disk`.
 #![allow(missing_docs, reason = "only our own rooms use this one; a comment stands where a name does not say enough")]
 
-mod block;
+pub mod block;
 pub mod codex;
 mod derive;
 pub mod pi;

@@ -232,17 +232,23 @@ impl Session {
         self.append(Record::Begun { parent: None, path: path.to_owned(), at }, at_leaf)
     }
 
-    /// Records what a write did, and syncs the log.
+    /// Records what one call did to several files, and syncs the log once.
     ///
     /// # Errors
     /// If the log cannot be written.
-    pub fn change(&mut self, changed: Changed) -> Result<EntryId, SessionError> {
+    pub fn change_all(&mut self, changes: Vec<Changed>) -> Result<Vec<EntryId>, SessionError> {
         let session = self.name.clone();
-        let begun = EntryId(changed.begun);
-        self.append_synced(Record::Change { parent: None, changed: Box::new(changed) }, |transcript| {
-            let no_entry = || SessionError::NoEntry { session: session.clone(), entry: begun };
-            transcript.parent_for_result(begun).ok_or_else(no_entry)
-        })
+        let mut entries = Vec::with_capacity(changes.len());
+        for changed in changes {
+            let begun = EntryId(changed.begun);
+            let entry = self.append(Record::Change { parent: None, changed: Box::new(changed) }, |transcript| {
+                let no_entry = || SessionError::NoEntry { session: session.clone(), entry: begun };
+                transcript.parent_for_result(begun).ok_or_else(no_entry)
+            })?;
+            entries.push(entry);
+        }
+        self.log.sync()?;
+        Ok(entries)
     }
 
     /// Records that the result `of` reached the model. It is put on the branch where it was asked for.

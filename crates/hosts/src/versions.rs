@@ -65,6 +65,20 @@ pub struct Change {
     pub at: u64,
 }
 
+impl Change {
+    /// The change as one line of text, for a journal.
+    #[must_use]
+    pub fn to_note(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads [`Self::to_note`].
+    #[must_use]
+    pub fn from_note(note: &str) -> Option<Self> {
+        serde_json::from_str(note).ok()
+    }
+}
+
 /// A file that got another text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
@@ -234,6 +248,18 @@ impl Versions {
         let line = self.append(Record::Change(Box::new(change)), |_| false)?;
         self.log.sync()?;
         Ok(VersionId(line))
+    }
+
+    /// The same, unless it is recorded already: for who completes what another process began.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn changed_once(&mut self, change: Change) -> Result<(), VersionsError> {
+        self.catch_up()?;
+        self.append(Record::Change(Box::new(change.clone())), |known| {
+            known.changes.values().any(|old| *old == change)
+        })?;
+        Ok(self.log.sync()?)
     }
 
     /// Records a conflict, synced. The same conflict that is open already is not recorded again.

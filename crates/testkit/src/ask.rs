@@ -4,7 +4,7 @@ use readproof_disk::SessionName;
 use readproof_engine::{
     Answer, Call, Control, Conversation, Engine, Error, Handle, HandleConversation, LoggedSession, Outcome,
     PiConversation, PiGiven, Reading, Receipt, Written,
-    operation::{Caller, Change, Operation, Read, Write},
+    operation::{Caller, Change, Operation, Over, Read, Write},
 };
 
 /// Asked between the stages of a call.
@@ -15,6 +15,33 @@ pub const WAIT: Hook<'static> = &|| false;
 
 /// An answer that is recorded in a session, or in none.
 pub type Logged = Answer<Option<Receipt>>;
+
+/// A write of one file.
+#[derive(Clone, Debug)]
+pub struct OneWritten {
+    /// What the model sees.
+    pub text: String,
+    /// The file.
+    pub path: String,
+    /// Its new size.
+    pub bytes: u64,
+    /// Its new number of lines.
+    pub lines: u32,
+    /// To be handed back once the result has reached the model.
+    pub receipt: Receipt,
+}
+
+impl TryFrom<Written> for OneWritten {
+    type Error = Error;
+
+    fn try_from(written: Written) -> Result<Self, Error> {
+        let Written { text, files, receipts, .. } = written;
+        let (Some(file), Some(receipt)) = (files.into_iter().next(), receipts.into_iter().next()) else {
+            return Err(Error::OtherOutcome);
+        };
+        Ok(Self { text, path: file.path, bytes: file.bytes, lines: file.lines, receipt })
+    }
+}
 
 /// Calls to an engine.
 pub trait Ask {
@@ -100,8 +127,9 @@ pub trait Ask {
     ///
     /// # Errors
     /// Those of [`Engine::perform`].
-    fn write(&self, session: &SessionName, path: &str, change: Change) -> Result<Written, Error> {
-        self.ask(Some(session), Operation::Write(Write { path: path.to_owned(), change }))
+    fn write(&self, session: &SessionName, path: &str, change: Change) -> Result<OneWritten, Error> {
+        let write = Write { path: path.to_owned(), change, over: Over::Anything };
+        self.ask::<Written>(Some(session), Operation::Write(write))?.try_into()
     }
 }
 

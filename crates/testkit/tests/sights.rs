@@ -11,7 +11,7 @@ use readproof_engine::{
 };
 use readproof_hosts::session::{Changed, Session, Sha};
 use readproof_testkit::ask::{Ask, Logged};
-use readproof_words::{Surface, notice::notice};
+use readproof_words::notice::notice;
 use std::{
     cell::Cell,
     fs,
@@ -176,7 +176,7 @@ fn a_write_that_is_out_while_the_conversation_moves() {
             block: None,
             at: 0,
         };
-        let done = writer.change(change).unwrap();
+        let done = writer.change_all(vec![change]).unwrap().remove(0);
         writer.deliver(done).unwrap();
         is_plain(&read(&engine, "f"));
     }
@@ -325,17 +325,17 @@ fn an_edit_that_was_overtaken() {
     read(&engine, "f");
     saves.store(true, Ordering::Relaxed);
     let change = Change::Replace { old: "ten".to_owned(), new: "TEN".to_owned(), places: Places::One };
-    let error = engine.write(&s(), "f", change.clone()).unwrap_err();
-    assert_eq!(error.code(), "CHANGED");
-    assert!(
-        Surface::Cli.error(&error).contains("changed or removed by another program while it was edited"),
-        "{error}"
-    );
-    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new());
-    is_plain(&read(&engine, "f"));
-    saves.store(false, Ordering::Relaxed);
+    // It is made in the text that is there by then.
     engine.write(&s(), "f", change).unwrap();
+    saves.store(false, Ordering::Relaxed);
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new().replace("ten", "TEN"));
+    is_plain(&read(&engine, "f"));
+    // One that is not there any more is refused.
+    saves.store(true, Ordering::Relaxed);
+    let change = Change::Replace { old: "TEN".to_owned(), new: "ten".to_owned(), places: Places::One };
+    let error = engine.write(&s(), "f", change).unwrap_err();
+    assert_eq!(error.code(), "NOT_FOUND");
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), new());
 }
 
 #[test]

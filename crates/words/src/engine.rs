@@ -1,14 +1,14 @@
 //! Words for what the engine refuses.
 
-use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE, SymbolKind};
+use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE, ShownLines, SymbolKind};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
     Terms,
-    core::{edit, not_text, scope},
-    disk::{locate, pattern, replace, root, snapshot, transcript},
+    core::{bad_patch, edit, not_text, scope},
+    disk::{locate, pattern, replace, replace_all, root, snapshot, transcript},
     git::git,
-    hosts::session,
+    hosts::{session, versions},
     index::{query, unusable, walk},
     stores::{session_name, store},
 };
@@ -25,7 +25,25 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::BackThroughLink { path } => format!("`{}` goes back by `..` out of a symbolic link; name the file without that", terms.name(path)),
         Error::Snapshot(source) => snapshot(source),
         Error::Replace(source) => replace(source),
-        Error::Edit { path, source } => format!("{path}: {}", edit(source)),
+        Error::Edit { path, source, shown, of } => format!("{path}: {}; nothing was changed{}", edit(source, *of), lines(shown)),
+        Error::BadPatch { source } => format!("{}; nothing was changed", bad_patch(source)),
+        Error::ManyFiles { files, most } => format!("the patch changes {files} files, {most} are possible; send several patches"),
+        Error::Twice { path } => format!("the call names {path} twice; put all changes of a file together"),
+        Error::Precondition { path, expected: Some(expected), actual: Some(actual) } => format!("{path} has another text than the call is for: expected {expected}, actual {actual}; nothing was changed. Read it again, then use expected_hash={actual}"),
+        Error::Precondition { path, expected: Some(expected), actual: None } => format!("{path} does not exist, and the call is for the text {expected}; nothing was changed. Leave expected_hash out to make the file"),
+        Error::Precondition { path, expected: None, actual } => format!("{path} exists, and this conversation has not shown all of it; nothing was changed. Read all of it first, change it with edit, or say which text may go: expected_hash={}", actual.map_or_else(String::new, |hash| hash.to_string())),
+        Error::Exists { path, actual } => format!("{path} exists; nothing was changed. Use another name, change it with edit, or replace it with mode=truncate and expected_hash={actual}"),
+        Error::Conflict { path, id, shown, actual } => format!("{path}: someone else changed the same lines since you read them; nothing was changed{}. Repeat the edit for the lines as they are now (the file's hash is {actual}){}", id.map_or_else(String::new, |id| format!(" (conflict {id})")), lines(shown)),
+        Error::NoConflict { id } => format!("there is no conflict `{id}`; `readproof conflicts list` shows those there are"),
+        Error::ConflictOver { id, how } => format!("conflict {id} is over: resolved with {how}"),
+        Error::NoProposal { id } => format!("nobody proposed a text for conflict {id}; resolve it with ours, theirs or a file"),
+        Error::NoVersion { path, version: None } => format!("no version of {path} is kept yet: it was not changed through readproof"),
+        Error::NoVersion { path, version: Some(version) } => format!("`{version}` is no version of {path}; use one as v12, or working"),
+        Error::Erased { path, hash } => format!("the text {hash} of {path} is not stored any more"),
+        Error::SensitiveVersion { path } => format!("{path} is sensitive, so no versions of it are kept or compared"),
+        Error::ReplaceAll(source) => replace_all(source),
+        Error::SensitiveTogether { path } => format!("{path} is sensitive: no text of it is stored, so it cannot be put back if a patch over several files is interrupted; change it in a call of its own"),
+        Error::Versions(source) => versions(source),
         Error::NotKept { path, why } => format!("{path} is not written, as what is there now could not be kept: {}. Move it elsewhere or delete it first", snapshot(why)),
         Error::OwnSettings => format!("{SETTINGS_FILE} holds the workspace's settings, which an agent may not change; edit it yourself"),
         Error::Unrecorded { path, source } => format!("{path} was written, but that could not be recorded: {}. Read the file before changing it again", error(terms, source)),
@@ -66,6 +84,18 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::OtherOutcome => "the call came to another kind of outcome than it asked for, which is a fault of this program".to_owned(),
         Error::Aborted => "the call was aborted; nothing was recorded".to_owned(),
     }
+}
+
+/// Lines of a file behind a refusal, each with its number and a tab.
+fn lines(shown: &[ShownLines]) -> String {
+    let mut said = String::new();
+    for run in shown {
+        said.push_str(if said.is_empty() { ". The file has:" } else { "\n…" });
+        for (number, line) in (run.first..).zip(&run.lines) {
+            said.push_str(&format!("\n{number}\t{line}"));
+        }
+    }
+    said
 }
 
 /// Why there is no stored index of symbols.

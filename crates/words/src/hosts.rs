@@ -1,6 +1,6 @@
-//! Words for sessions that cannot be used.
+//! Words for sessions and versions that cannot be used.
 
-use readproof_hosts::session::SessionError;
+use readproof_hosts::{session::SessionError, versions::VersionsError};
 
 use crate::stores::log;
 
@@ -26,5 +26,17 @@ pub fn session(error: &SessionError) -> String {
             format!("no log can be started for the session: the system gives no random number ({why}); try again")
         }
         SessionError::Moved => "the branch moved while the answer was decided".to_owned(),
+    }
+}
+
+/// What a [`VersionsError`] is in words.
+#[must_use]
+pub fn versions(error: &VersionsError) -> String {
+    match error {
+        VersionsError::Log(source) => log(source),
+        VersionsError::Newer => "the version log was written by a newer readproof; use that one".to_owned(),
+        VersionsError::NoRandom(why) => {
+            format!("no version log can be started: the system gives no random number ({why}); try again")
+        }
     }
 }

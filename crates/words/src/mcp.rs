@@ -17,6 +17,11 @@ pub(crate) fn error(tool: &ToolTerms<'_>, error: &Error) -> String {
     // Only the search engine draws; a name with a line end in it must not.
     let message = if let Error::Query(_) = error {
         message.lines().map(printable).collect::<Vec<_>>().join("\n")
+    } else if let (Error::Edit { .. } | Error::Conflict { .. }, Some((first, lines))) =
+        (error, message.split_once('\n'))
+    {
+        // The lines of the file behind it are exact.
+        format!("{}\n{lines}", printable(first))
     } else {
         printable(&message)
     };

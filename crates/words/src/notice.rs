@@ -27,6 +27,12 @@ pub fn notice(notice: &Notice) -> String {
             };
             format!("decoded from {encoding}{declared}, so this is not the file byte for byte")
         }
+        Notice::NotRecovered { files, why } => {
+            let files = if files.is_empty() { String::new() } else { format!(" in {}", files.join(", ")) };
+            let why = crate::Surface::Cli.error(why);
+            format!("a change of several files that was interrupted is still half made{files}: {why}")
+        }
+        Notice::SoAlready(path) => format!("{path} was so already; nothing was written"),
         Notice::InsteadOf(asked) => format!("there is no `{asked}`; this is the only file whose name ends so"),
         Notice::NotStored { text, why } => {
             let what = match text {

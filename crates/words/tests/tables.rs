@@ -5,7 +5,7 @@ use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
 use readproof_disk::{
     BadPattern, LocateError, LogError, LogName, ReplaceError, RootError, SessionName, SnapshotError, StoreError,
 };
-use readproof_engine::{Error, LogAfter, Notice, ShownText};
+use readproof_engine::{Error, LogAfter, Notice, ShownLines, ShownText};
 use readproof_index::{BadQuery, BadWalk};
 use readproof_words::{Surface, Terms, ToolTerms, core, disk, index, notice, stores};
 use std::sync::Arc;
@@ -156,9 +156,12 @@ fn an_error_within_another() {
     assert_eq!(
         Surface::Cli.error(&Error::Edit {
             path: "f".to_owned(),
-            source: EditError::Many { piece: 0, count: 2, places: vec![1, 4] }
+            source: EditError::Many { piece: 0, count: 2, places: vec![1, 4] },
+            shown: vec![ShownLines { first: 1, lines: vec!["a".to_owned()] }],
+            of: 1,
         }),
-        "f: the old text occurs 2 times; add lines around it until it is the only one, or replace all of them"
+        "f: the old text occurs 2 times, at lines 1, 4; add lines around the one that is meant until it is the only one, or say \
+         all=true to change every one; nothing was changed. The file has:\n1\ta"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use readproof_core::{
     edit::Places,
-    operation::{Change, Operation, Read, Refresh, Write},
+    operation::{Change, Operation, Over, Read, Refresh, Write},
     path::Bearings,
 };
 use readproof_disk::{Root, Scratch, SessionName};
@@ -135,8 +135,11 @@ impl Agent {
 
     fn edit(&mut self, step: &'static str, old: &str, new: &str) -> Result<(), Failure> {
         let change = Change::Replace { old: old.to_owned(), new: new.to_owned(), places: Places::One };
-        let written: Written = self.tell(Operation::Write(Write { path: "inventory.py".to_owned(), change }))?;
-        self.terminal.engine.delivered(&written.receipt)?;
+        let written: Written =
+            self.tell(Operation::Write(Write { path: "inventory.py".to_owned(), change, over: Over::Held }))?;
+        for receipt in &written.receipts {
+            self.terminal.engine.delivered(receipt)?;
+        }
         self.note(step);
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! `readproof diff`: the whole diff on standard output, notices on standard error.
 
-use readproof_core::operation::{Against, AnswerLimit, Compare, Operation};
+use readproof_core::operation::{Against, AnswerLimit, Compare, CompareVersions, Operation};
 use readproof_disk::{Root, RootError, SnapshotRules};
-use readproof_engine::{Compared, Engine, Error};
+use readproof_engine::{Compared, ComparedVersions, Engine, Error};
 use readproof_words::{Terms, disk::root as root_words};
 use std::{io::Read as _, path::Path};
 
@@ -14,6 +14,19 @@ use crate::{
 };
 
 pub(super) fn run(terminal: &Terminal, args: DiffArgs) -> Done {
+    if let Some(from) = &args.version {
+        let from = Some(from.clone()).filter(|from| !from.is_empty());
+        let compare = CompareVersions { path: args.path.clone(), from, to: args.to.clone(), most: AnswerLimit::NONE };
+        let found: ComparedVersions =
+            terminal.ask_in(args.shown_to.session.as_deref(), Operation::CompareVersions(compare))?;
+        let said = crate::tools::compared(&found);
+        if terminal.json {
+            return Ok(output::line(&said.object().to_string())?);
+        }
+        output::text(&found.diff)?;
+        super::notices(said.trailer.map(|trailer| trailer.line), &[]);
+        return Ok(());
+    }
     let against = Against::parse(&args.against.to_uppercase()).unwrap_or_default();
     if against == Against::WorkTree && args.content.is_none() {
         let message = "--against WORKTREE compares the working file with other text; give it, as in `readproof diff PATH --against \
@@ -36,7 +49,7 @@ pub(super) fn run(terminal: &Terminal, args: DiffArgs) -> Done {
 }
 
 /// The text that would replace the file. The user names it, so it may be anywhere.
-fn content(engine: &Engine, file: &Path) -> Result<String, Failure> {
+pub(super) fn content(engine: &Engine, file: &Path) -> Result<String, Failure> {
     let wrong = |why: String| Failure::refused("INPUT", format!("--content {}: {why}", file.display()));
     if file != Path::new("-") {
         let missing = || wrong("there is no such file; `-` is standard input".to_owned());

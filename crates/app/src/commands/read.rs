@@ -1,15 +1,11 @@
 //! `read`, `refresh`, `write` and `edit`.
 
-use readproof_core::{
-    edit::Places,
-    operation::{Audience, Change, Decoding, Freshness, Operation, Read, Refresh, Write},
-};
-use readproof_engine::{LoggedSession, Refreshed, Written};
-use std::io::Read as _;
+use readproof_core::operation::{Audience, Decoding, Freshness, Operation, Read, Refresh};
+use readproof_engine::{LoggedSession, Refreshed};
 
 use super::{Done, Terminal, line_number, session_name};
 use crate::{
-    cli::{EditArgs, RangeArgs, ReadArgs, RefreshArgs, WriteArgs},
+    cli::{RangeArgs, ReadArgs, RefreshArgs},
     output::{self, Failure},
     report::json,
     tools::{call::Tools, conversation::Origin},
@@ -77,38 +73,4 @@ pub(super) fn refresh(terminal: &Terminal, args: RefreshArgs) -> Done {
         || json::refreshed(&done),
         || format!("the next read of {} ({}) is plain text", done.paths.join(", "), done.scope),
     )
-}
-
-pub(super) fn write(terminal: &Terminal, args: WriteArgs) -> Done {
-    session_name(&args.session)?;
-    if output::input_is_terminal() {
-        output::notice("type the content, then end it with Ctrl-D");
-    }
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::refused("INPUT", format!("standard input cannot be read: {error}")))?;
-    let content = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::refused(
-            "NOT_TEXT",
-            format!("{}: the content is not valid UTF-8 from byte {at} on; nothing was written", args.path),
-        )
-    })?;
-    wrote(terminal, &args.session, Write { path: args.path, change: Change::Whole(content) })
-}
-
-pub(super) fn edit(terminal: &Terminal, args: EditArgs) -> Done {
-    let places = if args.all { Places::All } else { Places::One };
-    let change = Change::Replace { old: args.old, new: args.new, places };
-    wrote(terminal, &args.session, Write { path: args.path, change })
-}
-
-fn wrote(terminal: &Terminal, session: &str, write: Write) -> Done {
-    let written: Written = terminal.ask_in(Some(session), Operation::Write(write))?;
-    terminal.show(|| json::written(&written), || written.text.clone())?;
-    super::notices(None, &written.notices);
-    terminal.confirm(Some(&written.receipt));
-    Ok(())
 }

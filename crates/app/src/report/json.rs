@@ -1,5 +1,6 @@
 //! The JSON of every result. Field names are part of the contract.
 
+use crate::tools::contract;
 use readproof_core::{meta::MetaV1, scope::Lines};
 use readproof_engine::{Answer, Receipt, Refreshed, SessionView, Status, Written};
 use serde_json::{Value, json};
@@ -59,17 +60,15 @@ fn meta(meta: &MetaV1) -> Value {
     object
 }
 
-pub(crate) fn written(written: &Written) -> Value {
-    json!({
-        "ok": true,
-        "path": written.path,
-        "text": written.text,
-        "bytes": written.bytes,
-        "lines": written.lines,
-        "replaced": written.hunks.iter().map(|hunk| json!([hunk.old.first(), hunk.old.last(), hunk.new_count])).collect::<Vec<_>>(),
-        "session": written.receipt.session.to_string(),
-        "entry": written.receipt.entry.to_string(),
-    })
+/// A write as the tools report it, with the text and the entry that records it.
+pub(crate) fn written(operation: &str, written: &Written) -> Value {
+    let mut object = contract(operation, written);
+    object["text"] = json!(written.text);
+    if let Some(receipt) = written.receipts.first() {
+        object["session"] = json!(receipt.session.to_string());
+        object["entry"] = json!(receipt.entry.to_string());
+    }
+    object
 }
 
 pub(crate) fn refreshed(refreshed: &Refreshed) -> Value {

@@ -21,10 +21,18 @@ pub(crate) struct Args {
 }
 
 /// Why a call was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: &'static str,
     pub(crate) message: String,
+    /// What a program may want to know beside the code.
+    pub(crate) facts: Map<String, Value>,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: &'static str, message: String) -> Self {
+        Self { code, message, facts: Map::new() }
+    }
 }
 
 impl Args {
@@ -101,6 +109,11 @@ impl Args {
     /// The targets of a call that names several.
     pub(crate) fn targets(&self) -> Option<&Vec<Value>> {
         self.given.get("targets").and_then(Value::as_array)
+    }
+
+    /// The changes of a call that makes several.
+    pub(crate) fn edits(&self) -> Option<&Vec<Value>> {
+        self.given.get("edits").and_then(Value::as_array)
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
@@ -220,7 +233,7 @@ pub(crate) fn invalid(tool: &Tool, given: &Map<String, Value>, file: &str, messa
         tool.name,
         example = printable(&example.to_string())
     );
-    Refusal { code: "INVALID_ARGS", message }
+    Refusal::new("INVALID_ARGS", message)
 }
 
 /// The part of a caller's text that is quoted.
@@ -239,6 +252,9 @@ const TEXT_BYTES: usize = 8_000;
 
 /// How many of the last lines an example shows.
 const AT_THE_END: u64 = 20;
+
+/// The most changes of one call.
+pub(crate) const MOST_EDITS: usize = 100;
 
 /// The most files of one call.
 pub(crate) const MOST_TARGETS: usize = 50;
@@ -271,6 +287,18 @@ fn meant(param: &Param, value: &Value) -> Option<Value> {
     match param.kind {
         Kind::Text => value.as_str().filter(|text| text.len() <= TEXT_BYTES).map(|text| json!(text)),
         Kind::Content => value.as_str().map(|text| json!(text)),
+        Kind::Edits => {
+            let listed = match value {
+                // Some models write the list as text.
+                Value::String(text) => serde_json::from_str(text).ok()?,
+                Value::Object(_) => json!([value]),
+                Value::Array(_) => value.clone(),
+                Value::Null | Value::Bool(_) | Value::Number(_) => return None,
+            };
+            let fits = |all: &&Vec<Value>| (1..=MOST_EDITS).contains(&all.len());
+            let all: Option<Vec<Value>> = listed.as_array().filter(fits)?.iter().map(one_edit).collect();
+            all.map(Value::Array)
+        }
         Kind::List => {
             let is_target = |one: &Value| one.is_object() || one.as_str().is_some_and(|text| text.len() <= TEXT_BYTES);
             let fits = |all: &&Vec<Value>| (1..=MOST_TARGETS).contains(&all.len()) && all.iter().all(is_target);
@@ -294,6 +322,17 @@ fn meant(param: &Param, value: &Value) -> Option<Value> {
             words.iter().find(|known| known.eq_ignore_ascii_case(word)).map(|word| json!(word))
         }
     }
+}
+
+/// One of several changes, by the names of the table; `None` if it is not one.
+fn one_edit(value: &Value) -> Option<Value> {
+    let tool = super::tool("edit")?;
+    let mut edit = Map::new();
+    for (name, value) in value.as_object()?.iter().filter(|(_, value)| !value.is_null()) {
+        let param = named(tool, name).filter(|param| ["old", "new", "all"].contains(&param.name))?;
+        edit.insert(param.name.to_owned(), meant(param, value)?);
+    }
+    (edit.contains_key("old") && edit.contains_key("new")).then_some(Value::Object(edit))
 }
 
 /// A whole number that a client wrote as a float, such as `5.0`.

@@ -20,7 +20,7 @@ use super::{
     Tool,
     args::{Args, Refusal, short},
     conversation::Origin,
-    finding, listing, ranges, symbols, tool, unified,
+    editing, finding, listing, ranges, symbols, tool, unified,
 };
 
 /// The result of a call.
@@ -158,7 +158,11 @@ impl From<Error> for Refused {
 impl Refusal {
     /// The same facts for programs, which find the message in the text.
     pub(crate) fn contract(&self) -> Value {
-        json!({"ok": false, "success": false, "error": {"code": self.code}})
+        let mut error = json!({"code": self.code});
+        if let Some(fields) = error.as_object_mut() {
+            fields.extend(self.facts.clone());
+        }
+        json!({"ok": false, "success": false, "conflict": self.code == "CONFLICT", "error": error})
     }
 }
 
@@ -209,11 +213,11 @@ impl<'a> Tools<'a> {
     ) -> Result<ToolOutput, Refusal> {
         let Some(tool) = tool(name) else {
             let message = format!("there is no tool `{}`; use read or search", short(&printable(name)));
-            return Err(Refusal { code: "UNKNOWN_TOOL", message });
+            return Err(Refusal::new("UNKNOWN_TOOL", message));
         };
         let args = Args::parse(tool, given, self.engine.settings().args, &|| self.some_file())?;
         // The path of the call, as errors name it.
-        let asked = args.text("path").or(args.text("target")).unwrap_or_default().to_owned();
+        let asked = args.text("path").or(args.text("filepath")).or(args.text("target")).unwrap_or_default().to_owned();
         let (ignored, all) = (args.ignored(), args.clone());
         let run = || self.run(ToolCall { tool, args, origin, control });
         let said = self.refusable((tool, &asked, Some(&all)), run)?;
@@ -293,8 +297,10 @@ impl<'a> Tools<'a> {
         let asked = short(&printable(asked));
         let start_line = tool.params.iter().any(|param| param.name == "start_line" && param.required);
         let surface = Surface::Mcp(ToolTerms { root: &root, asked: &asked, start_line });
-        symbols::refusal(error, surface, &|name| self.engine.is_file(name))
-            .unwrap_or_else(|| Refusal { code: error.code(), message: surface.error(error) })
+        symbols::refusal(error, surface, &|name| self.engine.is_file(name)).unwrap_or_else(|| Refusal {
+            facts: editing::facts(error),
+            ..Refusal::new(error.code(), surface.error(error))
+        })
     }
 
     /// How names that are not there are taken: as the strict table has it, never as another's.
@@ -320,9 +326,19 @@ impl<'a> Tools<'a> {
             "read_file_range" => ranges::range(self, &call),
             "read_file_head" => ranges::head(self, &call),
             "read_file_tail" => ranges::tail(self, &call),
+            "edit" => editing::edit(self, &call),
+            "write_file" => editing::write(self, &call),
+            "apply_patch" => editing::patch(self, &call),
+            "delete_file" => editing::delete(self, &call),
+            "move_file" => editing::rename(self, &call),
+            "get_diff" => editing::diff(self, &call),
+            "read_lines" => ranges::range(
+                self,
+                &named_as(call, &[("filepath", "path"), ("start", "start_line"), ("end", "end_line")]),
+            ),
             "readcache_refresh" => self.refresh(&call),
             "readcache_status" => self.status(&call),
-            other => Err(Refusal { code: "UNKNOWN_TOOL", message: format!("{other} is not built yet") }.into()),
+            other => Err(Refusal::new("UNKNOWN_TOOL", format!("{other} is not built yet")).into()),
         }
     }
 
@@ -378,6 +394,12 @@ impl<'a> Tools<'a> {
 fn legacy<'a>(call: ToolCall<'a>, mode: &str, target: &str) -> ToolCall<'a> {
     let tool = tool("read").unwrap_or(call.tool);
     ToolCall { tool, args: call.args.renamed(target, "target").with("mode", mode), ..call }
+}
+
+/// The arguments under the names of another tool that does the same.
+fn named_as<'a>(call: ToolCall<'a>, names: &[(&str, &str)]) -> ToolCall<'a> {
+    let args = names.iter().fold(call.args, |args, (from, to)| args.renamed(from, to));
+    ToolCall { args, ..call }
 }
 
 /// The limits of an answer if the call sets none.

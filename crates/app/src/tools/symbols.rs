@@ -110,7 +110,7 @@ pub(super) fn refusal(error: &Error, surface: Surface<'_>, is_file: &dyn Fn(&str
         if let Some(first) = candidates.first() {
             let _ = write!(message, "\nexample: read {}", printable(&working(first).to_string()));
         }
-        return Some(Refusal { code: error.code(), message });
+        return Some(Refusal::new(error.code(), message));
     }
     if let Error::NoSymbol { target, path, near, .. } = error {
         let example = match near.first() {
@@ -125,7 +125,7 @@ pub(super) fn refusal(error: &Error, surface: Surface<'_>, is_file: &dyn Fn(&str
             None => format!("search {}", json!({"query": short(target)})),
         };
         let message = format!("{}\nexample: {}", surface.error(error), printable(&example));
-        return Some(Refusal { code: error.code(), message });
+        return Some(Refusal::new(error.code(), message));
     }
     None
 }

@@ -30,11 +30,11 @@ pub(super) fn changes(before: Option<&Text>, after: Option<&Text>, cancelled: &d
     if fits(before, &whole.old) && fits(after, &whole.new) {
         return Some((super::changes(before, after), (0, 0)));
     }
-    between_ends(before, after, cancelled)
+    near(before, after, cancelled)
 }
 
 /// The same, where most of both texts is known to be equal: only what is between the equal ends is looked at.
-pub(super) fn between_ends(before: &Text, after: &Text, cancelled: &dyn Fn() -> bool) -> Changes {
+pub(super) fn near(before: &Text, after: &Text, cancelled: &dyn Fn() -> bool) -> Changes {
     let mut work = Work { before, after, left: ALL_LINES, found: Vec::new(), blocks: (0, 0), cancelled };
     let rest = without_ends(before, after);
     if rest.is_empty() {

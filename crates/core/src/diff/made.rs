@@ -25,7 +25,7 @@ pub struct Made {
 /// The change from `before` to `after`; `name` goes into the header of its diff.
 #[must_use]
 pub fn made(before: &Text, after: &Text, name: &str) -> Made {
-    let (changes, _) = large::between_ends(before, after, &|| false).unwrap_or_default();
+    let (changes, _) = large::near(before, after, &|| false).unwrap_or_default();
     let (added, removed) = counts(&changes);
     let mut diff = String::new();
     if !changes.is_empty() {

@@ -54,6 +54,11 @@ impl Held {
         self.version
     }
 
+    /// The texts that have these lines, as far as is known.
+    pub fn versions(&self) -> impl Iterator<Item = Version> {
+        [Some(self.version), self.also].into_iter().flatten()
+    }
+
     /// The entry of the branch that showed them.
     #[must_use]
     pub fn at(&self) -> Place {

@@ -1,14 +1,23 @@
 //! What a caller can be told: what failed, with which value, and what to do next. Nothing was recorded as shown.
 
-use readproof_core::{edit::EditError, policy::Rule, scope::ScopeError, text::NotText};
-use readproof_disk::{
-    BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceError, RootError, SessionName, SnapshotError,
-    StoreError, TranscriptError,
+use readproof_core::{
+    edit::{BadPatch, EditError},
+    policy::Rule,
+    scope::ScopeError,
+    text::{ContentHash, NotText},
 };
-use readproof_hosts::session::SessionError;
+use readproof_disk::{
+    BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceAllError, ReplaceError, RootError, SessionName,
+    SnapshotError, StoreError, TranscriptError,
+};
+use readproof_hosts::{
+    session::SessionError,
+    versions::{VersionId, VersionsError},
+};
 use readproof_index::{BadQuery, BadWalk, TreeError, Unindexed};
 use std::{path::PathBuf, sync::Arc};
 
+use super::ShownLines;
 use crate::{Candidate, NoIndex};
 
 /// A request that was refused or failed.
@@ -55,7 +64,100 @@ pub enum Error {
         path: String,
         /// Why.
         source: EditError,
+        /// What stands in the file where the edit was meant to be.
+        shown: Vec<ShownLines>,
+        /// How many changes of the file the call has.
+        of: usize,
     },
+    /// The patch cannot be read.
+    BadPatch {
+        /// Where, and why.
+        source: BadPatch,
+    },
+    /// More files than one patch may change.
+    ManyFiles {
+        /// How many.
+        files: usize,
+        /// How many may be.
+        most: usize,
+    },
+    /// One call names a file twice.
+    Twice {
+        /// Which file.
+        path: String,
+    },
+    /// The file has not the text that the call is for.
+    Precondition {
+        /// Which file.
+        path: String,
+        /// The text that the caller names; none if the model would have to hold all of the file, and does not.
+        expected: Option<ContentHash>,
+        /// The text that is there; none if there is no file.
+        actual: Option<ContentHash>,
+    },
+    /// There is a file where none may be.
+    Exists {
+        /// Which file.
+        path: String,
+        /// Its text.
+        actual: ContentHash,
+    },
+    /// Someone else changed the lines that the edit is about.
+    Conflict {
+        /// Which file.
+        path: String,
+        /// The conflict's number; none for a sensitive file.
+        id: Option<VersionId>,
+        /// What stands there now.
+        shown: Vec<ShownLines>,
+        /// The text that is there.
+        actual: ContentHash,
+    },
+    /// There is no such conflict.
+    NoConflict {
+        /// As asked.
+        id: String,
+    },
+    /// The conflict has ended.
+    ConflictOver {
+        /// As asked.
+        id: String,
+        /// How.
+        how: String,
+    },
+    /// Nobody proposed a text for the conflict.
+    NoProposal {
+        /// As asked.
+        id: String,
+    },
+    /// There is no such version of the file.
+    NoVersion {
+        /// Which file.
+        path: String,
+        /// As asked; none if no version is kept at all.
+        version: Option<String>,
+    },
+    /// The text of a version is not stored any more.
+    Erased {
+        /// Which file.
+        path: String,
+        /// The text.
+        hash: ContentHash,
+    },
+    /// No versions are kept of a sensitive file.
+    SensitiveVersion {
+        /// Which file.
+        path: String,
+    },
+    /// Several files cannot be changed together.
+    ReplaceAll(#[from] ReplaceAllError),
+    /// A sensitive file can only be changed alone.
+    SensitiveTogether {
+        /// Which file.
+        path: String,
+    },
+    /// The version log.
+    Versions(#[from] VersionsError),
     /// What is there cannot be kept, so it is not replaced.
     NotKept {
         /// Which file.
@@ -252,7 +354,27 @@ impl Error {
             Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
             Self::Replace(ReplaceError::InGit { .. }) => "DENIED",
             Self::Replace(_) => "WRITE_FAILED",
-            Self::Edit { .. } => "BAD_EDIT",
+            Self::Edit { source, .. } => match source {
+                EditError::NotFound { .. } | EditError::Elision { .. } | EditError::Ours { .. } => "NOT_FOUND",
+                EditError::Many { .. } => "NOT_UNIQUE",
+                EditError::NotText => "NOT_TEXT",
+                EditError::Empty
+                | EditError::Overlap { .. }
+                | EditError::NoContext { .. }
+                | EditError::Anchor { .. }
+                | EditError::Unverified => "BAD_EDIT",
+            },
+            Self::BadPatch { .. } | Self::Twice { .. } => "BAD_PATCH",
+            Self::ManyFiles { .. } => "TOO_LARGE",
+            Self::Precondition { .. } | Self::Exists { .. } => "PRECONDITION_FAILED",
+            Self::Conflict { .. } => "CONFLICT",
+            Self::NoConflict { .. } | Self::NoVersion { .. } | Self::NoProposal { .. } => "NOT_FOUND",
+            Self::ConflictOver { .. } => "CONFLICT_OVER",
+            Self::Erased { .. } => "ERASED",
+            Self::SensitiveVersion { .. } => "SENSITIVE",
+            Self::ReplaceAll(_) => "NOT_CHANGED",
+            Self::SensitiveTogether { .. } => "SENSITIVE",
+            Self::Versions(_) => "STORE",
             Self::Store(_) => "STORE",
             Self::Session(_) => "SESSION",
             Self::NoSession(_) => "NO_SESSION",

@@ -2,19 +2,24 @@
 
 use readproof_core::{
     decide::{Mode, Reason},
+    edit::Assumed,
     knowledge::Hunk,
     meta::MetaV1,
     render,
     scope::{Lines, Scope},
+    text::ContentHash,
 };
 use readproof_disk::{LogError, LogId, PutAside, RetiredLog, SessionName, StoreError, View};
-use readproof_hosts::session::EntryId;
+use readproof_hosts::{
+    session::EntryId,
+    versions::{OpenedConflict, VersionId},
+};
 use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
 
 use crate::{
-    Collection, Compared, Defined, Error, FileStat, InFile, Listed, NotOurs, Outlines, Searched, SessionView, Status,
-    SymbolsFound,
+    Collection, Compared, ComparedVersions, ConflictTexts, Defined, Error, FileStat, InFile, Listed, NotOurs, Outlines,
+    Searched, SessionView, Status, SymbolsFound,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };
@@ -84,20 +89,54 @@ pub struct Receipt {
 /// The result of a write.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// What the model sees. For an edit it states which lines were replaced; only so can the edit be relied on.
+    /// What the model sees. It states which lines were replaced; only so can the edit be relied on.
     pub text: String,
+    /// What became of each file.
+    pub files: Vec<WrittenFile>,
+    /// The number of the version that this made; none if nothing changed or nothing can be kept.
+    pub version: Option<VersionId>,
+    /// What must be said beside it.
+    pub notices: Vec<Notice>,
+    /// To be handed back once the result has reached the model: one for each file that changed, if the conversation has a log.
+    pub receipts: Vec<Receipt>,
+}
+
+/// What became of one file.
+#[derive(Clone, Debug)]
+pub struct WrittenFile {
     /// The file, relative to the workspace root.
     pub path: String,
+    /// The name that it had before.
+    pub from: Option<String>,
+    /// Whether it is gone.
+    pub removed: bool,
+    /// Whether it was so already, and nothing was written.
+    pub same: bool,
+    /// The text before; none if there was no file, and for a sensitive file.
+    pub before: Option<ContentHash>,
+    /// The text after; none if there is no file, and for a sensitive file.
+    pub after: Option<ContentHash>,
     /// Its new size.
     pub bytes: u64,
     /// Its new number of lines.
     pub lines: u32,
-    /// For an edit, the lines it replaced.
+    /// The lines that were replaced; none for a whole file.
     pub hunks: Vec<Hunk>,
-    /// What must be said beside it.
-    pub notices: Vec<Notice>,
-    /// To be handed back once the result has reached the model.
-    pub receipt: Receipt,
+    /// What was assumed, where the old text did not match exactly.
+    pub assumed: Vec<Assumed>,
+    /// Whether another's change was merged.
+    pub merged: bool,
+    /// The exact change; empty for a sensitive file.
+    pub diff: String,
+}
+
+/// Lines of a file that a refusal shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownLines {
+    /// The number of the first.
+    pub first: u32,
+    /// The lines without terminators.
+    pub lines: Vec<String>,
 }
 
 /// The result of a refresh.
@@ -154,6 +193,12 @@ outcomes! {
     Compared(Compared),
     /// A write.
     Written(Written),
+    /// Two versions of a file.
+    ComparedVersions(ComparedVersions),
+    /// Conflicts.
+    Conflicts(Vec<OpenedConflict>),
+    /// One conflict with its texts.
+    Conflict(ConflictTexts),
     /// A refresh.
     Refreshed(Refreshed),
     /// The state of the workspace and of the conversation.
@@ -218,6 +263,15 @@ pub enum Notice {
     NoIndexYet,
     /// The text was decoded.
     Decoded(View),
+    /// A killed process left a change over several files half made, and it could not be completed or undone.
+    NotRecovered {
+        /// The files that are not as they were before.
+        files: Vec<String>,
+        /// Why.
+        why: Arc<Error>,
+    },
+    /// A file was so already, and nothing was written.
+    SoAlready(String),
     /// There is no file of the name asked for; this is the one that ends in it.
     InsteadOf(String),
     /// A text could not be stored.

@@ -79,7 +79,15 @@ impl<G> Outcome<G> {
                 listed.entries.iter_mut().for_each(|entry| rename(&mut entry.name));
             }
             Self::Compared(compared) => rename(&mut compared.path),
-            Self::Written(written) => rename(&mut written.path),
+            Self::Written(written) => {
+                for file in &mut written.files {
+                    rename(&mut file.path);
+                    file.from.iter_mut().for_each(rename);
+                }
+            }
+            Self::ComparedVersions(compared) => rename(&mut compared.path),
+            Self::Conflicts(found) => found.iter_mut().for_each(|open| rename(&mut open.conflict.path)),
+            Self::Conflict(found) => rename(&mut found.conflict.conflict.path),
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
             Self::Read(Reading::NotOurs(_))
             | Self::Status(_)

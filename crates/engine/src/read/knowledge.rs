@@ -63,6 +63,11 @@ pub struct KnowledgeAtCall {
 }
 
 impl KnowledgeAtCall {
+    /// What was held when the call was made, if anything may be relied on.
+    pub(crate) fn at_call(self) -> Option<Knowledge> {
+        self.knowledge.ok().map(|(_, call)| call)
+    }
+
     /// For a conversation whose leaf is where the call was made.
     pub(crate) fn at(knowledge: Result<Knowledge, Reason>, answers: Answers) -> Self {
         Self { mark: None, knowledge: knowledge.map(|held| (held.clone(), held)), answers }

@@ -397,7 +397,12 @@ impl Stage {
             Change::Whole(_) => {
                 format!("written {}: {} lines, {} bytes", name(&written.path), written.lines, written.bytes)
             }
-            Change::Replace { .. } => written.text.clone(),
+            Change::Replace { .. }
+            | Change::Create(_)
+            | Change::Append(_)
+            | Change::Edit(_)
+            | Change::Delete
+            | Change::Move { .. } => written.text.clone(),
         });
         let path = written.path;
         let seen = match change {
@@ -405,6 +410,9 @@ impl Stage {
             Change::Replace { old, new, places } => {
                 let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
                 Seen::Edit { path, old, new, replaces, answer: written.text }
+            }
+            Change::Create(_) | Change::Append(_) | Change::Edit(_) | Change::Delete | Change::Move { .. } => {
+                return Err("scenarios write and replace".into());
             }
         };
         self.called(step, fate, written.receipt, seen, "")

@@ -214,12 +214,12 @@ impl Lanes {
 
 fn aborted() -> Refusal {
     let error = Error::Aborted;
-    Refusal { code: error.code(), message: Surface::Cli.error(&error) }
+    Refusal::new(error.code(), Surface::Cli.error(&error))
 }
 
 fn failed(error: &JoinError) -> Refusal {
     let why = if error.is_panic() { ", which is a fault of this program" } else { "" };
-    Refusal { code: "INTERNAL", message: format!("the call failed{why}") }
+    Refusal::new("INTERNAL", format!("the call failed{why}"))
 }
 
 /// Saturates at `u32::MAX`, which is more files than a workspace has.

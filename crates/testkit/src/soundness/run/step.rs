@@ -3,7 +3,7 @@
 use readproof_core::edit::Places;
 use readproof_disk::SessionName;
 use readproof_engine::{
-    EntryId, Error, Receipt, Refreshed, SessionView, Written,
+    EntryId, Error, Receipt, Refreshed, SessionView,
     operation::{Change, Operation, Refresh},
 };
 use readproof_reader::{Replaces, Seen};
@@ -15,7 +15,7 @@ use super::{
     violation,
 };
 use crate::{
-    ask::Ask,
+    ask::{Ask, OneWritten},
     glimpse::Shown,
     op::{Kind, Op, Random},
     world::{Harm, NAMES, session, some_common, some_edit, some_text},
@@ -209,7 +209,7 @@ impl Run {
         let content = some_text(self.world.shape(), random);
         let seen = Seen::Write { path: name.to_owned(), content: content.clone() };
         self.note(format!("the agent writes {name}"));
-        let Written { receipt, .. } = self.change(name, Change::Whole(content))?;
+        let OneWritten { receipt, .. } = self.change(name, Change::Whole(content))?;
         let node = self.conversation().push(Turn::Called { glimpsed: None }, Some(receipt.entry));
         if kind == Kind::Write {
             return self.wrote(receipt, seen);
@@ -324,7 +324,7 @@ impl Run {
         let Some((old, new)) = change.filter(|_| name != ".env") else { return self.idle() };
         self.note(format!("the agent edits {name} ({places:?}): {old:?} becomes {new:?}"));
         let change = Change::Replace { old: old.clone(), new: new.clone(), places };
-        let Written { receipt, text, .. } = self.change(name, change)?;
+        let OneWritten { receipt, text, .. } = self.change(name, change)?;
         let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
         let seen = Seen::Edit { path: name.to_owned(), old, new, replaces, answer: text.clone() };
         self.note(text);
@@ -339,7 +339,7 @@ impl Run {
         self.wrote(receipt, seen)
     }
 
-    fn change(&mut self, name: &str, change: Change) -> Step<Written> {
+    fn change(&mut self, name: &str, change: Change) -> Step<OneWritten> {
         let written = self.engine().write(&self.name(), name, change)?;
         self.world.remember(name);
         Ok(written)

@@ -1,0 +1,72 @@
+//! The text that an edit is meant for: the one under which the model holds the lines that it changes. It is unknown where the
+//! model holds none of them, or holds them of several texts.
+
+use readproof_core::{
+    edit::{Edit, Numbers, Piece, place},
+    knowledge::Knowledge,
+    limits::Answers,
+    operation::Read,
+    path::PathKey,
+    text::{ContentHash, Form, Text},
+};
+use readproof_disk::{FileRef, Snapshot};
+
+use crate::{Conversation, Engine};
+
+/// The most texts that are looked at.
+const MOST_TEXTS: usize = 8;
+
+impl Engine {
+    /// What the model held of a file when the call was made; `None` if nothing can be relied on.
+    pub(super) fn held_at_call<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        file: &FileRef,
+        snapshot: &Snapshot,
+    ) -> Option<(PathKey, Knowledge)> {
+        conversation.log()?;
+        let read = Read { path: file.key().to_string(), ..Read::default() };
+        if conversation.begin(self, &read).is_some() {
+            return None;
+        }
+        let context = conversation.context(self, &read, file, snapshot);
+        if context.plain.is_some() {
+            return None;
+        }
+        let key = conversation.key(file);
+        let held = conversation.held(self, &context, &key).at_call()?;
+        Some((key, held))
+    }
+
+    /// The one text under which all lines that these changes touch are held, with the changes made in it.
+    pub(super) fn base_of(
+        &self,
+        (key, held): (&PathKey, &Knowledge),
+        pieces: &[Piece],
+        present: &Text,
+    ) -> Option<(Text, Edit)> {
+        let mut hashes: Vec<ContentHash> = Vec::new();
+        for version in held.of(key).iter().flat_map(|span| span.versions()).filter(|version| version.form == Form::Disk)
+        {
+            if !hashes.contains(&version.hash) && hashes.len() < MOST_TEXTS {
+                hashes.push(version.hash);
+            }
+        }
+        let mut found = None;
+        for hash in hashes {
+            let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
+            let Some((text, edit)) = text.and_then(|text| {
+                let edit = place(&text, pieces, Numbers::BreakTies).ok()?;
+                let is_held = |lines| held.holds_lines_of(key, lines, text.id(), Answers::Held);
+                edit.hunks.iter().all(|hunk| is_held(hunk.old)).then_some((text, edit))
+            }) else {
+                continue;
+            };
+            if found.is_some() {
+                return None;
+            }
+            found = Some((text, edit));
+        }
+        found
+    }
+}

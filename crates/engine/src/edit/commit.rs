@@ -1,0 +1,234 @@
+//! Carries out what was planned: texts stored, writes announced, files replaced, all recorded. One file is replaced as it is;
+//! several are replaced under a journal, so that all of them change or none.
+
+use readproof_core::{
+    alike::alike,
+    edit::stated,
+    limits::Answers,
+    operation::Caller,
+    text::{ContentHash, Text},
+};
+use readproof_disk::{Create, Expected, LogId, SessionName, Step};
+use readproof_hosts::{
+    session::{AlikeLines, Block, Changed, EntryId, SessionError, Sha, Stated},
+    versions::{By, Change, ChangedFile, VersionId},
+};
+
+use super::{Plans, plan::Plan};
+use crate::{
+    Engine, Error,
+    door::{Notice, Receipt, Written, WrittenFile},
+};
+
+/// The session that records a call, and the entries that announce its writes.
+struct Announced<'a> {
+    name: &'a SessionName,
+    log: LogId,
+    begun: Vec<EntryId>,
+}
+
+impl Engine {
+    /// Makes all plans real, or none.
+    pub(super) fn commit(
+        &self,
+        caller: &Caller,
+        log: Option<&SessionName>,
+        operation: &'static str,
+        plans: Plans,
+    ) -> Result<Written, Error> {
+        let mut plans = plans;
+        for plan in &mut plans {
+            // A link may point elsewhere by now. Either target makes the write sensitive.
+            plan.sensitive = plan.sensitive || self.sensitive.is_sensitive(&self.root, &plan.file);
+        }
+        let at = self.now();
+        if let (true, Some(secret)) = (plans.len() > 1, plans.iter().find(|plan| plan.sensitive)) {
+            // Its texts are not stored, so it could not be put back.
+            return Err(Error::SensitiveTogether { path: secret.path.clone() });
+        }
+        // Before a file is touched: if its texts do not fit on the disk, it stays as it is.
+        self.keep_texts(&plans)?;
+        let announced = log.map(|name| self.announce(name, &plans, at)).transpose()?;
+        let (changing, needless): (Vec<&Plan>, Vec<&Plan>) = plans.iter().partition(|plan| !plan.is_needless());
+        let path = plans.first().map(|plan| plan.path.clone()).unwrap_or_default();
+        let unrecorded = |source: Error| Error::Unrecorded { path: path.clone(), source: Box::new(source) };
+        let change = change_of(caller, operation, &changing, at);
+        let version = match &changing[..] {
+            [] => None,
+            [plan] => {
+                self.replace_one(plan)?;
+                self.record_version(change).map_err(unrecorded)?
+            }
+            several => {
+                let steps: Vec<Step> = several.iter().map(|plan| step_of(plan)).collect();
+                let load = |hash| self.stored(hash);
+                let applied = self.root.replace_all(&load, &steps, &change.to_note(), self.hard_links())?;
+                let version = self.record_version(change).map_err(unrecorded)?;
+                // If it stays, the next call finds that the change is recorded.
+                let _ = applied.finish();
+                version
+            }
+        };
+        let text = said(&plans);
+        let receipts = match announced {
+            Some(announced) => self.keep(&announced, &plans, &text, at).map_err(unrecorded)?,
+            None => Vec::new(),
+        };
+        let so_already = needless.iter().map(|plan| Notice::SoAlready(plan.path.clone()));
+        let notices = so_already.chain(self.take_notices()).collect();
+        Ok(Written { text, files: plans.iter().map(file_of).collect(), version, notices, receipts })
+    }
+
+    fn replace_one(&self, plan: &Plan) -> Result<(), Error> {
+        let before = plan.before.as_ref().map(Text::hash);
+        let expected = before.map_or(Expected::Nothing, Expected::Text);
+        match &plan.after {
+            Some(after) => self.root.replace_text(&plan.file, after, expected, self.hard_links())?,
+            None => self.root.remove(&plan.file, expected, self.hard_links())?,
+        }
+        Ok(())
+    }
+
+    /// Stores all texts of a call, synced, so that the old ones can be restored.
+    fn keep_texts(&self, plans: &[Plan]) -> Result<(), Error> {
+        let texts: Vec<&Text> = plans
+            .iter()
+            .filter(|plan| !plan.sensitive)
+            .flat_map(|plan| [plan.before.as_ref(), plan.after.as_ref()])
+            .flatten()
+            .collect();
+        if let (Some(store), false) = (self.store(Create::Yes)?, texts.is_empty()) {
+            store.objects().put_all_synced(&texts)?;
+        }
+        Ok(())
+    }
+
+    /// Says in the log which files are about to change.
+    fn announce<'a>(&self, name: &'a SessionName, plans: &[Plan], at: u64) -> Result<Announced<'a>, Error> {
+        self.with_session(name, Create::Yes, |_| ())?;
+        for plan in plans.iter().filter(|plan| !plan.sensitive) {
+            self.find_alike(name, plan, at)?;
+        }
+        let (begun, log) = self.with_session(name, Create::Yes, |session| {
+            let begun: Result<Vec<EntryId>, SessionError> =
+                plans.iter().map(|plan| session.begin(&plan.path, at)).collect();
+            begun.map(|begun| (begun, session.log_id()))
+        })??;
+        Ok(Announced { name, log, begun })
+    }
+
+    /// Lines that the model holds of other versions of the file may also be in the version that is edited; they then
+    /// move with the edit.
+    fn find_alike(&self, name: &SessionName, plan: &Plan, at: u64) -> Result<(), Error> {
+        let (false, Some(before)) = (plan.hunks.is_empty(), plan.base.as_ref().or(plan.before.as_ref())) else {
+            return Ok(());
+        };
+        if self.settings.answers == Answers::Seed {
+            return Ok(());
+        }
+        let (mark, knowledge) =
+            self.with_session(name, Create::Yes, |session| (session.mark(), session.knowledge()))?;
+        let pieces = alike(knowledge.of(plan.file.key()), before, |hash| self.stored(hash));
+        let pieces: Vec<_> = pieces.into_iter().map(|piece| (Sha(piece.base), piece.first, piece.last)).collect();
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let version = (Sha(before.hash()), before.total());
+        let found = AlikeLines { path: plan.path.clone(), version, pieces, at };
+        match self.with_session(name, Create::Yes, |session| session.found_alike(mark, found))? {
+            // The edit is right without it.
+            Ok(()) | Err(SessionError::Moved) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Records what was done in the conversation, synced. Of a sensitive file only the fact is recorded.
+    fn keep(&self, announced: &Announced<'_>, plans: &[Plan], text: &str, at: u64) -> Result<Vec<Receipt>, Error> {
+        let Announced { name, log, begun } = announced;
+        self.with_session(name, Create::No, |session| {
+            if session.log_id() != *log {
+                return Err(SessionError::OtherLog((*name).clone()).into());
+            }
+            let changes: Vec<Changed> =
+                plans.iter().zip(begun).map(|(plan, begun)| changed(plan, *begun, text, at)).collect();
+            let entries = session.change_all(changes)?;
+            let receipt = |entry| Receipt { session: (*name).clone(), entry, log: *log };
+            Ok(entries.into_iter().map(receipt).collect())
+        })?
+    }
+}
+
+/// What the session's log says of one file.
+fn changed(plan: &Plan, begun: EntryId, text: &str, at: u64) -> Changed {
+    let path = plan.path.clone();
+    let bare =
+        Changed { begun: begun.0, path, before: None, after: None, hunk: None, stated: Vec::new(), block: None, at };
+    if plan.sensitive || plan.after.is_none() {
+        return bare;
+    }
+    let version = |text: &Text| (Sha(text.hash()), text.total());
+    let total = plan.after.as_ref().map_or(0, Text::total);
+    let said = stated(&plan.hunks, total).is_some();
+    // A change whose lines are not stated is one that the model cannot place.
+    let unplaced = (!plan.whole).then_some((1, 1, 0));
+    Changed {
+        before: plan.base.as_ref().or(plan.before.as_ref()).map(version),
+        after: plan.after.as_ref().map(version),
+        hunk: plan.hunks.first().map(|hunk| (hunk.old.first(), hunk.old.last(), hunk.new_count)).or(unplaced),
+        stated: plan.hunks.iter().filter(|_| said).map(|hunk| Stated::from(*hunk)).collect(),
+        block: Some(Block::of(text)),
+        ..bare
+    }
+}
+
+/// The whole answer: a part for each file.
+fn said(plans: &[Plan]) -> String {
+    let parts = plans.iter().map(|plan| plan.said.trim_end_matches('\n'));
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn file_of(plan: &Plan) -> WrittenFile {
+    let hash = |text: Option<&Text>| text.map(Text::hash).filter(|_| !plan.sensitive);
+    WrittenFile {
+        path: plan.path.clone(),
+        from: plan.from.as_ref().map(|from| from.key().to_string()),
+        removed: plan.after.is_none(),
+        same: plan.is_needless(),
+        before: hash(plan.before.as_ref()),
+        after: hash(plan.after.as_ref()),
+        bytes: plan.after.as_ref().map_or(0, |text| text.as_str().len() as u64),
+        lines: plan.after.as_ref().map_or(0, Text::total),
+        hunks: plan.hunks.clone(),
+        assumed: plan.assumed.clone(),
+        merged: plan.base.is_some(),
+        diff: plan.diff(),
+    }
+}
+
+fn change_of(caller: &Caller, operation: &'static str, plans: &[&Plan], at: u64) -> Change {
+    let hash =
+        |plan: &Plan, text: Option<&Text>| -> Option<ContentHash> { text.map(Text::hash).filter(|_| !plan.sensitive) };
+    let file = |plan: &&Plan| ChangedFile {
+        path: plan.path.clone(),
+        before: hash(plan, plan.before.as_ref()).map(Sha),
+        after: hash(plan, plan.after.as_ref()).map(Sha),
+        from: plan.from.as_ref().map(|from| from.key().to_string()),
+        removed: plan.after.is_none(),
+    };
+    Change { operation: operation.into(), files: plans.iter().map(file).collect(), by: By::from(caller), at }
+}
+
+fn step_of(plan: &Plan) -> Step {
+    Step {
+        file: plan.file.clone(),
+        before: plan.before.as_ref().map(Text::hash),
+        after: plan.after.clone(),
+        mode_of: plan.from.clone(),
+    }
+}
+
+impl Engine {
+    fn record_version(&self, change: Change) -> Result<Option<VersionId>, Error> {
+        self.with_versions(Create::Yes, |versions| versions.changed(change))
+    }
+}

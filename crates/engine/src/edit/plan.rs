@@ -1,0 +1,366 @@
+//! What a call will make of one file, worked out before anything is touched: the text that is there, the text that will be,
+//! the lines that change for someone who holds the base, and the words for the model.
+
+use readproof_core::{
+    diff::{assumption, made},
+    edit::{Assumed, Edit, Numbers, Piece, place, stated},
+    knowledge::{Hunk, Keeps, Knowledge},
+    limits::Answers,
+    operation::{Caller, Over},
+    path::PathKey,
+    text::{ContentHash, Form, NotText, Text},
+};
+use readproof_disk::{FileRef, Snapshot, SnapshotError};
+
+use super::{
+    Wanted,
+    merge::{Merged, three_way},
+};
+use crate::{Conversation, Engine, Error};
+
+/// The most lines and characters of a diff that an answer shows. What does not fit is not held, and the answer says so.
+const SHOWN_LINES: u32 = 120;
+const SHOWN_CHARS: usize = 12_000;
+
+/// What is wanted of a file.
+pub(super) enum Intent<'a> {
+    /// This text, whatever was there.
+    Whole(&'a str),
+    /// This text, where no file is.
+    Create(&'a str),
+    /// This text behind what is there.
+    Append(&'a str),
+    /// Changes of pieces of it.
+    Pieces(&'a [Piece]),
+    /// That it goes.
+    Delete,
+    /// The text of another file that goes, with changes.
+    Arrive { from: FileRef, pieces: &'a [Piece] },
+    /// That it goes, because its text arrives elsewhere.
+    Leave,
+}
+
+/// What will be made of one file.
+pub(crate) struct Plan {
+    pub(super) file: FileRef,
+    pub(super) path: String,
+    /// The text that is there; `None` if there is no file.
+    pub(super) before: Option<Text>,
+    /// The text that will be there; `None` if the file goes.
+    pub(super) after: Option<Text>,
+    /// Whether a text was read under a sensitive name.
+    pub(super) sensitive: bool,
+    /// The file whose permissions it takes, and its name.
+    pub(super) from: Option<FileRef>,
+    /// The text that the model is told the change of, where that is not the text that is there.
+    pub(super) base: Option<Text>,
+    /// The lines that change, from the base or the text that is there. Empty for a whole file.
+    pub(super) hunks: Vec<Hunk>,
+    /// Whether the model knows all of the new text from its call.
+    pub(super) whole: bool,
+    pub(super) assumed: Vec<Assumed>,
+    /// What the model is told.
+    pub(super) said: String,
+}
+
+impl Plan {
+    /// Whether the file stays as it is.
+    pub(super) fn is_needless(&self) -> bool {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => before.as_str() == after.as_str() && self.from.is_none(),
+            (_, _) => false,
+        }
+    }
+
+    /// The exact change of the file.
+    pub(super) fn diff(&self) -> String {
+        let empty = Text::new(String::new());
+        let (before, after) = (self.before.as_ref().unwrap_or(&empty), self.after.as_ref().unwrap_or(&empty));
+        if self.sensitive { String::new() } else { made(before, after, &self.path).diff }
+    }
+}
+
+/// What is there now.
+struct There {
+    snapshot: Option<Snapshot>,
+    sensitive: bool,
+}
+
+impl There {
+    fn text(&self) -> Option<&Text> {
+        self.snapshot.as_ref().map(|snapshot| &snapshot.text)
+    }
+
+    fn hash(&self) -> Option<ContentHash> {
+        self.text().map(Text::hash)
+    }
+}
+
+impl Engine {
+    pub(super) fn plan<C: Conversation>(
+        &self,
+        caller: &Caller,
+        conversation: &mut C,
+        wanted: &Wanted<'_>,
+    ) -> Result<Plan, Error> {
+        let (file, over) = (&wanted.file, wanted.over);
+        let there = self.there(file, &wanted.intent)?;
+        let plan = Plan {
+            file: file.clone(),
+            path: file.key().to_string(),
+            before: there.text().cloned(),
+            after: None,
+            sensitive: there.sensitive,
+            from: None,
+            base: None,
+            hunks: Vec::new(),
+            whole: false,
+            assumed: Vec::new(),
+            said: String::new(),
+        };
+        let plan = match &wanted.intent {
+            Intent::Whole(content) => {
+                self.may_replace(conversation, file, &there, over)?;
+                self.written(plan, content, "wrote")?
+            }
+            Intent::Create(content) => match there.hash() {
+                Some(actual) => return Err(Error::Exists { path: plan.path, actual }),
+                None => self.written(plan, content, "created")?,
+            },
+            Intent::Append(content) => {
+                self.expects(file, &there, over)?;
+                self.appended(plan, content)?
+            }
+            Intent::Pieces(pieces) => self.edited(caller, conversation, plan, (pieces, over), &there)?,
+            Intent::Delete => {
+                self.may_replace(conversation, file, &there, over)?;
+                Plan { said: format!("deleted {}", plan.path), ..plan }
+            }
+            Intent::Arrive { from, pieces } => match there.hash() {
+                Some(actual) => return Err(Error::Exists { path: plan.path, actual }),
+                None => self.arrived(conversation, plan, (from, pieces), over)?,
+            },
+            Intent::Leave => plan,
+        };
+        if let Some(after) = &plan.after {
+            self.fits(file, after)?;
+        }
+        Ok(plan)
+    }
+
+    fn written(&self, plan: Plan, content: &str, word: &str) -> Result<Plan, Error> {
+        let after = Text::from_bytes(content.as_bytes().to_vec())
+            .map_err(|why: NotText| Error::Snapshot(SnapshotError::NotText { name: plan.path.clone(), why }))?;
+        let said = format!("{word} {}: {} bytes, {} lines", plan.path, after.as_str().len(), after.total());
+        Ok(Plan { after: Some(after), whole: true, said, ..plan })
+    }
+
+    fn appended(&self, plan: Plan, content: &str) -> Result<Plan, Error> {
+        let Some(before) = plan.before.clone() else { return self.written(plan, content, "created") };
+        let joined = [before.as_str(), content].concat();
+        let after = Text::from_bytes(joined.into_bytes())
+            .map_err(|why: NotText| Error::Snapshot(SnapshotError::NotText { name: plan.path.clone(), why }))?;
+        let hunks: Vec<Hunk> = made(&before, &after, &plan.path)
+            .hunks
+            .into_iter()
+            .map(|hunk| Hunk { keeps: Keeps::Unknown, ..hunk })
+            .collect();
+        let said = said(&plan.path, &hunks, after.total(), 1);
+        Ok(Plan { after: Some(after), hunks, said, ..plan })
+    }
+
+    /// A file that gets the text of another one, and perhaps changes.
+    fn arrived<C: Conversation>(
+        &self,
+        _conversation: &mut C,
+        plan: Plan,
+        (from, pieces): (&FileRef, &[Piece]),
+        over: Over,
+    ) -> Result<Plan, Error> {
+        let there = self.there(from, &Intent::Delete)?;
+        self.expects(from, &there, over)?;
+        let Some(text) = there.text() else {
+            return Err(Error::Snapshot(SnapshotError::Missing { name: from.key().to_string() }));
+        };
+        let after = match pieces {
+            [] => text.clone(),
+            pieces => {
+                place(text, pieces, Numbers::Ignore)
+                    .map_err(|source| self.refused(from, text, pieces.len(), source))?
+                    .after
+            }
+        };
+        let said = format!("moved {} to {}: {} lines", from.key(), plan.path, after.total());
+        let sensitive = plan.sensitive || there.sensitive;
+        Ok(Plan { after: Some(after), from: Some(from.clone()), sensitive, said, ..plan })
+    }
+
+    /// Changes of pieces: placed in the text that the model holds, and carried over to the one that is there.
+    fn edited<C: Conversation>(
+        &self,
+        caller: &Caller,
+        conversation: &mut C,
+        plan: Plan,
+        (pieces, over): (&[Piece], Over),
+        there: &There,
+    ) -> Result<Plan, Error> {
+        let file = plan.file.clone();
+        let Some(snapshot) = &there.snapshot else {
+            return Err(Error::Snapshot(SnapshotError::Missing { name: plan.path }));
+        };
+        let present = &snapshot.text;
+        let known = match over {
+            Over::Hash(hash) => Some(self.named_base(&file, hash, pieces, present)?),
+            Over::Held => {
+                let held = self.held_at_call(conversation, &file, snapshot);
+                held.and_then(|(key, held)| self.base_of((&key, &held), pieces, present))
+            }
+            Over::Anything => None,
+        };
+        let Some((base, edit)) = known else {
+            let edit = place(present, pieces, Numbers::Ignore);
+            let edit = edit.map_err(|source| self.refused_in(conversation, &file, (present, pieces.len()), source))?;
+            return Ok(self.edited_in_place(plan, edit, pieces));
+        };
+        if base.hash() == present.hash() {
+            return Ok(self.edited_in_place(plan, edit, pieces));
+        }
+        match three_way(&base, &edit.after, present) {
+            Merged::Clean(merged) => Ok(self.merged(plan, base, merged, edit.assumed)),
+            Merged::Conflict(marked) => {
+                Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, &marked)))
+            }
+            Merged::TooLarge => Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, present))),
+        }
+    }
+
+    /// The base that the caller names by its hash.
+    fn named_base(
+        &self,
+        file: &FileRef,
+        hash: ContentHash,
+        pieces: &[Piece],
+        present: &Text,
+    ) -> Result<(Text, Edit), Error> {
+        let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
+        let failed =
+            || Error::Precondition { path: file.key().to_string(), expected: Some(hash), actual: Some(present.hash()) };
+        let text = text.ok_or_else(failed)?;
+        let edit = place(&text, pieces, Numbers::BreakTies)
+            .map_err(|source| self.refused(file, &text, pieces.len(), source))?;
+        Ok((text, edit))
+    }
+
+    /// An edit of the text that is there. If one change matched exactly, its call says what the new lines are; otherwise the
+    /// answer shows them.
+    fn edited_in_place(&self, plan: Plan, edit: Edit, pieces: &[Piece]) -> Plan {
+        let Edit { after, hunks, count, assumed, .. } = edit;
+        if assumed.is_empty() {
+            let one = pieces.len() == 1;
+            let hunks: Vec<Hunk> =
+                hunks.into_iter().map(|hunk| if one { hunk } else { Hunk { keeps: Keeps::Unknown, ..hunk } }).collect();
+            let said = said(&plan.path, &hunks, after.total(), count);
+            return Plan { after: Some(after), hunks, said, ..plan };
+        }
+        let Some(before) = plan.before.clone() else { return plan };
+        let notes: Vec<String> = assumed.iter().map(assumption).collect();
+        let (hunks, said) = told(&plan.path, &before, &after, &notes);
+        Plan { after: Some(after), hunks, assumed, said, ..plan }
+    }
+
+    /// An edit of an older text, with what others changed since.
+    fn merged(&self, plan: Plan, base: Text, merged: Text, assumed: Vec<Assumed>) -> Plan {
+        let mut notes: Vec<String> = assumed.iter().map(assumption).collect();
+        notes.push("merged with what someone else changed since you read it; the diff shows both".to_owned());
+        let (hunks, said) = told(&plan.path, &base, &merged, &notes);
+        Plan { base: Some(base), after: Some(merged), hunks, assumed, said, ..plan }
+    }
+
+    /// Refuses a text that would be too large to read again.
+    fn fits(&self, file: &FileRef, after: &Text) -> Result<(), Error> {
+        let (bytes, max) = (after.as_str().len() as u64, self.settings.file_bytes);
+        if bytes > max {
+            return Err(Error::TooLarge { path: file.key().to_string(), bytes, max });
+        }
+        Ok(())
+    }
+
+    /// What is there. What cannot be stored is not replaced.
+    fn there(&self, file: &FileRef, intent: &Intent<'_>) -> Result<There, Error> {
+        match self.root.snapshot(file, &self.snapshot_rules()) {
+            Ok(snapshot) => {
+                let sensitive = self.sensitive.is_sensitive_read(file, &snapshot);
+                Ok(There { snapshot: Some(snapshot), sensitive })
+            }
+            Err(SnapshotError::Missing { .. }) => {
+                Ok(There { snapshot: None, sensitive: self.sensitive.is_sensitive(&self.root, file) })
+            }
+            Err(why @ (SnapshotError::NotText { .. } | SnapshotError::TooLarge { .. })) => match intent {
+                Intent::Pieces(_) => Err(why.into()),
+                Intent::Whole(_)
+                | Intent::Create(_)
+                | Intent::Append(_)
+                | Intent::Delete
+                | Intent::Arrive { .. }
+                | Intent::Leave => Err(Error::NotKept { path: file.key().to_string(), why }),
+            },
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Whether the text that is there is the one that the caller names, if it names one.
+    fn expects(&self, file: &FileRef, there: &There, over: Over) -> Result<(), Error> {
+        match over {
+            Over::Hash(hash) if there.hash() != Some(hash) => {
+                let path = file.key().to_string();
+                Err(Error::Precondition { path, expected: Some(hash), actual: there.hash() })
+            }
+            Over::Hash(_) | Over::Held | Over::Anything => Ok(()),
+        }
+    }
+
+    /// Whether a whole file may go: the caller names its text, or the model holds all of it.
+    fn may_replace<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        file: &FileRef,
+        there: &There,
+        over: Over,
+    ) -> Result<(), Error> {
+        self.expects(file, there, over)?;
+        let (Over::Held, Some(snapshot)) = (over, &there.snapshot) else { return Ok(()) };
+        let held = self.held_at_call(conversation, file, snapshot);
+        let whole = |(key, held): &(PathKey, Knowledge)| held.holds_whole(key, Form::Disk, Answers::Held);
+        let is_held = held.as_ref().and_then(whole).is_some_and(|version| version.hash == snapshot.text.hash());
+        // Nothing of an empty file can be lost.
+        if is_held || snapshot.text.as_str().is_empty() {
+            return Ok(());
+        }
+        Err(Error::Precondition { path: file.key().to_string(), expected: None, actual: there.hash() })
+    }
+}
+
+/// The first line of an answer: where the changes are.
+fn said(path: &str, hunks: &[Hunk], total: u32, count: usize) -> String {
+    match stated(hunks, total) {
+        Some(said) => format!("edited {path}: {said}"),
+        None => format!("edited {path}: {count} places, too many to state, so read it again; {total} lines"),
+    }
+}
+
+/// The answer to a change that is more or other than its call says: where it is, what was assumed, and all of it as a diff.
+fn told(path: &str, base: &Text, after: &Text, notes: &[String]) -> (Vec<Hunk>, String) {
+    let made = made(base, after, path);
+    let fits = made.diff.lines().count() <= SHOWN_LINES as usize && made.diff.len() <= SHOWN_CHARS;
+    let place = stated(&made.hunks, after.total()).filter(|_| fits);
+    let notes = notes.join("\n");
+    match place {
+        Some(place) => (made.hunks, format!("edited {path}: {place}\n{notes}\n{}", made.diff)),
+        None => {
+            let (added, removed, total) = (made.added, made.removed, after.total());
+            let places = made.hunks.len();
+            let first = format!("edited {path}: {places} places, too many to state, so read it again; {total} lines");
+            (Vec::new(), format!("{first}\n{notes} (+{added} -{removed} lines, not shown)"))
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The version log from the engine's side: opened once, and asked for the versions of a file.
+
+use readproof_core::{
+    diff::{Side, fit, patches},
+    operation::CompareVersions,
+    text::{ContentHash, Text},
+};
+use readproof_disk::{Create, SessionName};
+use readproof_hosts::{
+    block::Sha,
+    versions::{VersionId, Versions, VersionsError},
+};
+
+use crate::{Control, Engine, Error, conversation::locked, read::Glimpse};
+
+/// A text of a file: a version that is kept, or the one that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The version that this change left.
+    Version(VersionId),
+    /// The working file.
+    Working,
+    /// The text before the first change that is known.
+    First,
+}
+
+/// Two versions of a file side by side.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The file, relative to the workspace root.
+    pub path: String,
+    /// Which texts are compared.
+    pub sides: (Which, Which),
+    /// The exact diff, or as much of it as fits.
+    pub diff: String,
+    /// Whether some of it does not fit.
+    pub is_cut: bool,
+    /// Lines added and removed.
+    pub changed: (u32, u32),
+}
+
+impl Engine {
+    /// Runs `work` on the version log, caught up; `None` if there is none and none is to be made.
+    pub(crate) fn with_versions<T>(
+        &self,
+        create: Create,
+        work: impl FnOnce(&mut Versions) -> Result<T, VersionsError>,
+    ) -> Result<Option<T>, Error> {
+        let mut open = locked(&self.versions);
+        if open.as_mut().is_some_and(|versions| versions.catch_up().is_err()) {
+            // It may have been put aside and begun anew.
+            *open = None;
+        }
+        if open.is_none() {
+            let Some(store) = self.store(create)? else { return Ok(None) };
+            *open = Versions::open(&*store, create, self.now())?;
+        }
+        Ok(open.as_mut().map(work).transpose()?)
+    }
+
+    /// The diff between two versions of a file, or between one and the working file.
+    pub(crate) fn compare_versions(
+        &self,
+        log: Option<&SessionName>,
+        request: &CompareVersions,
+        control: &Control<'_>,
+    ) -> Result<Compared, Error> {
+        let call = self.asked_in(log);
+        let file = self.new_file(&request.path)?;
+        let path = file.key().to_string();
+        let known = self.with_versions(Create::No, |versions| Ok(texts_of(versions, &path)))?.unwrap_or_default();
+        let from = self.version(&path, &known, request.from.as_deref(), || match known.last() {
+            Some((id, _)) => Ok(Which::Version(*id)),
+            None => Err(Error::NoVersion { path: path.clone(), version: None }),
+        })?;
+        let to = self.version(&path, &known, request.to.as_deref(), || Ok(Which::Working))?;
+        let working = || match self.root.snapshot(&file, &self.snapshot_rules()) {
+            Ok(read) if self.sensitive.is_sensitive_read(&file, &read) => {
+                Err(Error::SensitiveVersion { path: path.clone() })
+            }
+            Ok(read) => Ok(Some(read.text)),
+            Err(readproof_disk::SnapshotError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+        let text = |which: &Which| match which {
+            Which::Working => working(),
+            Which::First => self.kept(&path, known.first().and_then(|(_, (before, _))| *before)),
+            Which::Version(id) => {
+                let found = known.iter().find(|(other, _)| other == id);
+                self.kept(&path, found.and_then(|(_, (_, after))| *after))
+            }
+        };
+        let (before, after) = (text(&from)?, text(&to)?);
+        let same = before.as_ref().map(Text::as_str) == after.as_ref().map(Text::as_str);
+        let side = |text| Some(Side { mode: "100644", text: Some(text), same });
+        let found = patches(&path, before.as_ref().and_then(side), after.as_ref().and_then(side), control.cancelled);
+        let found = found.ok_or(Error::Aborted)?;
+        let fitted = fit(&found, request.most.lines, request.most.chars);
+        let changed = found.iter().fold((0, 0), |sum, patch| (sum.0 + patch.added, sum.1 + patch.removed));
+        let sides: Vec<Glimpse> = ['+', '-'].into_iter().map(|side| Glimpse::diff(&path, &fitted.text, side)).collect();
+        for notice in self.saw(log, call, sides.into_iter()) {
+            self.add_notice(notice);
+        }
+        Ok(Compared { path, sides: (from, to), is_cut: fitted.is_cut(), diff: fitted.text, changed })
+    }
+
+    /// A stored text of a file; `None` if there was no file.
+    fn kept(&self, path: &str, hash: Option<ContentHash>) -> Result<Option<Text>, Error> {
+        let Some(hash) = hash else { return Ok(None) };
+        // Opening the store for the log has opened it.
+        self.stored(hash).map(Some).ok_or_else(|| Error::Erased { path: path.to_owned(), hash })
+    }
+
+    fn version(
+        &self,
+        path: &str,
+        known: &[KnownVersion],
+        asked: Option<&str>,
+        default: impl FnOnce() -> Result<Which, Error>,
+    ) -> Result<Which, Error> {
+        let Some(asked) = asked else { return default() };
+        let none = || Error::NoVersion { path: path.to_owned(), version: Some(asked.to_owned()) };
+        match asked {
+            "working" | "worktree" | "now" => Ok(Which::Working),
+            "first" | "v0" if !known.is_empty() => Ok(Which::First),
+            _ => {
+                let id = VersionId::parse(asked).ok_or_else(none)?;
+                known.iter().any(|(other, _)| *other == id).then_some(Which::Version(id)).ok_or_else(none)
+            }
+        }
+    }
+}
+
+/// A version of one file, with the texts before and after.
+type KnownVersion = (VersionId, (Option<ContentHash>, Option<ContentHash>));
+
+/// The versions of a file, oldest first.
+fn texts_of(versions: &Versions, path: &str) -> Vec<KnownVersion> {
+    let hash = |sha: Option<Sha>| sha.map(|Sha(hash)| hash);
+    let of_file = |(id, change): (VersionId, &readproof_hosts::versions::Change)| {
+        let file = change.files.iter().find(|file| file.path == path)?;
+        Some((id, (hash(file.before), hash(file.after))))
+    };
+    versions.changes().filter_map(of_file).collect()
+}
