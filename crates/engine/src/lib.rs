@@ -105,8 +105,8 @@ impl Engine {
                 self.compare_versions(conversation.log(), compare, &control).map(Outcome::ComparedVersions)
             }
             Operation::ListConflicts { all } => self.list_conflicts(*all).map(Outcome::Conflicts),
-            Operation::ShowConflict { id } => self.show_conflict(id).map(Outcome::Conflict),
-            Operation::Propose { id, text } => self.propose(caller, id, text).map(Outcome::Conflict),
+            Operation::ShowConflict { id } => self.show_conflict(id).map(Box::new).map(Outcome::Conflict),
+            Operation::Propose { id, text } => self.propose(caller, id, text).map(Box::new).map(Outcome::Conflict),
             Operation::Resolve { id, with } => {
                 self.resolve_conflict(caller, conversation, (id, with), &control).map(Outcome::Written)
             }

@@ -156,7 +156,7 @@ fn an_error_within_another() {
     assert_eq!(
         Surface::Cli.error(&Error::Edit {
             path: "f".to_owned(),
-            source: EditError::Many { piece: 0, count: 2, places: vec![1, 4] },
+            source: Box::new(EditError::Many { piece: 0, count: 2, places: vec![1, 4] }),
             shown: vec![ShownLines { first: 1, lines: vec!["a".to_owned()] }],
             of: 1,
         }),

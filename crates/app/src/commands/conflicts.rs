@@ -25,7 +25,7 @@ pub(super) fn run(terminal: &Terminal, command: ConflictsCommand) -> Done {
             )
         }
         ConflictsCommand::Show { id } => {
-            let found: ConflictTexts = terminal.ask_in(None, Operation::ShowConflict { id })?;
+            let found: Box<ConflictTexts> = terminal.ask_in(None, Operation::ShowConflict { id })?;
             show(terminal, &found)
         }
         ConflictsCommand::Propose { id, text } => {
@@ -33,7 +33,7 @@ pub(super) fn run(terminal: &Terminal, command: ConflictsCommand) -> Done {
                 Some(file) => content(&terminal.engine, &file)?,
                 None => reviewed(terminal, &id)?,
             };
-            let found: ConflictTexts = terminal.ask_in(None, Operation::Propose { id, text })?;
+            let found: Box<ConflictTexts> = terminal.ask_in(None, Operation::Propose { id, text })?;
             show(terminal, &found)
         }
         ConflictsCommand::Resolve { id, text, session } => {
@@ -121,7 +121,7 @@ fn reviewed(terminal: &Terminal, id: &str) -> Result<String, Failure> {
     };
     let command = terminal.engine.settings().review_command.clone();
     let (program, words) = command.split_first().ok_or_else(none)?;
-    let found: ConflictTexts = terminal.ask_in(None, Operation::ShowConflict { id: id.to_owned() })?;
+    let found: Box<ConflictTexts> = terminal.ask_in(None, Operation::ShowConflict { id: id.to_owned() })?;
     let mut child = Command::new(program)
         .args(words)
         .stdin(Stdio::piped())

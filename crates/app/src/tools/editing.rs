@@ -137,19 +137,29 @@ pub(super) fn facts(error: &Error) -> Map<String, Value> {
         json!({"path": path, "expected": null, "actual": hash(Some(*actual))})
     } else if let Error::Conflict { path, id, actual, .. } = error {
         json!({"path": path, "conflict": id.map(|id| id.to_string()), "actual": hash(Some(*actual))})
-    } else if let Error::Edit { path, source: EditError::Many { piece, count, places }, .. } = error {
-        json!({"path": path, "edit": piece, "count": count, "places": places})
-    } else if let Error::Edit { path, source: EditError::NotFound { piece, nearest }, .. } = error {
-        let nearest = nearest.as_ref().map(|nearest| {
-            json!({"start_line": nearest.lines.first(), "end_line": nearest.lines.last(), "differs_at": nearest.differs_at})
-        });
-        json!({"path": path, "edit": piece, "nearest": nearest})
+    } else if let Error::Edit { path, source, .. } = error {
+        placing(path, source)
     } else if let Error::BadPatch { source } = error {
         json!({"line": source.line})
     } else {
         json!({})
     };
     facts.as_object().cloned().unwrap_or_default()
+}
+
+/// Where a change could not be placed.
+fn placing(path: &str, error: &EditError) -> Value {
+    if let EditError::Many { piece, count, places } = error {
+        return json!({"path": path, "edit": piece, "count": count, "places": places});
+    }
+    if let EditError::NotFound { piece, nearest } = error {
+        let nearest = nearest.as_ref().map(|nearest| {
+            let (first, last) = (nearest.lines.first(), nearest.lines.last());
+            json!({"start_line": first, "end_line": last, "differs_at": nearest.differs_at})
+        });
+        return json!({"path": path, "edit": piece, "nearest": nearest});
+    }
+    json!({"path": path})
 }
 
 pub(super) fn diff(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOutput, Refused> {

@@ -63,7 +63,7 @@ pub enum Error {
         /// Which file.
         path: String,
         /// Why.
-        source: EditError,
+        source: Box<EditError>,
         /// What stands in the file where the edit was meant to be.
         shown: Vec<ShownLines>,
         /// How many changes of the file the call has.
@@ -354,16 +354,7 @@ impl Error {
             Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
             Self::Replace(ReplaceError::InGit { .. }) => "DENIED",
             Self::Replace(_) => "WRITE_FAILED",
-            Self::Edit { source, .. } => match source {
-                EditError::NotFound { .. } | EditError::Elision { .. } | EditError::Ours { .. } => "NOT_FOUND",
-                EditError::Many { .. } => "NOT_UNIQUE",
-                EditError::NotText => "NOT_TEXT",
-                EditError::Empty
-                | EditError::Overlap { .. }
-                | EditError::NoContext { .. }
-                | EditError::Anchor { .. }
-                | EditError::Unverified => "BAD_EDIT",
-            },
+            Self::Edit { source, .. } => edit_code(source),
             Self::BadPatch { .. } | Self::Twice { .. } => "BAD_PATCH",
             Self::ManyFiles { .. } => "TOO_LARGE",
             Self::Precondition { .. } | Self::Exists { .. } => "PRECONDITION_FAILED",
@@ -425,5 +416,18 @@ impl Error {
                 | Self::NoContent
                 | Self::SessionName(_)
         )
+    }
+}
+
+fn edit_code(error: &EditError) -> &'static str {
+    match error {
+        EditError::NotFound { .. } | EditError::Elision { .. } | EditError::Ours { .. } => "NOT_FOUND",
+        EditError::Many { .. } => "NOT_UNIQUE",
+        EditError::NotText => "NOT_TEXT",
+        EditError::Empty
+        | EditError::Overlap { .. }
+        | EditError::NoContext { .. }
+        | EditError::Anchor { .. }
+        | EditError::Unverified => "BAD_EDIT",
     }
 }

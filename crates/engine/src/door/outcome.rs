@@ -198,7 +198,7 @@ outcomes! {
     /// Conflicts.
     Conflicts(Vec<OpenedConflict>),
     /// One conflict with its texts.
-    Conflict(ConflictTexts),
+    Conflict(Box<ConflictTexts>),
     /// A refresh.
     Refreshed(Refreshed),
     /// The state of the workspace and of the conversation.

@@ -59,7 +59,7 @@ impl Engine {
     /// A refusal of changes in a text that the conversation need not have seen.
     pub(super) fn refused(&self, file: &FileRef, text: &Text, of: usize, source: EditError) -> Error {
         let shown = shown(text, &source);
-        Error::Edit { path: file.key().to_string(), source, shown, of }
+        Error::Edit { path: file.key().to_string(), source: Box::new(source), shown, of }
     }
 
     /// A refusal of changes in the text that is there. The lines it shows are recorded as shown.
