@@ -106,7 +106,9 @@ pub(crate) fn message(object: &impl Serialize) -> io::Result<()> {
 
 /// A notice beside the answer.
 pub(crate) fn notice(message: &str) {
-    let message: Vec<String> = message.lines().map(printable).collect();
+    // Lines of a file may have tabs.
+    let line = |line: &str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t");
+    let message: Vec<String> = message.lines().map(line).collect();
     // A closed standard error is no reason to fail.
     let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
 }
