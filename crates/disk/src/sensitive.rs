@@ -4,7 +4,11 @@
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use std::sync::OnceLock;
 
-use crate::{locate::FileRef, root::Root, snapshot::Snapshot};
+use crate::{
+    locate::{FileRef, Opened},
+    root::Root,
+    snapshot::Snapshot,
+};
 
 /// The default patterns. Names that most likely hold source code or prose about secrets are excepted.
 pub const STANDARD_PATTERNS: &[&str] = &[
@@ -136,6 +140,12 @@ impl Sensitive {
             return false;
         }
         root.follow(file.name()).map_or(true, |names| names.iter().any(|name| self.matches(name)))
+    }
+
+    /// As [`Self::is_sensitive`] for a file that was opened by its name, in which no part was a link.
+    #[must_use]
+    pub fn is_sensitive_opened(&self, file: &FileRef, _opened: &Opened) -> bool {
+        self.matches(file.name())
     }
 
     /// As [`Self::is_sensitive`] for a file that was read: judged by the names it was opened by, wherever its links lead now.
@@ -331,6 +341,27 @@ mod tests {
             done.store(true, Ordering::Relaxed);
             assert!(secret > 0 && fine > 0, "{secret} {fine}");
         });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_opened_file_is_judged_by_the_name_it_was_opened_by() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        for name in ["plain", ".env"] {
+            fs::write(at(name), name).unwrap();
+        }
+        symlink(".env", at("link")).unwrap();
+        let (root, standard) = (Root::open(temp.path()).unwrap(), Sensitive::new(STANDARD_PATTERNS).unwrap());
+        let open = |name: &str| root.locate_open(&[root.absolute(name)]).unwrap();
+        // What is opened was no link, whatever its name becomes.
+        assert!(open("link").1.is_none());
+        let (file, opened) = open("plain");
+        fs::remove_file(at("plain")).unwrap();
+        symlink(".env", at("plain")).unwrap();
+        assert!(!standard.is_sensitive_opened(&file, &opened.unwrap()) && standard.is_sensitive(&root, &file));
+        let (file, opened) = open(".env");
+        assert!(standard.is_sensitive_opened(&file, &opened.unwrap()));
     }
 
     #[test]

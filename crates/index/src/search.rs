@@ -208,7 +208,7 @@ impl TreeSearch<'_> {
         let (file, opened) = opened.and_then(|(file, opened)| Some((file, opened?))).ok_or(Skip::Unreadable)?;
         let is_glob = self.walk.glob.is_some_and(|glob| glob.strip_prefix('/').unwrap_or(glob) == name);
         let is_named = is_glob || self.walk.under == Some(name);
-        if !is_named && rules.sensitive.is_sensitive(root, &file) {
+        if !is_named && rules.sensitive.is_sensitive_opened(&file, &opened) {
             return Err(Skip::Sensitive);
         }
         let stream = root.stream(&file, Some(opened), rules.snapshot.hard_links).map_err(|_| Skip::Unreadable)?;
