@@ -2,7 +2,7 @@
 //! a text than a block, the longest line and the lines asked for. As in `rg`, a byte-order mark at the start is not part of
 //! a line, and text that begins with one of UTF-16 is decoded.
 
-use grep_matcher::Matcher;
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use readproof_core::text::NotText;
@@ -57,6 +57,9 @@ const STEPS: usize = 1 << 24;
 
 /// A file up to this size is read at once.
 const AT_ONCE: u64 = 1 << 20;
+
+/// For a text that is in memory. Nothing at all would be refused.
+const NO_BUFFER: usize = 1;
 
 /// The most lines kept before or after a match.
 const MOST_AROUND: usize = 1000;
@@ -203,12 +206,14 @@ impl Finder {
     /// # Errors
     /// From reading. An error without an OS code means a line longer than [`Finder::line_bytes`].
     pub fn find(&self, text: impl io::Read, extent: Extent) -> io::Result<Matches> {
-        self.search(extent, |searcher, keep| searcher.search_reader(&self.matcher, text, keep))
+        self.search(extent, self.line_bytes, |searcher, keep| searcher.search_reader(&self.matcher, text, keep))
     }
 
+    /// With a buffer that grows up to `buffer`.
     fn search(
         &self,
         extent: Extent,
+        buffer: usize,
         run: impl FnOnce(&mut Searcher, &mut Keep<'_>) -> io::Result<()>,
     ) -> io::Result<Matches> {
         let mut searcher = SearcherBuilder::new()
@@ -216,7 +221,7 @@ impl Finder {
             .before_context(extent.before.min(MOST_AROUND))
             .after_context(extent.after.min(MOST_AROUND))
             .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(self.line_bytes))
+            .heap_limit(Some(buffer))
             .build();
         let extent = Extent { after: extent.after.min(MOST_AROUND), ..extent };
         let mut keep =
@@ -243,13 +248,7 @@ impl Finder {
             let text = stream.at(0, usize::try_from(len).unwrap_or(usize::MAX)).map_err(SearchError::Io)?;
             // What has a mark is decoded, or loses it, below.
             if !matches!(text[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0xef, 0xbb, 0xbf, ..]) {
-                // Told quickly, and placed only where there is one.
-                if text.contains(&0) {
-                    let at = text.iter().position(|byte| *byte == 0).unwrap_or_default();
-                    return Err(SearchError::Binary(NotText::Nul(at)));
-                }
-                let found = self.search(extent, |searcher, keep| searcher.search_slice(&self.matcher, &text, keep));
-                return found.map_err(SearchError::Io);
+                return self.find_at_once(&text, extent);
             }
         }
         let (stopped, view) = (Cell::new(false), Cell::new(None));
@@ -263,6 +262,19 @@ impl Finder {
             Err(error) if error.raw_os_error().is_none() => Err(SearchError::LongLine),
             Err(error) => Err(SearchError::Io(error)),
         }
+    }
+
+    fn find_at_once(&self, text: &[u8], extent: Extent) -> Result<Matches, SearchError> {
+        if let Some(at) = memchr::memchr(0, text) {
+            return Err(SearchError::Binary(NotText::Nul(at)));
+        }
+        // What the searcher asks first, unless the pattern is about the whole text: then it looks at every line by itself.
+        let is_by_line = self.matcher.line_terminator() == Some(LineTerminator::byte(b'\n'));
+        if is_by_line && matches!(self.matcher.find_candidate_line(text), Ok(None)) {
+            return Ok(Matches::default());
+        }
+        let found = self.search(extent, NO_BUFFER, |searcher, keep| searcher.search_slice(&self.matcher, text, keep));
+        found.map_err(SearchError::Io)
     }
 
     /// The first match at or after a place in a text.
@@ -514,6 +526,29 @@ mod tests {
             let error = Finder::new(query, kind, Case::Exact).unwrap_err();
             assert!(error.query == query && !error.why.is_empty(), "{error}");
         }
+    }
+
+    /// Also where a pattern is about the beginning or end of a text: the text is then each line.
+    #[test]
+    fn a_text_in_memory_is_searched_as_one_that_is_read() {
+        let patterns = [
+            "b", "^b", "b$", "^$", "", "$", r"\z", r"\Ab", r"b\z", r"\Ab\z", "(?-m)^b", "(?-m:b$)", r"\s", r"a\s*b",
+            "[^x]b", r"\bb\b", "(?s)a.b", "b|^$", r"\w+\(", "zz", r"(?R)b$", r"\r$",
+        ];
+        let texts =
+            ["", "\n", "b", "b\n", "a\nb", "a\nb\n", "a\n\nb\nc", "ab\r\nb\r\n", "xb\n\n", "c\nd(\n\n\n", "a b\nzz"];
+        let (mut some, mut none) = (0, 0);
+        for pattern in patterns {
+            let finder = Finder::new(pattern, Query::Regex, Case::Exact).unwrap();
+            for text in texts {
+                for extent in [Extent::default(), Extent { before: 1, after: 1, ..Extent::default() }] {
+                    let read = finder.find(text.as_bytes(), extent).unwrap();
+                    assert_eq!(finder.find_at_once(text.as_bytes(), extent).unwrap(), read, "{pattern:?} {text:?}");
+                    *if read.total > 0 { &mut some } else { &mut none } += 1;
+                }
+            }
+        }
+        assert!(some > 99 && none > 99, "{some} {none}");
     }
 
     #[test]

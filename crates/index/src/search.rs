@@ -240,7 +240,7 @@ fn text_of(stream: &Stream, cancelled: &dyn Fn() -> bool) -> Seen<Vec<u8>> {
     let len = usize::try_from(stream.stat().len).unwrap_or(usize::MAX);
     let bytes = stream.at(0, len).map_err(|_| Skip::Unreadable)?;
     let mut text = decoded(bytes, cancelled).ok_or(Skip::Cancelled)?;
-    if text.contains(&0) {
+    if memchr::memchr(0, &text).is_some() {
         return Err(Skip::Binary);
     }
     if text.starts_with(b"\xef\xbb\xbf") {
