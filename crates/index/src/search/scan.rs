@@ -18,8 +18,12 @@ use crate::walk::WalkEntry;
 /// Files that one thread takes together.
 const CHUNK: usize = 8;
 
-/// The most chunks that are taken and not yet handed over.
-const AHEAD: u64 = 16;
+/// The most chunks that are given out and not yet handed over.
+const AHEAD: u64 = 24;
+
+/// Chunks that come back before more are given out: waking the thread that walks costs as much as a look at a small file. The
+/// others keep all threads busy.
+const REFILL: usize = 8;
 
 /// Files that are looked at before other threads are started, which costs more than a few small files.
 const FIRST: usize = 16;
@@ -81,25 +85,24 @@ pub(super) fn scan<T: Send>(
         return Ok(());
     }
     let (jobs, todo) = mpsc::channel();
-    let (done, results) = mpsc::channel();
+    let done = Done::default();
     let (todo, stop, lost) = (Mutex::new(todo), AtomicBool::new(false), AtomicBool::new(false));
     thread::scope(|scope| {
-        let start = |done: mpsc::Sender<Chunk<(String, T)>>| {
-            let (todo, stop, lost, room) = (&todo, &stop, &lost, &room);
+        let start = || {
+            let (todo, done, stop, lost, room) = (&todo, &done, &stop, &lost, &room);
             let thread = move || {
                 let _guard = OnPanic(lost);
                 let cancelled = || stop.load(Ordering::Relaxed);
-                work(todo, &done, look, &Desk { cancelled: &cancelled, room });
+                work(todo, done, look, &Desk { cancelled: &cancelled, room });
             };
             thread::Builder::new().spawn_scoped(scope, thread).is_ok()
         };
         // Where the system allows no more threads, fewer do it.
-        let started = (0..threads).take_while(|_| start(done.clone())).count();
-        drop(done);
+        let started = (0..threads).take_while(|_| start()).count();
         let outcome = if started == 0 {
             alone(usize::MAX, walk, &desk, look, take).map(drop)
         } else {
-            Pipeline { jobs, results, lost: &lost, sent: 0, taken: 0 }.run(walk, &desk, take)
+            Pipeline { jobs, done: &done, lost: &lost, sent: 0, taken: 0 }.run(walk, &desk, take)
         };
         stop.store(true, Ordering::Relaxed);
         outcome
@@ -137,7 +140,7 @@ type Chunk<F> = (u64, Vec<F>);
 /// One of the threads: looks at chunks until there are no more.
 fn work<T>(
     todo: &Mutex<mpsc::Receiver<Chunk<String>>>,
-    done: &mpsc::Sender<Chunk<(String, T)>>,
+    done: &Done<T>,
     look: &impl Fn(&str, &Desk<'_>) -> T,
     desk: &Desk<'_>,
 ) {
@@ -151,16 +154,54 @@ fn work<T>(
             let one = look(&name, desk);
             seen.push((name, one));
         }
-        if done.send((turn, seen)).is_err() {
-            return;
+        done.put((turn, seen));
+    }
+}
+
+/// Chunks that were looked at and not yet collected.
+struct Done<T> {
+    chunks: Mutex<Finished<T>>,
+    enough: Condvar,
+}
+
+struct Finished<T> {
+    seen: Vec<Chunk<(String, T)>>,
+    /// How many the caller's thread waits for; 0 while it does not wait.
+    wanted: usize,
+}
+
+impl<T> Default for Done<T> {
+    fn default() -> Self {
+        Self { chunks: Mutex::new(Finished { seen: Vec::new(), wanted: 0 }), enough: Condvar::new() }
+    }
+}
+
+impl<T> Done<T> {
+    fn put(&self, chunk: Chunk<(String, T)>) {
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        chunks.seen.push(chunk);
+        let is_enough = chunks.seen.len() == chunks.wanted;
+        drop(chunks);
+        if is_enough {
+            self.enough.notify_one();
         }
+    }
+
+    /// Waits for so many chunks, but not long; collects what is there.
+    fn collect(&self, wanted: usize) -> Vec<Chunk<(String, T)>> {
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        chunks.wanted = wanted;
+        let waits = |chunks: &mut Finished<T>| chunks.seen.len() < wanted;
+        chunks = self.enough.wait_timeout_while(chunks, PATIENCE, waits).unwrap_or_else(PoisonError::into_inner).0;
+        chunks.wanted = 0;
+        std::mem::take(&mut chunks.seen)
     }
 }
 
 /// The caller's thread: walks, gives out chunks, and puts what comes back in order.
 struct Pipeline<'a, T> {
     jobs: mpsc::Sender<Chunk<String>>,
-    results: mpsc::Receiver<Chunk<(String, T)>>,
+    done: &'a Done<T>,
     /// Whether a thread has panicked: what it had will never come.
     lost: &'a AtomicBool,
     sent: u64,
@@ -183,11 +224,7 @@ impl<T> Pipeline<'_, T> {
             if self.sent == self.taken {
                 return Ok(());
             }
-            match self.results.recv_timeout(PATIENCE) {
-                Ok((turn, seen)) => drop(early.insert(turn, seen)),
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Cancelled),
-            }
+            early.extend(self.done.collect(self.wanted(is_walked, early.len())));
             // The panic goes on when the threads are joined.
             if (desk.cancelled)() || self.lost.load(Ordering::Relaxed) {
                 return Err(Cancelled);
@@ -198,6 +235,18 @@ impl<T> Pipeline<'_, T> {
                 }
                 self.taken += 1;
             }
+        }
+    }
+
+    /// How many chunks to wait for: all once there is nothing more to give out, and one where a slow file holds up the rest.
+    fn wanted(&self, is_walked: bool, early: usize) -> usize {
+        let under_way = usize::try_from(self.sent - self.taken).unwrap_or(usize::MAX).saturating_sub(early);
+        if is_walked {
+            under_way
+        } else if under_way > REFILL {
+            REFILL
+        } else {
+            1
         }
     }
 
