@@ -530,6 +530,11 @@ impl ToolList {
 }
 
 impl Tool {
+    /// Whether it changes files.
+    pub(crate) fn writes(&self) -> bool {
+        ["edit", "write_file", "apply_patch", "delete_file", "move_file"].contains(&self.name)
+    }
+
     /// The description; where handles can exist, with what to do about them.
     pub(crate) fn about_with(&self, handles: bool) -> String {
         let known = handles && self.name == "read";

@@ -20,7 +20,7 @@ use readproof_core::{
     operation::{Caller, Change, Over, Patch, Write},
     path::candidates,
 };
-use readproof_disk::{FileRef, ReplaceAllError, ReplaceError, is_in_git};
+use readproof_disk::{Create, FileRef, ReplaceAllError, ReplaceError, STORE_NAME, is_in_git};
 
 use crate::{Control, Conversation, Engine, Error, SETTINGS_FILE, door::Written};
 use plan::{Intent, Plan};
@@ -133,6 +133,10 @@ impl Engine {
             self.may_change(&one.file)?;
         }
         self.refuse_twice(&wanted)?;
+        if let Some(name) = conversation.log() {
+            // What is done must be recorded: a log that cannot be used refuses the change.
+            self.with_session(name, Create::Yes, |_| ())?;
+        }
         for attempt in 1.. {
             control.check_cancelled()?;
             let plans = wanted.iter().map(|one| self.plan(caller, conversation, one)).collect::<Result<Vec<_>, _>>()?;
@@ -158,6 +162,9 @@ impl Engine {
         for key in [Some(file.key()), real.as_ref()].into_iter().flatten() {
             if key.as_str() == SETTINGS_FILE {
                 return Err(Error::OwnSettings);
+            }
+            if key.as_str().split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
+                return Err(ReplaceError::OwnStore { name: key.to_string() }.into());
             }
             if is_in_git(key.as_str()) {
                 return Err(ReplaceError::InGit { name: key.to_string() }.into());

@@ -261,7 +261,7 @@ impl ServerHandler for Server {
 /// A tool as clients list it.
 fn listing(tool: &Tool, handles: bool) -> rmcp::model::Tool {
     let mut listing = rmcp::model::Tool::new(tool.name, tool.about_with(handles), Arc::new(tool.schema(handles)));
-    listing.annotations = Some(ToolAnnotations::with_title(tool.title).read_only(true).open_world(false));
+    listing.annotations = Some(ToolAnnotations::with_title(tool.title).read_only(!tool.writes()).open_world(false));
     listing.meta = Some(meta([
         // No answer is larger, so the host need not truncate any.
         ("anthropic/alwaysLoad", json!(true)),

@@ -134,7 +134,7 @@ pub(super) fn facts(error: &Error) -> Map<String, Value> {
     let facts = if let Error::Precondition { path, expected, actual } = error {
         json!({"path": path, "expected": hash(*expected), "actual": hash(*actual)})
     } else if let Error::Exists { path, actual } = error {
-        json!({"path": path, "expected": null, "actual": hash(Some(*actual))})
+        json!({"path": path, "expected": null, "actual": hash(*actual)})
     } else if let Error::Conflict { path, id, actual, .. } = error {
         json!({"path": path, "conflict": id.map(|id| id.to_string()), "actual": hash(Some(*actual))})
     } else if let Error::Edit { path, source, .. } = error {

@@ -14,7 +14,7 @@ use crate::{
     workspace::{READPROOF, finish, names_in},
 };
 
-const ALLOW: &str = "{\n  \"permissions\": {\n    \"allow\": [\"mcp__readproof\"]\n  }\n}\n";
+const ALLOW: &str = "{\n  \"permissions\": {\n    \"allow\": [\"mcp__readproof__read\", \"mcp__readproof__search\", \"mcp__readproof__list\", \"mcp__readproof__outline\"]\n  }\n}\n";
 const DIRECT: &str = "[features.code_mode]\ndirect_only_tool_namespaces = [\"mcp__readproof\"]\n";
 const TRUST: &str = "\"trust\": true";
 
@@ -104,13 +104,13 @@ const REAL: &[(&str, &str, &str, &str)] = &[
         "ws/.claude/settings.local.json",
         "// mine\r\n{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Bash(ls:*)\", // listing\r\n\t\t\t\"WebSearch\"<HERE>\r\n\t\t],\r\n\t\t\
          \"deny\": [ \"mcp__readproof__dry_run_diff\", \"Read(.env)\" ]\r\n\t},\r\n\t\"model\": \"opus\"\r\n}",
-        ",\r\n\t\t\t\"mcp__readproof\"",
+        ",\r\n\t\t\t\"mcp__readproof__read\",\r\n\t\t\t\"mcp__readproof__search\",\r\n\t\t\t\"mcp__readproof__list\",\r\n\t\t\t\"mcp__readproof__outline\"",
     ),
     (
         "claude-code --scope user",
         "home/.claude/settings.json",
         "{\"model\":\"opus\",\"permissions\":{\"deny\":[\"Bash\"]<HERE>}}\n",
-        ", \"allow\": [\"mcp__readproof\"]",
+        ", \"allow\": [\"mcp__readproof__read\", \"mcp__readproof__search\", \"mcp__readproof__list\", \"mcp__readproof__outline\"]",
     ),
     (
         "codex",

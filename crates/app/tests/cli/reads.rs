@@ -175,7 +175,8 @@ fn a_sensitive_file_is_plain_and_never_stored() {
         assert_eq!(ws.read(name), "TOKEN=hunter2\n");
         assert_eq!(ws.read(name), "TOKEN=hunter2\n");
     }
-    ws.feed("write .env --session s", "TOKEN=hunter2\n").text();
+    ws.feed("write .env --session s", "TOKEN=hunter2\n").refused(1, &["is sensitive", "--force"]);
+    assert_eq!(ws.feed("write .env --session s --force", "TOKEN=hunter2\n").code, Some(0));
     assert_eq!(ws.run("status --json").json()["store"]["objects"], 0);
     assert!(!ws.get(".readproof/log/s.log").contains("hunter2"));
 }

@@ -27,7 +27,7 @@ fn what_was_edited_is_known() {
 fn all_places_are_edited_and_stated() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
     ws.read("a.txt");
-    ws.run("edit a.txt --session s --old 3 --new three").refused(1, &["occurs 14 times", "or replace all of them"]);
+    ws.run("edit a.txt --session s --old 3 --new three").refused(1, &["occurs 14 times", "all=true to change every one"]);
     let said = "edited a.txt: lines 3-3 are now 3-3, 13-13 are now 13-13, 23-23 are now 23-23, 30-39 are now 30-39; 40 lines\n";
     ws.run("edit a.txt --session s --old 3 --new three --all").gives(said);
     assert_eq!(ws.get("a.txt"), numbered(40).replace('3', "three"));
@@ -40,7 +40,7 @@ fn what_a_write_replaces_is_kept() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
     ws.read("a.txt");
     ws.put("a.txt", "someone else's\n");
-    ws.feed("write a.txt --session s", numbered(9)).text();
+    ws.feed("write a.txt --session s --force", numbered(9)).text();
     let text = ws.run("replay --verify s").text();
     assert!(text.contains("1 writes: 1 verified"), "{text}");
     assert!(text.contains("a.txt: someone else had changed the file: it was sha256-"), "{text}");
@@ -100,11 +100,15 @@ fn with_answers_seed_own_writes_do_not_count() {
 fn the_json_of_a_write() {
     let ws = Workspace::new();
     let done = ws.feed("write a.txt --session s --json", "x\ny").json();
-    let expected = serde_json::json!({"ok": true, "path": "a.txt", "text": "wrote a.txt: 3 bytes, 2 lines", "bytes": 3, "lines": 2,
-            "replaced": [], "session": "s", "entry": "e3"});
-    assert_eq!(done, expected);
+    assert_eq!((&done["success"], &done["conflict"], &done["version_id"]), (&true.into(), &false.into(), &"v2".into()));
+    assert_eq!((&done["text"], &done["session"]), (&"wrote a.txt: 3 bytes, 2 lines".into(), &"s".into()));
+    let file = &done["files"][0];
+    assert_eq!((&file["path"], &file["bytes"], &file["lines"]), (&"a.txt".into(), &3.into(), &2.into()));
+    assert_eq!((&file["before"], file["after"].as_str().map(str::len)), (&serde_json::Value::Null, Some(64)));
     let done = ws.run("edit a.txt --session s --old x --new z\\nz --json").json();
-    assert_eq!((&done["replaced"], done["lines"].as_u64()), (&serde_json::json!([[1, 1, 1]]), Some(2)));
+    let file = &done["files"][0];
+    assert_eq!((&file["replaced"], file["lines"].as_u64()), (&serde_json::json!([[1, 1, 1]]), Some(2)));
+    assert_eq!(done["diff"].as_str().map(|diff| diff.contains("\n-x\n")), Some(true), "{done}");
 }
 
 #[test]
@@ -128,7 +132,7 @@ fn a_write_makes_the_folders() {
 fn a_write_through_a_link_keeps_the_link() {
     let ws = Workspace::with(&[("folder/target.txt", "old\n")]);
     ws.link("link.txt", "folder/target.txt");
-    ws.feed("write link.txt --session s", "new\n").gives("wrote link.txt: 4 bytes, 1 lines\n");
+    ws.feed("write link.txt --session s --force", "new\n").gives("wrote link.txt: 4 bytes, 1 lines\n");
     assert_eq!(fs::read_link(ws.path("link.txt")).unwrap().to_str(), Some("folder/target.txt"));
     assert_eq!(ws.get("folder/target.txt"), "new\n");
 }
@@ -141,7 +145,7 @@ fn permissions_are_kept() {
         if mode & 0o200 == 0 && !ws.is_root() {
             continue;
         }
-        ws.feed("write a.sh --session s", "new\n").text();
+        ws.feed("write a.sh --session s --force", "new\n").text();
         assert_eq!(ws.mode("a.sh"), mode);
     }
 }
@@ -149,7 +153,7 @@ fn permissions_are_kept() {
 #[test]
 fn a_write_leaves_nothing_beside_the_file() {
     let ws = Workspace::with(&[("a.txt", "old\n")]);
-    ws.feed("write a.txt --session s", "new\n").text();
+    ws.feed("write a.txt --session s --force", "new\n").text();
     ws.run("edit a.txt --session s --old new --new newer").text();
     ws.feed("write . --session s", "x").refused(1, &["`.` is a directory"]);
     assert_eq!(ws.names(), [".readproof", "a.txt"]);
@@ -160,7 +164,7 @@ fn what_is_no_text_is_not_written() {
     let ws = Workspace::with(&[("a.txt", "old\n")]);
     ws.read("a.txt");
     let broken = ws.feed("write a.txt --session s", b"caf\xe9");
-    broken.refused(1, &["a.txt: the content is not valid UTF-8 from byte 3 on", "nothing was written"]);
+    broken.refused(1, &["the content is not valid UTF-8 from byte 3 on"]);
     ws.feed("write a.txt --session s", b"a\0b").refused(1, &["`a.txt` is not text", "NUL byte at offset 1"]);
     let json = ws.feed("write a.txt --session s --json", b"\xff");
     assert_eq!(json.code, Some(1));
@@ -204,8 +208,10 @@ fn writes_that_are_refused_change_nothing() {
     assert_eq!(ws.get("repo/.git/config"), "[core]\n");
     assert!(!ws.path(".git").exists() && !ws.path("deep").exists());
     let capped = ws.feed("write a.txt --session s --set file_bytes=3", "new\n");
+    capped.refused(1, &["has 4 bytes, more than the 3"]);
+    let capped = ws.feed("write new.txt --session s --set file_bytes=3", "new\n");
     capped.refused(1, &["4 bytes are more than", "(3)", "raise `file_bytes`"]);
-    ws.feed("write a.txt", "new\n").refused(2, &["--session"]);
+    ws.feed("write a.txt", "new\n").refused(1, &["has not shown all of it"]);
     assert_eq!((ws.get("a.txt"), ws.get("folder/x")), ("old\n".to_owned(), "x\n".to_owned()));
     assert_eq!(fs::read_to_string(ws.top().join("beside")).unwrap(), "beside\n");
 }
@@ -215,9 +221,9 @@ fn edits_that_are_refused_change_nothing() {
     let ws = Workspace::with(&[("a.txt", "one\ntwo\ntwo\naaa\n")]);
     ws.read("a.txt");
     let edit = |old: &str| ws.run_args(&["edit", "a.txt", "--session", "s", "--old", old, "--new", "x"]);
-    edit("two").refused(1, &["a.txt: the old text occurs 2 times", "add lines around it"]);
+    edit("two").refused(1, &["a.txt: the old text occurs 2 times", "add lines around the one that is meant"]);
     edit("aa").refused(1, &["a.txt: the old text occurs 2 times"]);
-    edit("three").refused(1, &["a.txt: the old text does not occur", "read the file again"]);
+    edit("three").refused(1, &["a.txt: the old text does not occur", "search for a line of it"]);
     edit("").refused(1, &["a.txt: the old text is empty", "write the whole file"]);
     ws.run("edit b.txt --session s --old x --new y").refused(1, &["b.txt", "does not exist"]);
     assert_eq!(ws.get("a.txt"), "one\ntwo\ntwo\naaa\n");

@@ -30,7 +30,7 @@ fn the_second_era_needs_no_handshake() {
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
     assert_eq!(server.call("read_file", json!({"path": "a.txt"})).text(), "one\n");
-    assert_eq!(server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 4);
+    assert_eq!(server.request("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 5);
 }
 
 #[test]

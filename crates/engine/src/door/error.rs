@@ -92,15 +92,15 @@ pub enum Error {
         path: String,
         /// The text that the caller names; none if the model would have to hold all of the file, and does not.
         expected: Option<ContentHash>,
-        /// The text that is there; none if there is no file.
+        /// The text that is there; none if there is no file, and for a sensitive file.
         actual: Option<ContentHash>,
     },
     /// There is a file where none may be.
     Exists {
         /// Which file.
         path: String,
-        /// Its text.
-        actual: ContentHash,
+        /// Its text; none for a sensitive file.
+        actual: Option<ContentHash>,
     },
     /// Someone else changed the lines that the edit is about.
     Conflict {

@@ -124,7 +124,9 @@ impl Engine {
                 self.written(plan, content, "wrote")?
             }
             Intent::Create(content) => match there.hash() {
-                Some(actual) => return Err(Error::Exists { path: plan.path, actual }),
+                Some(actual) => {
+                    return Err(Error::Exists { path: plan.path, actual: Some(actual).filter(|_| !there.sensitive) });
+                }
                 None => self.written(plan, content, "created")?,
             },
             Intent::Append(content) => {
@@ -137,7 +139,9 @@ impl Engine {
                 Plan { said: format!("deleted {}", plan.path), ..plan }
             }
             Intent::Arrive { from, pieces } => match there.hash() {
-                Some(actual) => return Err(Error::Exists { path: plan.path, actual }),
+                Some(actual) => {
+                    return Err(Error::Exists { path: plan.path, actual: Some(actual).filter(|_| !there.sensitive) });
+                }
                 None => self.arrived(conversation, plan, (from, pieces), over)?,
             },
             Intent::Leave => plan,
@@ -313,7 +317,7 @@ impl Engine {
         match over {
             Over::Hash(hash) if there.hash() != Some(hash) => {
                 let path = file.key().to_string();
-                Err(Error::Precondition { path, expected: Some(hash), actual: there.hash() })
+                Err(Error::Precondition { path, expected: Some(hash), actual: there.hash().filter(|_| !there.sensitive) })
             }
             Over::Hash(_) | Over::Held | Over::Anything => Ok(()),
         }
@@ -336,7 +340,9 @@ impl Engine {
         if is_held || snapshot.text.as_str().is_empty() {
             return Ok(());
         }
-        Err(Error::Precondition { path: file.key().to_string(), expected: None, actual: there.hash() })
+        // The hash of a secret tells something about it.
+        let actual = there.hash().filter(|_| !there.sensitive);
+        Err(Error::Precondition { path: file.key().to_string(), expected: None, actual })
     }
 }
 

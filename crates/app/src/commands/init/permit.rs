@@ -12,7 +12,11 @@ use super::{
 /// The name under which Claude Code and Codex know all tools of the server.
 const TOOLS: &str = "mcp__readproof";
 
-/// The same as a pattern, in Claude Code.
+/// The tools that only read. Those that change files are for the user to permit, each time or once.
+const READING: &[&str] =
+    &["mcp__readproof__read", "mcp__readproof__search", "mcp__readproof__list", "mcp__readproof__outline"];
+
+/// All tools as a pattern, in Claude Code.
 const TOOLS_PATTERN: &str = "mcp__readproof__*";
 
 /// A line, and its place in a host's settings.
@@ -29,6 +33,8 @@ pub(crate) struct Permit {
 enum Line {
     /// [`TOOLS`] in a list.
     Item,
+    /// [`READING`] in a list.
+    Items,
     /// A field of the server's entry that is `true`.
     True,
 }
@@ -47,7 +53,7 @@ impl Permit {
         Self {
             format: Format::Json,
             path: &["permissions", "allow"],
-            line: Line::Item,
+            line: Line::Items,
             // Both count before `allow`.
             against: &[&["permissions", "deny"], &["permissions", "ask"]],
         }
@@ -82,10 +88,11 @@ impl Permit {
             return Ok(Standing::Refused(path.join(".")));
         }
         Ok(match self.line {
-            Line::Item if names(self.path, &[TOOLS, TOOLS_PATTERN]) => Standing::Given,
+            Line::Item | Line::Items if names(self.path, &[TOOLS, TOOLS_PATTERN]) => Standing::Given,
+            Line::Items if READING.iter().all(|tool| names(self.path, &[tool])) => Standing::Given,
             Line::True if at(self.path) == Some(&json!(true)) => Standing::Given,
             Line::True if at(self.path) == Some(&json!(false)) => Standing::Refused(self.path.join(".")),
-            Line::Item | Line::True => Standing::Missing,
+            Line::Item | Line::Items | Line::True => Standing::Missing,
         })
     }
 
@@ -94,7 +101,14 @@ impl Permit {
         match (self.line, self.format) {
             (Line::True, _) => jsonc::set_value(text, self.path, &json!(true)),
             (Line::Item, Format::Json) => jsonc::add_item(text, self.path, TOOLS),
-            (Line::Item, Format::Toml) => toml_text::add_item(text, self.path, TOOLS),
+            (Line::Item | Line::Items, Format::Toml) => toml_text::add_item(text, self.path, TOOLS),
+            (Line::Items, Format::Json) => {
+                let document = jsonc::parse(text)?.unwrap_or_default();
+                let list = self.path.iter().try_fold(&document, |value, key| value.get(key)).and_then(Value::as_array);
+                let has = |tool: &&str| list.is_some_and(|list| list.iter().any(|item| item == *tool));
+                let missing = READING.iter().filter(|tool| !has(tool));
+                missing.into_iter().try_fold(text.to_owned(), |text, tool| jsonc::add_item(&text, self.path, tool))
+            }
         }
     }
 
@@ -107,6 +121,7 @@ impl Permit {
     pub(crate) fn shown(&self) -> String {
         let value = match self.line {
             Line::Item => json!([TOOLS]),
+            Line::Items => json!(READING),
             Line::True => json!(true),
         };
         format!("`{}`: {value}", self.path.join("."))
@@ -125,6 +140,11 @@ mod tests {
             ("", Standing::Missing),
             (r#"{"permissions": {"allow": ["mcp__readproof__read", "Bash"]}}"#, Standing::Missing),
             (r#"{"permissions": {"allow": ["mcp__*"]}}"#, Standing::Missing),
+            (
+                r#"{"permissions": {"allow": ["mcp__readproof__list", "mcp__readproof__read", "mcp__readproof__search",
+                    "mcp__readproof__outline"]}}"#,
+                Standing::Given,
+            ),
             (r#"{"permissions": {"allow": ["mcp__readproof"]}} // x"#, Standing::Given),
             (r#"{"permissions": {"allow": ["mcp__readproof__*"]}}"#, Standing::Given),
             (r#"{"permissions": {"allow": ["mcp__readproof"], "deny": ["mcp__readproof__read"]}}"#, Standing::Given),
