@@ -506,6 +506,50 @@ fn a_torn_journal_goes() {
     }
 }
 
+/// Nor does one in which a part never reached the disk.
+#[test]
+fn an_altered_journal_goes() {
+    let several = Several::new();
+    half(&several, 3);
+    let path = several.at(JOURNAL).join(names_in(&several.at(JOURNAL)).pop().unwrap());
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, whole.replacen("step ", "step -", 1)).unwrap();
+    assert!(several.finds_nothing() && several.is(true, "one"));
+
+    let several = Several::new();
+    half(&several, 3);
+    let path = several.at(JOURNAL).join(names_in(&several.at(JOURNAL)).pop().unwrap());
+    let whole = fs::read_to_string(&path).unwrap();
+    let one = |text: &str| hash(text).to_string();
+    fs::write(&path, whole.replace(&one("one\n"), &one("two\n"))).unwrap();
+    assert!(several.finds_nothing() && several.is(true, "one") && !several.root.has_journal());
+}
+
+/// What another program saves while files are put back is kept and named.
+#[test]
+fn a_change_by_another_during_the_recovery() {
+    for moment in [Moment::Written, Moment::Checked, Moment::Announced] {
+        let several = Several::new();
+        half(&several, 3);
+        // The third file is removed first, then the second and the first are put back.
+        let nth = if moment == Moment::Written { 2 } else { 3 };
+        let root = several.beside((moment, nth), |folder| save_as(folder, "one", "mine"));
+        let (swept, told) = recover(&root);
+        swept.unwrap();
+        let Outcome::Conflict { files } = &told[0].outcome else { panic!("{moment:?}: {told:?}") };
+        assert_eq!((files.len(), &*files[0].path, files[0].present), (1, "one", Present::Bytes(hash("mine"))));
+        assert_eq!(several.text("one").as_deref(), Some("mine"), "{moment:?}");
+        assert!(several.all(false, "one"), "{moment:?}");
+        several.is_clean("");
+    }
+}
+
+/// Saves as an editor does.
+fn save_as(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join("saved"), text).unwrap();
+    fs::rename(folder.join("saved"), folder.join(name)).unwrap();
+}
+
 /// A journal that came with a stranger's files is removed and does nothing.
 #[test]
 fn a_copied_journal_counts_for_nothing() {
