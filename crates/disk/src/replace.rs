@@ -22,9 +22,12 @@ pub use several::{
 pub use temp::{Leftover, is_ours};
 
 use std::{
+    fmt,
     fs::File,
     io::{self, Write},
     os::fd::OwnedFd,
+    sync::{Mutex, PoisonError},
+    thread,
 };
 
 use readproof_core::text::{ContentHash, Text};
@@ -99,6 +102,46 @@ impl Root {
         self.replace_like(file, (text.as_str(), text.hash()), expected, hard_links, None)
     }
 
+    /// As [`Self::replace_text`], beside what else the disk must be waited for: `ready` is done while the new content is
+    /// written, and the file is touched only if it succeeds; `then` is done once the file has the new text, while its folder
+    /// is synced.
+    ///
+    /// # Errors
+    /// [`BesideError`]; after [`BesideError::Then`] the file has the new text, synced.
+    pub fn replace_beside<T, E: fmt::Debug + Send>(
+        &self,
+        file: &FileRef,
+        text: &Text,
+        (expected, hard_links): (Expected, HardLinks),
+        ready: impl FnOnce() -> Result<(), E> + Send,
+        then: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, BesideError<E>> {
+        let mut done = None;
+        let mut refused = None;
+        let replaced = self.replace_in(
+            file,
+            (text.as_str(), text.hash(), None),
+            (expected, hard_links),
+            |write| {
+                let (temp, ready) = at_once(write, ready);
+                refused = ready.map(Result::err);
+                if matches!(refused, Some(None)) { temp } else { Err(NoTurn::Busy) }
+            },
+            |sync| {
+                let (then, synced) = at_once(then, sync);
+                done = Some(then);
+                synced.unwrap_or_else(sync)
+            },
+        );
+        match (replaced, refused.flatten(), done) {
+            (_, Some(error), _) => Err(BesideError::Ready(error)),
+            (Ok(()), None, Some(done)) => done.map_err(BesideError::Then),
+            (Err(error), None, _) => Err(BesideError::Replace(error)),
+            // It was not replaced if nothing was done then.
+            (Ok(()), None, None) => Err(BesideError::Replace(changed(file))),
+        }
+    }
+
     /// The same; a new file gets these permissions.
     fn replace_like(
         &self,
@@ -107,6 +150,18 @@ impl Root {
         expected: Expected,
         hard_links: HardLinks,
         like: Option<Like>,
+    ) -> Result<(), ReplaceError> {
+        self.replace_in(file, (text, new, like), (expected, hard_links), |write| write(), |sync| sync())
+    }
+
+    /// The whole of a write. `writing` and `syncing` surround what waits for the disk.
+    fn replace_in(
+        &self,
+        file: &FileRef,
+        (text, new, like): (&str, ContentHash, Option<Like>),
+        (expected, hard_links): (Expected, HardLinks),
+        writing: impl for<'t> FnOnce(Writing<'_, 't>) -> Result<Temp<'t>, NoTurn>,
+        syncing: impl FnOnce(Syncing<'_>) -> io::Result<()>,
     ) -> Result<(), ReplaceError> {
         let fail = |error| ReplaceError::from_io(file.name(), error);
         let real = self.written_name(file)?;
@@ -120,15 +175,14 @@ impl Root {
             may_replace(file, (&folder, base), old, hard_links)?;
         }
         let like = old.as_ref().map(Like::of).or(like);
-        let temp = self.written(&mut turn, (base, new), text, like).map_err(no_turn)?;
+        let temp = writing(&mut || self.written(&mut turn, (base, new), text, like)).map_err(no_turn)?;
         match self.named(&mut turn, temp, (base, new), expected).map_err(fail)? {
             Named::Done => {}
-            Named::Changed => return Err(ReplaceError::Changed { name: file.name().to_owned() }),
+            Named::Changed => return Err(changed(file)),
         }
         drop(turn);
         self.moments.tell(Moment::Released);
-        rustix::fs::fsync(&folder).map_err(|errno| fail(errno.into()))?;
-        Ok(())
+        syncing(&|| Ok(rustix::fs::fsync(&folder)?)).map_err(fail)
     }
 
     /// The name under which a file really lies, all links followed, if it may be written.
@@ -289,6 +343,28 @@ fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
     Ok(missing_or(rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW))?)
 }
 
+/// Writes the temporary file.
+type Writing<'w, 't> = &'w mut dyn FnMut() -> Result<Temp<'t>, NoTurn>;
+
+/// Syncs the folder.
+type Syncing<'s> = &'s (dyn Fn() -> io::Result<()> + Sync);
+
+/// Does two things at once, the second on a thread of its own if there can be one. It is missing if its thread panicked.
+fn at_once<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, Option<B>) {
+    let other = Mutex::new(Some(other));
+    let take = || other.lock().unwrap_or_else(PoisonError::into_inner).take();
+    thread::scope(|scope| {
+        let started = thread::Builder::new().spawn_scoped(scope, || take().map(|other| other()));
+        let one = one();
+        let done = started.ok().and_then(|thread| thread.join().ok().flatten());
+        (one, done.or_else(|| take().map(|other| other())))
+    })
+}
+
+fn changed(file: &FileRef) -> ReplaceError {
+    ReplaceError::Changed { name: file.name().to_owned() }
+}
+
 /// The folder of a name, and its last part.
 fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('/').unwrap_or((".", name))
@@ -354,6 +430,18 @@ impl Like {
         }
         Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(self.mode))?)
     }
+}
+
+/// Why [`Root::replace_beside`] failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{self:?}")]
+pub enum BesideError<E: fmt::Debug> {
+    /// As [`Root::replace`] says.
+    Replace(ReplaceError),
+    /// What had to be done before failed; the file is as it was.
+    Ready(E),
+    /// What had to be done afterwards failed; the file has the new text.
+    Then(E),
 }
 
 /// Why a file was not written. `name` is the key.

@@ -103,6 +103,48 @@ pub fn snapshot(error: &SnapshotError) -> String {
     }
 }
 
+/// What a [`ReplaceAllError`] is in words.
+#[must_use]
+pub fn replace_all(error: &ReplaceAllError) -> String {
+    match error {
+        ReplaceAllError::Journal(why) => {
+            format!(
+                "several files can only be changed together with a journal, and nothing was written: {}",
+                store(why)
+            )
+        }
+        ReplaceAllError::TooLarge { bytes, max } => format!(
+            "the change is too large to be made as a whole: its journal would have {bytes} bytes, more than {max}; make it \
+             in parts"
+        ),
+        ReplaceAllError::BadStep { name } => {
+            format!("the change names `{name}` twice or without a text, and nothing was written; name each file once")
+        }
+        ReplaceAllError::Step { source, left, unrestored } => {
+            let mut said = replace(source);
+            if !left.is_empty() {
+                said.push_str("; meanwhile another program changed ");
+                said.push_str(&listed(left));
+                said.push_str(", which stays as it is now");
+            }
+            match unrestored {
+                None => said.push_str("; the other files of the change are as they were"),
+                Some(why) => {
+                    said.push_str("; other files of the change could not be put back yet, the next call tries again: ");
+                    said.push_str(&replace(why));
+                }
+            }
+            said
+        }
+    }
+}
+
+/// The names of files, quoted.
+#[must_use]
+pub fn listed(files: &[Conflicting]) -> String {
+    files.iter().map(|file| format!("`{}`", file.path)).collect::<Vec<_>>().join(", ")
+}
+
 /// What a [`ReplaceError`] is in words.
 #[must_use]
 pub fn replace(error: &ReplaceError) -> String {

@@ -3,7 +3,8 @@
 
 use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
 use readproof_disk::{
-    BadPattern, LocateError, LogError, LogName, ReplaceError, RootError, SessionName, SnapshotError, StoreError,
+    BadPattern, Conflicting, LocateError, LogError, LogName, Present, ReplaceAllError, ReplaceError, RootError,
+    SessionName, SnapshotError, StoreError,
 };
 use readproof_engine::{Error, LogAfter, Notice, ShownLines, ShownText};
 use readproof_index::{BadQuery, BadWalk};
@@ -39,6 +40,21 @@ fn errors_of_the_other_rooms() {
     assert!(
         disk::replace(&ReplaceError::InTheWay { name: name() }).starts_with("beside `f` stands a `.readproof-turn`")
     );
+    let step = |unrestored| ReplaceAllError::Step {
+        source: ReplaceError::Busy { name: name() },
+        left: vec![Conflicting { path: "g".into(), before: None, after: None, present: Present::Other }],
+        unrestored,
+    };
+    check(
+        disk::replace_all(&step(None)),
+        "another program is writing in the folder of `f` and has not finished; try again; meanwhile another program \
+         changed `g`, which stays as it is now; the other files of the change are as they were",
+    );
+    assert!(
+        disk::replace_all(&step(Some(ReplaceError::Full { name: name() }))).contains("the next call tries again: ")
+    );
+    let journal = ReplaceAllError::Journal(StoreError::Full { name: ".readproof/journal".to_owned() });
+    assert!(disk::replace_all(&journal).contains("nothing was written: there is no space left"));
     check(
         index::query(&BadQuery { query: "(".to_owned(), why: "unclosed group".to_owned() }),
         "`(` cannot be searched for: unclosed group; correct it, or search for it as plain text",

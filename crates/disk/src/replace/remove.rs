@@ -11,7 +11,7 @@ use readproof_core::text::ContentHash;
 use rustix::fs::AtFlags;
 
 use super::{
-    Expected, Moment, ReplaceError, may_replace,
+    Expected, Moment, ReplaceError, changed, may_replace,
     note::{Content, Exchange},
     split, stat_of,
     temp::{Placed, note_free, rename_new, sweep},
@@ -35,13 +35,12 @@ impl Root {
     /// [`Expected::Nothing`] says so.
     pub fn remove(&self, file: &FileRef, expected: Expected, hard_links: HardLinks) -> Result<(), ReplaceError> {
         let fail = |error| ReplaceError::from_io(file.name(), error);
-        let changed = || ReplaceError::Changed { name: file.name().to_owned() };
         let real = self.own_name(file)?;
         let (parent, base) = split(&real);
         let folder = match self.open_folder(parent) {
             Ok(folder) => folder,
             Err(error) if Fault::of(&error) == Fault::Missing => {
-                return if expected == Expected::Nothing { Ok(()) } else { Err(changed()) };
+                return if expected == Expected::Nothing { Ok(()) } else { Err(changed(file)) };
             }
             Err(error) => return Err(fail(error)),
         };
@@ -54,13 +53,13 @@ impl Root {
         }
         match (expected, old) {
             (Expected::Nothing, None) => return Ok(()),
-            (Expected::Nothing, Some(_)) | (Expected::Anything | Expected::Text(_), None) => return Err(changed()),
+            (Expected::Nothing, Some(_)) | (Expected::Anything | Expected::Text(_), None) => return Err(changed(file)),
             (Expected::Anything, Some(_)) => {
                 rustix::fs::unlinkat(&folder, base, AtFlags::empty()).map_err(|errno| fail(errno.into()))?;
             }
             (Expected::Text(hash), Some(_)) => match self.take_away(&mut turn, base, hash).map_err(no_turn)? {
                 Displaced::Expected => {}
-                Displaced::Another => return Err(changed()),
+                Displaced::Another => return Err(changed(file)),
             },
         }
         drop(turn);
@@ -191,8 +190,4 @@ impl Root {
             Ok(Placed::New | Placed::Taken) | Err(_) => Err(changed(from)),
         }
     }
-}
-
-fn changed(file: &FileRef) -> ReplaceError {
-    ReplaceError::Changed { name: file.name().to_owned() }
 }

@@ -163,6 +163,46 @@ fn what_is_as_expected_is_replaced() {
     assert_eq!(world.names(), ["f"]);
 }
 
+/// What is done beside a write is done before the names change, or once they have changed; a failure of the one leaves the file
+/// as it was, a failure of the other leaves the new text.
+#[test]
+fn what_is_done_beside_a_write() {
+    let text = Text::new(NEW.to_owned());
+    let world = World::new();
+    let (is_ready, said) = (Arc::new(Mutex::new(false)), Arc::new(Mutex::new(Vec::new())));
+    let (ready, seen) = (is_ready.clone(), said.clone());
+    let root = world.watched(move |now| seen.lock().unwrap().push((now, *ready.lock().unwrap())));
+    let done = root.replace_beside(
+        &world.file("f"),
+        &text,
+        (old(), HardLinks::Refuse),
+        || {
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!(world.text(), OLD);
+            *is_ready.lock().unwrap() = true;
+            Ok::<_, ()>(())
+        },
+        || Ok(world.text()),
+    );
+    assert_eq!(done.unwrap(), NEW);
+    let said = said.lock().unwrap();
+    assert!(said.iter().all(|(moment, ready)| *ready || *moment < Moment::Checked), "{said:?}");
+    assert!(said.contains(&(Moment::Written, false)), "it is not waited for before: {said:?}");
+
+    let world = World::new();
+    let run = |expected, ready, then: Result<(), i32>| {
+        let what = (expected, HardLinks::Refuse);
+        world.root.replace_beside(&world.file("f"), &text, what, || ready, || then)
+    };
+    assert!(matches!(run(old(), Err(1), Ok(())), Err(BesideError::Ready(1))));
+    assert_eq!((world.text().as_str(), world.names()), (OLD, vec!["f".to_owned()]));
+    let replaced = run(Expected::Nothing, Ok(()), Err(3));
+    assert!(matches!(replaced, Err(BesideError::Replace(ReplaceError::Changed { .. }))), "{replaced:?}");
+    assert_eq!((world.text().as_str(), world.names()), (OLD, vec!["f".to_owned()]));
+    assert!(matches!(run(old(), Ok(()), Err(2)), Err(BesideError::Then(2))));
+    assert_eq!((world.text().as_str(), world.names()), (NEW, vec!["f".to_owned()]));
+}
+
 /// A change at any moment before the exchange is kept, and nothing is left behind.
 #[test]
 fn a_change_by_another_is_never_lost() {
