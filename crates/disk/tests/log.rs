@@ -448,7 +448,7 @@ fn the_log_of_versions_is_no_session() {
 
     let retired = stores(&world).retire(&LogName::Versions).unwrap().unwrap();
     assert_eq!((retired.to_string().as_str(), retired.log.session()), ("versions.retired-1", None));
-    assert_eq!(store.logs().retired(), [retired.clone()]);
+    assert_eq!(store.logs().retired(), std::slice::from_ref(&retired));
     assert!(matches!(log.append("late"), Err(LogError::Gone { .. })));
     assert_eq!(texts(&store.logs().look_at_retired(&retired).unwrap().catch_up().unwrap()), ["first", "second"]);
     assert_eq!(store.logs().sessions().len(), 3);
