@@ -254,46 +254,4 @@ impl<'a> Body<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::vec;
-
-    #[test]
-    fn the_first_line_of_a_dialect_tells_it() {
-        let dialect = |text: &str| parse_patch(text).map(|(dialect, _)| dialect);
-        assert_eq!(dialect("@@\n-*** Begin Patch\n+<<<<<<< SEARCH\n"), Ok(Dialect::Unified));
-        assert_eq!(dialect("so:\n*** Begin Patch\n*** Delete File: a\n*** End Patch\n"), Ok(Dialect::BeginPatch));
-        assert_eq!(dialect("a.rs\n<<<<<<< SEARCH\n@@\n=======\n@@ x\n>>>>>>> REPLACE\n"), Ok(Dialect::Blocks));
-        for none in ["", "hello\n", "--- a\n", "-a\n+b\n", "<<<<<<< HEAD\n=======\n>>>>>>> x\n"] {
-            assert_eq!(dialect(none), Err(BadPatch { line: 1, why: BadPatchWhy::Unknown }), "{none}");
-        }
-    }
-
-    #[test]
-    fn edits_of_one_file_are_joined() {
-        let hunk = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n";
-        let (_, files) = parse_patch(&[hunk, "--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", hunk].concat()).unwrap();
-        let counts: Vec<usize> = files
-            .iter()
-            .map(|file| match &file.change {
-                FileChange::Edit(pieces) => pieces.len(),
-                FileChange::Create(_) | FileChange::Delete | FileChange::Move { .. } => 0,
-            })
-            .collect();
-        assert_eq!(counts, vec![2, 1]);
-        let twice = "*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: a\n*** End Patch\n";
-        assert_eq!(parse_patch(twice), Err(BadPatch { line: 4, why: BadPatchWhy::Twice }));
-    }
-
-    #[test]
-    fn a_carriage_return_of_the_transport_belongs_to_no_line() {
-        let piece = |text: &str| match parse_patch(text).unwrap().1.remove(0).change {
-            FileChange::Edit(mut pieces) => pieces.remove(0),
-            other => panic!("{other:?}"),
-        };
-        let sent = piece("--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n");
-        assert_eq!((sent.old.as_str(), sent.new.as_str()), ("a\n", "b\n"));
-        let own = piece("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\r\n+b\r\n");
-        assert_eq!((own.old.as_str(), own.new.as_str()), ("a\r\n", "b\r\n"));
-    }
-}
+mod tests;
