@@ -77,6 +77,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::soundness,
     },
     Command {
+        name: "edits",
+        arguments: "[--count N] [--seed S]",
+        about: "edits of real files in every dialect with the usual mistakes: each is exactly what was meant, or refused",
+        run: testkit::edits,
+    },
+    Command {
         name: "mutants",
         arguments: "[NAME…] [--steps N] [--seed S] [--jobs N] [--list]",
         about: "puts each known hole back into a copy of the tree and requires that the reader catches it",

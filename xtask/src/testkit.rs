@@ -1,4 +1,4 @@
-//! The commands that run the testkit's programs: `soundness`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
+//! The commands that run the testkit's programs: `soundness`, `edits`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
 //! release; `attacks` and `savings` against the `readproof` program; and the bench. Knows none of their options.
 
 use std::{env, path::Path, process::Command};
@@ -8,6 +8,11 @@ use crate::{Failure, process};
 /// Random runs judged by the reader.
 pub(crate) fn soundness(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     run(root, &["soundness", "--"], "soundness", arguments)
+}
+
+/// Generated edits in every dialect.
+pub(crate) fn edits(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, &["edits", "--"], "edits", arguments)
 }
 
 /// Workers killed at random moments.

@@ -3,8 +3,10 @@
 
 mod diff;
 mod held;
+mod ladder;
 mod log;
 mod meta;
+mod patch;
 mod paths;
 mod pi_lines;
 mod records;
@@ -42,8 +44,16 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 6] =
-    [paths::TARGET, scope::TARGET, meta::TARGET, session::TARGET, log::TARGET, diff::TARGET];
+pub const TARGETS: [Target; 8] = [
+    paths::TARGET,
+    scope::TARGET,
+    meta::TARGET,
+    session::TARGET,
+    log::TARGET,
+    diff::TARGET,
+    patch::TARGET,
+    ladder::TARGET,
+];
 
 /// The target of this name.
 #[must_use]

@@ -34,6 +34,16 @@ fn session() {
 }
 
 #[test]
+fn patch() {
+    short("patch", 20_000);
+}
+
+#[test]
+fn ladder() {
+    short("ladder", 20_000);
+}
+
+#[test]
 fn log() {
     short("log", 10_000);
 }

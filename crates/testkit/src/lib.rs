@@ -6,6 +6,7 @@
 )]
 
 pub mod ask;
+pub mod edits;
 pub mod load;
 pub mod memory;
 pub mod scenario;

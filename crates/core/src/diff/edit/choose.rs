@@ -138,6 +138,9 @@ fn by_order(base: &Text, found: &mut [Found<'_>]) {
         let cores = found.places.iter().map(|place| core(base, found, place)).collect();
         hunks.push((found, cores));
     }
+    if are_shared(&hunks) {
+        return;
+    }
     let Some(first) = lowest(hunks.iter().map(|(_, cores)| &cores[..])) else { return };
     let Some(last) = highest(hunks.iter().map(|(_, cores)| &cores[..])) else { return };
     if first != last {
@@ -161,9 +164,18 @@ fn by_order(base: &Text, found: &mut [Found<'_>]) {
     }
 }
 
+/// Whether two hunks may stand at the same place: then one of them may be meant for both, or be there twice.
+fn are_shared(hunks: &[(&mut Found<'_>, Vec<Range<usize>>)]) -> bool {
+    let mut starts: Vec<usize> =
+        hunks.iter().flat_map(|(found, _)| found.places.iter().map(|place| place.range.start)).collect();
+    starts.sort_unstable();
+    starts.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
+}
+
 /// The bytes that a hunk changes at a place.
 fn core(base: &Text, found: &Found<'_>, place: &Place) -> Range<usize> {
-    let wide = Cores::of(&base.as_str()[place.range.clone()], &find::made(base, found, place)).wide;
+    let Some(made) = find::made(base, found, place) else { return place.range.clone() };
+    let wide = Cores::of(&base.as_str()[place.range.clone()], &made).wide;
     place.range.start + wide.start..place.range.start + wide.end
 }
 

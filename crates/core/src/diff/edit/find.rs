@@ -1,7 +1,7 @@
-//! Where the old text of a piece stands in a text, and what then takes its place: first the very bytes, then one looser rule after
-//! the other. The first rule that finds anything is the only one used.
+//! Where the old text of a piece stands in a text, and what then takes its place: first the very bytes, then other line ends, then
+//! looser rules. A stricter rule that finds anything is the only one used.
 
-use alloc::{borrow::Cow, string::String, vec::Vec};
+use alloc::{borrow::Cow, vec::Vec};
 use core::ops::Range;
 
 use super::{
@@ -54,7 +54,7 @@ impl<'p> Found<'p> {
     pub(super) fn is_looser_than_line_ends(&self) -> bool {
         self.places.iter().any(|place| match place.rung {
             Rung::Exact | Rung::LineEnds => false,
-            Rung::Trailing | Rung::Indented(_) | Rung::Punctuation => true,
+            Rung::Trailing | Rung::Indented(_) | Rung::Uneven | Rung::Punctuation => true,
         })
     }
 }
@@ -72,7 +72,7 @@ pub(super) fn find<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'p>
     let mut best: Option<(Found<'p>, Rung)> = None;
     for (old, new, first) in odd::without_numbers(&piece.old, &piece.new) {
         let mut bare = Found { old: old.into(), new: new.into(), line: piece.line.or(Some(first)), ..found.clone() };
-        bare.places = loose::places(text, &bare.old, &bare.new, (piece.shape, piece.places), loose::Most::All);
+        bare.places = loose::places(text, &bare.old, &bare.new, (piece.shape, piece.places), loose::Most::Trailing);
         bare.places.iter_mut().for_each(|place| place.loose.insert(0, Looseness::LineNumbers));
         let Some(rung) = bare.places.first().map(|place| place.rung.clone()) else { continue };
         if best.as_ref().is_none_or(|(_, before)| rung.level() < before.level()) {
@@ -93,17 +93,17 @@ pub(super) fn strict<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'
     found
 }
 
-/// What takes the place of the old text there.
-pub(super) fn made<'p>(text: &Text, found: &Found<'p>, place: &Place) -> Cow<'p, str> {
-    if place.loose.is_empty() || found.piece.old.is_empty() {
-        return found.new.clone();
+/// What takes the place of the old text there; `None` if it cannot be told, so that the place cannot be used.
+pub(super) fn made<'p>(text: &Text, found: &Found<'p>, place: &Place) -> Option<Cow<'p, str>> {
+    if (place.rung == Rung::Exact && place.loose.is_empty()) || found.piece.old.is_empty() {
+        return Some(found.new.clone());
     }
     if place.rung == Rung::Exact && place.loose == [Looseness::LineEnds] {
-        return Cow::Owned(found.new.replace('\n', "\r\n"));
+        let lines = found.new.replace("\r\n", "\n");
+        let end = loose::line_end(text.as_str(), place.range.end).unwrap_or("\n");
+        return Some(Cow::Owned(if end == "\n" { lines } else { lines.replace('\n', end) }));
     }
-    // The place was only taken because this works there.
-    let adapted = loose::adapt(text.as_str(), place, &found.old, &found.new);
-    Cow::Owned(adapted.unwrap_or_else(|| String::from(&*found.new)))
+    loose::adapt(text.as_str(), place, &found.old, &found.new).map(Cow::Owned)
 }
 
 /// Overlapping occurrences are counted one by one, up to this many bytes of comparing for each byte of the text.
@@ -146,14 +146,19 @@ fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> 
         Shape::Text => true,
         Shape::Block | Shape::Hunk => is_whole(text, range, (old, new)),
     };
-    // Nothing in the old text says how lines end, and the new one has several.
-    let lines = shape == Shape::Text && !old.contains('\n') && new.contains('\n') && !new.contains('\r');
     let mut found: Vec<Place> = occurrences(text, old, places, fits).into_iter().map(Place::exact).collect();
-    for place in found.iter_mut().filter(|place| lines && loose::ends_with_cr(text, place.range.end)) {
-        place.loose.push(Looseness::LineEnds);
+    if shape == Shape::Text && !old.contains('\n') && new.contains('\n') {
+        // Nothing in the old text says how lines end.
+        let other = |place: &&mut Place| loose::line_end(text, place.range.end).is_some_and(|end| has_other(new, end));
+        found.iter_mut().filter(other).for_each(|place| place.loose.push(Looseness::LineEnds));
     }
     found.extend(loose::open_end(text, old, new));
     found
+}
+
+/// Whether every line of a text ends in the other way.
+fn has_other(new: &str, end: &str) -> bool {
+    new.split_inclusive('\n').filter(|line| line.ends_with('\n')).all(|line| line.ends_with("\r\n") != (end == "\r\n"))
 }
 
 /// Whether these bytes are whole lines, and would be after the change. A byte order mark belongs to no line.

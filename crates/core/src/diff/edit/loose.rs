@@ -8,7 +8,10 @@ use super::{
     Looseness, Places, Shape, Shift,
     find::{Place, bom, is_line_start},
 };
-use crate::{diff::compared, text::Text};
+use crate::{
+    diff::{Change, compared},
+    text::Text,
+};
 
 /// The rules, from strict to loose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub(super) enum Rung {
     LineEnds,
     Trailing,
     Indented(Shift),
+    /// The indentation differs, and not everywhere in the same way: it counts as a place, and cannot be used.
+    Uneven,
     Punctuation,
 }
 
@@ -26,7 +31,7 @@ impl Rung {
             Self::Exact => 0,
             Self::LineEnds => 1,
             Self::Trailing => 2,
-            Self::Indented(_) => 3,
+            Self::Indented(_) | Self::Uneven => 3,
             Self::Punctuation => 4,
         }
     }
@@ -36,6 +41,7 @@ impl Rung {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Most {
     LineEnds,
+    Trailing,
     All,
 }
 
@@ -57,26 +63,40 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 /// Comparing stops after this many bytes for each byte of text and piece, so that texts that repeat themselves cost no more.
 const WORK: usize = 16;
 
-/// The places at the strictest rule that finds any. Never more than work that grows with the size of both texts.
+/// The places that differ only by their line ends, or if there are none, by one of the other rules: with more than blanks at the
+/// ends of lines or the like, all of them count. Never more than work that grows with the size of both texts.
 pub(super) fn places(text: &Text, old: &str, new: &str, how: (Shape, Places), most: Most) -> Vec<Place> {
     let work = (text.as_str().len() + old.len() + new.len()).saturating_mul(WORK).saturating_add(1 << 20);
     let mut search =
         Search { text: text.as_str(), old: lines(old).collect(), texts: (old, new), shape: how.0, most, work };
     let mut found = search.candidates(trimmed_probe, false);
-    if found.is_empty() && most == Most::All && !(text.as_str().is_ascii() && old.is_ascii()) {
-        found = search.candidates(plain_probe, true);
-    }
     let best = found.iter().map(|place| place.rung.level()).min();
-    found.retain(|place| Some(place.rung.level()) == best);
-    if how.1 == Places::All {
-        let mut end = 0;
-        found.retain(|place| {
-            let apart = place.range.start >= end;
-            end = if apart { place.range.end } else { end };
-            apart
-        });
+    if best == Some(Rung::LineEnds.level()) {
+        found.retain(|place| place.rung == Rung::LineEnds);
+    } else if most == Most::All && !(text.as_str().is_ascii() && old.is_ascii()) {
+        // Of two places that differ from the old text in different ways, neither is the nearer one.
+        for place in search.candidates(plain_probe, true) {
+            if found.iter().all(|there| there.range != place.range) {
+                found.push(place);
+            }
+        }
+        found.sort_by_key(|place| place.range.start);
     }
-    found
+    match how.1 {
+        Places::One if found.len() > 1 => return found,
+        Places::One => {}
+        Places::All => {
+            let mut end = 0;
+            found.retain(|place| {
+                let apart = place.range.start >= end;
+                end = if apart { place.range.end } else { end };
+                apart
+            });
+        }
+    }
+    // A place where the new text cannot be made to fit counts among others, and cannot be used.
+    let fits = found.iter().all(|place| adapt(text.as_str(), place, old, new).is_some());
+    if fits { found } else { Vec::new() }
 }
 
 struct Search<'a> {
@@ -141,12 +161,11 @@ impl<'a> Search<'a> {
             if line.content == old.content {
                 continue;
             }
-            let loosely = self.most == Most::All;
-            if loosely && line.content.trim_end() == old.content.trim_end() {
+            if self.most != Most::LineEnds && line.content.trim_end() == old.content.trim_end() {
                 trailing = true;
                 continue;
             }
-            let indented = loosely && line.content.trim() == old.content.trim();
+            let indented = self.most == Most::All && line.content.trim() == old.content.trim();
             spend(&mut self.work, window.at - start);
             return if indented { self.shifted(start) } else { None };
         }
@@ -168,8 +187,7 @@ impl<'a> Search<'a> {
             }
         }
         spend(&mut self.work, window.at - start);
-        let shift = shift(&pairs)?;
-        self.place(start, window, Rung::Indented(shift))
+        self.place(start, window, shift(&pairs).map_or(Rung::Uneven, Rung::Indented))
     }
 
     fn punctuated(&mut self, start: usize) -> Option<Place> {
@@ -186,13 +204,14 @@ impl<'a> Search<'a> {
         self.place(start, window, Rung::Punctuation)
     }
 
-    /// The place whose lines agree, if its ends do too and the new text can be made to fit.
-    fn place(&mut self, start: usize, window: Window<'a>, rung: Rung) -> Option<Place> {
+    /// The place whose lines agree, if its ends do too.
+    fn place(&self, start: usize, window: Window<'a>, rung: Rung) -> Option<Place> {
         let (last, old) = (window.last?, self.old.last()?);
         let at_end = window.at == self.text.len();
         let (old_ends, new_ends) = (self.texts.0.ends_with('\n'), self.texts.1.ends_with('\n'));
         let within = self.shape == Shape::Text && !old_ends;
-        if !within && !at_end && (!old_ends || !(new_ends || self.texts.1.is_empty())) {
+        let closed = self.shape == Shape::Text || (old_ends && (new_ends || self.texts.1.is_empty()));
+        if !closed && !at_end {
             // Only the last line of a file has no newline.
             return None;
         }
@@ -206,14 +225,12 @@ impl<'a> Search<'a> {
             loose.push(Looseness::FinalNewline);
         }
         match &rung {
-            Rung::Exact | Rung::LineEnds => {}
+            Rung::Exact | Rung::LineEnds | Rung::Uneven => {}
             Rung::Trailing => loose.push(Looseness::TrailingBlanks),
             Rung::Indented(by) => loose.push(Looseness::Indentation { by: by.clone() }),
             Rung::Punctuation => loose.push(Looseness::Punctuation),
         }
-        let place = Place { range, rung, loose };
-        spend(&mut self.work, self.texts.1.len());
-        adapt(self.text, &place, self.texts.0, self.texts.1).is_some().then_some(place)
+        Some(Place { range, rung, loose })
     }
 }
 
@@ -327,33 +344,28 @@ fn plain(c: char) -> char {
 }
 
 /// The new text as it must stand at a place: lines that the old text has too are those of the file, and the others end, and are
-/// indented, like them. `None` if the indentation of a line cannot be told.
+/// indented, like them. `None` if that cannot be told: the indentation of a new line, or which of several equal lines stays.
 pub(super) fn adapt(text: &str, place: &Place, old: &str, new: &str) -> Option<String> {
+    if place.rung == Rung::Uneven {
+        return None;
+    }
     let (olds, news): (Vec<Line<'_>>, Vec<Line<'_>>) = (lines(old).collect(), lines(new).collect());
     let files: Vec<Line<'_>> = lines(&text[place.range.start..]).take(olds.len()).collect();
-    let changes: Vec<_> =
-        compared(olds.iter().map(|line| line.content), news.iter().map(|line| line.content), (0, 0)).collect();
-    let mut out = Writer { text, files: &files, out: String::with_capacity(new.len()) };
-    let (mut row, mut at) = (0, 0);
-    for change in &changes {
-        let (from, until) = (change.old.start as usize, change.new.start as usize);
-        out.keep(row..from, &news[at..until]);
-        let paired = change.old.len() == change.new.len();
-        for (n, line) in news[until..change.new.end as usize].iter().enumerate() {
-            let there = files.get(from + n).zip(olds.get(from + n)).filter(|_| paired);
-            match (&place.rung, there) {
-                (Rung::Indented(by), _) => shifted(line.content, by, &mut out.out)?,
-                (Rung::Punctuation, Some((file, old))) => merged(file.content, old.content, line.content, &mut out.out),
-                (Rung::Exact | Rung::LineEnds | Rung::Trailing | Rung::Punctuation, _) => {
-                    out.out.push_str(line.content)
-                }
-            }
-            out.end(*line, from + n);
-        }
-        (row, at) = (change.old.end as usize, change.new.end as usize);
+    fn content<'a>(line: &Line<'a>) -> &'a str {
+        line.content
     }
-    out.keep(row..olds.len(), &news[at..]);
-    let mut out = out.out;
+    let forth: Vec<Change> = compared(olds.iter().map(content), news.iter().map(content), (0, 0)).collect();
+    let lined = Lined { text, rung: &place.rung, files: &files, olds: &olds, news: &news };
+    let mut out = lined.written(&forth)?;
+    if files.iter().zip(&olds).any(|(file, old)| content(file) != content(old) || file.end != old.end) {
+        // Compared from the end, other lines may count as those that stay.
+        let (olds, news) = (olds.iter().rev().map(content), news.iter().rev().map(content));
+        let mut back: Vec<Change> = compared(olds, news, (0, 0)).map(|change| lined.turned(&change)).collect();
+        back.reverse();
+        if back != forth && lined.written(&back).as_ref() != Some(&out) {
+            return None;
+        }
+    }
     // At the end of the file its last line stays with or without a newline, as it was.
     let (ended, file_ended) = (old.ends_with('\n'), text[..place.range.end].ends_with('\n'));
     if place.loose.contains(&Looseness::FinalNewline) {
@@ -365,6 +377,59 @@ pub(super) fn adapt(text: &str, place: &Place, old: &str, new: &str) -> Option<S
         }
     }
     Some(out)
+}
+
+/// The lines of both texts of a piece, and those of the file that the old ones agree with.
+struct Lined<'a> {
+    text: &'a str,
+    rung: &'a Rung,
+    files: &'a [Line<'a>],
+    olds: &'a [Line<'a>],
+    news: &'a [Line<'a>],
+}
+
+impl Lined<'_> {
+    /// A change between the reversed texts, as one between the texts.
+    fn turned(&self, change: &Change) -> Change {
+        let turn = |range: &Range<u32>, count: usize| {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            count.saturating_sub(range.end)..count.saturating_sub(range.start)
+        };
+        Change { old: turn(&change.old, self.olds.len()), new: turn(&change.new, self.news.len()) }
+    }
+
+    /// The new lines, of which those outside the changes are the file's.
+    fn written(&self, changes: &[Change]) -> Option<String> {
+        let mut out = Writer { text: self.text, files: self.files, out: String::new() };
+        let (mut row, mut at) = (0, 0);
+        for change in changes {
+            let (from, until) = (change.old.start as usize, change.new.start as usize);
+            out.keep(row..from, &self.news[at..until]);
+            let paired = change.old.len() == change.new.len();
+            let there = |row: usize| self.files.get(row).zip(self.olds.get(row));
+            let typed = |row: usize| there(row).is_some_and(|(file, old)| file.content != old.content);
+            let lost = !paired && !change.new.is_empty() && change.old.clone().any(|row| typed(row as usize));
+            if *self.rung == Rung::Punctuation && lost {
+                // Which of the new lines keep the characters of these cannot be told.
+                return None;
+            }
+            for (n, line) in self.news[until..change.new.end as usize].iter().enumerate() {
+                match (self.rung, there(from + n).filter(|_| paired)) {
+                    (Rung::Indented(by), _) => shifted(line.content, by, &mut out.out)?,
+                    (Rung::Punctuation, Some((file, old))) => {
+                        merged(file.content, old.content, line.content, &mut out.out);
+                    }
+                    (Rung::Exact | Rung::LineEnds | Rung::Trailing | Rung::Uneven | Rung::Punctuation, _) => {
+                        out.out.push_str(line.content);
+                    }
+                }
+                out.end(*line, from + n);
+            }
+            (row, at) = (change.old.end as usize, change.new.end as usize);
+        }
+        out.keep(row..self.olds.len(), &self.news[at..]);
+        Some(out.out)
+    }
 }
 
 struct Writer<'a> {
@@ -390,7 +455,7 @@ impl Writer<'_> {
         let row = row.min(self.files.len().saturating_sub(1));
         let near = self.files.iter().take(row + 1).rev().chain(self.files.iter().skip(row + 1));
         let end = near.map(|line| line.end).find(|end| !end.is_empty());
-        self.out.push_str(end.unwrap_or(if ends_with_cr(self.text, 0) { "\r\n" } else { "\n" }));
+        self.out.push_str(end.or_else(|| line_end(self.text, 0)).unwrap_or("\n"));
     }
 }
 
@@ -419,10 +484,10 @@ fn chars(text: &str) -> impl Iterator<Item = &str> {
     text.char_indices().map(|(at, c)| &text[at..at + c.len_utf8()])
 }
 
-/// Whether the line with this byte ends with CR LF.
-pub(super) fn ends_with_cr(text: &str, at: usize) -> bool {
-    let end = memchr::memchr(b'\n', &text.as_bytes()[at.min(text.len())..]).map(|newline| at + newline);
-    end.is_some_and(|end| end > 0 && text.as_bytes().get(end - 1) == Some(&b'\r'))
+/// How the line with this byte ends; `None` for a last line without an end.
+pub(super) fn line_end(text: &str, at: usize) -> Option<&'static str> {
+    let end = at + memchr::memchr(b'\n', text.as_bytes().get(at..)?)?;
+    Some(if text.as_bytes()[..end].ends_with(b"\r") { "\r\n" } else { "\n" })
 }
 
 /// The end of a file without a newline that agrees with whole lines of a piece to the byte before it.

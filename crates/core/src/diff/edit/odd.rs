@@ -21,7 +21,11 @@ pub(super) fn without_numbers(old: &str, new: &str) -> Vec<(String, String, u32)
     }
     let mut ways = Vec::new();
     for separator in SEPARATORS {
-        let Some((old, numbers)) = stripped(old, separator) else { continue };
+        let Some((bare, numbers)) = stripped(old, separator) else { continue };
+        if bare.is_empty() || bare.ends_with('\n') != old.ends_with('\n') {
+            // An empty last line without a newline is no line.
+            continue;
+        }
         if !numbers.windows(2).all(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b))) {
             continue;
         }
@@ -31,7 +35,7 @@ pub(super) fn without_numbers(old: &str, new: &str) -> Vec<(String, String, u32)
             None if new.lines().any(|line| number(line, separator).is_some()) => continue,
             None => new.to_string(),
         };
-        ways.extend(numbers.first().map(|first| (old, new, *first)));
+        ways.extend(numbers.first().map(|first| (bare, new, *first)));
     }
     ways
 }

@@ -95,13 +95,15 @@ impl<'p> Made<'_, 'p> {
         }
         if found.is_looser_than_line_ends() && !self.segs.is_empty() {
             // A piece before may have made the very text, elsewhere.
-            let there = find::strict(&self.so_far(), found.index, found.piece);
+            let there = find::strict(&self.so_far()?, found.index, found.piece);
             if !there.places.is_empty() {
                 return Err(find::many(self.base, found.index, found.places.iter()));
             }
         }
         for place in &found.places {
-            let new = find::made(self.base, found, place);
+            let Some(new) = find::made(self.base, found, place) else {
+                return Err(missing(self.base, found));
+            };
             let cores = Cores::of(&self.base.as_str()[place.range.clone()], &new);
             let moved = |range: &Range<usize>| place.range.start + range.start..place.range.start + range.end;
             let (piece, whole) = (found.index, place.range.clone());
@@ -124,23 +126,22 @@ impl<'p> Made<'_, 'p> {
     }
 
     /// The base with the pieces so far.
-    fn so_far(&mut self) -> Text {
+    fn so_far(&mut self) -> Result<Text, EditError> {
+        clash(&self.segs)?;
         self.segs.sort_by_key(|seg| (seg.range.start, seg.range.end));
-        Text::new(compose::after(self.base.as_str(), &self.segs))
+        Ok(Text::new(compose::after(self.base.as_str(), &self.segs)))
     }
 
     /// A piece that is not in the base may be in the text after the pieces before it. What it changes of them becomes one with it.
     fn add_own(&mut self, found: &Found<'p>) -> Result<(), EditError> {
-        let missing = |base: &Text| EditError::NotFound { piece: found.index, nearest: nearest(base, found.piece) };
         if self.segs.is_empty() {
-            return Err(missing(self.base));
+            return Err(missing(self.base, found));
         }
-        clash(&self.segs)?;
-        let so_far = self.so_far();
+        let so_far = self.so_far()?;
         let there = find::strict(&so_far, found.index, found.piece);
         let [place] = &there.places[..] else {
             return Err(if there.places.is_empty() {
-                missing(self.base)
+                missing(self.base, found)
             } else {
                 find::many(&so_far, found.index, there.places.iter())
             });
@@ -173,7 +174,8 @@ impl<'p> Made<'_, 'p> {
             Some((span, seg)) if span.end >= at.end => (seg.range.end, &text[at.end..span.end]),
             Some(_) | None => (unmoved(at.end, to_end), ""),
         };
-        let new = [head, &find::made(&so_far, &there, place), tail].concat();
+        let made = find::made(&so_far, &there, place).ok_or_else(|| missing(self.base, found))?;
+        let new = [head, &made, tail].concat();
         let (piece, core) = (found.index, start..end);
         self.segs = before;
         self.segs.push(Seg { range: start..end, new: new.into(), piece, core });
@@ -196,6 +198,10 @@ impl<'p> Made<'_, 'p> {
         let hunks = if noop { Vec::new() } else { compose::hunks(self.base, &self.segs, kept) };
         Ok(Edit { after, hunks, count, assumed: self.assumed, noop })
     }
+}
+
+fn missing(base: &Text, found: &Found<'_>) -> EditError {
+    EditError::NotFound { piece: found.index, nearest: nearest(base, found.piece) }
 }
 
 /// Refuses pieces that change the same place.

@@ -27,7 +27,9 @@ pub(super) fn read(rows: &Rows<'_>, first: usize) -> Result<Vec<(usize, FilePatc
     while let Some(row) = rows.at(at) {
         let start = at;
         let path = |word: &str| row.strip_prefix(word).map(str::trim);
-        let (path, change) = if row.trim_end() == END {
+        let (path, change) = if row.trim_end() == END && files.is_empty() {
+            return Err(bad(at, BadPatchWhy::Nothing));
+        } else if row.trim_end() == END {
             return closed(rows, at + 1).map(|()| files);
         } else if row.trim().is_empty() {
             at += 1;

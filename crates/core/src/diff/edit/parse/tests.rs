@@ -163,6 +163,7 @@ fn begin_patches() {
     refused("*** Begin Patch\n*** Add File: \n+a\n*** End Patch", 2, BadPatchWhy::Name);
     refused("*** Begin Patch\n*** Add File: n\n+a\nb\n*** End Patch", 4, BadPatchWhy::Line);
     refused("*** Begin Patch\n", 1, BadPatchWhy::Nothing);
+    refused("*** Begin Patch\n*** End Patch", 2, BadPatchWhy::Nothing);
     refused(&format!("{start}-a\n+b\n*** End Patch\n*** Begin Patch\n"), 6, BadPatchWhy::Line);
 }
 

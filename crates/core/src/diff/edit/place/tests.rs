@@ -69,7 +69,10 @@ fn a_single_exact_piece_has_the_hunks_of_a_replacement() {
 fn a_stricter_rule_that_matches_is_the_only_one() {
     // The second place would match loosely.
     assert_eq!(loosely("  a\nb\n\n  a \nb\n", hunk("  a\nb\n", "x\n")), Ok(("x\n\n  a \nb\n".into(), vec![])));
-    assert_eq!(loosely("if a \nb\n    if a\n    b\n", hunk("if a\nb\n", "x\n")).unwrap().0, "x\n    if a\n    b\n");
+    assert_eq!(loosely("a\r\nb\r\n\na \r\nb\r\n", hunk("a\nb\n", "x\n")).unwrap().0, "x\r\n\na \r\nb\r\n");
+    // Of places that differ in other ways, neither is the nearer one.
+    assert_eq!(made("if a \nb\n    if a\n    b\n", &[hunk("if a\nb\n", "x\n")]), Err(many(0, &[1, 3])));
+    assert_eq!(made("if ‘a’\nb\n    if 'a'\n    b\n", &[hunk("if 'a'\nb\n", "x\n")]), Err(many(0, &[1, 3])));
 }
 
 #[test]
@@ -79,6 +82,8 @@ fn line_ends_are_those_of_the_file() {
     assert_eq!(loosely(crlf, swap("a\nb\n", "a\nx\ny\n")), Ok(("a\r\nx\r\ny\r\nc\r\n".into(), ends.clone())));
     assert_eq!(loosely("a\nb\nc\n", swap("a\r\nb\r\n", "a\r\nx\r\n")), Ok(("a\nx\nc\n".into(), ends.clone())));
     assert_eq!(loosely(crlf, swap("b", "x\ny")), Ok(("a\r\nx\r\ny\r\nc\r\n".into(), ends.clone())));
+    assert_eq!(loosely("a\nb\n", swap("b", "x\r\ny")), Ok(("a\nx\ny\n".into(), ends.clone())));
+    assert_eq!(loosely("a\nb", swap("b", "x\r\ny")), Ok(("a\nx\r\ny".into(), vec![])));
     assert_eq!(loosely(crlf, swap("b", "x")), Ok(("a\r\nx\r\nc\r\n".into(), vec![])));
     // Lines that stay keep their own end.
     assert_eq!(loosely("a\nb\r\nc\r\n", swap("a\nb\nc\n", "a\nb\nd\n")), Ok(("a\nb\r\nd\r\n".into(), ends)));
@@ -89,6 +94,12 @@ fn blanks_at_the_end_of_lines() {
     let blanks = vec![Looseness::TrailingBlanks];
     assert_eq!(loosely("a  \nb\t\nc\n", swap("a\nb\n", "a\nx\n")), Ok(("a  \nx\nc\n".into(), blanks.clone())));
     assert_eq!(loosely("a\n  \nb\n", hunk("a\n\nb\n", "a\n\nc\n")), Ok(("a\n  \nc\n".into(), blanks)));
+    // Two lines that are equal but for their blanks: which of them goes cannot be told.
+    assert!(made("a\n \nb\n  \nc \n", &[hunk("a\n\nb\n\nc\n", "a\n\nc\n")]).is_err());
+    assert!(made("a\n \nb\n \nc \n", &[hunk("a\n\nb\n\nc\n", "a\n\nc\n")]).is_ok());
+    assert!(made("a \nb\n", &[hunk("a\nb\n", "a\na\nb\n")]).is_err());
+    // A text may take the newline with it, at any of its places.
+    assert_eq!(made("a \nx\na \n", &[swap("a\n", "b")]), Err(many(0, &[1, 3])));
     // Not within a line.
     assert!(matches!(made("xa  \nb\n", &[swap("a\nb\n", "c\n")]), Err(EditError::NotFound { .. })));
     assert_eq!(made("a \nb\na  \nb\n", &[swap("a\nb\n", "c\n")]), Err(many(0, &[1, 3])));
@@ -114,6 +125,8 @@ fn indentation_is_shifted_alike() {
         loosely("a\n  b\n    c\n", hunk("a\n\tb\n\t\tc\n", "a\n\tb\n\t\td\n")),
         Ok(("a\n  b\n    d\n".into(), by(Shift::Spaces(2))))
     );
+    // A second place that differs in its indentation, but not evenly, counts.
+    assert_eq!(made("\t  a\n  a\n", &[hunk("      a\n", "      b\n")]), Err(many(0, &[1, 2])));
     // Not the same shift everywhere, and new lines that cannot be shifted.
     assert!(made("  a\n    b\n", &[hunk("a\nb\n", "c\n")]).is_err());
     assert!(made("a\nb\n", &[hunk("  a\n  b\n", "  a\nc\n")]).is_err());
@@ -131,6 +144,10 @@ fn punctuation_of_unicode() {
         loosely("a = \"b\"\n", swap("a = “b”\n", "a = “c”\n")),
         Ok(("a = \"c\"\n".into(), vec![Looseness::Punctuation]))
     );
+    // Not even where a stated line chooses the place.
+    let stated = Piece { line: Some(1), ..hunk("\"a\"\nb\n", "\"a2\"\n\"c\"\nb\n") };
+    assert!(place(&text("“a”\nb\n“a”\nb\n"), &[stated], Numbers::BreakTies).is_err());
+    assert!(made("“a”\nb\n", &[hunk("\"a\"\nb\n", "\"a2\"\n\"c\"\nb\n")]).is_err());
     assert!(made("“a”\n\"a”\n", &[hunk("'a'\n", "b\n")]).is_err());
 }
 
@@ -151,6 +168,10 @@ fn numbers_of_a_reader_are_no_text() {
     assert!(made("a\nb\n", &[swap("1\ta\n3\tb\n", "x\n")]).is_err());
     assert!(made("a\nb\n", &[swap("1\ta\n2\tb\n", "1\ta\nx\n")]).is_err());
     assert_eq!(made("1\ta\n", &[swap("1\ta\n", "1\tb\n")]), Ok("1\tb\n".into()));
+    // An empty last line is lost without its newline.
+    assert!(made("a\n\nb\n", &[swap("1\ta\n2\t", "1\tx\n2\ty")]).is_err());
+    // A reader does not change the indentation.
+    assert!(made("    a\n", &[swap("1\ta\n", "b\n")]).is_err());
     // Whole lines only.
     assert!(made("xa\n", &[swap("1\ta\n", "b\n")]).is_err());
 }
@@ -242,6 +263,8 @@ fn order_decides_only_if_one_way_is_left() {
     assert_eq!(made(base, &[two.clone(), x.clone()]), Ok("x\n1\nx\n2!\ny\n".into()));
     assert_eq!(made(base, &[one.clone(), x.clone()]), Err(many(1, &[1, 3, 5])));
     assert_eq!(made(base, &[swap("2\n", "2!\n"), swap("x\n", "y\n")]), Err(many(1, &[1, 3, 5])));
+    // Two hunks for the same places may be one that is there twice.
+    assert_eq!(made("x\n1\nx\n", &[x.clone(), x.clone()]), Err(many(0, &[1, 3])));
     // A stated line that points elsewhere contradicts.
     let stated = Piece { line: Some(1), ..x };
     assert_eq!(made(base, &[two, stated]), Err(many(1, &[1, 3, 5])));
