@@ -221,30 +221,3 @@ pub fn pattern(error: &BadPattern) -> String {
     let BadPattern { pattern, reason } = error;
     format!("the sensitive pattern `{pattern}` is not a valid glob: {reason}; correct it or leave it out")
 }
-
-/// What a [`ReplaceAllError`] is in words.
-#[must_use]
-pub fn replace_all(error: &ReplaceAllError) -> String {
-    match error {
-        ReplaceAllError::Journal(source) => format!("nothing was changed: {}", store(source)),
-        ReplaceAllError::TooLarge { bytes, max } => {
-            format!(
-                "nothing was changed: the names of these files take {bytes} bytes, {max} are possible; send several patches"
-            )
-        }
-        ReplaceAllError::BadStep { name } => format!("nothing was changed: the patch has `{name}` twice"),
-        ReplaceAllError::Step { source, left, unrestored } => {
-            let names =
-                |files: &[Conflicting]| files.iter().map(|file| file.path.clone()).collect::<Vec<_>>().join(", ");
-            let undone = match (left.is_empty(), unrestored) {
-                (true, None) => "no file was changed".to_owned(),
-                (false, None) => format!(
-                    "{} was changed by someone else meanwhile and is left so, no other file was changed",
-                    names(left)
-                ),
-                (_, Some(why)) => format!("not all could be undone ({}); the next call tries again", replace(why)),
-            };
-            format!("{}; {undone}", replace(source))
-        }
-    }
-}

@@ -6,6 +6,7 @@ use crate::{
     Terms,
     disk::transcript,
     engine::error,
+    hosts::versions,
     stores::{log, store},
 };
 
@@ -42,6 +43,7 @@ pub fn unread(why: &Unread) -> String {
         Unread::NoHeader => "it has no header of version 3".to_owned(),
         Unread::Newer => "it holds records of a newer readproof".to_owned(),
         Unread::Log(source) => log(source),
+        Unread::Versions(source) => versions(source),
         Unread::File(source) => transcript(source),
         Unread::Needs(source) => error(Terms::PLAIN, source),
     }

@@ -208,6 +208,7 @@ fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
     for (session, count) in &plan.costs {
         match session {
             RetainedBy::Session(name) => object["still_needed_by"][name.to_string()] = json!(count),
+            RetainedBy::Versions => object["still_needed_by_versions"] = json!(count),
             RetainedBy::HostSession { host, file } => {
                 object[format!("still_needed_by_{host}")][file.display().to_string()] = json!(count);
             }
@@ -219,6 +220,7 @@ fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
 fn unread_json(session: &RetainedBy, why: &str) -> Value {
     match session {
         RetainedBy::Session(name) => json!({"session": name.to_string(), "why": why}),
+        RetainedBy::Versions => json!({"versions": true, "why": why}),
         RetainedBy::HostSession { host, file } => {
             json!({format!("{host}_session"): file.display().to_string(), "why": why})
         }

@@ -80,7 +80,11 @@ fn what_init_wrote_is_well() {
 #[test]
 fn a_missing_line_is_named_with_its_command() {
     for (words, host, line) in [
-        ("claude-code", "claude-code", "`permissions.allow`: [\"mcp__readproof__read\",\"mcp__readproof__search\",\"mcp__readproof__list\",\"mcp__readproof__outline\"]"),
+        (
+            "claude-code",
+            "claude-code",
+            "`permissions.allow`: [\"mcp__readproof__read\",\"mcp__readproof__search\",\"mcp__readproof__list\",\"mcp__readproof__outline\"]",
+        ),
         ("codex --scope user", "codex", "direct_only_tool_namespaces"),
         ("gemini", "gemini", "`mcpServers.readproof.trust`: true"),
     ] {

@@ -8,7 +8,7 @@ use readproof_core::{
     operation::Caller,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, Expected, LogId, SessionName, Step};
+use readproof_disk::{Applied, BesideError, Create, Expected, LogId, SessionName, Step};
 use readproof_hosts::{
     session::{AlikeLines, Block, Changed, EntryId, SessionError, Sha, Stated},
     versions::{By, Change, ChangedFile, VersionId},
@@ -46,47 +46,54 @@ impl Engine {
             // Its texts are not stored, so it could not be put back.
             return Err(Error::SensitiveTogether { path: secret.path.clone() });
         }
-        // Before a file is touched: if its texts do not fit on the disk, it stays as it is.
-        self.keep_texts(&plans)?;
         let announced = log.map(|name| self.announce(name, &plans, at)).transpose()?;
         let (changing, needless): (Vec<&Plan>, Vec<&Plan>) = plans.iter().partition(|plan| !plan.is_needless());
         let path = plans.first().map(|plan| plan.path.clone()).unwrap_or_default();
         let unrecorded = |source: Error| Error::Unrecorded { path: path.clone(), source: Box::new(source) };
-        let change = change_of(caller, operation, &changing, at);
-        let version = match &changing[..] {
-            [] => None,
-            [plan] => {
-                self.replace_one(plan)?;
-                self.record_version(change).map_err(unrecorded)?
+        let (text, change) = (said(&plans), change_of(caller, operation, &changing, at));
+        let record = || {
+            let version = if changing.is_empty() { None } else { self.record_version(change.clone())? };
+            let receipts = match &announced {
+                Some(announced) => self.keep(announced, &plans, &text, at)?,
+                None => Vec::new(),
+            };
+            Ok((version, receipts))
+        };
+        // Before a file is touched its texts are stored: if they do not fit on the disk, it stays as it is.
+        let (version, receipts) = match &changing[..] {
+            [Plan { file, before, after: Some(after), .. }] => {
+                let expected = before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
+                let ready = || self.keep_texts(&plans);
+                let rules = (expected, self.hard_links());
+                self.root.replace_beside(file, after, rules, ready, record).map_err(|error| match error {
+                    BesideError::Replace(source) => Error::Replace(source),
+                    BesideError::Ready(source) => source,
+                    BesideError::Then(source) => unrecorded(source),
+                })?
+            }
+            [Plan { file, before, after: None, .. }] => {
+                self.keep_texts(&plans)?;
+                let expected = before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
+                self.root.remove(file, expected, self.hard_links())?;
+                record().map_err(unrecorded)?
             }
             several => {
+                self.keep_texts(&plans)?;
                 let steps: Vec<Step> = several.iter().map(|plan| step_of(plan)).collect();
                 let load = |hash| self.stored(hash);
-                let applied = self.root.replace_all(&load, &steps, &change.to_note(), self.hard_links())?;
-                let version = self.record_version(change).map_err(unrecorded)?;
-                // If it stays, the next call finds that the change is recorded.
-                let _ = applied.finish();
-                version
+                let applied = match &steps[..] {
+                    [] => None,
+                    steps => Some(self.root.replace_all(&load, steps, &change.to_note(), self.hard_links())?),
+                };
+                let recorded = record().map_err(unrecorded)?;
+                // If its journal stays, the next call finds that the change is recorded.
+                drop(applied.map(Applied::finish));
+                recorded
             }
-        };
-        let text = said(&plans);
-        let receipts = match announced {
-            Some(announced) => self.keep(&announced, &plans, &text, at).map_err(unrecorded)?,
-            None => Vec::new(),
         };
         let so_already = needless.iter().map(|plan| Notice::SoAlready(plan.path.clone()));
         let notices = so_already.chain(self.take_notices()).collect();
         Ok(Written { text, files: plans.iter().map(file_of).collect(), version, notices, receipts })
-    }
-
-    fn replace_one(&self, plan: &Plan) -> Result<(), Error> {
-        let before = plan.before.as_ref().map(Text::hash);
-        let expected = before.map_or(Expected::Nothing, Expected::Text);
-        match &plan.after {
-            Some(after) => self.root.replace_text(&plan.file, after, expected, self.hard_links())?,
-            None => self.root.remove(&plan.file, expected, self.hard_links())?,
-        }
-        Ok(())
     }
 
     /// Stores all texts of a call, synced, so that the old ones can be restored.

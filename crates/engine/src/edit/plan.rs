@@ -317,7 +317,11 @@ impl Engine {
         match over {
             Over::Hash(hash) if there.hash() != Some(hash) => {
                 let path = file.key().to_string();
-                Err(Error::Precondition { path, expected: Some(hash), actual: there.hash().filter(|_| !there.sensitive) })
+                Err(Error::Precondition {
+                    path,
+                    expected: Some(hash),
+                    actual: there.hash().filter(|_| !there.sensitive),
+                })
             }
             Over::Hash(_) | Over::Held | Over::Anything => Ok(()),
         }

@@ -10,7 +10,10 @@ use readproof_disk::{
     Create, Leftover, Loaded, LogError, Objects, Removal, Removed, Root, SessionName, Store, StoreError, Stored,
     TranscriptError,
 };
-use readproof_hosts::session::{Past, Record};
+use readproof_hosts::{
+    session::{Past, Record},
+    versions::{Versions, VersionsError},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
@@ -69,6 +72,8 @@ pub enum Unread {
     Log(LogError),
     /// The host's file.
     File(TranscriptError),
+    /// The version log.
+    Versions(VersionsError),
     /// What the host's file needs.
     Needs(Error),
 }
@@ -84,6 +89,8 @@ impl From<TranscriptError> for Unread {
 pub enum RetainedBy {
     /// A session of this workspace.
     Session(SessionName),
+    /// The version log of this workspace.
+    Versions,
     /// A session file of a host.
     HostSession {
         /// The host's name.
@@ -97,6 +104,7 @@ impl fmt::Display for RetainedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Session(name) => write!(f, "session {name}"),
+            Self::Versions => f.write_str("the versions of files"),
             Self::HostSession { host, file } => write!(f, "{host} session {}", file.display()),
         }
     }
@@ -287,6 +295,15 @@ impl Needs {
                 Ok(None) => {}
                 Err(error) => needs.unread.push((RetainedBy::Session(name), Unread::Log(error))),
             }
+        }
+        match Versions::open(store, Create::No, 0) {
+            Ok(Some(versions)) => {
+                for hash in versions.texts() {
+                    needs.by_text.entry(hash).or_default().insert(RetainedBy::Versions);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => needs.unread.push((RetainedBy::Versions, Unread::Versions(error))),
         }
         needs
     }
