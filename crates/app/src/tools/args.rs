@@ -27,11 +27,13 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// What a program may want to know beside the code.
     pub(crate) facts: Map<String, Value>,
+    /// Whether a change of files was refused, whose result has a form of its own.
+    pub(crate) of_change: bool,
 }
 
 impl Refusal {
     pub(crate) fn new(code: &'static str, message: String) -> Self {
-        Self { code, message, facts: Map::new() }
+        Self { code, message, ..Self::default() }
     }
 }
 

@@ -162,7 +162,14 @@ impl Refusal {
         if let Some(fields) = error.as_object_mut() {
             fields.extend(self.facts.clone());
         }
-        json!({"ok": false, "success": false, "conflict": self.code == "CONFLICT", "error": error})
+        let contract = json!({"ok": false, "success": false, "error": error});
+        if !self.of_change {
+            return contract;
+        }
+        let conflict = self.code == "CONFLICT";
+        let message = self.message.lines().next().unwrap_or_default();
+        let error = &contract["error"];
+        json!({"ok": false, "success": false, "conflict": conflict, "message": message, "diff": "", "version_id": null, "error": error})
     }
 }
 
@@ -248,7 +255,7 @@ impl<'a> Tools<'a> {
         run().map_err(|refused| match refused {
             Refused::ByTool(refusal) => refusal,
             Refused::ByEngine(error) => {
-                let mut refusal = self.worded(&error, (tool, asked));
+                let mut refusal = Refusal { of_change: tool.writes(), ..self.worded(&error, (tool, asked)) };
                 if let Some(example) = self.instead(&error, (tool, asked, args)) {
                     refusal.message = format!("{}\nexample: {example}", refusal.message);
                 }

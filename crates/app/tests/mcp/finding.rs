@@ -1,5 +1,5 @@
-//! `docs/finding.md` shows what the server answers: its examples are run in the files that it lists. `UPDATE_DOCS=1 cargo nextest run
-//! -p readproof finding` writes the answers anew.
+//! `docs/finding.md` and `docs/editing.md` show what the server answers: their examples are run in the files that they list, in their
+//! order. `UPDATE_DOCS=1 cargo nextest run -p readproof finding` writes the answers anew.
 
 use crate::client::Server;
 use serde_json::Value;
@@ -7,39 +7,52 @@ use std::{fs, path::Path};
 
 #[test]
 fn docs_finding_md_is_true() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/finding.md");
+    is_true("finding", &["search"], 3, 5);
+}
+
+#[test]
+fn docs_editing_md_is_true_by_finding_out() {
+    let tools = ["edit", "write_file", "apply_patch", "get_diff", "delete_file", "move_file", "read_lines", "read"];
+    is_true("editing", &tools, 2, 12);
+}
+
+/// Runs every call of a page, at least so many, in at least so many files.
+fn is_true(name: &str, tools: &[&str], files_at_least: usize, calls_at_least: usize) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/{name}.md"));
     let written = fs::read_to_string(&file).unwrap();
     // Every second part is in a fence.
     let parts: Vec<&str> = written.split("```").collect();
     let fenced = || parts.iter().skip(1).step_by(2);
     let files: Vec<(&str, &str)> =
         fenced().filter_map(|block| block.strip_prefix("text file=")?.split_once('\n')).collect();
-    assert!(files.len() > 3, "{files:?}");
-    let mut server = Server::start(&files, &[]);
+    assert!(files.len() >= files_at_least, "{files:?}");
+    let mut server = Server::start(&files, &["--tools", "all"]);
     let (mut page, mut calls) = (Vec::new(), 0);
     for part in &parts {
-        let call = part.strip_prefix("text\nsearch ").and_then(|call| call.lines().next());
-        page.push(
-            call.map_or_else(
-                || (*part).to_owned(),
-                |call| format!("text\nsearch {call}\n{}", answer(&mut server, call)),
-            ),
-        );
+        if let Some((to, content)) = part.strip_prefix("text meanwhile=").and_then(|part| part.split_once('\n')) {
+            server.put(to, content);
+        }
+        let call = part.strip_prefix("text\n").and_then(|call| call.lines().next()?.split_once(' '));
+        let call = call.filter(|(tool, _)| tools.contains(tool));
+        page.push(call.map_or_else(
+            || (*part).to_owned(),
+            |(tool, given)| format!("text\n{tool} {given}\n{}", answer(&mut server, tool, given)),
+        ));
         calls += usize::from(call.is_some());
     }
-    assert!(calls > 5, "{calls}");
+    assert!(calls >= calls_at_least, "{calls}");
     let page = page.join("```");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&file, &page).unwrap();
     }
     let written = fs::read_to_string(&file).unwrap();
-    assert!(written == page, "docs/finding.md is not what the server says; UPDATE_DOCS=1 writes it anew\n{page}");
+    assert!(written == page, "docs/{name}.md is not what the server says; UPDATE_DOCS=1 writes it anew\n{page}");
 }
 
-fn answer(server: &mut Server, call: &str) -> String {
-    let arguments: Value = serde_json::from_str(call).unwrap();
-    let given = server.call("search", arguments);
-    assert!(!given.is_error, "{:?}", given.blocks);
-    let block = |block: &String| format!("--- block\n{}\n", block.trim_end_matches('\n'));
+fn answer(server: &mut Server, tool: &str, call: &str) -> String {
+    let arguments: Value = serde_json::from_str(call).unwrap_or_else(|error| panic!("{call}: {error}"));
+    let given = server.call(tool, arguments);
+    let word = if given.is_error { "error" } else { "block" };
+    let block = |block: &String| format!("--- {word}\n{}\n", block.trim_end_matches('\n'));
     given.blocks.iter().map(block).collect()
 }
