@@ -232,7 +232,7 @@ pub fn replace(before: &Text, old: &str, new: &str, places: Places) -> Result<Ed
     if new.contains('\0') {
         return Err(EditError::NotText);
     }
-    let found = find::occurrences(before.as_str(), old, places, |_| true);
+    let (found, _) = find::occurrences(before.as_str(), old, places, |_| true);
     if found.is_empty() {
         return Err(EditError::NotFound { piece: 0, nearest: None });
     }

@@ -81,7 +81,7 @@ fn check(input: &[u8]) -> Seen {
         let piece = Piece::replace(text(old), text(new), places);
         pieces.push(Piece { shape, line, ordered: shape == Shape::Hunk, at_end: how & 48 == 48, ..piece });
     }
-    let numbers = if input.len() % 2 == 0 { Numbers::BreakTies } else { Numbers::Ignore };
+    let numbers = if input.len().is_multiple_of(2) { Numbers::BreakTies } else { Numbers::Ignore };
     let made = place(&base, &pieces, numbers);
     assert_eq!(made, place(&base, &pieces, numbers), "the same call twice");
     match made {

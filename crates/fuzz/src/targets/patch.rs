@@ -132,6 +132,6 @@ fn printed(before: &Text, after: &Text) {
                 assert_eq!(edit.after.as_str(), after.as_str(), "{body:?}");
             }
         }
-        other => panic!("{other:?}: {body:?}"),
+        other @ (FileChange::Create(_) | FileChange::Delete | FileChange::Move { .. }) => panic!("{other:?}: {body:?}"),
     }
 }

@@ -59,11 +59,11 @@ pub(super) struct Hunk {
 }
 
 impl Hunk {
-    fn old(&self) -> Vec<&str> {
+    fn old_side(&self) -> Vec<&str> {
         self.before.iter().chain(&self.old).chain(&self.behind).map(String::as_str).collect()
     }
 
-    fn new(&self) -> Vec<&str> {
+    fn new_side(&self) -> Vec<&str> {
         self.before.iter().chain(&self.new).chain(&self.behind).map(String::as_str).collect()
     }
 
@@ -91,7 +91,7 @@ pub(super) fn write(sources: &Sources, form: Form, mistake: Mistake, random: &mu
     let mut hunks = hunks(&file, &changes, context, form, mistake, random);
     let exact = hunks.clone();
     let lost = mistake.make(&mut hunks, &file, random)?;
-    let untold = |(hunk, exact): (&Hunk, &Hunk)| hunk.old() == exact.old() && hunk.new != exact.new;
+    let untold = |(hunk, exact): (&Hunk, &Hunk)| hunk.old_side() == exact.old_side() && hunk.new != exact.new;
     if mistake.is_in_new_lines() && hunks.iter().zip(&exact).any(untold) {
         // Nothing tells how the new lines differ from those of the file.
         return None;
@@ -177,7 +177,7 @@ fn joined(lines: &[&str]) -> String {
 
 fn pieces(hunks: &[Hunk], mistake: Mistake, random: &mut Random) -> Vec<Piece> {
     let piece = |hunk: &Hunk, random: &mut Random| {
-        let (old, new) = (joined(&hunk.old()), joined(&hunk.new()));
+        let (old, new) = (joined(&hunk.old_side()), joined(&hunk.new_side()));
         // Often the newline at the end of both is left out.
         let cut =
             random.below(2) == 0 && !new.is_empty() && !matches!(mistake, Mistake::FinalNewline | Mistake::Trailing);
@@ -191,29 +191,25 @@ fn unified(hunks: &[Hunk], file: &File, mistake: Mistake, random: &mut Random) -
     let mut text = String::from("--- a/f\n+++ b/f\n");
     let mut added = 0_i64;
     for hunk in hunks {
-        let (old, new) = (hunk.old(), hunk.new());
+        let (old, new) = (hunk.old_side(), hunk.new_side());
         let first = |count: usize, row: i64| if count == 0 { row } else { row + 1 };
         let row = i64::try_from(hunk.row).ok()?;
         let (mut a, mut b) = (first(old.len(), row), first(new.len(), row + added));
         let (mut counts, mut head) = ((old.len(), new.len()), String::new());
-        match mistake {
-            Mistake::Numbers => {
-                let by = i64::try_from(random.below(80)).ok()? - 40;
-                (a, b) = ((a + by).max(1), (b + by + i64::try_from(random.below(2)).ok()?).max(1));
-                // A number that names an equal place elsewhere is another request.
-                let there = usize::try_from(a - 1).ok()?;
-                let window = file.lines.get(there..(there + old.len()).min(file.lines.len()));
-                if old.is_empty()
-                    || (window.is_some_and(|lines| lines.iter().map(String::as_str).eq(old.iter().copied())) && by != 0)
-                {
-                    return None;
-                }
+        if mistake == Mistake::Numbers {
+            let by = i64::try_from(random.below(80)).ok()? - 40;
+            (a, b) = ((a + by).max(1), (b + by + i64::try_from(random.below(2)).ok()?).max(1));
+            // A number that names an equal place elsewhere is another request.
+            let there = usize::try_from(a - 1).ok()?;
+            let window = file.lines.get(there..(there + old.len()).min(file.lines.len()));
+            let equal = window.is_some_and(|lines| lines.iter().map(String::as_str).eq(old.iter().copied()));
+            if old.is_empty() || (equal && by != 0) {
+                return None;
             }
-            Mistake::Counts => {
-                counts = (counts.0 + random.below(3), counts.1 + random.below(4));
-            }
-            Mistake::Bare => head = ["@@\n", "@@ ... @@\n", "@@ @@\n"][random.below(3)].to_owned(),
-            _ => {}
+        } else if mistake == Mistake::Counts {
+            counts = (counts.0 + random.below(3), counts.1 + random.below(4));
+        } else if mistake == Mistake::Bare {
+            head = ["@@\n", "@@ ... @@\n", "@@ @@\n"][random.below(3)].to_owned();
         }
         if head.is_empty() {
             head = format!("@@ -{a},{} +{b},{} @@\n", counts.0, counts.1);
@@ -246,7 +242,7 @@ fn begin(hunks: &[Hunk], mistake: Mistake) -> String {
 
 fn blocks(hunks: &[Hunk]) -> String {
     let block = |hunk: &Hunk| {
-        format!("<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n", joined(&hunk.old()), joined(&hunk.new()))
+        format!("<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n", joined(&hunk.old_side()), joined(&hunk.new_side()))
     };
     hunks.iter().map(block).collect()
 }

@@ -22,6 +22,8 @@ pub(super) struct Found<'p> {
     /// The stated first line.
     pub(super) line: Option<u32>,
     pub(super) places: Vec<Place>,
+    /// Whether these are all of them.
+    pub(super) all: bool,
 }
 
 /// A place where an old text stands.
@@ -34,6 +36,13 @@ pub(super) struct Place {
     pub(super) loose: Vec<Looseness>,
 }
 
+/// What a search found.
+pub(super) struct Hits {
+    pub(super) places: Vec<Place>,
+    /// Whether these are all of them; if not, none can be taken for the only one.
+    pub(super) all: bool,
+}
+
 impl Place {
     pub(super) fn exact(range: Range<usize>) -> Self {
         Self { range, rung: Rung::Exact, loose: Vec::new() }
@@ -43,7 +52,13 @@ impl Place {
 impl<'p> Found<'p> {
     pub(super) fn new(index: usize, piece: &'p Piece) -> Self {
         let (old, new) = (Cow::Borrowed(piece.old.as_str()), Cow::Borrowed(piece.new.as_str()));
-        Self { index, piece, old, new, line: piece.line, places: Vec::new() }
+        Self { index, piece, old, new, line: piece.line, places: Vec::new(), all: true }
+    }
+
+    /// Takes what a search found; whether that is an answer.
+    fn take(&mut self, hits: Hits) -> bool {
+        (self.places, self.all) = (hits.places, hits.all);
+        !self.places.is_empty() || !self.all
     }
 
     /// Whether the old text stands everywhere to the byte, and the new one is taken as it is.
@@ -62,21 +77,24 @@ impl<'p> Found<'p> {
 /// Looks for a piece by every rule.
 pub(super) fn find<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'p> {
     let mut found = strict(text, index, piece);
-    if !found.places.is_empty() {
+    let how = (piece.shape, piece.places);
+    if !found.places.is_empty() || !found.all {
         return found;
     }
-    found.places = loose::places(text, &found.old, &found.new, (piece.shape, piece.places), loose::Most::All);
-    if !found.places.is_empty() {
+    if found.take(loose::places(text, &piece.old, &piece.new, how, loose::Most::All)) {
         return found;
     }
-    let mut best: Option<(Found<'p>, Rung)> = None;
+    let mut best: Option<(Found<'p>, u8)> = None;
     for (old, new, first) in odd::without_numbers(&piece.old, &piece.new) {
         let mut bare = Found { old: old.into(), new: new.into(), line: piece.line.or(Some(first)), ..found.clone() };
-        bare.places = loose::places(text, &bare.old, &bare.new, (piece.shape, piece.places), loose::Most::Trailing);
+        let hits = loose::places(text, &bare.old, &bare.new, how, loose::Most::Trailing);
+        if !bare.take(hits) {
+            continue;
+        }
         bare.places.iter_mut().for_each(|place| place.loose.insert(0, Looseness::LineNumbers));
-        let Some(rung) = bare.places.first().map(|place| place.rung.clone()) else { continue };
-        if best.as_ref().is_none_or(|(_, before)| rung.level() < before.level()) {
-            best = Some((bare, rung));
+        let level = bare.places.first().map_or(0, |place| place.rung.level());
+        if best.as_ref().is_none_or(|(_, before)| level < *before) {
+            best = Some((bare, level));
         }
     }
     best.map_or(found, |(bare, _)| bare)
@@ -86,9 +104,8 @@ pub(super) fn find<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'p>
 pub(super) fn strict<'p>(text: &Text, index: usize, piece: &'p Piece) -> Found<'p> {
     let mut found = Found::new(index, piece);
     let how = (piece.shape, piece.places);
-    found.places = exact(text.as_str(), &piece.old, &piece.new, how);
-    if found.places.is_empty() {
-        found.places = loose::places(text, &piece.old, &piece.new, how, loose::Most::LineEnds);
+    if !found.take(exact(text.as_str(), &piece.old, &piece.new, how)) {
+        found.take(loose::places(text, &piece.old, &piece.new, how, loose::Most::LineEnds));
     }
     found
 }
@@ -110,13 +127,13 @@ pub(super) fn made<'p>(text: &Text, found: &Found<'p>, place: &Place) -> Option<
 const WORK: usize = 8;
 
 /// Where the very bytes of `old` stand: with [`Places::All`] from left to right without overlaps, otherwise also overlapping ones,
-/// because it cannot be known which of them is meant. Places that do not fit do not count.
+/// because it cannot be known which of them is meant. Places that do not fit do not count. Also whether these are all of them.
 pub(super) fn occurrences(
     text: &str,
     old: &str,
     places: Places,
     fits: impl Fn(&Range<usize>) -> bool,
-) -> Vec<Range<usize>> {
+) -> (Vec<Range<usize>>, bool) {
     let bytes = text.as_bytes();
     let finder = memchr::memmem::Finder::new(old.as_bytes());
     let (mut from, mut work) = (0, bytes.len().saturating_mul(WORK).saturating_add(1 << 20));
@@ -133,27 +150,28 @@ pub(super) fn occurrences(
         }
         match work.checked_sub(old.len()) {
             Some(left) => work = left,
-            None => break,
+            None => return (found, false),
         }
     }
-    found
+    (found, true)
 }
 
 /// Every place where the very bytes of `old` stand. The last line counts as equal without its newline too, as a reader does not
 /// show the difference.
-fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> Vec<Place> {
+fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> Hits {
     let fits = |range: &Range<usize>| match shape {
         Shape::Text => true,
         Shape::Block | Shape::Hunk => is_whole(text, range, (old, new)),
     };
-    let mut found: Vec<Place> = occurrences(text, old, places, fits).into_iter().map(Place::exact).collect();
+    let (ranges, all) = occurrences(text, old, places, fits);
+    let mut found: Vec<Place> = ranges.into_iter().map(Place::exact).collect();
     if shape == Shape::Text && !old.contains('\n') && new.contains('\n') {
         // Nothing in the old text says how lines end.
         let other = |place: &&mut Place| loose::line_end(text, place.range.end).is_some_and(|end| has_other(new, end));
         found.iter_mut().filter(other).for_each(|place| place.loose.push(Looseness::LineEnds));
     }
     found.extend(loose::open_end(text, old, new));
-    found
+    Hits { places: found, all }
 }
 
 /// Whether every line of a text ends in the other way.

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::{
     Looseness, Places, Shape, Shift,
-    find::{Place, bom, is_line_start},
+    find::{Hits, Place, bom, is_line_start},
 };
 use crate::{
     diff::{Change, compared},
@@ -63,9 +63,12 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 /// Comparing stops after this many bytes for each byte of text and piece, so that texts that repeat themselves cost no more.
 const WORK: usize = 16;
 
+/// What a line counts for beside its bytes.
+const ROW: usize = 16;
+
 /// The places that differ only by their line ends, or if there are none, by one of the other rules: with more than blanks at the
 /// ends of lines or the like, all of them count. Never more than work that grows with the size of both texts.
-pub(super) fn places(text: &Text, old: &str, new: &str, how: (Shape, Places), most: Most) -> Vec<Place> {
+pub(super) fn places(text: &Text, old: &str, new: &str, how: (Shape, Places), most: Most) -> Hits {
     let work = (text.as_str().len() + old.len() + new.len()).saturating_mul(WORK).saturating_add(1 << 20);
     let mut search =
         Search { text: text.as_str(), old: lines(old).collect(), texts: (old, new), shape: how.0, most, work };
@@ -82,8 +85,11 @@ pub(super) fn places(text: &Text, old: &str, new: &str, how: (Shape, Places), mo
         }
         found.sort_by_key(|place| place.range.start);
     }
+    if search.work == 0 {
+        return Hits { places: found, all: false };
+    }
     match how.1 {
-        Places::One if found.len() > 1 => return found,
+        Places::One if found.len() > 1 => return Hits { places: found, all: true },
         Places::One => {}
         Places::All => {
             let mut end = 0;
@@ -96,7 +102,7 @@ pub(super) fn places(text: &Text, old: &str, new: &str, how: (Shape, Places), mo
     }
     // A place where the new text cannot be made to fit counts among others, and cannot be used.
     let fits = found.iter().all(|place| adapt(text.as_str(), place, old, new).is_some());
-    if fits { found } else { Vec::new() }
+    Hits { places: if fits { found } else { Vec::new() }, all: true }
 }
 
 struct Search<'a> {
@@ -144,10 +150,14 @@ impl<'a> Search<'a> {
     /// The start of the line that is `rows` lines above the one with this byte.
     fn rows_up(&mut self, at: usize, rows: usize) -> Option<usize> {
         let mut start = line_start(self.text, at);
-        for _ in 0..rows {
-            start = line_start(self.text, start.checked_sub(1)?);
+        for row in 0..rows {
+            let Some(above) = start.checked_sub(1) else {
+                spend(&mut self.work, at + ROW * row);
+                return None;
+            };
+            start = line_start(self.text, above);
         }
-        spend(&mut self.work, at - start);
+        spend(&mut self.work, at - start + ROW * rows);
         // A byte order mark belongs to no line.
         Some(if start == 0 { bom(self.text) } else { start })
     }
@@ -166,10 +176,10 @@ impl<'a> Search<'a> {
                 continue;
             }
             let indented = self.most == Most::All && line.content.trim() == old.content.trim();
-            spend(&mut self.work, window.at - start);
+            spend(&mut self.work, window.work());
             return if indented { self.shifted(start) } else { None };
         }
-        spend(&mut self.work, window.at - start);
+        spend(&mut self.work, window.work());
         self.place(start, window, if trailing { Rung::Trailing } else { Rung::LineEnds })
     }
 
@@ -179,14 +189,14 @@ impl<'a> Search<'a> {
         for old in &self.old {
             let line = window.next()?;
             if line.content.trim() != old.content.trim() {
-                spend(&mut self.work, window.at - start);
+                spend(&mut self.work, window.work());
                 return None;
             }
             if !old.content.trim().is_empty() {
                 pairs.push((indent(old.content), indent(line.content)));
             }
         }
-        spend(&mut self.work, window.at - start);
+        spend(&mut self.work, window.work());
         self.place(start, window, shift(&pairs).map_or(Rung::Uneven, Rung::Indented))
     }
 
@@ -196,11 +206,11 @@ impl<'a> Search<'a> {
             let line = window.next()?;
             let (a, b) = (line.content.trim_end(), old.content.trim_end());
             if !a.chars().map(plain).eq(b.chars().map(plain)) {
-                spend(&mut self.work, window.at - start);
+                spend(&mut self.work, window.work());
                 return None;
             }
         }
-        spend(&mut self.work, window.at - start);
+        spend(&mut self.work, window.work());
         self.place(start, window, Rung::Punctuation)
     }
 
@@ -237,13 +247,20 @@ impl<'a> Search<'a> {
 /// Reads lines from a place on.
 struct Window<'a> {
     text: &'a str,
+    from: usize,
     at: usize,
+    rows: usize,
     last: Option<Line<'a>>,
 }
 
 impl<'a> Window<'a> {
     fn open(text: &'a str, at: usize) -> Self {
-        Self { text, at, last: None }
+        Self { text, from: at, at, rows: 0, last: None }
+    }
+
+    /// What reading the lines so far counts for.
+    fn work(&self) -> usize {
+        self.at - self.from + ROW * self.rows
     }
 
     fn next(&mut self) -> Option<Line<'a>> {
@@ -251,13 +268,14 @@ impl<'a> Window<'a> {
         let end = memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |at| at + 1);
         let line = lines(&rest[..end]).next()?;
         self.at += end;
+        self.rows += 1;
         self.last = Some(line);
         Some(line)
     }
 }
 
 fn spend(work: &mut usize, bytes: usize) {
-    *work = work.saturating_sub(bytes + 16);
+    *work = work.saturating_sub(bytes + ROW);
 }
 
 fn line_start(text: &str, at: usize) -> usize {

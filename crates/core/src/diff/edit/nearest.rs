@@ -61,7 +61,7 @@ fn votes(base: &Text, old: &[&str], piece: &Piece) -> Option<u32> {
 fn words(base: &Text, old: &[&str]) -> Option<u32> {
     let (row, longest) = old.iter().enumerate().rev().max_by_key(|(_, line)| line.trim().len())?;
     let mut words: Vec<&str> =
-        longest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() >= 3).collect();
+        longest.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() >= 2).collect();
     words.sort_by_key(|word| (usize::MAX - word.len(), *word));
     words.dedup();
     words.truncate(WORDS);

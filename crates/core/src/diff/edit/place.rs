@@ -43,6 +43,9 @@ fn look<'p>(base: &Text, index: usize, piece: &'p Piece, numbers: Numbers) -> Re
         return between(base, index, piece, numbers);
     }
     let found = find::find(base, index, piece);
+    if !found.all {
+        return Err(find::many(base, index, found.places.iter()));
+    }
     if found.places.is_empty() {
         if let Some(line) = odd::elision_in(base, &piece.old) {
             return Err(EditError::Elision { piece: index, line });
@@ -96,7 +99,7 @@ impl<'p> Made<'_, 'p> {
         if found.is_looser_than_line_ends() && !self.segs.is_empty() {
             // A piece before may have made the very text, elsewhere.
             let there = find::strict(&self.so_far()?, found.index, found.piece);
-            if !there.places.is_empty() {
+            if !there.places.is_empty() || !there.all {
                 return Err(find::many(self.base, found.index, found.places.iter()));
             }
         }
@@ -140,12 +143,15 @@ impl<'p> Made<'_, 'p> {
         let so_far = self.so_far()?;
         let there = find::strict(&so_far, found.index, found.piece);
         let [place] = &there.places[..] else {
-            return Err(if there.places.is_empty() {
+            return Err(if there.places.is_empty() && there.all {
                 missing(self.base, found)
             } else {
                 find::many(&so_far, found.index, there.places.iter())
             });
         };
+        if !there.all {
+            return Err(find::many(&so_far, found.index, there.places.iter()));
+        }
         let (text, at) = (so_far.as_str(), place.range.clone());
         let (mut before, mut own, mut behind) = (Vec::new(), Vec::new(), Vec::new());
         let mut grown = 0_isize;

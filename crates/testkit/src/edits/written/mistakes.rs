@@ -139,10 +139,12 @@ impl Mistake {
 
     /// The changes in which it can be made.
     pub(super) fn wanted(self, most: usize) -> Wanted {
-        let near = match self {
-            Self::FinalNewline => Near::End,
-            Self::Mark => Near::Start,
-            _ => Near::Anywhere,
+        let near = if self == Self::FinalNewline {
+            Near::End
+        } else if self == Self::Mark {
+            Near::Start
+        } else {
+            Near::Anywhere
         };
         let gap = if self == Self::OwnEdit { 0..2 } else { 1..30 };
         Wanted { most, gap, near, copies: !matches!(self, Self::Trailing | Self::Quotes | Self::OwnEdit) }
@@ -264,7 +266,7 @@ impl Mistake {
             }
             Self::OwnEdit => hunks.len() > 1,
             Self::LostSpaces => hunks.iter().any(|hunk| hunk.before.iter().chain(&hunk.behind).any(String::is_empty)),
-            Self::FinalNewline => hunks.iter().any(|hunk| hunk.row + hunk.old().len() == file.lines.len()),
+            Self::FinalNewline => hunks.iter().any(|hunk| hunk.row + hunk.old_side().len() == file.lines.len()),
             Self::Mark => hunks.iter().any(|hunk| hunk.row == 0),
             Self::None | Self::Numbers | Self::Counts | Self::Bare | Self::Crlf | Self::PatchCrlf => true,
         };
@@ -327,7 +329,8 @@ fn numbered(hunks: &mut [Hunk], random: &mut Random) -> Option<bool> {
     let style = random.below(4);
     let both = random.below(2) == 0;
     for hunk in hunks {
-        if !both && !(hunk.before.is_empty() && hunk.behind.is_empty()) {
+        let context = !hunk.before.is_empty() || !hunk.behind.is_empty();
+        if !both && context {
             // Context stands on both sides.
             return None;
         }

@@ -34,7 +34,7 @@ fn edits_of_one_file_are_joined() {
 fn a_carriage_return_of_the_transport_belongs_to_no_line() {
     let piece = |text: &str| match parse_patch(text).unwrap().1.remove(0).change {
         FileChange::Edit(mut pieces) => pieces.remove(0),
-        other => panic!("{other:?}"),
+        other @ (FileChange::Create(_) | FileChange::Delete | FileChange::Move { .. }) => panic!("{other:?}"),
     };
     let sent = piece("--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n");
     assert_eq!((sent.old.as_str(), sent.new.as_str()), ("a\n", "b\n"));
