@@ -1,16 +1,19 @@
 // What is called, and what must come back: the same for every client. A check returns what is wrong, or nothing.
+import { createHash } from "node:crypto";
 import { FILES, lines } from "./world.mjs";
 
 const CONTRACT = "readproof/contract";
 
-const UNIFIED_TOOLS = ["list", "outline", "read", "search"];
+const UNIFIED_TOOLS = ["edit", "list", "outline", "read", "search"];
 const BOUNDED_TOOLS = ["read_file", "read_file_head", "read_file_range", "read_file_tail", "search_in_file", "stat_file"];
-const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, "readcache_refresh", "readcache_status"];
+const CHANGING_TOOLS = ["apply_patch", "delete_file", "get_diff", "move_file", "read_lines", "write_file"];
+const FILES_TOOLS = [...CHANGING_TOOLS, "edit", "list"].sort();
+const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, ...CHANGING_TOOLS, "readcache_refresh", "readcache_status"].sort();
 /** All that can be called: some clients call only what is listed. */
 export const EVERY = [...ALL_TOOLS, "dry_run_diff", "get_snippet", "read_symbol"].join(",");
 
 /** Which tools each choice of `--tools` lists. */
-export const PROFILES = { unified: UNIFIED_TOOLS, bounded: BOUNDED_TOOLS, all: ALL_TOOLS, [EVERY]: EVERY.split(",") };
+export const PROFILES = { unified: UNIFIED_TOOLS, bounded: BOUNDED_TOOLS, files: FILES_TOOLS, all: ALL_TOOLS, [EVERY]: EVERY.split(",") };
 
 const shown = (value) => (typeof value === "string" && value.length > 300 ? `${JSON.stringify(value.slice(0, 300))}… (${value.length} characters)` : JSON.stringify(value));
 const block = (result, i) => result.content?.[i]?.text;
@@ -113,6 +116,37 @@ const BOUNDED = [
 	call("stat_file of a missing one", "stat_file", { path: "no-such.txt" }, (result) => answered(result) ?? (/exists\\?"?: ?(false|no)/.test(JSON.stringify(result)) ? undefined : "exists: false"), cheap),
 ];
 
+/** The change was made, and the contract says so in the words of seed 004. */
+const changed = (...words) => (result) => {
+	const contract = result._meta?.[CONTRACT];
+	const wrong = textual(result) ?? lacking(block(result, 0), words);
+	if (wrong !== undefined) return wrong;
+	if (contract.success !== true || contract.conflict !== false) return "success without a conflict";
+	return typeof contract.diff === "string" && /^v\d+$/.test(contract.version_id) ? undefined : "a diff and a version";
+};
+
+const hash = (content) => createHash("sha256").update(content).digest("hex");
+const MADE = "one\ntwo\nthree\n";
+const PATCHED = "uno\ntwo\n2.5\nthree\n";
+const PATCH = "*** Begin Patch\n*** Update File: made/a.txt\n@@\n two\n+2.5\n three\n*** Add File: made/b.txt\n+beside\n*** End Patch\n";
+
+/** One after another: they leave the workspace as it was. */
+const CHANGES = [
+	call("write_file", "write_file", { filepath: "made/a.txt", content: MADE, mode: "create" }, changed("created made/a.txt: 14 bytes, 3 lines")),
+	call("a file that is there", "write_file", { filepath: "made/a.txt", content: "x", mode: "create" }, error("PRECONDITION_FAILED"), cheap),
+	call("edit", "edit", { path: "made/a.txt", old: "one", new: "uno" }, changed("edited made/a.txt: lines 1-1 are now 1-1; 3 lines")),
+	call("edit by other names", "edit", { file_path: "made/a.txt", old_string: "nothing like it", new_string: "x" }, error("NOT_FOUND"), cheap),
+	call("not unique", "edit", { path: "made/a.txt", old: "o", new: "0" }, error("NOT_UNIQUE"), cheap),
+	call("apply_patch", "apply_patch", { patch: PATCH }, changed("edited made/a.txt: lines 2-3 are now 2-4; 4 lines", "created made/b.txt")),
+	call("no patch", "apply_patch", { patch: "nonsense" }, error("BAD_PATCH"), cheap),
+	call("read_lines", "read_lines", { filepath: "made/a.txt", start: 1, end: 9 }, text(PATCHED)),
+	call("get_diff", "get_diff", { filepath: "made/a.txt", version1: "first" }, having("+uno", "+2.5")),
+	call("move_file", "move_file", { filepath: "made/a.txt", to: "made/c.txt" }, changed("moved made/a.txt to made/c.txt")),
+	call("a hash that is not the file's", "delete_file", { filepath: "made/c.txt", expected_hash: hash("x") }, error("PRECONDITION_FAILED"), cheap),
+	call("delete_file", "delete_file", { filepath: "made/c.txt", expected_hash: hash(PATCHED) }, changed("deleted made/c.txt")),
+	call("the other one", "delete_file", { filepath: "made/b.txt", expected_hash: hash("beside\n") }, changed("deleted made/b.txt")),
+].map((one) => ({ ...one, step: true }));
+
 /** `known` is the place of the call whose handle is passed: the first of all. */
 const HANDLES = [
 	call("unchanged with a handle", "read", { mode: "file", target: "plain.txt" }, marker, { known: 0 }),
@@ -125,7 +159,7 @@ const CACHE = [
 	call("readcache_status", "readcache_status", {}, answered),
 ];
 
-export const CASES = [...UNIFIED, ...BOUNDED, ...HANDLES, ...CACHE];
+export const CASES = [...UNIFIED, ...BOUNDED, ...CHANGES, ...HANDLES, ...CACHE];
 export { shown };
 
 const untried = EVERY.split(",").filter((tool) => !CASES.some((one) => one.tool === tool && !one.cheap && one.known === undefined));

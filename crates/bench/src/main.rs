@@ -6,11 +6,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's command talks to the terminal")]
 
 mod cases;
+mod edits;
 mod git;
 mod harness;
 mod mcp;
 mod pi;
-mod planted;
 mod programs;
 mod report;
 mod symbols;
@@ -33,7 +33,13 @@ struct Args {
 }
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(git::CASES).chain(pi::CASES).chain(symbols::CASES).chain(threads::CASES)
+    cases::CASES
+        .iter()
+        .chain(edits::CASES)
+        .chain(git::CASES)
+        .chain(pi::CASES)
+        .chain(symbols::CASES)
+        .chain(threads::CASES)
 }
 
 fn main() -> ExitCode {

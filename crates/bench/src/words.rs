@@ -24,8 +24,10 @@ use crate::{
     Broken,
     cases::now,
     harness::{Bar, Row, Samples},
-    mcp::{memory, nanoseconds},
-    planted::{Dice, language, plant},
+    mcp::{
+        memory, nanoseconds,
+        planted::{Dice, language, plant},
+    },
     programs::ripgrep,
     report,
 };

@@ -21,7 +21,13 @@ export async function inspector({ packages, scratch, era, jobs }) {
 	const work = jobs.flatMap(({ calls }, i) => {
 		const list = async () => (told[i].tools = await listed(run, `job-${i}`));
 		const one = (call, k) => async () => (told[i].results[k] = await answer(run, `job-${i}`, call));
-		return [list, ...calls.flatMap((call, k) => (call.cheap || call.known !== undefined ? [] : [one(call, k)]))];
+		const made = calls.map((call, k) => ({ call, make: one(call, k) })).filter(({ call }) => !call.cheap && call.known === undefined);
+		// Calls that build on each other are one piece of work.
+		const steps = made.filter(({ call }) => call.step).map(({ make }) => make);
+		const inTurn = async () => {
+			for (const step of steps) await step();
+		};
+		return [list, inTurn, ...made.filter(({ call }) => !call.step).map(({ make }) => make)];
 	});
 	const worker = async () => {
 		for (let next = work.shift(); next !== undefined; next = work.shift()) await next();

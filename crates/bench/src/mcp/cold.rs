@@ -10,6 +10,7 @@ use std::{
 };
 use tempfile::TempDir;
 
+use super::planted::{Dice, language, place, plant};
 use super::{
     nanoseconds,
     servers::{self, Server},
@@ -19,7 +20,6 @@ use super::{
 use crate::{
     Broken,
     harness::{Bar, Row, Samples},
-    planted::{Dice, language, place, plant},
     programs::ripgrep,
     report::{self, time},
 };
