@@ -3,7 +3,6 @@
 //! It owns the diff format as GNU diff writes it. It must never search for a position, skip a line, or tolerate a wrong
 //! byte: a diff that fits only roughly is a complaint.
 
-use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Split;
 
@@ -43,31 +42,36 @@ pub(crate) fn apply(base: &str, path: &str, diff: &str) -> Result<Applied, Compl
     patch.finish()
 }
 
-/// The lines of the text after a diff that the diff shows, by number. What stands before its two names is not of it.
-pub(crate) fn new_lines(shown: &str) -> Result<BTreeMap<u64, String>, Complaint> {
-    let mut lines = shown.strip_suffix('\n').unwrap_or(shown).split('\n').peekable();
-    while lines.next_if(|line| !line.starts_with("--- ")).is_some() {}
+/// A line that a diff shows, with its number in the text before and in the one after; it is in at least one of them.
+pub(crate) struct Row {
+    pub(crate) old: Option<u64>,
+    pub(crate) new: Option<u64>,
+    pub(crate) line: String,
+}
+
+/// The lines that a diff of `path` shows, in order. They need not be held.
+pub(crate) fn rows(path: Option<&str>, shown: &str) -> Result<Vec<Row>, Complaint> {
+    let lines = shown.strip_suffix('\n').unwrap_or(shown).split('\n').peekable();
     let mut patch = Patch { lines, base: Vec::new(), used: 0, output: Vec::new(), added: 0, removed: 0 };
-    let (mut found, mut names) = (BTreeMap::new(), 0);
+    // A name that begins with a slash is not compared.
+    patch.check_names(path.unwrap_or("/"))?;
+    let (mut found, mut old_next, mut new_next) = (Vec::new(), 1, 1);
+    demand!(patch.lines.peek().is_some(), "the diff has no hunk");
     while let Some(header) = patch.lines.next() {
-        if names < 2 {
-            names += 1;
-            continue;
-        }
         let Some((old, new)) = hunk_sides(header) else {
             return Err(Complaint(format!("not a hunk header: {header:?}")));
         };
-        let (mut old_left, mut number) = (old.count, new.start as u64 + 1);
-        let end = number + new.count as u64;
-        while old_left > 0 || number < end {
+        let (mut before, mut after) = (old.start as u64 + 1, new.start as u64 + 1);
+        demand!(before >= old_next && after >= new_next, "the hunk {header:?} does not stand in order");
+        demand!(before - old_next == after - new_next, "between the hunks before {header:?} lines are lost");
+        (old_next, new_next) = (before + old.count as u64, after + new.count as u64);
+        while before < old_next || after < new_next {
             let (side, line) = patch.body_line(header)?;
-            old_left -= usize::from(matches!(side, Side::Both | Side::Old)).min(old_left);
-            if matches!(side, Side::Both | Side::New) {
-                found.insert(number, line);
-                number += 1;
-            }
+            let (is_old, is_new) = (!matches!(side, Side::New), !matches!(side, Side::Old));
+            found.push(Row { old: is_old.then_some(before), new: is_new.then_some(after), line });
+            (before, after) = (before + u64::from(is_old), after + u64::from(is_new));
         }
-        demand!(number == end, "more lines than the hunk {header:?} counts");
+        demand!(before == old_next && after == new_next, "more lines than the hunk {header:?} counts");
     }
     Ok(found)
 }

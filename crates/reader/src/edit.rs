@@ -5,7 +5,7 @@
 //! version of the file; a line that does not fit the call must then not become part of a new one.
 
 use crate::answer::decimal;
-use crate::diff;
+use crate::diff::{self, Row};
 use crate::view::View;
 use crate::{Complaint, demand};
 use std::collections::BTreeMap;
@@ -35,18 +35,27 @@ pub(crate) struct Placed {
     pub(crate) lines: Vec<Option<String>>,
 }
 
+/// What an answer shows behind its first line: what was assumed, and the diff of all that changed.
+struct Told {
+    rows: Vec<Row>,
+}
+
 /// Applies an edit to the view. `None`: the answer does not say where, so nothing of the file is held any more.
-pub(crate) fn edited(view: &View, call: &Call<'_>, answer: &str) -> Result<Option<View>, Complaint> {
+pub(crate) fn edited(
+    view: &View,
+    call: &Call<'_>,
+    path: Option<&str>,
+    answer: &str,
+) -> Result<Option<View>, Complaint> {
     demand!(call.replaces == Replaces::Several || !call.old.is_empty(), "an edit of nothing is said to have been made");
-    // A change that is more or other than the call says is shown whole, as a diff behind the first line.
-    let (stated, shown) = match answer.split_once('\n') {
-        Some((stated, rest)) => (stated, Some(diff::new_lines(rest)?)),
-        None => (answer, None),
-    };
+    let (stated, rest) = answer.split_once('\n').map_or((answer, None), |(stated, rest)| (stated, Some(rest)));
     let Some(said) = said(stated) else {
-        demand!(answer.contains(" places, too many to state, "), "the answer does not say what was edited: {answer:?}");
+        demand!(stated.contains(" places, too many to state, "), "the answer does not say what was edited: {answer:?}");
+        let bare = rest.is_none_or(|rest| rest.split('\n').all(is_note));
+        demand!(bare, "lines are shown of an edit that is not stated: {answer:?}");
         return Ok(None);
     };
+    let told = rest.map(|rest| told(path, rest)).transpose()?;
     let (runs, total) = said?;
     let mut placed = Vec::new();
     let grown = |so_far: i128, run: &Run| so_far + i128::from(run.count) - i128::from(run.last - run.first + 1);
@@ -59,19 +68,82 @@ pub(crate) fn edited(view: &View, call: &Call<'_>, answer: &str) -> Result<Optio
         next = run.last + 1;
         added = grown(added, run);
         let ends = i128::from(run.last) == i128::from(total) - runs.iter().fold(0, grown);
-        let lines = match (&shown, call.replaces) {
-            (Some(shown), _) => shown_lines(shown, u64::try_from(now).unwrap_or(0), run.count),
+        let lines = match (&told, call.replaces) {
+            (Some(told), _) => told.lines(u64::try_from(now).unwrap_or(0), run.count)?,
             (None, Replaces::One) => new_lines(view, call, run, ends)?,
             (None, Replaces::All) => all_lines(view, call, run, ends),
             (None, Replaces::Several) => unknown(run.count),
         };
         placed.push(Placed { first: run.first, last: run.last, lines });
     }
-    let many = call.replaces != Replaces::One || shown.is_some();
+    let many = call.replaces != Replaces::One || told.is_some();
     demand!(many || placed.len() == 1, "one place was edited, {} are stated", placed.len());
     let before = i128::from(total) - added;
     demand!(before >= i128::from(next) - 1, "lines beyond the file are said to be replaced: {answer:?}");
-    Ok(Some(view.replaced(&placed, u64::try_from(before).unwrap_or(0), total)))
+    let mut view = view.replaced(&placed, u64::try_from(before).unwrap_or(0), total);
+    if let Some(told) = &told {
+        told.check(&runs)?;
+        // Lines beside the change are shown too, and perhaps otherwise than before.
+        for row in &told.rows {
+            row.new.into_iter().for_each(|number| view.set_line(number, &row.line));
+        }
+    }
+    Ok(Some(view))
+}
+
+/// A line between the first one and the diff.
+fn is_note(line: &str) -> bool {
+    line.starts_with("change ") || line.starts_with("merged with what someone else changed since you read it")
+}
+
+/// The notes, each of a known kind, then a diff.
+fn told(path: Option<&str>, rest: &str) -> Result<Told, Complaint> {
+    let mut diff = rest;
+    while let Some((note, behind)) = diff.split_once('\n').filter(|(line, _)| !line.starts_with("--- ")) {
+        demand!(is_note(note), "neither a note nor a diff: {note:?}");
+        diff = behind;
+    }
+    Ok(Told { rows: diff::rows(path, diff)? })
+}
+
+impl Told {
+    /// The new lines from `first` on, all of which are shown.
+    fn lines(&self, first: u64, count: u64) -> Result<Vec<Option<String>>, Complaint> {
+        let new: BTreeMap<u64, &String> =
+            self.rows.iter().filter_map(|row| row.new.map(|new| (new, &row.line))).collect();
+        let mut lines = Vec::new();
+        for number in first..first + count {
+            let Some(line) = new.get(&number) else {
+                return Err(Complaint(format!("new line {number} is stated, and not shown")));
+            };
+            lines.push(Some((*line).clone()));
+        }
+        Ok(lines)
+    }
+
+    /// All that the diff changes is stated, and what it does not change stands where the statement leaves it.
+    fn check(&self, runs: &[Run]) -> Result<(), Complaint> {
+        for row in &self.rows {
+            let number = row.old.or(row.new).unwrap_or(0);
+            let (mut shift, mut inside) = (0, false);
+            for run in runs {
+                let now = i128::from(run.first) + shift;
+                let of_old = row.old.is_some_and(|old| (run.first..=run.last).contains(&old));
+                let of_new = row.new.is_some_and(|new| (now..now + i128::from(run.count)).contains(&new.into()));
+                inside |= match (row.old, row.new) {
+                    (Some(_), Some(_)) => of_old && of_new,
+                    (_, None) => of_old,
+                    (None, _) => of_new,
+                };
+                if row.old.is_none_or(|old| run.last < old) {
+                    shift += i128::from(run.count) - i128::from(run.last - run.first + 1);
+                }
+            }
+            let stays = row.old.zip(row.new).is_some_and(|(old, new)| i128::from(old) + shift == i128::from(new));
+            demand!(inside || stays, "the diff changes line {number}, which is not stated");
+        }
+        Ok(())
+    }
 }
 
 /// Lines that were replaced, how many there are now, and where they stand.
@@ -160,12 +232,6 @@ fn new_lines(view: &View, call: &Call<'_>, run: &Run, ends: bool) -> Result<Vec<
 
 fn unknown(count: u64) -> Vec<Option<String>> {
     vec![None; usize::try_from(count).unwrap_or(0).min(1 << 20)]
-}
-
-/// The lines from `first` on that a diff shows.
-fn shown_lines(shown: &BTreeMap<u64, String>, first: u64, count: u64) -> Vec<Option<String>> {
-    let numbers = (first..).zip(unknown(count));
-    numbers.map(|(number, _)| shown.get(&number).cloned()).collect()
 }
 
 /// The new lines where every occurrence was replaced: known only together, because an old line may have had several.

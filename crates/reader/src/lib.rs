@@ -9,6 +9,7 @@
 )]
 
 mod answer;
+mod changes;
 mod diff;
 mod edit;
 pub mod mcp;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 
+pub use changes::{Change, What, refusal};
 pub use edit::Replaces;
 use rebuild::Call;
 use view::View;
@@ -68,6 +70,13 @@ pub enum Seen {
         /// The visible result, which states the lines that were replaced.
         answer: String,
     },
+    /// A call by the agent that changes one file or several, whose success result is visible.
+    Changes {
+        /// What the call asks for, in its order.
+        files: Vec<Change>,
+        /// The visible result.
+        answer: String,
+    },
     /// Lines shown by something other than a read: a search, a diff, a program that received them.
     Lines {
         /// The file.
@@ -79,6 +88,11 @@ pub enum Seen {
     Lost {
         /// The path as the call gives it.
         path: String,
+    },
+    /// The same of several files.
+    AllLost {
+        /// Their paths.
+        paths: Vec<String>,
     },
 }
 
@@ -172,11 +186,12 @@ impl Reader {
             Seen::Edit { path, old, new, replaces, answer } => {
                 let view = self.views.remove(path).unwrap_or_default();
                 let call = edit::Call { old, new, replaces: *replaces };
-                let edited = edit::edited(&view, &call, answer);
+                let edited = edit::edited(&view, &call, None, answer);
                 let edited = edited.map_err(|complaint| Complaint(format!("{path}: {complaint}")))?;
                 self.views.extend(edited.map(|view| (path.clone(), view)));
                 Ok(None)
             }
+            Seen::Changes { files, answer } => self.changes(files, answer).map(|()| None),
             Seen::Lines { path, lines } => {
                 if let Some(view) = self.views.get_mut(path) {
                     lines.iter().for_each(|glimpse| view.glimpse(glimpse));
@@ -185,6 +200,10 @@ impl Reader {
             }
             Seen::Lost { path } => {
                 self.views.remove(path);
+                Ok(None)
+            }
+            Seen::AllLost { paths } => {
+                self.views.retain(|path, _| !paths.contains(path));
                 Ok(None)
             }
         }
@@ -201,6 +220,28 @@ impl Reader {
     pub fn holds_whole(&self, path: &str) -> bool {
         let whole = |view: &View| view.end().is_some_and(|end| end == 0 || view.join(1, end).is_ok());
         self.views.get(path).is_some_and(whole)
+    }
+
+    /// The whole text of the file as it was last shown or changed, if all of it is visible.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<String> {
+        let view = self.views.get(path)?;
+        view.join(1, view.end()?).ok()
+    }
+
+    /// A complaint about one part makes every file of the call unknown.
+    fn changes(&mut self, files: &[Change], answer: &str) -> Result<(), Complaint> {
+        let views: Vec<View> =
+            files.iter().map(|file| self.views.get(&file.path).cloned().unwrap_or_default()).collect();
+        self.views.retain(|path, _| !files.iter().flat_map(Change::paths).any(|other| other == path));
+        let parts = changes::parts(answer, files.len())?;
+        let mut made = Vec::new();
+        for ((file, view), part) in files.iter().zip(&views).zip(parts) {
+            let view = file.made(view, part).map_err(|complaint| Complaint(format!("{}: {complaint}", file.path)))?;
+            made.extend(view.map(|view| (file.path.clone(), view)));
+        }
+        self.views.extend(made);
+        Ok(())
     }
 
     fn read(

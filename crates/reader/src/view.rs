@@ -240,7 +240,7 @@ mod tests {
     fn after(held: &View, file: &str, old: &str, new: &str, replaces: Replaces) -> (String, View) {
         let (edited_file, answer) = truth(file, old, new);
         let call = Call { old, new, replaces };
-        (edited_file, edited(held, &call, &answer).unwrap().unwrap())
+        (edited_file, edited(held, &call, None, &answer).unwrap().unwrap())
     }
 
     /// The file after all places are replaced, and an answer that states the smallest run of lines around them.
