@@ -56,25 +56,18 @@ pub struct Sides {
 }
 
 impl Engine {
-    /// A refusal of changes in a text that the conversation need not have seen.
-    pub(super) fn refused(&self, file: &FileRef, text: &Text, of: usize, source: EditError) -> Error {
-        let shown = shown(text, &source);
-        Error::Edit { path: file.key().to_string(), source: Box::new(source), shown, of }
-    }
-
-    /// A refusal of changes in the text that is there. The lines it shows are recorded as shown.
-    pub(super) fn refused_in<C: Conversation>(
+    /// A refusal of changes in a text: the one that is there, or the one that the caller names. The lines it shows are
+    /// recorded as shown.
+    pub(super) fn refused<C: Conversation>(
         &self,
         conversation: &C,
         file: &FileRef,
-        (present, of): (&Text, usize),
+        (text, of): (&Text, usize),
         source: EditError,
     ) -> Error {
-        let error = self.refused(file, present, of, source);
-        if let Error::Edit { path, shown, .. } = &error {
-            self.note_shown(conversation, path, shown);
-        }
-        error
+        let (path, shown) = (file.key().to_string(), shown(text, &source));
+        self.note_shown(conversation, &path, &shown);
+        Error::Edit { path, source: Box::new(source), shown, of }
     }
 
     fn note_shown<C: Conversation>(&self, conversation: &C, path: &str, shown: &[ShownLines]) {
@@ -193,7 +186,7 @@ impl Engine {
         };
         let file = self.new_file(&self.root.absolute(path))?;
         let over = theirs.map_or(Over::Held, |Sha(hash)| Over::Hash(hash));
-        let wanted = vec![Wanted { file, intent: Intent::Whole(text.as_str()), over }];
+        let wanted = vec![Wanted { file, intent: Intent::Chosen(text.as_str()), over }];
         let written = self.change(caller, conversation, ("resolve", wanted), control)?;
         let (number, by, at) = (found.conflict.id, By::from(caller), self.now());
         self.with_versions(Create::Yes, |versions| versions.resolved(number, with.as_str(), by, at))?;

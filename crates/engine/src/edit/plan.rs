@@ -26,6 +26,8 @@ const SHOWN_CHARS: usize = 12_000;
 pub(super) enum Intent<'a> {
     /// This text, whatever was there.
     Whole(&'a str),
+    /// The same, where the call only names the text.
+    Chosen(&'a str),
     /// This text, where no file is.
     Create(&'a str),
     /// This text behind what is there.
@@ -123,6 +125,10 @@ impl Engine {
                 self.may_replace(conversation, file, &there, over)?;
                 self.written(plan, content, "wrote")?
             }
+            Intent::Chosen(content) => {
+                self.may_replace(conversation, file, &there, over)?;
+                Plan { whole: false, ..self.written(plan, content, "wrote")? }
+            }
             Intent::Create(content) => match there.hash() {
                 Some(actual) => {
                     return Err(Error::Exists { path: plan.path, actual: Some(actual).filter(|_| !there.sensitive) });
@@ -176,7 +182,7 @@ impl Engine {
     /// A file that gets the text of another one, and perhaps changes.
     fn arrived<C: Conversation>(
         &self,
-        _conversation: &mut C,
+        conversation: &mut C,
         plan: Plan,
         (from, pieces): (&FileRef, &[Piece]),
         over: Over,
@@ -190,7 +196,7 @@ impl Engine {
             [] => text.clone(),
             pieces => {
                 place(text, pieces, Numbers::Ignore)
-                    .map_err(|source| self.refused(from, text, pieces.len(), source))?
+                    .map_err(|source| self.refused(conversation, from, (text, pieces.len()), source))?
                     .after
             }
         };
@@ -214,7 +220,7 @@ impl Engine {
         };
         let present = &snapshot.text;
         let known = match over {
-            Over::Hash(hash) => Some(self.named_base(&file, hash, pieces, present)?),
+            Over::Hash(hash) => Some(self.named_base(conversation, &file, hash, (pieces, present))?),
             Over::Held => {
                 let held = self.held_at_call(conversation, &file, snapshot);
                 held.and_then(|(key, held)| self.base_of((&key, &held), pieces, present))
@@ -223,7 +229,7 @@ impl Engine {
         };
         let Some((base, edit)) = known else {
             let edit = place(present, pieces, Numbers::Ignore);
-            let edit = edit.map_err(|source| self.refused_in(conversation, &file, (present, pieces.len()), source))?;
+            let edit = edit.map_err(|source| self.refused(conversation, &file, (present, pieces.len()), source))?;
             return Ok(self.edited_in_place(plan, edit, pieces));
         };
         if base.hash() == present.hash() {
@@ -239,19 +245,19 @@ impl Engine {
     }
 
     /// The base that the caller names by its hash.
-    fn named_base(
+    fn named_base<C: Conversation>(
         &self,
+        conversation: &C,
         file: &FileRef,
         hash: ContentHash,
-        pieces: &[Piece],
-        present: &Text,
+        (pieces, present): (&[Piece], &Text),
     ) -> Result<(Text, Edit), Error> {
         let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
         let failed =
             || Error::Precondition { path: file.key().to_string(), expected: Some(hash), actual: Some(present.hash()) };
         let text = text.ok_or_else(failed)?;
         let edit = place(&text, pieces, Numbers::BreakTies)
-            .map_err(|source| self.refused(file, &text, pieces.len(), source))?;
+            .map_err(|source| self.refused(conversation, file, (&text, pieces.len()), source))?;
         Ok((text, edit))
     }
 
@@ -302,6 +308,7 @@ impl Engine {
             Err(why @ (SnapshotError::NotText { .. } | SnapshotError::TooLarge { .. })) => match intent {
                 Intent::Pieces(_) => Err(why.into()),
                 Intent::Whole(_)
+                | Intent::Chosen(_)
                 | Intent::Create(_)
                 | Intent::Append(_)
                 | Intent::Delete

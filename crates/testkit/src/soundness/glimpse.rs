@@ -3,8 +3,10 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Compared, Engine, Error, InFile, Line, Outlined, Outlines, Searched,
-    operation::{Against, AnswerLimit, Compare, Matching, Operation, Outline, Search, SearchFile, SearchMode},
+    Compared, ComparedVersions, Engine, Error, InFile, Line, Outlined, Outlines, Searched,
+    operation::{
+        Against, AnswerLimit, Compare, CompareVersions, Matching, Operation, Outline, Search, SearchFile, SearchMode,
+    },
 };
 use readproof_reader::Glimpse;
 
@@ -67,7 +69,25 @@ pub fn preview(
         most: AnswerLimit { lines, chars: 40_000 },
     };
     let found: Compared = engine.ask(Some(session), Operation::Compare(asked))?;
-    Ok(vec![(found.path, old_side(&found.text))])
+    Ok(vec![(found.path, side_of(&found.text, '-'))])
+}
+
+/// Some versions of a file side by side: lines of both are shown.
+///
+/// # Errors
+/// A refusal by the engine.
+pub fn versions(engine: &Engine, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
+    let mut some = || match random.below(5) {
+        0 => Some("first".to_owned()),
+        1 => Some("working".to_owned()),
+        2 => Some(format!("v{}", 1 + random.below(12))),
+        _ => None,
+    };
+    let (from, to) = (some(), some());
+    let lines = if random.below(3) == 0 { 5 } else { u32::MAX };
+    let asked = CompareVersions { path: path.to_owned(), from, to, most: AnswerLimit { lines, chars: 40_000 } };
+    let found: ComparedVersions = engine.ask(Some(session), Operation::CompareVersions(asked))?;
+    Ok(['-', '+'].into_iter().map(|side| (found.path.clone(), side_of(&found.diff, side))).collect())
 }
 
 /// The signatures of a file or a folder.
@@ -100,14 +120,16 @@ fn glimpses(lines: &[Line]) -> Vec<Glimpse> {
     lines.iter().map(|line| Glimpse { number: line.number, text: text(line), whole: !line.cut }).collect()
 }
 
-/// The lines of the old text in a unified diff.
-fn old_side(diff: &str) -> Vec<Glimpse> {
+/// The lines of the old (`-`) or the new (`+`) text in a unified diff.
+fn side_of(diff: &str, side: char) -> Vec<Glimpse> {
     let (mut shown, mut number) = (Vec::new(), 0);
     for line in diff.split('\n') {
-        let old = line.strip_prefix("@@ -").and_then(|rest| rest.split([',', ' ']).next());
-        if let Some(first) = old.and_then(|first| first.parse::<u64>().ok()) {
+        let range =
+            line.strip_prefix("@@ ").and_then(|rest| rest.split(' ').find_map(|range| range.strip_prefix(side)));
+        let first = range.and_then(|range| range.split(',').next());
+        if let Some(first) = first.and_then(|first| first.parse::<u64>().ok()) {
             number = first;
-        } else if let Some(text) = line.strip_prefix([' ', '-']).filter(|_| number > 0) {
+        } else if let Some(text) = line.strip_prefix([' ', side]).filter(|_| number > 0) {
             shown.push(Glimpse { number, text: text.to_owned(), whole: true });
             number += 1;
         }

@@ -82,6 +82,20 @@ pub enum Kind {
     EditAll,
     /// An edit that is refused.
     FailedEdit,
+    /// Several pieces of a file, text behind it, a new file.
+    Pieces,
+    /// An edit that does not match to the byte.
+    Loose,
+    /// A file changes between a read and the edit that is made for it.
+    Stale,
+    /// A patch of one file or several.
+    Patch,
+    /// A file goes, or gets another name.
+    Rename,
+    /// Versions of a file side by side.
+    Versions,
+    /// A conflict ends.
+    Resolve,
     /// A write whose result never arrives.
     LostWrite,
     /// An edit whose result never arrives.
@@ -111,7 +125,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 31] = [
+const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -129,7 +143,14 @@ const WEIGHTS: [(Kind, usize); 31] = [
     (Kind::Write, 4),
     (Kind::Edit, 7),
     (Kind::EditAll, 3),
-    (Kind::FailedEdit, 1),
+    (Kind::FailedEdit, 3),
+    (Kind::Pieces, 3),
+    (Kind::Loose, 3),
+    (Kind::Stale, 5),
+    (Kind::Patch, 3),
+    (Kind::Rename, 1),
+    (Kind::Versions, 2),
+    (Kind::Resolve, 1),
     (Kind::LostWrite, 1),
     (Kind::LostEdit, 1),
     (Kind::Branch, 4),
@@ -146,7 +167,7 @@ const WEIGHTS: [(Kind, usize); 31] = [
 ];
 
 /// Without the last kind: after a prune everything is plain, by rule.
-const EVENTS: [Kind; 30] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 37] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

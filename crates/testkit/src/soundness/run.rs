@@ -1,6 +1,7 @@
 //! One run of Readproof's own sessions: operations through the real engine, every answer judged at once from what the model
 //! can see.
 
+mod change;
 pub mod conversation;
 mod glimpse;
 pub mod shrink;
@@ -19,6 +20,7 @@ use std::{cell::Cell, fs};
 use self::conversation::{Conversation, Turn, lost};
 use crate::{
     ask::{Ask, Logged},
+    changes::FRESH,
     kept::Keep,
     op::{Kind, Op, Random},
     report::Report,
@@ -221,6 +223,8 @@ impl Run {
         let names = self.world.names();
         let middling = random.below(2) == 0 && names.len() == NAMES.len();
         let names = if middling { &MIDDLING[..] } else { names };
+        let fresh = self.world.there(&FRESH);
+        let names = if random.below(12) == 0 && !fresh.is_empty() { &fresh } else { names };
         let any = random.pick(names).copied().unwrap_or(NAMES[0].0);
         let name = self.last.as_ref().filter(|_| random.below(3) == 0).map_or(any, |last| last.name);
         self.call_of(name, random)

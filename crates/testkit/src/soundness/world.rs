@@ -261,6 +261,19 @@ impl World {
         }
     }
 
+    /// The latest texts of a file, oldest first.
+    #[must_use]
+    pub fn earlier(&self, name: &str) -> Vec<String> {
+        let texts = self.history.get(target(name)).map_or(&[][..], Vec::as_slice);
+        texts[texts.len().saturating_sub(8)..].to_vec()
+    }
+
+    /// Those of these names that lead to a file.
+    #[must_use]
+    pub fn there(&self, among: &[&'static str]) -> Vec<&'static str> {
+        among.iter().copied().filter(|name| self.root.join(name).is_file()).collect()
+    }
+
     /// The names among these that lead to the same file as this one.
     #[must_use]
     pub fn names_of(&self, name: &str, among: &[&'static str]) -> Vec<&'static str> {

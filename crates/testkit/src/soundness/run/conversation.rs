@@ -2,7 +2,7 @@
 //! that is visible at the leaf, in order.
 
 use readproof_engine::EntryId;
-use readproof_reader::{Reader, Seen};
+use readproof_reader::{Change, Reader, Seen};
 
 /// One thing that happened in the conversation.
 #[derive(Clone, Debug)]
@@ -45,6 +45,8 @@ pub struct Node {
     pub turn: Turn,
     /// The product's entry for it.
     pub entry: Option<EntryId>,
+    /// All entries of a result that is about several files.
+    pub also: Vec<EntryId>,
 }
 
 /// One conversation.
@@ -80,7 +82,7 @@ impl Conversation {
             (Turn::Called { glimpsed: None } | Turn::Silent, true, _) => {}
             _ => self.reader = None,
         }
-        self.nodes.push(Node { parent, turn, entry });
+        self.nodes.push(Node { parent, turn, entry, also: Vec::new() });
         if follows {
             self.leaf = Some(at);
         }
@@ -173,10 +175,15 @@ impl Conversation {
 /// Something of this file was seen without line numbers.
 #[must_use]
 pub fn lost(seen: &Seen) -> Seen {
-    let (Seen::Read { path, .. }
-    | Seen::Write { path, .. }
-    | Seen::Edit { path, .. }
-    | Seen::Lines { path, .. }
-    | Seen::Lost { path }) = seen;
-    Seen::Lost { path: path.clone() }
+    match seen {
+        Seen::Read { path, .. }
+        | Seen::Write { path, .. }
+        | Seen::Edit { path, .. }
+        | Seen::Lines { path, .. }
+        | Seen::Lost { path } => Seen::Lost { path: path.clone() },
+        Seen::Changes { files, .. } => {
+            Seen::AllLost { paths: files.iter().flat_map(Change::paths).map(str::to_owned).collect() }
+        }
+        Seen::AllLost { paths } => Seen::AllLost { paths: paths.clone() },
+    }
 }

@@ -4,7 +4,7 @@ use readproof_core::edit::Places;
 use readproof_disk::SessionName;
 use readproof_engine::{
     EntryId, Error, Receipt, Refreshed, SessionView,
-    operation::{Change, Operation, Refresh},
+    operation::{Change, Operation, Over, Refresh},
 };
 use readproof_reader::{Replaces, Seen};
 use std::cell::{Cell, RefCell};
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     ask::{Ask, OneWritten},
+    changes::{FRESH, Wanted},
     glimpse::Shown,
     op::{Kind, Op, Random},
     world::{Harm, NAMES, session, some_common, some_edit, some_text},
@@ -63,7 +64,14 @@ impl Run {
             Kind::Write | Kind::LostWrite => self.write(random, op.kind),
             Kind::Edit | Kind::LostEdit => self.edit(random, op.kind),
             Kind::EditAll => self.edit_all(random),
-            Kind::FailedEdit => self.edit_refused(random),
+            Kind::FailedEdit => self.in_vain(random),
+            Kind::Pieces => self.pieces(random),
+            Kind::Loose => self.loosely(random),
+            Kind::Stale => self.stale(random),
+            Kind::Patch => self.patch(random),
+            Kind::Rename => self.rename(random),
+            Kind::Versions => self.versions(random),
+            Kind::Resolve => self.resolve(random),
             Kind::Branch => self.branch(random),
             Kind::Switch => self.switch(random),
             Kind::Fork => self.fork(),
@@ -197,7 +205,11 @@ impl Run {
     pub(crate) fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
             Some(last) if random.below(3) > 0 => last.name,
-            _ => random.pick(self.world.names()).copied().unwrap_or(NAMES[0].0),
+            _ => {
+                let fresh = self.world.there(&FRESH);
+                let names = if random.below(8) == 0 && !fresh.is_empty() { &fresh } else { self.world.names() };
+                random.pick(names).copied().unwrap_or(NAMES[0].0)
+            }
         }
     }
 
@@ -219,7 +231,7 @@ impl Run {
     }
 
     /// The result of a call is never confirmed; the model may still have seen it.
-    fn never_comes(&mut self, node: usize, seen: Seen, random: &mut Random) {
+    pub(crate) fn never_comes(&mut self, node: usize, seen: Seen, random: &mut Random) {
         if random.below(2) == 0 {
             self.conversation().nodes[node].turn = Turn::Called { glimpsed: Some(seen) };
             let leaf = self.conversation().leaf;
@@ -260,21 +272,6 @@ impl Run {
             _ => some_common(&text, self.world.shape(), random),
         };
         self.edit_with(name, change, (Places::All, Kind::EditAll), random)
-    }
-
-    /// The text occurs nowhere, or twice: nothing happens, and what is held stays held.
-    fn edit_refused(&mut self, random: &mut Random) -> Step {
-        let name = self.some_name(random);
-        let Some(text) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
-        let twice = some_common(&text, self.world.shape(), random).map(|(old, _)| old);
-        let old =
-            twice.filter(|old| text.matches(old.as_str()).count() > 1).unwrap_or_else(|| "nowhere\n\t".to_owned());
-        self.note(format!("the agent tries to edit {name}: {old:?}"));
-        let change = Change::Replace { old, new: "new".to_owned(), places: Places::One };
-        match self.engine().write(&self.name(), name, change) {
-            Err(Error::Edit { .. }) if self.world.truth(name).as_ref() == Some(&text) => Ok(()),
-            other => violation(format!("an edit that cannot be made came to {other:?}")),
-        }
     }
 
     /// Old and new text for an edit of one occurrence: this line, or anything.
@@ -324,7 +321,16 @@ impl Run {
         let Some((old, new)) = change.filter(|_| name != ".env") else { return self.idle() };
         self.note(format!("the agent edits {name} ({places:?}): {old:?} becomes {new:?}"));
         let change = Change::Replace { old: old.clone(), new: new.clone(), places };
-        let OneWritten { receipt, text, .. } = self.change(name, change)?;
+        let wanted = Wanted::unlikely(name, &[(old.clone(), new.clone())], Over::Anything);
+        let before = wanted.texts(&self.world);
+        let OneWritten { receipt, text, .. } = match self.engine().write(&self.name(), name, change) {
+            // A last line without an end may be as much like it as the line that is meant.
+            Err(error @ Error::Edit { .. }) if !before.iter().flatten().all(|text| text.ends_with('\n')) => {
+                return self.not_done(&wanted, &before, &error);
+            }
+            written => written?,
+        };
+        self.world.remember(name);
         let replaces = if places == Places::All { Replaces::All } else { Replaces::One };
         let seen = Seen::Edit { path: name.to_owned(), old, new, replaces, answer: text.clone() };
         self.note(text);
@@ -433,6 +439,7 @@ impl Run {
             };
             let pruned = conversation.pruned.contains(at);
             let new_at = copy.push(turn, renamed(node.entry));
+            copy.nodes[new_at].also = node.also.iter().filter_map(|entry| renamed(Some(*entry))).collect();
             if pruned {
                 copy.prune(new_at);
             }
@@ -459,7 +466,7 @@ impl Run {
         };
         let original = match &self.conversation().nodes[target].turn {
             Turn::Saw(Seen::Read { answer, .. }) => Some(answer.text.clone()),
-            Turn::Saw(Seen::Edit { answer, .. }) => Some(answer.clone()),
+            Turn::Saw(Seen::Edit { answer, .. } | Seen::Changes { answer, .. }) => Some(answer.clone()),
             Turn::Saw(_) | Turn::Called { .. } | Turn::Compacted | Turn::Edited { .. } | Turn::Silent => None,
         };
         let (how, text) = match (random.below(4), original) {
@@ -469,6 +476,12 @@ impl Run {
         };
         let name = self.name();
         self.note(format!("the host shows {entry} otherwise: {how:?}"));
+        // A result of several files is one block, under a number for each of them.
+        let also = self.conversation().nodes[target].also.clone();
+        for other in also.into_iter().filter(|other| *other != entry) {
+            let edit = Operation::EditContext { target: other.0, text: text.clone() };
+            self.engine().ask::<EntryId>(Some(&name), edit)?;
+        }
         let edit = self.engine().ask(Some(&name), Operation::EditContext { target: entry.0, text })?;
         self.conversation().push(Turn::Edited { target, how }, Some(edit));
         Ok(())

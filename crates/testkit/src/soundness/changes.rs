@@ -1,0 +1,516 @@
+//! Calls that change files, as models write them: pieces, patches in three dialects, whole files, names. Each is drafted from
+//! a text that its model may hold, and knows what it intends, so that the file can be compared with that afterwards.
+
+use readproof_core::{
+    edit::{Piece, Places},
+    text::ContentHash,
+};
+use readproof_engine::{
+    Error,
+    operation::{Change as Asked, Operation, Over, Patch, Write},
+};
+use readproof_reader::{Change, Complaint, Replaces, What};
+use std::{fs, process::Command};
+
+use crate::{
+    glimpse::Shown,
+    op::Random,
+    world::{Broken, Shape, World, changed, lines},
+};
+
+/// Names that a run may create files under, or move them to.
+pub const FRESH: [&str; 3] = ["made.txt", "sub/made.rs", "new/one.txt"];
+
+/// How an edit is written that does not match to the byte.
+const LOOSENESS: usize = 5;
+
+/// Lines of a text that get others in their place.
+#[derive(Clone, Debug)]
+struct Swap {
+    first: usize,
+    count: usize,
+    new: String,
+    /// Lines of context before and behind.
+    around: (usize, usize),
+}
+
+/// A wanted change of one file, made for a text.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub path: &'static str,
+    /// The text it is made for.
+    pub base: String,
+    swaps: Vec<Swap>,
+    /// Old and new text of each place, to the byte.
+    pieces: Vec<(String, String)>,
+}
+
+impl Draft {
+    /// Changes of up to `places` places of whole lines; `None` if the text has too few.
+    pub fn new(path: &'static str, base: &str, places: usize, (shape, random): (Shape, &mut Random)) -> Option<Self> {
+        let all: Vec<&str> = base.split_inclusive('\n').collect();
+        // A last line without an end needs other words in each dialect.
+        let usable = all.len() - usize::from(!base.is_empty() && !base.ends_with('\n'));
+        let mut swaps: Vec<Swap> = Vec::new();
+        let mut next = 0;
+        for left in (0..places).rev() {
+            let room = usable.saturating_sub(next + 3 * left);
+            if room == 0 {
+                break;
+            }
+            let first = next + random.below(room.min(if left == 0 { usable } else { 8 }));
+            let count = (1 + random.below(2)).min(usable - first);
+            let around = (random.below(3).min(first - next), random.below(3).min(usable - first - count));
+            let end = if all[first].ends_with("\r\n") { "\r\n" } else { "\n" };
+            let new = match random.below(4) {
+                0 if count < usable => String::new(),
+                1 => all[first..first + count].concat() + &lines(1, shape, random, end),
+                _ => lines(1 + random.below(2), shape, random, end),
+            };
+            swaps.push(Swap { first, count, new, around });
+            next = first + count + around.1 + 1;
+        }
+        let text = |from: usize, to: usize| all[from..to].concat();
+        let piece = |swap: &Swap| {
+            let (from, to) = (swap.first - swap.around.0, swap.first + swap.count + swap.around.1);
+            let (head, tail) = (text(from, swap.first), text(swap.first + swap.count, to));
+            (text(from, to), [head.as_str(), &swap.new, &tail].concat())
+        };
+        let pieces: Vec<(String, String)> = swaps.iter().map(piece).collect();
+        let empty = pieces.is_empty() || pieces.iter().any(|(old, _)| old.is_empty());
+        (!empty).then(|| Self { path, base: base.to_owned(), swaps, pieces })
+    }
+
+    /// What the base becomes.
+    fn intended(&self) -> String {
+        let all: Vec<&str> = self.base.split_inclusive('\n').collect();
+        let (mut text, mut next) = (String::new(), 0);
+        for swap in &self.swaps {
+            text.push_str(&all[next..swap.first].concat());
+            text.push_str(&swap.new);
+            next = swap.first + swap.count;
+        }
+        text + &all[next..].concat()
+    }
+
+    /// The base after someone else changed it: at the same place, beside it, above it, everywhere.
+    pub fn disturbed(&self, shape: Shape, random: &mut Random) -> String {
+        let mut all: Vec<String> = self.base.split_inclusive('\n').map(str::to_owned).collect();
+        let at = random.pick(&self.swaps).map_or(0, |swap| swap.first).min(all.len().saturating_sub(1));
+        let new = lines(1, shape, random, "\n");
+        match random.below(10) {
+            0 | 1 => all[at] = new,
+            2 => all.insert(at, new),
+            3 | 4 => all.insert(0, new),
+            5 => {
+                let far = (at + 4 + random.below(4)).min(all.len() - 1);
+                all[far] = new;
+            }
+            6 => {
+                let line = all.remove(at);
+                all.insert(random.below(all.len() + 1), line);
+            }
+            7 => return all.iter().map(|line| format!("  {line}")).collect(),
+            8 => return all.iter().map(|line| format!("{}\n", line.trim())).collect(),
+            _ => return changed(&self.base, shape, random),
+        }
+        all.concat()
+    }
+
+    /// A piece that is almost in the file.
+    pub fn missed(&self, random: &mut Random) -> (String, String) {
+        let (old, new) = random.pick(&self.pieces).cloned().unwrap_or_default();
+        let mut all: Vec<&str> = old.split_inclusive('\n').collect();
+        let at = random.below(all.len());
+        all.insert(at, "what no file has\n");
+        (all.concat(), new)
+    }
+
+    /// What another text becomes, if every piece stands in it once.
+    fn made_in(&self, text: &str) -> Option<String> {
+        let mut places = Vec::new();
+        for (old, new) in &self.pieces {
+            let at = text.find(old.as_str()).filter(|at| text.rfind(old.as_str()) == Some(*at))?;
+            places.push((at, old.len(), new));
+        }
+        places.sort_by_key(|(at, ..)| *at);
+        let (mut made, mut next) = (String::new(), 0);
+        for (at, len, new) in places {
+            made.push_str(text.get(next..at)?);
+            made.push_str(new);
+            next = at + len;
+        }
+        Some(made + &text[next..])
+    }
+
+    /// Whether the draft was made where its lines stand with other blanks, and only new lines have other bytes.
+    fn made_loosely(&self, before: &str, after: &str) -> bool {
+        let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
+        let pieces: Vec<(String, String)> = self.pieces.iter().map(|(old, new)| (bare(old), bare(new))).collect();
+        let made = Self { pieces, ..self.clone() }.made_in(&bare(before));
+        let strange = after.lines().filter(|line| !before.lines().any(|other| other == *line)).count();
+        let new: usize = self.pieces.iter().map(|(_, new)| new.lines().count()).sum();
+        made.as_deref() == Some(&*bare(after)) && strange <= new
+    }
+
+    /// Whether this text can be what became of `before`: the draft made in it, or made in an earlier text and merged.
+    fn allows(&self, before: &str, after: &str, earlier: &[String]) -> Result<bool, Broken> {
+        if (before == self.base && after == self.intended()) || self.made_in(before).as_deref() == Some(after) {
+            return Ok(true);
+        }
+        if self.made_loosely(before, after) {
+            return Ok(true);
+        }
+        let drafted = (self.base.clone(), self.intended());
+        let others = earlier.iter().filter_map(|text| Some((text.clone(), self.made_in(text)?)));
+        for (base, ours) in [drafted].into_iter().chain(others) {
+            if merged(&base, &ours, before)?.as_deref() == Some(after) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn what(&self, sent: &[(String, String)]) -> What {
+        match sent {
+            [(old, new)] => What::Edit { old: old.clone(), new: new.clone(), replaces: Replaces::One },
+            _ => What::Edit { old: String::new(), new: String::new(), replaces: Replaces::Several },
+        }
+    }
+
+    fn change(&self) -> Change {
+        Change { path: self.path.to_owned(), what: self.what(&self.pieces) }
+    }
+
+    /// The hunks of a patch; headers of unified diffs name lines, others name none.
+    fn hunks(&self, numbered: bool) -> String {
+        let all: Vec<&str> = self.base.split_inclusive('\n').collect();
+        let (mut text, mut grown) = (String::new(), 0_isize);
+        for swap in &self.swaps {
+            let (from, to) = (swap.first - swap.around.0, swap.first + swap.count + swap.around.1);
+            let added = swap.new.split_inclusive('\n').count();
+            let (old, new) = (to - from, to - from - swap.count + added);
+            let start = |count: usize, from: usize| from + usize::from(count > 0);
+            if numbered {
+                let now = start(new, from.saturating_add_signed(grown));
+                text.push_str(&format!("@@ -{},{old} +{now},{new} @@\n", start(old, from)));
+            } else {
+                text.push_str("@@\n");
+            }
+            let signed =
+                |sign: char, lines: &[&str]| lines.iter().map(|line| format!("{sign}{line}")).collect::<String>();
+            text.push_str(&signed(' ', &all[from..swap.first]));
+            text.push_str(&signed('-', &all[swap.first..swap.first + swap.count]));
+            text.push_str(&signed('+', &swap.new.split_inclusive('\n').collect::<Vec<_>>()));
+            text.push_str(&signed(' ', &all[swap.first + swap.count..to]));
+            grown += added.cast_signed() - swap.count.cast_signed();
+        }
+        text
+    }
+}
+
+/// What a file must be afterwards.
+#[derive(Clone, Debug)]
+enum Due {
+    Draft(Draft),
+    Text(String),
+    Behind(String),
+    Nothing,
+    /// Not known.
+    Anything,
+    /// What stood under this name, with changes.
+    From(&'static str, Option<Draft>),
+}
+
+/// A call, and what it intends.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub operation: Operation,
+    /// As a reader sees the call.
+    pub files: Vec<Change>,
+    due: Vec<(&'static str, Due)>,
+}
+
+impl Wanted {
+    /// One file, changed by one call.
+    fn one(path: &'static str, change: Asked, over: Over, what: What, due: Due) -> Self {
+        let operation = Operation::Write(Write { path: path.to_owned(), change, over });
+        Self { operation, files: vec![Change { path: path.to_owned(), what }], due: vec![(path, due)] }
+    }
+
+    /// The pieces of a draft, to the byte.
+    pub fn pieces(draft: Draft, over: Over, random: &mut Random) -> Self {
+        let sent = draft.pieces.clone();
+        Self::sent(draft, &sent, over, random)
+    }
+
+    fn sent(draft: Draft, sent: &[(String, String)], over: Over, random: &mut Random) -> Self {
+        let piece = |(old, new): &(String, String)| Piece::replace(old, new, Places::One);
+        let change = match sent {
+            [(old, new)] if random.below(2) == 0 => {
+                Asked::Replace { old: old.clone(), new: new.clone(), places: Places::One }
+            }
+            all => Asked::Edit(all.iter().map(piece).collect()),
+        };
+        Self::one(draft.path, change, over, draft.what(sent), Due::Draft(draft))
+    }
+
+    /// The pieces of a draft, not quite as they stand in the file.
+    pub fn loosely(draft: Draft, over: Over, random: &mut Random) -> Self {
+        let how = random.below(LOOSENESS);
+        let first = |swap: &Swap| swap.first - swap.around.0 + 1;
+        let numbers: Vec<usize> = draft.swaps.iter().map(first).collect();
+        let sent: Vec<(String, String)> = numbers
+            .iter()
+            .zip(&draft.pieces)
+            .map(|(number, (old, new))| match how {
+                0 => (each(old, |_, line| format!("{}  ", line.trim_end())), new.clone()),
+                1 => (each(old, |_, line| format!("    {line}")), each(new, |_, line| format!("    {line}"))),
+                2 if old.contains("\r\n") => (old.replace("\r\n", "\n"), new.replace("\r\n", "\n")),
+                2 => (old.replace('\n', "\r\n"), new.replace('\n', "\r\n")),
+                3 => (each(old, |at, line| format!("{}\t{line}", number + at)), new.clone()),
+                _ => (each(old, |_, line| line.replace(' ', "\u{a0}")), new.clone()),
+            })
+            .collect();
+        Self::sent(draft, &sent, over, random)
+    }
+
+    /// An edit that is to be refused. Whatever it does is compared with nothing but what its answer says.
+    pub fn unlikely(path: &'static str, sent: &[(String, String)], over: Over) -> Self {
+        let piece = |(old, new): &(String, String)| Piece::replace(old, new, Places::One);
+        let what = What::Edit { old: String::new(), new: String::new(), replaces: Replaces::Several };
+        let what = if let [(old, new)] = sent {
+            What::Edit { old: old.clone(), new: new.clone(), replaces: Replaces::One }
+        } else {
+            what
+        };
+        Self::one(path, Asked::Edit(sent.iter().map(piece).collect()), over, what, Due::Anything)
+    }
+
+    pub fn append(path: &'static str, content: String, over: Over) -> Self {
+        let what = What::Append(content.clone());
+        Self::one(path, Asked::Append(content.clone()), over, what, Due::Behind(content))
+    }
+
+    pub fn whole(path: &'static str, content: String, over: Over) -> Self {
+        let what = What::Whole(content.clone());
+        Self::one(path, Asked::Whole(content.clone()), over, what, Due::Text(content))
+    }
+
+    pub fn create(path: &'static str, content: String) -> Self {
+        let what = What::Create(content.clone());
+        Self::one(path, Asked::Create(content.clone()), Over::Held, what, Due::Text(content))
+    }
+
+    pub fn delete(path: &'static str, over: Over) -> Self {
+        Self::one(path, Asked::Delete, over, What::Delete, Due::Nothing)
+    }
+
+    pub fn rename(path: &'static str, to: &'static str, over: Over) -> Self {
+        let operation =
+            Operation::Write(Write { path: path.to_owned(), change: Asked::Move { to: to.to_owned() }, over });
+        let what = What::Move { from: path.to_owned() };
+        let due = vec![(to, Due::From(path, None)), (path, Due::Nothing)];
+        Self { operation, files: vec![Change { path: to.to_owned(), what }], due }
+    }
+
+    /// A patch of these drafts in some dialect, perhaps with a new file, or one that goes or gets another name.
+    pub fn patch(drafts: Vec<Draft>, over: Over, more: Option<More>, random: &mut Random) -> Self {
+        let dialect = random.below(3);
+        let mut files: Vec<Change> = drafts.iter().map(Draft::change).collect();
+        let mut text = match dialect {
+            0 => drafts.iter().map(|draft| unified(draft, random)).collect::<String>(),
+            1 => {
+                drafts.iter().map(|draft| format!("*** Update File: {}\n{}", draft.path, draft.hunks(false))).collect()
+            }
+            _ => drafts.iter().map(blocks).collect(),
+        };
+        let alone = (drafts.len() == 1 && more.is_none()).then(|| drafts[0].path.to_owned());
+        let mut due: Vec<(&'static str, Due)> =
+            drafts.into_iter().map(|draft| (draft.path, Due::Draft(draft))).collect();
+        if let Some(more) = more.filter(|more| dialect < 2 || matches!(more, More::Create(..))) {
+            text.push_str(&more.written(dialect));
+            files.push(more.change());
+            due.extend(more.due());
+        }
+        if dialect == 1 {
+            text = format!("*** Begin Patch\n{text}*** End Patch\n");
+        }
+        let path = alone.filter(|_| random.below(2) == 0);
+        Self { operation: Operation::Patch(Patch { patch: text, path, over }), files, due }
+    }
+
+    /// The files that it is about.
+    pub fn paths(&self) -> impl Iterator<Item = &'static str> {
+        self.due.iter().map(|(path, _)| *path)
+    }
+
+    /// What stands in these files now.
+    pub fn texts(&self, world: &World) -> Vec<Option<String>> {
+        self.paths().map(|path| world.truth(path)).collect()
+    }
+
+    /// What is wrong with the files after a success, if anything.
+    ///
+    /// # Errors
+    /// If git cannot be asked.
+    pub fn wrong(&self, world: &World, before: &[Option<String>]) -> Result<Option<String>, Broken> {
+        for ((path, due), was) in self.due.iter().zip(before) {
+            let now = world.truth(path);
+            let made = |draft: &Draft, was: &Option<String>| match (was, &now) {
+                (Some(was), Some(now)) => draft.allows(was, now, &world.earlier(draft.path)),
+                (_, _) => Ok(false),
+            };
+            let fits = match due {
+                Due::Draft(draft) => made(draft, was)?,
+                Due::Text(text) => now.as_ref() == Some(text),
+                Due::Behind(text) => now == Some(was.clone().unwrap_or_default() + text),
+                Due::Nothing => now.is_none(),
+                Due::Anything => true,
+                Due::From(from, draft) => {
+                    let there = self.due.iter().position(|(path, _)| path == from).and_then(|at| before[at].clone());
+                    match draft {
+                        Some(draft) => made(draft, &there)?,
+                        None => now == there,
+                    }
+                }
+            };
+            if !fits {
+                return Ok(Some(format!("{path} was {was:?} and is {now:?}, wanted was {due:?}")));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a patch does besides editing files.
+#[derive(Clone, Debug)]
+pub enum More {
+    Create(&'static str, String),
+    Delete(&'static str, String),
+    Move(&'static str, &'static str, Option<Draft>),
+}
+
+impl More {
+    fn written(&self, dialect: usize) -> String {
+        let signed =
+            |sign: char, text: &str| text.split_inclusive('\n').map(|line| format!("{sign}{line}")).collect::<String>();
+        let count = |text: &str| text.split_inclusive('\n').count();
+        match (self, dialect) {
+            (Self::Create(path, text), 0) => {
+                format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{} @@\n{}", count(text), signed('+', text))
+            }
+            (Self::Create(path, text), 1) => format!("*** Add File: {path}\n{}", signed('+', text)),
+            (Self::Create(path, text), _) => {
+                format!("{path}\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n")
+            }
+            (Self::Delete(path, text), 0) => {
+                format!("--- a/{path}\n+++ /dev/null\n@@ -1,{} +0,0 @@\n{}", count(text), signed('-', text))
+            }
+            (Self::Delete(path, _), _) => format!("*** Delete File: {path}\n"),
+            (Self::Move(from, to, draft), 0) => {
+                let hunks = draft.as_ref().map(|draft| format!("--- a/{from}\n+++ b/{to}\n{}", draft.hunks(true)));
+                let rename = format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n");
+                rename + &hunks.unwrap_or_default()
+            }
+            (Self::Move(from, to, draft), _) => {
+                let hunks = draft.as_ref().map(|draft| draft.hunks(false)).unwrap_or_default();
+                format!("*** Update File: {from}\n*** Move to: {to}\n{hunks}")
+            }
+        }
+    }
+
+    fn change(&self) -> Change {
+        match self {
+            Self::Create(path, text) => Change { path: (*path).to_owned(), what: What::Create(text.clone()) },
+            Self::Delete(path, _) => Change { path: (*path).to_owned(), what: What::Delete },
+            Self::Move(from, to, _) => Change { path: (*to).to_owned(), what: What::Move { from: (*from).to_owned() } },
+        }
+    }
+
+    fn due(self) -> Vec<(&'static str, Due)> {
+        match self {
+            Self::Create(path, text) => vec![(path, Due::Text(text))],
+            Self::Delete(path, _) => vec![(path, Due::Nothing)],
+            Self::Move(from, to, draft) => vec![(to, Due::From(from, draft)), (from, Due::Nothing)],
+        }
+    }
+}
+
+fn unified(draft: &Draft, random: &mut Random) -> String {
+    let path = draft.path;
+    format!("--- a/{path}\n+++ b/{path}\n{}", draft.hunks(random.below(4) > 0))
+}
+
+fn blocks(draft: &Draft) -> String {
+    let block = |(old, new): &(String, String)| format!("<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n");
+    format!("{}\n{}", draft.path, draft.pieces.iter().map(block).collect::<String>())
+}
+
+/// Every line of a text that is not blank, changed; it keeps its end.
+fn each(text: &str, change: impl Fn(usize, &str) -> String) -> String {
+    let line = |(at, line): (usize, &str)| {
+        let body = line.trim_end_matches(['\r', '\n']);
+        change(at, body) + &line[body.len()..]
+    };
+    text.split_inclusive('\n').enumerate().map(line).collect()
+}
+
+/// What git makes of two changes of one text; `None` if they conflict.
+fn merged(base: &str, ours: &str, theirs: &str) -> Result<Option<String>, Broken> {
+    if ours == theirs || theirs == base {
+        return Ok(Some(ours.to_owned()));
+    }
+    let folder = tempfile::tempdir()?;
+    let named = [("ours", ours), ("base", base), ("theirs", theirs)];
+    for (name, text) in named {
+        fs::write(folder.path().join(name), text)?;
+    }
+    let mut git = Command::new("git");
+    let done = git.args(["merge-file", "-p", "-q", "ours", "base", "theirs"]).current_dir(folder.path()).output()?;
+    Ok(done.status.success().then(|| String::from_utf8(done.stdout)).transpose()?)
+}
+
+/// The lines that a refusal shows in these words, of one of these files.
+///
+/// # Errors
+/// A complaint about words that cannot be read.
+pub fn refused(words: &str, files: &[Change]) -> Result<Shown, Complaint> {
+    let lines = readproof_reader::refusal(words)?;
+    let mut paths = files.iter().flat_map(Change::paths);
+    match paths.find(|path| words.starts_with(&format!("{path}: "))) {
+        Some(path) => Ok(vec![(path.to_owned(), lines)]),
+        None if lines.is_empty() => Ok(Vec::new()),
+        None => Err(Complaint(format!("lines are shown of no file of the call: {words:?}"))),
+    }
+}
+
+/// Whether a call may be refused so. Whatever it is, nothing may have changed.
+#[must_use]
+pub fn may_be_refused(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Edit { .. }
+            | Error::Conflict { .. }
+            | Error::Precondition { .. }
+            | Error::Exists { .. }
+            | Error::Missing { .. }
+            | Error::Snapshot(_)
+            | Error::Twice { .. }
+            | Error::BadPatch { .. }
+            | Error::SensitiveTogether { .. }
+            | Error::Replace(_)
+            | Error::ReplaceAll(_)
+    )
+}
+
+/// For which text a call is said to be.
+pub fn some_over(world: &World, path: &str, random: &mut Random) -> Over {
+    let hash = |text: &String| Over::Hash(ContentHash::of(text.as_bytes()));
+    match random.below(10) {
+        0..=6 => Over::Held,
+        7 => Over::Anything,
+        8 => world.truth(path).as_ref().map_or(Over::Held, hash),
+        _ => random.pick(&world.earlier(path)).map_or(Over::Held, hash),
+    }
+}
