@@ -20,7 +20,7 @@ use gix_imara_diff::{Algorithm, Diff, InternedInput};
 use crate::{path::is_odd, scope::Lines, text::Text};
 
 /// Unchanged lines shown around a change.
-const CONTEXT: u32 = 3;
+pub(crate) const CONTEXT: u32 = 3;
 const NO_NEWLINE: &str = "\\ No newline at end of file";
 
 /// A unified diff between two texts.

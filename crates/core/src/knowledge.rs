@@ -23,6 +23,7 @@ use self::{
     },
 };
 use crate::{
+    diff::CONTEXT,
     limits::Answers,
     path::PathKey,
     scope::{Lines, Scope},
@@ -222,10 +223,12 @@ impl Knowledge {
 
     /// An edit by the agent. Its answer says which lines were replaced and how many there are now, so nothing has to be searched
     /// for: untouched lines of the text before move, and new lines are known from the call and from old lines that are held. Of
-    /// any other text only lines before the edit stay held, because those after it may have moved.
+    /// any other text only lines before the edit stay held, because those after it may have moved, and of those none that a
+    /// diff shows beside the edit.
     fn edit(&mut self, at: Place, path: &PathKey, before: Version, after: Version, hunks: &[Hunk]) {
         let held = self.forget_beyond(path, before);
-        let first = hunks.first().map_or(1, |hunk| hunk.old.first());
+        let beside = if hunks.iter().any(|hunk| hunk.keeps == Keeps::Shown) { CONTEXT } else { 0 };
+        let first = hunks.first().map_or(1, |hunk| hunk.old.first().saturating_sub(beside));
         let mut moved: Vec<Held> = Vec::with_capacity(held.len() + 2 * hunks.len());
         for h in &held {
             if h.is_of(before.id()) {

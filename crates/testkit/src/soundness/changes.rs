@@ -110,6 +110,8 @@ impl Draft {
                 let line = all.remove(at);
                 all.insert(random.below(all.len() + 1), line);
             }
+            // One of several pieces could stand in a part of a line then.
+            7 | 8 if self.swaps.len() > 1 => all.push(new),
             7 => return all.iter().map(|line| format!("  {line}")).collect(),
             8 => return all.iter().map(|line| format!("{}\n", line.trim())).collect(),
             _ => return changed(&self.base, shape, random),
@@ -128,17 +130,39 @@ impl Draft {
 
     /// What another text becomes, if every piece stands in it once.
     fn made_in(&self, text: &str) -> Option<String> {
-        let mut places = Vec::new();
-        for (old, new) in &self.pieces {
-            let at = text.find(old.as_str()).filter(|at| text.rfind(old.as_str()) == Some(*at))?;
-            places.push((at, old.len(), new));
+        let only = |old: &String| text.find(old).filter(|at| text.rfind(old) == Some(*at));
+        let places: Option<Vec<usize>> = self.pieces.iter().map(|(old, _)| only(old)).collect();
+        self.made_at(text, &places?)
+    }
+
+    /// The same for whole lines in their order, if there is one way to place them.
+    fn made_in_order(&self, text: &str) -> Option<String> {
+        match &self.ways(text, 0, &self.pieces)[..] {
+            [places] => self.made_at(text, places),
+            _ => None,
         }
-        places.sort_by_key(|(at, ..)| *at);
+    }
+
+    fn ways(&self, text: &str, from: usize, pieces: &[(String, String)]) -> Vec<Vec<usize>> {
+        let Some(((old, _), rest)) = pieces.split_first() else { return vec![Vec::new()] };
+        let starts = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
+        let lines = text.split_inclusive('\n').scan(0, |at, line| Some(std::mem::replace(at, *at + line.len())));
+        let here = lines.filter(|at| *at >= from && starts(at) && text[*at..].starts_with(old.as_str()));
+        let behind = |at: usize| {
+            let ways = self.ways(text, at + old.len(), rest);
+            ways.into_iter().map(move |way| [vec![at], way].concat())
+        };
+        here.flat_map(behind).take(2).collect()
+    }
+
+    fn made_at(&self, text: &str, places: &[usize]) -> Option<String> {
+        let mut all: Vec<(usize, &(String, String))> = places.iter().copied().zip(&self.pieces).collect();
+        all.sort_by_key(|(at, _)| *at);
         let (mut made, mut next) = (String::new(), 0);
-        for (at, len, new) in places {
+        for (at, (old, new)) in all {
             made.push_str(text.get(next..at)?);
             made.push_str(new);
-            next = at + len;
+            next = at + old.len();
         }
         Some(made + &text[next..])
     }
@@ -147,22 +171,24 @@ impl Draft {
     fn made_loosely(&self, before: &str, after: &str) -> bool {
         let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
         let pieces: Vec<(String, String)> = self.pieces.iter().map(|(old, new)| (bare(old), bare(new))).collect();
-        let made = Self { pieces, ..self.clone() }.made_in(&bare(before));
+        let (loose, text) = (Self { pieces, ..self.clone() }, bare(before));
+        let made = [loose.made_in(&text), loose.made_in_order(&text)];
         let strange = after.lines().filter(|line| !before.lines().any(|other| other == *line)).count();
         let new: usize = self.pieces.iter().map(|(_, new)| new.lines().count()).sum();
-        made.as_deref() == Some(&*bare(after)) && strange <= new
+        made.contains(&Some(bare(after))) && strange <= new
     }
 
     /// Whether this text can be what became of `before`: the draft made in it, or made in an earlier text and merged.
     fn allows(&self, before: &str, after: &str, earlier: &[String]) -> Result<bool, Broken> {
-        if (before == self.base && after == self.intended()) || self.made_in(before).as_deref() == Some(after) {
-            return Ok(true);
-        }
-        if self.made_loosely(before, after) {
+        let made = [(before == self.base).then(|| self.intended()), self.made_in(before), self.made_in_order(before)];
+        if made.iter().flatten().any(|made| made == after) || self.made_loosely(before, after) {
             return Ok(true);
         }
         let drafted = (self.base.clone(), self.intended());
-        let others = earlier.iter().filter_map(|text| Some((text.clone(), self.made_in(text)?)));
+        let others = earlier
+            .iter()
+            .flat_map(|text| [self.made_in(text), self.made_in_order(text)].map(|made| Some((text.clone(), made?))))
+            .flatten();
         for (base, ours) in [drafted].into_iter().chain(others) {
             if merged(&base, &ours, before)?.as_deref() == Some(after) {
                 return Ok(true);
@@ -498,6 +524,7 @@ pub fn may_be_refused(error: &Error) -> bool {
             | Error::Snapshot(_)
             | Error::Twice { .. }
             | Error::BadPatch { .. }
+            | Error::EmptyPath
             | Error::SensitiveTogether { .. }
             | Error::Replace(_)
             | Error::ReplaceAll(_)

@@ -2,6 +2,7 @@
 //! once from what the agent can see. Histories are kept here; nothing is taken from the product's own knowledge.
 
 mod ask;
+mod change;
 mod code;
 mod glimpse;
 mod known;

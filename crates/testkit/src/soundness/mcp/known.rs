@@ -28,6 +28,14 @@ impl Run {
             | Kind::View
             | Kind::Write
             | Kind::Edit
+            | Kind::FailedEdit
+            | Kind::Pieces
+            | Kind::Loose
+            | Kind::Stale
+            | Kind::Patch
+            | Kind::Rename
+            | Kind::Versions
+            | Kind::Resolve
             | Kind::Batch
             | Kind::Between
             | Kind::Race

@@ -36,6 +36,22 @@ pub enum Kind {
     Write,
     /// The agent edits a file.
     Edit,
+    /// An edit that is refused.
+    FailedEdit,
+    /// Several pieces of a file, text behind it, a new file.
+    Pieces,
+    /// An edit that does not match to the byte.
+    Loose,
+    /// A file changes between a read and the edit that is made for it.
+    Stale,
+    /// A patch of one file or several.
+    Patch,
+    /// A file goes, or gets another name.
+    Rename,
+    /// Versions of a file side by side.
+    Versions,
+    /// A conflict ends.
+    Resolve,
     /// With a visible handle that is not the newest of its file.
     Older,
     /// With the handle of another file.
@@ -81,7 +97,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 35] = [
+const WEIGHTS: [(Kind, usize); 43] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
@@ -96,6 +112,14 @@ const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::View, 3),
     (Kind::Write, 2),
     (Kind::Edit, 2),
+    (Kind::FailedEdit, 3),
+    (Kind::Pieces, 2),
+    (Kind::Loose, 2),
+    (Kind::Stale, 4),
+    (Kind::Patch, 2),
+    (Kind::Rename, 1),
+    (Kind::Versions, 2),
+    (Kind::Resolve, 1),
     (Kind::Older, 4),
     (Kind::OtherFile, 3),
     (Kind::CutPart, 4),
@@ -119,7 +143,7 @@ const WEIGHTS: [(Kind, usize); 35] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 35] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 43] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

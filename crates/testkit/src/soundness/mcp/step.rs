@@ -53,6 +53,14 @@ impl Run {
             Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View => self.look(op.kind, random)?,
             Kind::Several => self.several(random)?,
             Kind::Write | Kind::Edit => self.write(op.kind, random)?,
+            Kind::FailedEdit => self.in_vain(random)?,
+            Kind::Pieces => self.pieces(random)?,
+            Kind::Loose => self.loosely(random)?,
+            Kind::Stale => self.stale(random)?,
+            Kind::Patch => self.patch(random)?,
+            Kind::Rename => self.rename(random)?,
+            Kind::Versions => self.versions(random)?,
+            Kind::Resolve => self.resolve(random)?,
             Kind::Batch => self.batch(random)?,
             Kind::Between => {
                 let question = self.some_question(op.kind, random);
@@ -120,7 +128,7 @@ impl Run {
     }
 
     /// Makes a call; the agent sees the answer.
-    fn read(&mut self, question: &Question) -> Step {
+    pub(super) fn read(&mut self, question: &Question) -> Step {
         let came = self.ask(question)?;
         self.agent().sight.see(came.as_slice());
         Ok(())
