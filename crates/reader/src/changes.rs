@@ -128,10 +128,16 @@ pub fn refusal(words: &str) -> Result<Vec<Glimpse>, Complaint> {
     }
     demand!(shown.is_none() || !lines.is_empty(), "lines are announced, and none is shown: {words:?}");
     if let Some((number, found)) = differs(said) {
-        let same = |line: &Glimpse| line.number == number && line.text.trim_end_matches('\r') == found;
+        let is_it = |text: &String| text.trim_end_matches('\r').trim_end_matches("\\r") == found;
+        let same = |line: &Glimpse| line.number == number && [escaped(&line.text), line.text.clone()].iter().any(is_it);
         demand!(found.is_empty() || lines.iter().any(same), "line {number} is quoted and not among the lines shown");
     }
     Ok(lines)
+}
+
+/// A line as a sentence quotes it: control characters by their names.
+fn escaped(line: &str) -> String {
+    line.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// The line of the file that a refusal quotes.

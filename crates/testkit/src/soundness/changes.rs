@@ -376,11 +376,14 @@ impl Wanted {
         self.paths().map(|path| world.truth(path)).collect()
     }
 
-    /// What is wrong with the files after a success, if anything.
+    /// What is wrong with the files after a success, if anything. Where the answer says that a change was made in the text of
+    /// another one, only the reader judges it.
     ///
     /// # Errors
     /// If git cannot be asked.
-    pub fn wrong(&self, world: &World, before: &[Option<String>]) -> Result<Option<String>, Broken> {
+    pub fn wrong(&self, world: &World, before: &[Option<String>], answer: &str) -> Result<Option<String>, Broken> {
+        let own =
+            answer.lines().any(|line| line.starts_with("change ") && line.ends_with(" after the changes before it"));
         for ((path, due), was) in self.due.iter().zip(before) {
             let now = world.truth(path);
             let made = |draft: &Draft, was: &Option<String>| match (was, &now) {
@@ -388,7 +391,7 @@ impl Wanted {
                 (_, _) => Ok(false),
             };
             let fits = match due {
-                Due::Draft(draft) => made(draft, was)?,
+                Due::Draft(draft) => own || made(draft, was)?,
                 Due::Text(text) => now.as_ref() == Some(text),
                 Due::Behind(text) => now == Some(was.clone().unwrap_or_default() + text),
                 Due::Nothing => now.is_none(),

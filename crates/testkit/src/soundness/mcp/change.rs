@@ -207,7 +207,7 @@ impl Run {
         let done = engine.call(&mut conversation, wanted.operation.clone(), WAIT);
         match done.and_then(Written::try_from) {
             Ok(written) => {
-                if let Some(wrong) = wanted.wrong(&self.world, &before)? {
+                if let Some(wrong) = wanted.wrong(&self.world, &before, &written.text)? {
                     return violation(format!("{}: {wrong}", written.text));
                 }
                 let paths: Vec<&str> = wanted.paths().collect();

@@ -218,7 +218,7 @@ impl Run {
         self.note(format!("the agent asks for {:?}", wanted.operation));
         match self.engine().ask::<Written>(Some(&self.name()), wanted.operation.clone()) {
             Ok(written) => {
-                if let Some(wrong) = wanted.wrong(&self.world, &before)? {
+                if let Some(wrong) = wanted.wrong(&self.world, &before, &written.text)? {
                     return violation(format!("{}: {wrong}", written.text));
                 }
                 let paths: Vec<&str> = wanted.paths().collect();
