@@ -81,6 +81,12 @@ impl Draft {
         (!empty).then(|| Self { path, base: base.to_owned(), swaps, pieces })
     }
 
+    /// The same as a call of someone who gives the file this name.
+    pub fn asked_of(&self, path: String, over: Over) -> Operation {
+        let pieces = self.pieces.iter().map(|(old, new)| Piece::replace(old, new, Places::One)).collect();
+        Operation::Write(Write { path, change: Asked::Edit(pieces), over })
+    }
+
     /// What the base becomes.
     fn intended(&self) -> String {
         let all: Vec<&str> = self.base.split_inclusive('\n').collect();

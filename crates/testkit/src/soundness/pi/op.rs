@@ -32,6 +32,8 @@ pub enum Kind {
     Bare,
     /// Someone else changes a file.
     Outside,
+    /// Another agent edits a file through this program.
+    Another,
     /// A file goes back to an earlier text.
     Revert,
     /// The model writes a file.
@@ -87,7 +89,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 38] = [
+const WEIGHTS: [(Kind, usize); 39] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 18),
     (Kind::ReadFresh, 2),
@@ -100,6 +102,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::Altered, 2),
     (Kind::Bare, 2),
     (Kind::Outside, 14),
+    (Kind::Another, 3),
     (Kind::Revert, 6),
     (Kind::Write, 4),
     (Kind::Edit, 5),
@@ -129,7 +132,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
 ];
 
 /// Once a host was noticed to prune, everything is plain until the process ends.
-const EVENTS: [Kind; 36] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 37] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

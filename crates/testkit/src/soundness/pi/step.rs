@@ -50,6 +50,7 @@ impl Run {
             Kind::Batch => self.batch(random),
             Kind::Walk => self.walk(random),
             Kind::Outside => self.outside(random),
+            Kind::Another => self.by_another(random),
             Kind::Revert => self.reverted(random),
             Kind::Write | Kind::Edit | Kind::FailedChange | Kind::LostChange | Kind::FalseChange => {
                 let name = self.some_name(random);
@@ -225,6 +226,17 @@ impl Run {
         self.world.change(name, random)?;
         let now = self.world.truth(name);
         self.say(format!("{name} changed outside: {}", now.map_or("gone".to_owned(), |now| tail(&now))));
+        Ok(())
+    }
+
+    /// Another agent edits the file through this program.
+    fn by_another(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        if !self.world.change_by_another(name, random)? {
+            return self.idle();
+        }
+        let now = self.world.truth(name).unwrap_or_default();
+        self.say(format!("{name} was edited by another agent: {}", tail(&now)));
         Ok(())
     }
 

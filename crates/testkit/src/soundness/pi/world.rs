@@ -5,8 +5,8 @@ use readproof_core::{
     limits::Answers,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, Stores};
-use readproof_engine::{Engine, Settings};
+use readproof_disk::{Create, SessionName, Stores};
+use readproof_engine::{Engine, Settings, Written, operation::Over};
 use readproof_reader::pi::{BYTES, LINES, Place};
 use std::{
     collections::BTreeMap,
@@ -18,6 +18,8 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
+    ask::Ask,
+    changes::Draft,
     kept::{Keep, Kept, Texts},
     op::Random,
     world::{Broken, Shape, changed, line, lines},
@@ -181,6 +183,21 @@ impl World {
             _ => changed(&old, self.shape, random),
         };
         self.put(name, &new)
+    }
+
+    /// A change that another agent, or a person, makes through this program; `false` if it was refused or there is none.
+    pub(super) fn change_by_another(&mut self, name: &'static str, random: &mut Random) -> Result<bool, Broken> {
+        let draft =
+            self.truth(name).and_then(|text| Draft::new(name, &text, 1 + random.below(3), (self.shape, random)));
+        let Some(draft) = draft else { return Ok(false) };
+        let path = self.root.join(name).display().to_string();
+        let session = SessionName::parse("another")?;
+        let session = (random.below(2) == 0).then_some(&session);
+        let done: Result<Written, _> = self.engine.ask(session, draft.asked_of(path, Over::Held));
+        let Some(text) = self.truth(name).filter(|_| done.is_ok()) else { return Ok(false) };
+        self.note(&text);
+        self.history.entry(name.to_owned()).or_default().push(text);
+        Ok(true)
     }
 
     /// Back to an earlier text.
