@@ -179,9 +179,14 @@ impl Draft {
         let pieces: Vec<(String, String)> = self.pieces.iter().map(|(old, new)| (bare(old), bare(new))).collect();
         let (loose, text) = (Self { pieces, ..self.clone() }, bare(before));
         let made = [loose.made_in(&text), loose.made_in_order(&text)];
-        let strange = after.lines().filter(|line| !before.lines().any(|other| other == *line)).count();
+        made.contains(&Some(bare(after))) && self.brings_no_more(before, after)
+    }
+
+    /// Whether no more lines have other bytes than the draft can have brought.
+    fn brings_no_more(&self, before: &str, after: &str) -> bool {
+        let known: Vec<&str> = before.split_inclusive('\n').collect();
         let new: usize = self.pieces.iter().map(|(_, new)| new.lines().count()).sum();
-        made.contains(&Some(bare(after))) && strange <= new
+        after.split_inclusive('\n').filter(|line| !known.contains(line)).count() <= new
     }
 
     /// Whether this text can be what became of `before`: the draft made in it, or made in an earlier text and merged.
@@ -195,8 +200,13 @@ impl Draft {
             .iter()
             .flat_map(|text| [self.made_in(text), self.made_in_order(text)].map(|made| Some((text.clone(), made?))))
             .flatten();
+        // Lines that do not match to the byte end as those around them.
+        let ends = |text: &str| text.replace("\r\n", "\n");
         for (base, ours) in [drafted].into_iter().chain(others) {
-            if merged(&base, &ours, before)?.as_deref() == Some(after) {
+            let made = merged(&base, &ours, before)?;
+            if made
+                .is_some_and(|made| made == after || (ends(&made) == ends(after) && self.brings_no_more(before, after)))
+            {
                 return Ok(true);
             }
         }
