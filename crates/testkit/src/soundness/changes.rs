@@ -387,6 +387,16 @@ impl Wanted {
         self.due.iter().map(|(path, _)| *path)
     }
 
+    /// The file that may only go if its model holds all of it.
+    #[must_use]
+    pub fn replaces(&self) -> Option<&'static str> {
+        let whole = |change: &Asked| matches!(change, Asked::Whole(_) | Asked::Delete);
+        match &self.operation {
+            Operation::Write(Write { change, over: Over::Held, .. }) if whole(change) => self.paths().next(),
+            _ => None,
+        }
+    }
+
     /// What stands in these files now.
     pub fn texts(&self, world: &World) -> Vec<Option<String>> {
         self.paths().map(|path| world.truth(path)).collect()

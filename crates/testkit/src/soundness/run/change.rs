@@ -215,11 +215,16 @@ impl Run {
     /// Makes a call, compares the files with what it wanted, and adds it to the conversation.
     fn perform(&mut self, wanted: &Wanted, random: &mut Random) -> Step {
         let before = wanted.texts(&self.world);
+        let seen = wanted.replaces().map(|path| self.conversation().reader().text(path));
         self.note(format!("the agent asks for {:?}", wanted.operation));
         match self.engine().ask::<Written>(Some(&self.name()), wanted.operation.clone()) {
             Ok(written) => {
                 if let Some(wrong) = wanted.wrong(&self.world, &before, &written.text)? {
                     return violation(format!("{}: {wrong}", written.text));
+                }
+                let there = before.first().cloned().flatten().filter(|text| !text.is_empty());
+                if let Some(seen) = seen.filter(|seen| there.is_some() && *seen != there) {
+                    return violation(format!("{there:?} was replaced, and seen was {seen:?}"));
                 }
                 let paths: Vec<&str> = wanted.paths().collect();
                 self.answered(&paths, wanted.files.clone(), written, random)
