@@ -120,6 +120,7 @@ impl Draft {
             7 | 8 if self.swaps.len() > 1 => all.push(new),
             7 => return all.iter().map(|line| format!("  {line}")).collect(),
             8 => return all.iter().map(|line| format!("{}\n", line.trim())).collect(),
+            9 if random.below(3) == 0 => all.push(lines(130, shape, random, "\n")),
             _ => return changed(&self.base, shape, random),
         }
         all.concat()
@@ -147,6 +148,19 @@ impl Draft {
             [places] => self.made_at(text, places),
             _ => None,
         }
+    }
+
+    /// The same where the numbers of a patch say.
+    fn made_by_number(&self, text: &str) -> Option<String> {
+        let start = |line: usize| text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+        let places: Vec<usize> = self.swaps.iter().map(|swap| start(swap.first - swap.around.0)).collect();
+        let there = places.iter().zip(&self.pieces).all(|(at, (old, _))| text[*at..].starts_with(old.as_str()));
+        if there { self.made_at(text, &places) } else { None }
+    }
+
+    /// What a text can become, if it is the one that is meant.
+    fn made(&self, text: &str) -> [Option<String>; 3] {
+        [self.made_in(text), self.made_in_order(text), self.made_by_number(text)]
     }
 
     fn ways(&self, text: &str, from: usize, pieces: &[(String, String)]) -> Vec<Vec<usize>> {
@@ -195,15 +209,11 @@ impl Draft {
         if before.ends_with('\r') {
             return Ok(true);
         }
-        let made = [(before == self.base).then(|| self.intended()), self.made_in(before), self.made_in_order(before)];
-        if made.iter().flatten().any(|made| made == after) || self.made_loosely(before, after) {
+        if self.made(before).iter().flatten().any(|made| made == after) || self.made_loosely(before, after) {
             return Ok(true);
         }
         let drafted = (self.base.clone(), self.intended());
-        let others = earlier
-            .iter()
-            .flat_map(|text| [self.made_in(text), self.made_in_order(text)].map(|made| Some((text.clone(), made?))))
-            .flatten();
+        let others = earlier.iter().flat_map(|text| self.made(text).map(|made| Some((text.clone(), made?)))).flatten();
         // Lines that do not match to the byte end as those around them.
         let ends = |text: &str| text.replace("\r\n", "\n");
         for (base, ours) in [drafted].into_iter().chain(others) {

@@ -38,10 +38,24 @@ impl Run {
     /// Pieces that do not stand in the file to the byte.
     pub(crate) fn loosely(&mut self, random: &mut Random) -> Step {
         let name = self.some_name(random);
+        let mixed = random.below(2) == 0;
+        if mixed {
+            // Lines of two texts: the answer may show some of the first one's place as they are in the second.
+            self.page(name, 0, random)?;
+            self.note(format!("someone changes {name}"));
+            self.world.change(name, random)?;
+            self.page(name, 1, random)?;
+        }
         let over = some_over(&self.world, name, random);
         let Some(draft) = self.draft(name, 1 + random.below(2), random) else { return self.idle() };
         let wanted = Wanted::loosely(draft, over, random);
-        self.perform(&wanted, random)
+        self.perform(&wanted, random)?;
+        if !mixed {
+            return Ok(());
+        }
+        self.note(format!("{name} goes back to an earlier text"));
+        self.world.revert(name, random)?;
+        self.page(name, 0, random)
     }
 
     /// The file changes between the read and the edit; the edit is made for what was read.

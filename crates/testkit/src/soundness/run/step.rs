@@ -304,7 +304,7 @@ impl Run {
     }
 
     /// The first or the second half of a file; neither shows where the file ends.
-    fn page(&mut self, name: &'static str, which: u64, random: &mut Random) -> Step {
+    pub(crate) fn page(&mut self, name: &'static str, which: u64, random: &mut Random) -> Step {
         let total = self.world.truth(name).map_or(0, |text| text.lines().count() as u64);
         let half = (total / 2).max(1);
         let offset = (which > 0).then_some(half + 1).filter(|offset| *offset <= total);
