@@ -3,6 +3,7 @@
 //! never over a change that the caller has not seen, if the caller says what is expected. Wherever the process ends, every name
 //! holds an acknowledged text, or gets it back when something in its folder is next opened.
 
+mod displaced;
 mod journal;
 mod moment;
 mod note;
@@ -12,6 +13,8 @@ mod several;
 pub(crate) mod temp;
 pub(crate) mod turn;
 
+pub use displaced::DisplacedText;
+pub(crate) use displaced::DisplacedTexts;
 pub use moment::Moment;
 pub(crate) use moment::Moments;
 pub use note::NOTE;
@@ -55,6 +58,30 @@ pub enum Expected {
     Text(ContentHash),
 }
 
+/// How a file is replaced or removed.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    hard_links: HardLinks,
+    /// What a new file is like.
+    like: Option<Like>,
+    toward: Toward,
+}
+
+impl How {
+    fn on(hard_links: HardLinks) -> Self {
+        Self { hard_links, like: None, toward: Toward::New }
+    }
+}
+
+/// Whether a write builds on what is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Toward {
+    /// Then that must not be something that may still be undone.
+    New,
+    /// It undoes what is there.
+    Before,
+}
+
 /// What happened to the name.
 enum Named {
     Done,
@@ -84,7 +111,7 @@ impl Root {
         hard_links: HardLinks,
     ) -> Result<ContentHash, ReplaceError> {
         let new = ContentHash::of(text.as_bytes());
-        self.replace_like(file, (text, new), expected, hard_links, None)?;
+        self.replace_as(file, (text, new), expected, How::on(hard_links))?;
         Ok(new)
     }
 
@@ -99,7 +126,7 @@ impl Root {
         expected: Expected,
         hard_links: HardLinks,
     ) -> Result<(), ReplaceError> {
-        self.replace_like(file, (text.as_str(), text.hash()), expected, hard_links, None)
+        self.replace_as(file, (text.as_str(), text.hash()), expected, How::on(hard_links))
     }
 
     /// As [`Self::replace_text`], beside what else the disk must be waited for: `ready` is done while the new content is
@@ -120,8 +147,8 @@ impl Root {
         let mut refused = None;
         let replaced = self.replace_in(
             file,
-            (text.as_str(), text.hash(), None),
-            (expected, hard_links),
+            (text.as_str(), text.hash()),
+            (expected, How::on(hard_links)),
             |write| {
                 let (temp, ready) = at_once(write, ready);
                 refused = ready.map(Result::err);
@@ -142,24 +169,22 @@ impl Root {
         }
     }
 
-    /// The same; a new file gets these permissions.
-    fn replace_like(
+    fn replace_as(
         &self,
         file: &FileRef,
         (text, new): (&str, ContentHash),
         expected: Expected,
-        hard_links: HardLinks,
-        like: Option<Like>,
+        how: How,
     ) -> Result<(), ReplaceError> {
-        self.replace_in(file, (text, new, like), (expected, hard_links), |write| write(), |sync| sync())
+        self.replace_in(file, (text, new), (expected, how), |write| write(), |sync| sync())
     }
 
     /// The whole of a write. `writing` and `syncing` surround what waits for the disk.
     fn replace_in(
         &self,
         file: &FileRef,
-        (text, new, like): (&str, ContentHash, Option<Like>),
-        (expected, hard_links): (Expected, HardLinks),
+        (text, new): (&str, ContentHash),
+        (expected, how): (Expected, How),
         writing: impl for<'t> FnOnce(Writing<'_, 't>) -> Result<Temp<'t>, NoTurn>,
         syncing: impl FnOnce(Syncing<'_>) -> io::Result<()>,
     ) -> Result<(), ReplaceError> {
@@ -168,13 +193,14 @@ impl Root {
         let (parent, base) = split(&real);
         let no_turn = |error| ReplaceError::without_turn(file.name(), error);
         let folder = self.folder_for(parent).map_err(fail)?;
-        let mut turn = Turn::take(&folder, &self.moments).map_err(no_turn)?;
+        let mut turn = Turn::take(&folder, self.at(parent)).map_err(no_turn)?;
         sweep(&folder);
         let old = stat_of(&folder, base).map_err(fail)?;
         if let Some(old) = &old {
-            may_replace(file, (&folder, base), old, hard_links)?;
+            may_replace(file, (&folder, base), old, how.hard_links)?;
         }
-        let like = old.as_ref().map(Like::of).or(like);
+        self.refuse_half_made((file, &real), expected, how)?;
+        let like = old.as_ref().map(Like::of).or(how.like);
         let temp = writing(&mut || self.written(&mut turn, (base, new), text, like)).map_err(no_turn)?;
         match self.named(&mut turn, temp, (base, new), expected).map_err(fail)? {
             Named::Done => {}
@@ -475,6 +501,10 @@ pub enum ReplaceError {
     },
     /// Another program was faster.
     Changed {
+        name: String,
+    },
+    /// It is part of another's change over several files, which may still be undone.
+    Unfinished {
         name: String,
     },
     LinkOut {

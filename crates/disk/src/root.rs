@@ -10,7 +10,12 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 
-use crate::{fault::Fault, git::Opened, replace::Moments, stores::STORE_NAME};
+use crate::{
+    fault::Fault,
+    git::Opened,
+    replace::{DisplacedTexts, Moments},
+    stores::STORE_NAME,
+};
 
 /// A directory that may be used: a handle, and the names it is known by.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub struct Root {
     pub(crate) waits: bool,
     /// What is called at each moment of a write.
     pub(crate) moments: Moments,
+    /// What writes displaced and nobody has taken yet.
+    pub(crate) displaced: DisplacedTexts,
 }
 
 impl Root {
@@ -45,8 +52,9 @@ impl Root {
             return Err(RootError::NotUtf8 { path: canonical });
         };
         let given = clean(path).filter(|given| Path::new(given) != canonical);
-        let (temps, repositories, moments) = (AtomicU64::new(0), Opened::default(), Moments::default());
-        Ok(Self { dir, path: canonical, text, given, temps, repositories, waits: true, moments })
+        let (temps, repositories) = (AtomicU64::new(0), Opened::default());
+        let (moments, displaced) = (Moments::default(), DisplacedTexts::default());
+        Ok(Self { dir, path: canonical, text, given, temps, repositories, waits: true, moments, displaced })
     }
 
     /// The folder in which a user's settings file really lies, and the name of the file in it. For settings of hosts, outside
@@ -85,8 +93,9 @@ impl Root {
     pub(crate) fn try_clone(&self) -> Result<Self, RootError> {
         let dir = self.dir.try_clone().map_err(|error| RootError::from_io(&self.path, error))?;
         let (path, text, given, waits) = (self.path.clone(), Arc::clone(&self.text), self.given.clone(), self.waits);
-        let (temps, repositories, moments) = (AtomicU64::new(0), Opened::default(), Moments::default());
-        Ok(Self { dir, path, text, given, temps, repositories, waits, moments })
+        let (temps, repositories) = (AtomicU64::new(0), Opened::default());
+        let (moments, displaced) = (Moments::default(), DisplacedTexts::default());
+        Ok(Self { dir, path, text, given, temps, repositories, waits, moments, displaced })
     }
 
     /// The name it was opened by, if that goes through a link, and its canonical name.

@@ -159,6 +159,9 @@ pub fn replace(error: &ReplaceError) -> String {
         ReplaceError::Ours { name } => {
             format!("`{name}` is a name of readproof's temporary files and is not written; use another name")
         }
+        ReplaceError::Unfinished { name } => {
+            format!("`{name}` is part of another change over several files that is not over yet; try again")
+        }
         ReplaceError::Busy { name } => {
             format!("another program is writing in the folder of `{name}` and has not finished; try again")
         }

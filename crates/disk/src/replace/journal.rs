@@ -15,7 +15,7 @@ use std::{
 
 use readproof_core::text::ContentHash;
 use rustix::{
-    fs::{AtFlags, Mode, OFlags},
+    fs::{AtFlags, Mode, OFlags, Stat},
     io::Errno,
 };
 
@@ -45,6 +45,10 @@ pub(super) const MOST_BYTES: usize = 64 << 20;
 
 /// How often a journal is begun again that another process took for a torn one.
 const TRIES: u32 = 100;
+
+/// How often, and with which pauses, the turn is tried.
+const WAITS: u32 = if cfg!(test) { 100 } else { 2000 };
+const WAIT: Duration = Duration::from_millis(5);
 
 /// One file of the change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -171,6 +175,7 @@ impl Open {
         let fail = |error| StoreError::from_io(&shown(), error);
         for _ in 0..TRIES {
             let (store, around) = store_folder(root)?;
+            wait_for_turn(&store).map_err(fail)?.ok_or_else(|| StoreError::Busy { name: shown() })?;
             let folder = match private_folder(store.as_fd(), FOLDER, &shown(), Create::Yes) {
                 Ok(Some(folder)) => folder,
                 // Another process removes it whenever it is empty.
@@ -247,6 +252,18 @@ impl Open {
     }
 }
 
+/// One process at a time makes a change over several files, so that two of them do not undo each other. Waits about ten
+/// seconds; the turn ends with the handle. `None`: another one has it and does not end.
+fn wait_for_turn(store: &OwnedFd) -> io::Result<Option<()>> {
+    for _ in 0..WAITS {
+        match try_lock(store)? {
+            Lock::Taken | Lock::Impossible => return Ok(Some(())),
+            Lock::Busy => thread::sleep(WAIT),
+        }
+    }
+    Ok(None)
+}
+
 /// The folder of the store; and, if it was made here, the workspace.
 fn store_folder(root: &Root) -> Result<(OwnedFd, Option<OwnedFd>), StoreError> {
     let open = |create| private_folder(root.dir.as_fd(), STORE_NAME, STORE_NAME, create);
@@ -281,6 +298,18 @@ pub(super) fn is_there(root: &Root) -> bool {
     rustix::fs::statat(&root.dir, shown(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
+/// What every journal says that is whole, whoever has it.
+pub(super) fn plans(root: &Root) -> Vec<Plan> {
+    let private = |parent: BorrowedFd<'_>, name: &str| private_folder(parent, name, name, Create::No).ok().flatten();
+    let Some(store) = private(root.dir.as_fd(), STORE_NAME) else { return Vec::new() };
+    let Some(folder) = private(store.as_fd(), FOLDER) else { return Vec::new() };
+    let plan = |name: String| {
+        let file = File::from(rustix::fs::openat(&folder, &name, READ_FLAGS, Mode::empty()).ok()?);
+        read(&folder, &file).ok().flatten()
+    };
+    names(folder.as_fd()).into_iter().filter(|name| name.ends_with(END)).filter_map(plan).collect()
+}
+
 /// Takes every journal that nobody else has. What is not this user's folder counts for nothing.
 pub(super) fn each(root: &Root, mut take: impl FnMut(Found)) {
     let private = |parent: BorrowedFd<'_>, name: &str| private_folder(parent, name, name, Create::No).ok().flatten();
@@ -311,13 +340,10 @@ fn found(store: OwnedFd, folder: OwnedFd, name: String) -> io::Result<Found> {
         Lock::Impossible => {}
     }
     let own = rustix::fs::fstat(&file)?;
-    let len = usize::try_from(own.st_size).unwrap_or(usize::MAX);
-    let is_ours = own.st_uid == rustix::process::geteuid().as_raw() && own.st_nlink == 1 && own.st_mode & 0o077 == 0;
-    if FileKind::of(own.st_mode).is_some() || !is_ours || len > MOST_BYTES {
+    if !may_count(&own) {
         return Ok(Found::Nothing);
     }
-    let bytes = read_at(&file, 0, len as u64)?;
-    let plan = Plan::parse(&String::from_utf8_lossy(&bytes), (rustix::fs::fstat(&folder)?.st_ino, own.st_ino));
+    let plan = read(&folder, &file)?;
     let open = Open { store, folder, file, name, around: None };
     Ok(match plan {
         Some(plan) => Found::Journal(open, plan),
@@ -326,6 +352,22 @@ fn found(store: OwnedFd, folder: OwnedFd, name: String) -> io::Result<Found> {
             Found::Nothing
         }
     })
+}
+
+/// Whether it can be a journal of this user.
+fn may_count(own: &Stat) -> bool {
+    let is_ours = own.st_uid == rustix::process::geteuid().as_raw() && own.st_nlink == 1 && own.st_mode & 0o077 == 0;
+    FileKind::of(own.st_mode).is_none() && is_ours && usize::try_from(own.st_size).is_ok_and(|len| len <= MOST_BYTES)
+}
+
+/// What a journal says; `None`: it is torn, or was made elsewhere.
+fn read(folder: &OwnedFd, file: &File) -> io::Result<Option<Plan>> {
+    let own = rustix::fs::fstat(file)?;
+    if !may_count(&own) {
+        return Ok(None);
+    }
+    let bytes = read_at(file, 0, u64::try_from(own.st_size).unwrap_or(0))?;
+    Ok(Plan::parse(&String::from_utf8_lossy(&bytes), (rustix::fs::fstat(folder)?.st_ino, own.st_ino)))
 }
 
 /// Where files cannot be locked: whether the process may run that a journal is named after.

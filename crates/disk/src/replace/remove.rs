@@ -11,7 +11,7 @@ use readproof_core::text::ContentHash;
 use rustix::fs::AtFlags;
 
 use super::{
-    Expected, Moment, ReplaceError, changed, may_replace,
+    Expected, How, Moment, ReplaceError, changed, may_replace,
     note::{Content, Exchange},
     split, stat_of,
     temp::{Placed, note_free, rename_new, sweep},
@@ -34,6 +34,10 @@ impl Root {
     /// [`ReplaceError`]; the file is then intact. [`ReplaceError::Changed`] also when there is no such file, unless
     /// [`Expected::Nothing`] says so.
     pub fn remove(&self, file: &FileRef, expected: Expected, hard_links: HardLinks) -> Result<(), ReplaceError> {
+        self.remove_as(file, expected, How::on(hard_links))
+    }
+
+    pub(super) fn remove_as(&self, file: &FileRef, expected: Expected, how: How) -> Result<(), ReplaceError> {
         let fail = |error| ReplaceError::from_io(file.name(), error);
         let real = self.own_name(file)?;
         let (parent, base) = split(&real);
@@ -45,12 +49,13 @@ impl Root {
             Err(error) => return Err(fail(error)),
         };
         let no_turn = |error| ReplaceError::without_turn(file.name(), error);
-        let mut turn = Turn::take(&folder, &self.moments).map_err(no_turn)?;
+        let mut turn = Turn::take(&folder, self.at(parent)).map_err(no_turn)?;
         sweep(&folder);
         let old = stat_of(&folder, base).map_err(fail)?;
         if let Some(old) = &old {
-            may_replace(file, (&folder, base), old, hard_links)?;
+            may_replace(file, (&folder, base), old, how.hard_links)?;
         }
+        self.refuse_half_made((file, &real), expected, how)?;
         match (expected, old) {
             (Expected::Nothing, None) => return Ok(()),
             (Expected::Nothing, Some(_)) | (Expected::Anything | Expected::Text(_), None) => return Err(changed(file)),
@@ -139,21 +144,22 @@ impl Root {
         (to, new): (&FileRef, &OwnedFd),
         work: impl FnOnce() -> Result<T, ReplaceError>,
     ) -> Result<T, ReplaceError> {
-        let take = |file: &FileRef, folder| {
-            let turn = Turn::take(folder, &self.moments);
-            turn.map_err(|error| ReplaceError::without_turn(file.name(), error))
-        };
         let id = |file: &FileRef, folder: &OwnedFd| {
             let found = rustix::fs::fstat(folder).map_err(|errno| ReplaceError::from_io(file.name(), errno.into()));
             found.map(|found| (found.st_dev, found.st_ino))
         };
         let (one, other) = (id(from, old)?, id(to, new)?);
         let (_first, _second) = match one.cmp(&other) {
-            std::cmp::Ordering::Equal => (take(from, old)?, None),
-            std::cmp::Ordering::Less => (take(from, old)?, Some(take(to, new)?)),
-            std::cmp::Ordering::Greater => (take(to, new)?, Some(take(from, old)?)),
+            std::cmp::Ordering::Equal => (self.turn(from, old)?, None),
+            std::cmp::Ordering::Less => (self.turn(from, old)?, Some(self.turn(to, new)?)),
+            std::cmp::Ordering::Greater => (self.turn(to, new)?, Some(self.turn(from, old)?)),
         };
         work()
+    }
+
+    fn turn<'f>(&'f self, file: &'f FileRef, folder: &'f OwnedFd) -> Result<Turn<'f>, ReplaceError> {
+        let turn = Turn::take(folder, self.at(split(file.name()).0));
+        turn.map_err(|error| ReplaceError::without_turn(file.name(), error))
     }
 
     fn move_checked(

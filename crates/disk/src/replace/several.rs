@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fmt, io, os::fd::AsFd};
 use readproof_core::text::{ContentHash, Text};
 
 use super::{
-    Expected, Like, Moment, Moments, ReplaceError,
+    Expected, How, Like, Moment, Moments, ReplaceError, Toward,
     journal::{self, Entry, Found, MOST_BYTES, Open, Plan, Said},
     may_replace,
     note::Content,
@@ -240,6 +240,31 @@ impl Root {
         journal::is_there(self)
     }
 
+    /// Refuses to build on a text, or on the absence of a file, that is part of a change over several files which may still be
+    /// undone. Call this in the folder's turn: without that, such a change could be made meanwhile. Costs one `stat` if nobody
+    /// makes one.
+    pub(super) fn refuse_half_made(
+        &self,
+        (file, real): (&FileRef, &str),
+        expected: Expected,
+        how: How,
+    ) -> Result<(), ReplaceError> {
+        let text = match (how.toward, expected) {
+            (Toward::New, Expected::Text(hash)) => Some(hash),
+            (Toward::New, Expected::Nothing) => None,
+            (Toward::New, Expected::Anything) | (Toward::Before, _) => return Ok(()),
+        };
+        if !self.has_journal() {
+            return Ok(());
+        }
+        let plans = journal::plans(self);
+        let mut open = plans.iter().filter(|plan| plan.said.is_none()).flat_map(|plan| &plan.entries);
+        if open.any(|entry| entry.real == real && entry.after == text) {
+            return Err(ReplaceError::Unfinished { name: file.name().to_owned() });
+        }
+        Ok(())
+    }
+
     /// Checks a step as far as that costs little; what a new file is made like.
     fn entry(&self, step: &Step, hard_links: HardLinks) -> Result<(Entry, Option<Like>), ReplaceError> {
         let file = &step.file;
@@ -279,9 +304,10 @@ impl Root {
 
     fn make(&self, step: &Step, hard_links: HardLinks, like: Option<Like>) -> Result<(), ReplaceError> {
         let expected = step.before.map_or(Expected::Nothing, Expected::Text);
+        let how = How { like, ..How::on(hard_links) };
         match &step.after {
-            Some(text) => self.replace_like(&step.file, (text.as_str(), text.hash()), expected, hard_links, like),
-            None => self.remove(&step.file, expected, hard_links),
+            Some(text) => self.replace_as(&step.file, (text.as_str(), text.hash()), expected, how),
+            None => self.remove_as(&step.file, expected, how),
         }
     }
 
@@ -392,12 +418,13 @@ impl Root {
     fn go_back(&self, load: Load<'_>, entry: &Entry) -> Result<bool, ReplaceError> {
         let expected = entry.after.map_or(Expected::Nothing, Expected::Text);
         let Some(file) = self.file_ref(&self.absolute(&entry.real)) else { return Ok(false) };
+        let how = How { hard_links: HardLinks::Allow, like: entry.like, toward: Toward::Before };
         let Some(before) = entry.before else {
-            self.remove(&file, expected, HardLinks::Allow)?;
+            self.remove_as(&file, expected, how)?;
             return Ok(true);
         };
         let Some(text) = load(before).filter(|text| text.hash() == before) else { return Ok(false) };
-        self.replace_like(&file, (text.as_str(), before), expected, HardLinks::Allow, entry.like)?;
+        self.replace_as(&file, (text.as_str(), before), expected, how)?;
         Ok(true)
     }
 
@@ -409,7 +436,7 @@ impl Root {
             Err(error) if is_missing(&error) => return Ok(Present::Nothing),
             opened => opened.map_err(fail)?,
         };
-        let turn = match Turn::take(&folder, &self.moments) {
+        let turn = match Turn::take(&folder, self.at(parent)) {
             Ok(turn) => Some(turn),
             // On a disk that cannot be written it can still be looked at.
             Err(NoTurn::Io(_)) => None,

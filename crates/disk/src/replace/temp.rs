@@ -256,7 +256,7 @@ impl Root {
         }
         if path.split('/').next() != Some(STORE_NAME) {
             // A note may say that it holds what must be put back.
-            match Turn::take(&folder, &self.moments) {
+            match Turn::take(&folder, self.at(if path.is_empty() { "." } else { path })) {
                 Ok(turn) => drop(turn),
                 Err(NoTurn::Busy | NoTurn::InTheWay) => return Err(Errno::AGAIN),
                 Err(NoTurn::Io(error)) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),

@@ -19,7 +19,8 @@ use rustix::{
 };
 
 use super::{
-    moment::{Moment, Moments},
+    displaced::At,
+    moment::Moment,
     note::{self, Content, Exchange, Found, NOTE, Note},
     temp::{Placed, is_ours, is_running, rename_new},
 };
@@ -61,14 +62,14 @@ impl From<io::Error> for NoTurn {
 /// The right to write in a folder; dropping it removes the note and releases the right.
 pub(crate) struct Turn<'f> {
     folder: &'f OwnedFd,
-    moments: &'f Moments,
+    at: At<'f>,
     locked: bool,
     noted: Option<note::Open>,
 }
 
 impl<'f> Turn<'f> {
     /// Waits for the folder's turn, and completes what a dead writer left.
-    pub(crate) fn take(folder: &'f OwnedFd, moments: &'f Moments) -> Result<Self, NoTurn> {
+    pub(crate) fn take(folder: &'f OwnedFd, at: At<'f>) -> Result<Self, NoTurn> {
         for attempt in 0..TO_WRITE {
             let locked = match try_lock(folder)? {
                 Lock::Taken => true,
@@ -82,9 +83,9 @@ impl<'f> Turn<'f> {
                     continue;
                 }
             };
-            let turn = Self { folder, moments, locked, noted: None };
-            recover(folder.as_fd(), moments)?;
-            moments.tell(Moment::Turn);
+            let turn = Self { folder, at, locked, noted: None };
+            recover(folder.as_fd(), at)?;
+            at.tell(Moment::Turn);
             return Ok(turn);
         }
         Err(NoTurn::Busy)
@@ -100,7 +101,7 @@ impl<'f> Turn<'f> {
             match note::Open::create(self.folder.as_fd(), temp, base, new) {
                 Ok(note) => {
                     self.noted = Some(note);
-                    self.moments.tell(Moment::Noted);
+                    self.at.tell(Moment::Noted);
                     return Ok(());
                 }
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
@@ -131,18 +132,18 @@ impl<'f> Turn<'f> {
     /// See [`settle_name`].
     pub(crate) fn settle(&self, temp: &str, base: &str, step: Exchange) -> io::Result<Displaced> {
         let Some(note) = &self.noted else { return Ok(Displaced::Expected) };
-        settle_name((self.folder.as_fd(), temp, base), step, note, self.moments)
+        settle_name((self.folder.as_fd(), temp, base), step, note, self.at)
     }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.moments.tell(Moment::Cleared);
+        self.at.tell(Moment::Cleared);
         if self.noted.take().is_some() {
             // If it stays, the next process that opens something here finds it.
             let _ = note::remove(self.folder.as_fd());
         }
-        self.moments.tell(Moment::Unnoted);
+        self.at.tell(Moment::Unnoted);
         if self.locked {
             let _ = rustix::fs::flock(self.folder, FlockOperation::Unlock);
         }
@@ -203,10 +204,23 @@ pub(crate) enum Displaced {
 /// back. That is an exchange too, so what it displaces is checked in the same way. In the end the name holds the newest file
 /// that others put there, wherever this is interrupted and resumed.
 fn settle_name(
+    names: (BorrowedFd<'_>, &str, &str),
+    step: Exchange,
+    note: &note::Open,
+    at: At<'_>,
+) -> io::Result<Displaced> {
+    let displaced = settle_names(names, step, note, at)?;
+    if displaced == Displaced::Another {
+        at.keep(names, &[step.put, step.over]);
+    }
+    Ok(displaced)
+}
+
+fn settle_names(
     (folder, temp, base): (BorrowedFd<'_>, &str, &str),
     mut step: Exchange,
     note: &note::Open,
-    moments: &Moments,
+    at: At<'_>,
 ) -> io::Result<Displaced> {
     let mut displaced = Displaced::Expected;
     for _ in 0..STEPS {
@@ -222,11 +236,11 @@ fn settle_name(
         step = Exchange { put: found, over: step.put };
         // It is put back even if that cannot be noted.
         let _ = note.step(step);
-        moments.tell(Moment::GoingBack);
+        at.tell(Moment::GoingBack);
         if !put_back((folder, temp, base), step)? {
             return Ok(displaced);
         }
-        moments.tell(Moment::Back);
+        at.tell(Moment::Back);
     }
     Ok(displaced)
 }
@@ -250,37 +264,39 @@ enum Recovered {
 }
 
 /// Completes what a dead writer left. Only for the holder of the turn.
-fn recover(folder: BorrowedFd<'_>, moments: &Moments) -> io::Result<Recovered> {
+fn recover(folder: BorrowedFd<'_>, at: At<'_>) -> io::Result<Recovered> {
     match Found::read(folder) {
         Found::Nothing => return Ok(Recovered::Done),
         Found::NotOurs => return Ok(Recovered::NotOurs),
         Found::Worthless => {}
         Found::Note(note) => {
             if let Some(step) = note.step {
-                resume(folder, &note, step, moments)?;
+                resume(folder, &note, step, at)?;
             }
-            moments.tell(Moment::Settled);
+            at.tell(Moment::Settled);
             remove_temp(folder, &note.temp)?;
         }
     }
-    moments.tell(Moment::Cleared);
+    at.tell(Moment::Cleared);
     note::remove(folder)?;
     Ok(Recovered::Done)
 }
 
-fn resume(folder: BorrowedFd<'_>, note: &Note, step: Exchange, moments: &Moments) -> io::Result<()> {
-    let at = (folder, &*note.temp, &*note.base);
-    if Content::of_anything(folder, &note.temp)? != step.put {
-        // The names were exchanged.
-        settle_name(at, step, &note::reopen(folder)?, moments)?;
-        return Ok(());
-    }
+fn resume(folder: BorrowedFd<'_>, note: &Note, step: Exchange, at: At<'_>) -> io::Result<()> {
+    let names = (folder, &*note.temp, &*note.base);
     // A new text that never got its name was never acknowledged, and a file that still has its name was not removed; the
     // file to be put back was acknowledged.
     let is_first = step.put == Content::Bytes(note.new) || step.put == Content::Missing;
-    if !is_first && Content::of_anything(folder, &note.base)? == step.over && put_back(at, step)? {
-        moments.tell(Moment::Back);
-        settle_name(at, step, &note::reopen(folder)?, moments)?;
+    if Content::of_anything(folder, &note.temp)? != step.put {
+        // The names were exchanged.
+        settle_name(names, step, &note::reopen(folder)?, at)?;
+    } else if !is_first && Content::of_anything(folder, &note.base)? == step.over && put_back(names, step)? {
+        at.tell(Moment::Back);
+        settle_name(names, step, &note::reopen(folder)?, at)?;
+    }
+    if !is_first {
+        // Something newer has the name.
+        at.keep(names, &[Content::Bytes(note.new)]);
     }
     Ok(())
 }
@@ -371,7 +387,7 @@ impl Root {
                 Lock::Impossible => last && is_free(&folder, last),
             };
             if may {
-                return restore(&folder, base, &self.moments);
+                return restore(&folder, base, self.at(parent));
             }
             match &found {
                 Found::Nothing => return Ok(Settled::Anew),
@@ -406,8 +422,8 @@ enum Unsettled {
 }
 
 /// Completes what was left, for a reader that holds the lock; the lock ends with the folder's handle.
-fn restore(folder: &OwnedFd, base: &str, moments: &Moments) -> Result<Settled, Unsettled> {
-    match recover(folder.as_fd(), moments) {
+fn restore(folder: &OwnedFd, base: &str, at: At<'_>) -> Result<Settled, Unsettled> {
+    match recover(folder.as_fd(), at) {
         Ok(Recovered::Done) => Ok(Settled::Anew),
         Ok(Recovered::NotOurs) => Ok(Settled::Yes),
         // If nothing can be written, a name holds the right text unless another file waits to be put back there.
