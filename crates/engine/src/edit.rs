@@ -21,12 +21,19 @@ use readproof_core::{
     path::candidates,
 };
 use readproof_disk::{Create, FileRef, ReplaceAllError, ReplaceError, STORE_NAME, is_in_git};
+use readproof_hosts::versions::By;
+
+use std::{thread, time::Duration};
 
 use crate::{Control, Conversation, Engine, Error, SETTINGS_FILE, door::Written};
 use plan::{Intent, Plan};
 
 /// How often a change is worked out anew because someone else changes the file meanwhile.
 const ATTEMPTS: u32 = 8;
+
+/// How often, and with which pauses, another's change over several files is waited for: about ten seconds.
+const WAITS: u32 = 2000;
+const WAIT: Duration = Duration::from_millis(5);
 
 /// The most files that one patch may change.
 const MOST_FILES: usize = 200;
@@ -137,23 +144,35 @@ impl Engine {
             // What is done must be recorded: a log that cannot be used refuses the change.
             self.with_session(name, Create::Yes, |_| ())?;
         }
-        for attempt in 1.. {
+        let (mut changed, mut unfinished) = (0, 0);
+        loop {
             control.check_cancelled()?;
             let plans = wanted.iter().map(|one| self.plan(caller, conversation, one)).collect::<Result<Vec<_>, _>>()?;
-            match self.commit(caller, conversation.log(), operation, plans) {
+            let done = self.commit(caller, conversation.log(), operation, plans);
+            self.keep_displaced();
+            let error = match done {
+                Ok(written) => return Ok(written),
+                Err(error) => error,
+            };
+            if let Error::ReplaceAll(ReplaceAllError::Step { left, .. }) = &error {
+                // Other programs changed what was already made: that stays, and what was meant for it is kept.
+                for file in left {
+                    self.record_left(&By::from(caller), file)?;
+                }
+            }
+            let source = undone(&error);
+            if let (Some(ReplaceError::Changed { .. }), true) = (source, changed < ATTEMPTS) {
                 // What was worked out is of a text that is gone: look again.
-                Err(
-                    Error::Replace(ReplaceError::Changed { .. })
-                    | Error::ReplaceAll(ReplaceAllError::Step {
-                        source: ReplaceError::Changed { .. },
-                        unrestored: None,
-                        ..
-                    }),
-                ) if attempt < ATTEMPTS => {}
-                done => return done,
+                changed += 1;
+            } else if let (Some(ReplaceError::Unfinished { .. }), true) = (source, unfinished < WAITS) {
+                unfinished += 1;
+                thread::sleep(WAIT);
+                // Its process may have been killed.
+                self.recover();
+            } else {
+                return Err(error);
             }
         }
-        Err(Error::Aborted)
     }
 
     /// Refuses files that are not the agent's to change.
@@ -183,6 +202,17 @@ impl Engine {
             None => Ok(()),
         }
     }
+}
+
+/// Why a change was not made of which nothing is left.
+fn undone(error: &Error) -> Option<&ReplaceError> {
+    if let Error::Replace(source) = error {
+        return Some(source);
+    }
+    if let Error::ReplaceAll(ReplaceAllError::Step { source, left, unrestored: None }) = error {
+        return left.is_empty().then_some(source);
+    }
+    None
 }
 
 /// Whether changes can be those of a file that is not there yet.

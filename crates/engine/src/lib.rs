@@ -128,6 +128,7 @@ impl Engine {
             Operation::Collect(collect) => self.collect(collect).map(Outcome::Collected),
             Operation::Doctor => Ok(Outcome::Checked(self.doctor(&control))),
         };
+        self.keep_displaced();
         let mut outcome = outcome.map_err(|error| self.with_suggestions(error, &operation, &control));
         self.with_names_that_lead_back(&mut outcome);
         self.note(caller, &operation, &outcome);

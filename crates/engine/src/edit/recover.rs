@@ -1,10 +1,11 @@
 //! What killed processes left of changes over several files: undone or completed before anything else is answered, and
 //! recorded.
 
-use readproof_disk::{Conflicting, Create, Outcome, Present, RecoverError, Recovered};
+use readproof_core::text::{ContentHash, Text};
+use readproof_disk::{Conflicting, Create, DisplacedText, Outcome, Present, RecoverError, Recovered};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Change, Conflict},
+    versions::{By, Change, ChangedFile, Conflict},
 };
 use std::sync::Arc;
 
@@ -37,6 +38,31 @@ impl Engine {
         }
     }
 
+    /// Stores what other programs had saved and a write displaced: each text is a version of its file. Of a sensitive file
+    /// nothing is kept.
+    pub(crate) fn keep_displaced(&self) {
+        for DisplacedText { name, bytes } in self.root.take_displaced() {
+            if let Err(why) = self.keep_one_displaced(&name, bytes) {
+                self.add_notice(Notice::NotRecovered { files: vec![name], why: Arc::new(why) });
+            }
+        }
+    }
+
+    fn keep_one_displaced(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        let file = self.new_file(&self.root.absolute(name))?;
+        let (false, Ok(text)) = (self.sensitive.is_sensitive(&self.root, &file), Text::from_bytes(bytes)) else {
+            return Ok(());
+        };
+        if let Some(store) = self.store(Create::Yes)? {
+            store.objects().put_all_synced(&[&text])?;
+        }
+        let after = Some(Sha(text.hash()));
+        let file = ChangedFile { path: file.key().to_string(), before: None, after, from: None, removed: false };
+        let by = By { surface: "outside".to_owned(), ..By::default() };
+        let change = Change { operation: "displaced".into(), files: vec![file], by, at: self.now() };
+        self.with_versions(Create::Yes, |versions| versions.changed(change)).map(drop)
+    }
+
     fn record_recovered(&self, found: &Recovered) -> Result<(), Error> {
         let Some(change) = Change::from_note(&found.note) else { return Ok(()) };
         match &found.outcome {
@@ -51,15 +77,26 @@ impl Engine {
         }
     }
 
-    /// A file that someone changed after the process was killed: it stays as it is, and what was meant for it is kept.
-    fn record_left(&self, by: &By, file: &Conflicting) -> Result<(), Error> {
-        let (Some(base), Some(ours)) = (file.before, file.after) else { return Ok(()) };
+    /// A file that someone changed in the middle of a change over several files: it stays as it is, and what was meant for it
+    /// is kept. No file counts as an empty one.
+    pub(super) fn record_left(&self, by: &By, file: &Conflicting) -> Result<(), Error> {
         let theirs = match file.present {
             Present::Bytes(hash) => Some(Sha(hash)),
             Present::Nothing | Present::Other => None,
         };
+        let there = self.new_file(&self.root.absolute(&file.path)).ok();
+        let read = there.and_then(|there| {
+            let read = self.root.snapshot(&there, &self.snapshot_rules()).ok()?;
+            (!self.sensitive.is_sensitive_read(&there, &read)).then_some(read)
+        });
+        let empty = Text::new(String::new());
+        if let Some(store) = self.store(Create::Yes)? {
+            let texts: Vec<&Text> = read.iter().map(|read| &read.text).chain([&empty]).collect();
+            store.objects().put_all_synced(&texts)?;
+        }
+        let sha = |hash: Option<ContentHash>| Sha(hash.unwrap_or_else(|| empty.hash()));
         let (path, by, at) = (file.path.clone(), by.clone(), self.now());
-        let conflict = Conflict { path, base: Sha(base), ours: Sha(ours), theirs, by, at };
+        let conflict = Conflict { path, base: sha(file.before), ours: sha(file.after), theirs, by, at };
         self.with_versions(Create::Yes, |versions| versions.conflicted(conflict)).map(drop)
     }
 }
