@@ -3,7 +3,7 @@
 
 use readproof_core::{
     diff::made,
-    edit::EditError,
+    edit::{EditError, Piece},
     operation::{Caller, Resolution},
     text::{ContentHash, Text},
 };
@@ -27,9 +27,11 @@ use readproof_core::operation::Over;
 /// The most lines of a file that a refusal shows.
 const MOST_LINES: u32 = 40;
 
-/// Lines shown around a place, and the most places shown.
+/// The most lines shown on each side of a place.
 const AROUND: u32 = 3;
-const MOST_PLACES: usize = 5;
+
+/// The most lines that text left out may have.
+const LEFT_OUT: u32 = 400;
 
 /// A conflict with its texts, as far as they are stored.
 #[derive(Clone, Debug)]
@@ -62,12 +64,12 @@ impl Engine {
         &self,
         conversation: &C,
         file: &FileRef,
-        (text, of): (&Text, usize),
+        (text, pieces): (&Text, &[Piece]),
         source: EditError,
     ) -> Error {
-        let (path, shown) = (file.key().to_string(), shown(text, &source));
+        let (path, shown) = (file.key().to_string(), shown(text, pieces, &source));
         self.note_shown(conversation, &path, &shown);
-        Error::Edit { path, source: Box::new(source), shown, of }
+        Error::Edit { path, source: Box::new(source), shown, of: pieces.len() }
     }
 
     fn note_shown<C: Conversation>(&self, conversation: &C, path: &str, shown: &[ShownLines]) {
@@ -136,7 +138,7 @@ impl Engine {
         let marked = base.as_ref().zip(ours.as_ref()).zip(theirs.as_ref());
         let marked = marked.and_then(|((base, ours), theirs)| match super::three_way(base, ours, theirs) {
             super::Merged::Clean(text) | super::Merged::Conflict(text) => Some(text),
-            super::Merged::TooLarge => None,
+            super::Merged::TooLarge | super::Merged::Disputed => None,
         });
         Ok(ConflictTexts { conflict, sides: Sides { base, ours, theirs, proposal, marked } })
     }
@@ -195,21 +197,33 @@ impl Engine {
 }
 
 /// The lines of a text that help to make the next call succeed.
-fn shown(text: &Text, error: &EditError) -> Vec<ShownLines> {
+fn shown(text: &Text, pieces: &[Piece], error: &EditError) -> Vec<ShownLines> {
     match error {
         EditError::NotFound { nearest: Some(nearest), .. } => {
             let lines = nearest.lines;
             runs(text, &[(lines.first(), lines.last().min(lines.first() + MOST_LINES - 1))])
         }
         EditError::Many { places, .. } => {
-            let around = |line: &u32| (line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND));
-            runs(text, &places.iter().take(MOST_PLACES).map(around).collect::<Vec<_>>())
+            // As much around each as lets all of them be shown.
+            let count = u32::try_from(places.len()).unwrap_or(MOST_LINES).max(1);
+            let each = (MOST_LINES / count).saturating_sub(1) / 2;
+            let each = each.clamp(1, AROUND);
+            let around = |line: &u32| (line.saturating_sub(each).max(1), line.saturating_add(each));
+            runs(text, &places.iter().map(around).collect::<Vec<_>>())
+        }
+        EditError::Elision { piece, line } => {
+            let old = pieces.get(*piece).map_or("", |piece| piece.old.as_str());
+            runs(text, &left_out(text, old, line))
+        }
+        EditError::Overlap { first, second } => {
+            let mut lines: Vec<(u32, u32)> =
+                [first, second].into_iter().filter_map(|piece| lines_of(text, &pieces.get(*piece)?.old)).collect();
+            lines.sort_unstable();
+            runs(text, &lines)
         }
         EditError::NotFound { nearest: None, .. }
-        | EditError::Elision { .. }
         | EditError::NoContext { .. }
         | EditError::Ours { .. }
-        | EditError::Overlap { .. }
         | EditError::Empty
         | EditError::NotText
         | EditError::Unverified => Vec::new(),
@@ -217,6 +231,47 @@ fn shown(text: &Text, error: &EditError) -> Vec<ShownLines> {
             runs(text, &[(line.saturating_sub(AROUND).max(1), line.saturating_add(AROUND))])
         }
     }
+}
+
+/// The lines where a text stands first.
+fn lines_of(text: &Text, old: &str) -> Option<(u32, u32)> {
+    let at = text.as_str().find(old).filter(|_| !old.is_empty())?;
+    Some((text.line_at(at), text.line_at(at + old.len() - 1)))
+}
+
+/// The lines from those before the text left out to those behind it. If they are too many, those at both ends.
+fn left_out(text: &Text, old: &str, line: &str) -> Vec<(u32, u32)> {
+    let (above, below) = old.split_once(line).unwrap_or((old, ""));
+    let lines = |part: &str| part.lines().map(|line| line.trim().to_owned()).collect::<Vec<String>>();
+    let (above, below) = (lines(above.trim_end()), lines(below.trim_start()));
+    let is = |number: u32, line: Option<&String>| line.is_some_and(|line| text.line(number).trim() == line);
+    let next = |from: u32, line: Option<&String>| {
+        let end = text.total().min(from.saturating_add(LEFT_OUT));
+        (from..=end).find(|number| is(*number, line))
+    };
+    let height = |lines: &[String]| u32::try_from(lines.len()).unwrap_or(MOST_LINES);
+    // The nearest two of which the lines before and behind them are also those of the old text, or else only those.
+    let pairs = (1..=text.total())
+        .filter(|number| is(*number, above.last()))
+        .filter_map(|first| next(first + 1, below.first()).map(|last| (first, last)));
+    let begins = |first: u32| is((first + 1).saturating_sub(height(&above)), above.first());
+    let best = pairs.min_by_key(|(first, last)| (!begins(*first), last - first));
+    let (first, last) = match (best, above.last()) {
+        (Some((first, last)), _) => (first, last),
+        (None, Some(_)) => match next(1, above.last()) {
+            Some(first) => (first, first + MOST_LINES),
+            None => return Vec::new(),
+        },
+        (None, None) => match next(1, below.first()) {
+            Some(last) => (last.saturating_sub(MOST_LINES / 2), last),
+            None => return Vec::new(),
+        },
+    };
+    let (first, last) = ((first + 1).saturating_sub(height(&above)).max(1), last + height(&below).saturating_sub(1));
+    if last - first < MOST_LINES {
+        return vec![(first, last)];
+    }
+    vec![(first, first + MOST_LINES / 2 - 1), (last.saturating_sub(MOST_LINES / 2 - 1), last)]
 }
 
 /// What stands now where the edit would be: the lines that someone else changed, and those around them.

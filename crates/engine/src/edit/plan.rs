@@ -196,7 +196,7 @@ impl Engine {
             [] => text.clone(),
             pieces => {
                 place(text, pieces, Numbers::Ignore)
-                    .map_err(|source| self.refused(conversation, from, (text, pieces.len()), source))?
+                    .map_err(|source| self.refused(conversation, from, (text, pieces), source))?
                     .after
             }
         };
@@ -229,7 +229,7 @@ impl Engine {
         };
         let Some((base, edit)) = known else {
             let edit = place(present, pieces, Numbers::Ignore);
-            let edit = edit.map_err(|source| self.refused(conversation, &file, (present, pieces.len()), source))?;
+            let edit = edit.map_err(|source| self.refused(conversation, &file, (present, pieces), source))?;
             return Ok(self.edited_in_place(plan, edit, pieces));
         };
         if base.hash() == present.hash() {
@@ -240,7 +240,9 @@ impl Engine {
             Merged::Conflict(marked) => {
                 Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, &marked)))
             }
-            Merged::TooLarge => Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, present))),
+            Merged::TooLarge | Merged::Disputed => {
+                Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, present)))
+            }
         }
     }
 
@@ -256,9 +258,17 @@ impl Engine {
         let failed =
             || Error::Precondition { path: file.key().to_string(), expected: Some(hash), actual: Some(present.hash()) };
         let text = text.ok_or_else(failed)?;
-        let edit = place(&text, pieces, Numbers::BreakTies)
-            .map_err(|source| self.refused(conversation, file, (&text, pieces.len()), source))?;
-        Ok((text, edit))
+        match place(&text, pieces, Numbers::BreakTies) {
+            Ok(edit) => Ok((text, edit)),
+            Err(source) if hash == present.hash() => {
+                Err(self.refused(conversation, file, (present, pieces), source))
+            }
+            // What is shown must be what stands in the file.
+            Err(_) => match place(present, pieces, Numbers::Ignore) {
+                Ok(_) => Err(failed()),
+                Err(source) => Err(self.refused(conversation, file, (present, pieces), source)),
+            },
+        }
     }
 
     /// An edit of the text that is there. If one change matched exactly, its call says what the new lines are; otherwise the
