@@ -119,6 +119,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::clock,
     },
     Command {
+        name: "contended",
+        arguments: "all|merges|stale|helped|writers|kills|races [--cases N] [--seconds N] [--seed S]",
+        about: "changes under load: merges as git's, stale edits, refusals that help, 15 writers, kills inside patches",
+        run: testkit::contended,
+    },
+    Command {
         name: "attacks",
         arguments: "[--only NAME] [--rounds N] [--seed S]",
         about: "hostile trees, repositories, requests and kills at length, on the release build",

@@ -40,6 +40,11 @@ pub(crate) fn clock(root: &Path, arguments: &[String]) -> Result<(), Failure> {
     load(root, "clock", arguments)
 }
 
+/// Changes under load.
+pub(crate) fn contended(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, &["contended", "--"], "contended", arguments)
+}
+
 fn load(root: &Path, command: &str, arguments: &[String]) -> Result<(), Failure> {
     run(root, &["load", "--", command], command, arguments)
 }

@@ -6,6 +6,7 @@
 )]
 
 pub mod ask;
+pub mod contended;
 pub mod edits;
 pub mod load;
 pub mod memory;

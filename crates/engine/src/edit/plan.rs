@@ -260,9 +260,7 @@ impl Engine {
         let text = text.ok_or_else(failed)?;
         match place(&text, pieces, Numbers::BreakTies) {
             Ok(edit) => Ok((text, edit)),
-            Err(source) if hash == present.hash() => {
-                Err(self.refused(conversation, file, (present, pieces), source))
-            }
+            Err(source) if hash == present.hash() => Err(self.refused(conversation, file, (present, pieces), source)),
             // What is shown must be what stands in the file.
             Err(_) => match place(present, pieces, Numbers::Ignore) {
                 Ok(_) => Err(failed()),

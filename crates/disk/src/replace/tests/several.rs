@@ -506,50 +506,6 @@ fn a_torn_journal_goes() {
     }
 }
 
-/// Nor does one in which a part never reached the disk.
-#[test]
-fn an_altered_journal_goes() {
-    let several = Several::new();
-    half(&several, 3);
-    let path = several.at(JOURNAL).join(names_in(&several.at(JOURNAL)).pop().unwrap());
-    let whole = fs::read_to_string(&path).unwrap();
-    fs::write(&path, whole.replacen("step ", "step -", 1)).unwrap();
-    assert!(several.finds_nothing() && several.is(true, "one"));
-
-    let several = Several::new();
-    half(&several, 3);
-    let path = several.at(JOURNAL).join(names_in(&several.at(JOURNAL)).pop().unwrap());
-    let whole = fs::read_to_string(&path).unwrap();
-    let one = |text: &str| hash(text).to_string();
-    fs::write(&path, whole.replace(&one("one\n"), &one("two\n"))).unwrap();
-    assert!(several.finds_nothing() && several.is(true, "one") && !several.root.has_journal());
-}
-
-/// What another program saves while files are put back is kept and named.
-#[test]
-fn a_change_by_another_during_the_recovery() {
-    for moment in [Moment::Written, Moment::Checked, Moment::Announced] {
-        let several = Several::new();
-        half(&several, 3);
-        // The third file is removed first, then the second and the first are put back.
-        let nth = if moment == Moment::Written { 2 } else { 3 };
-        let root = several.beside((moment, nth), |folder| save_as(folder, "one", "mine"));
-        let (swept, told) = recover(&root);
-        swept.unwrap();
-        let Outcome::Conflict { files } = &told[0].outcome else { panic!("{moment:?}: {told:?}") };
-        assert_eq!((files.len(), &*files[0].path, files[0].present), (1, "one", Present::Bytes(hash("mine"))));
-        assert_eq!(several.text("one").as_deref(), Some("mine"), "{moment:?}");
-        assert!(several.all(false, "one"), "{moment:?}");
-        several.is_clean("");
-    }
-}
-
-/// Saves as an editor does.
-fn save_as(folder: &Path, name: &str, text: &str) {
-    fs::write(folder.join("saved"), text).unwrap();
-    fs::rename(folder.join("saved"), folder.join(name)).unwrap();
-}
-
 /// A journal that came with a stranger's files is removed and does nothing.
 #[test]
 fn a_copied_journal_counts_for_nothing() {
@@ -763,4 +719,55 @@ fn journals_without_locks() {
     without(&|| assert_eq!(several.recover().0.unwrap(), Swept { recovered: 1, busy: 0 }));
     assert!(several.all(false, ""));
     several.is_clean("");
+}
+
+/// What was made of a change that may still be undone is nothing to build on, for whoever else writes.
+#[test]
+fn nobody_builds_on_half_a_change() {
+    for (nth, name, after) in [(1, "one", Some("ONE\n")), (3, "new/fresh", Some("fresh\n")), (5, "moved", None)] {
+        let several = Several::new();
+        let tried = Arc::new(Mutex::new(Vec::new()));
+        let seen = tried.clone();
+        let root = several.beside((Moment::Stepped, nth), move |folder| {
+            let other = Root::open(folder).unwrap();
+            let file = other.locate_new(&[other.absolute(name)]).unwrap();
+            let expected = after.map_or(Expected::Nothing, |text| Expected::Text(hash(text)));
+            seen.lock().unwrap().push(other.replace(&file, "more\n", expected, HardLinks::Allow));
+        });
+        let applied = root.replace_all(&load, &steps(&root), "", HardLinks::Allow).unwrap();
+        let tried = std::mem::take(&mut *tried.lock().unwrap());
+        assert!(matches!(&tried[..], [Err(ReplaceError::Unfinished { name: of })] if of == name), "{tried:?}");
+        assert!(several.all(true, ""), "{name}");
+        // Complete, it is.
+        let file = several.root.locate_new(&[several.root.absolute("one")]).unwrap();
+        several.root.replace(&file, "more\n", Expected::Text(hash("ONE\n")), HardLinks::Allow).unwrap();
+        applied.finish().unwrap();
+    }
+}
+
+/// Two programs save while a file is written: the second text has the name, the first is handed out.
+#[test]
+fn what_cannot_be_put_back_is_handed_out() {
+    let several = Several::new();
+    let save = |text: &'static str| {
+        move |folder: &Path| {
+            fs::write(folder.join("sub/saved"), text).unwrap();
+            fs::rename(folder.join("sub/saved"), folder.join("sub/two")).unwrap();
+        }
+    };
+    let (first, second, folder) = (save("first\n"), save("second\n"), several.root.path().to_path_buf());
+    let root = several.watched(move |moment| {
+        if moment == Moment::Announced {
+            first(&folder);
+        } else if moment == Moment::Exchanged {
+            second(&folder);
+        }
+    });
+    let file = root.locate_new(&[root.absolute("sub/two")]).unwrap();
+    let failed = root.replace(&file, "own\n", Expected::Text(hash("two\n")), HardLinks::Allow);
+    assert!(matches!(failed, Err(ReplaceError::Changed { .. })), "{failed:?}");
+    assert_eq!(several.text("sub/two").as_deref(), Some("second\n"));
+    let [displaced] = &root.take_displaced()[..] else { panic!("one text is handed out") };
+    assert_eq!((displaced.name.as_str(), &displaced.bytes[..]), ("sub/two", &b"first\n"[..]));
+    assert!(root.take_displaced().is_empty());
 }
