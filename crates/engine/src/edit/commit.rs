@@ -14,6 +14,8 @@ use readproof_hosts::{
     versions::{By, Change, ChangedFile, VersionId},
 };
 
+use std::sync::OnceLock;
+
 use super::{Plans, plan::Plan};
 use crate::{
     Engine, Error,
@@ -46,24 +48,30 @@ impl Engine {
             // Its texts are not stored, so it could not be put back.
             return Err(Error::SensitiveTogether { path: secret.path.clone() });
         }
-        let announced = log.map(|name| self.announce(name, &plans, at)).transpose()?;
+        let announced = OnceLock::new();
+        // Before a file is touched its texts are stored: if they do not fit on the disk, it stays as it is. Then it is announced.
+        let ready = || {
+            self.keep_texts(&plans)?;
+            if let Some(name) = log {
+                let _ = announced.set(self.announce(name, &plans, at)?);
+            }
+            Ok(())
+        };
         let (changing, needless): (Vec<&Plan>, Vec<&Plan>) = plans.iter().partition(|plan| !plan.is_needless());
         let path = plans.first().map(|plan| plan.path.clone()).unwrap_or_default();
         let unrecorded = |source: Error| Error::Unrecorded { path: path.clone(), source: Box::new(source) };
         let (text, change) = (said(&plans), change_of(caller, operation, &changing, at));
         let record = || {
             let version = if changing.is_empty() { None } else { self.record_version(change.clone())? };
-            let receipts = match &announced {
+            let receipts = match announced.get() {
                 Some(announced) => self.keep(announced, &plans, &text, at)?,
                 None => Vec::new(),
             };
             Ok((version, receipts))
         };
-        // Before a file is touched its texts are stored: if they do not fit on the disk, it stays as it is.
         let (version, receipts) = match &changing[..] {
             [Plan { file, before, after: Some(after), .. }] => {
                 let expected = before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
-                let ready = || self.keep_texts(&plans);
                 let rules = (expected, self.hard_links());
                 self.root.replace_beside(file, after, rules, ready, record).map_err(|error| match error {
                     BesideError::Replace(source) => Error::Replace(source),
@@ -72,13 +80,13 @@ impl Engine {
                 })?
             }
             [Plan { file, before, after: None, .. }] => {
-                self.keep_texts(&plans)?;
+                ready()?;
                 let expected = before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
                 self.root.remove(file, expected, self.hard_links())?;
                 record().map_err(unrecorded)?
             }
             several => {
-                self.keep_texts(&plans)?;
+                ready()?;
                 let steps: Vec<Step> = several.iter().map(|plan| step_of(plan)).collect();
                 let load = |hash| self.stored(hash);
                 let applied = match &steps[..] {
