@@ -43,6 +43,8 @@ pub struct Draft {
     swaps: Vec<Swap>,
     /// Old and new text of each place, to the byte.
     pieces: Vec<(String, String)>,
+    /// The same as they are sent.
+    sent: Vec<(String, String)>,
 }
 
 impl Draft {
@@ -78,7 +80,7 @@ impl Draft {
         };
         let pieces: Vec<(String, String)> = swaps.iter().map(piece).collect();
         let empty = pieces.is_empty() || pieces.iter().any(|(old, _)| old.is_empty());
-        (!empty).then(|| Self { path, base: base.to_owned(), swaps, pieces })
+        (!empty).then(|| Self { path, base: base.to_owned(), swaps, sent: pieces.clone(), pieces })
     }
 
     /// The same as a call of someone who gives the file this name.
@@ -209,6 +211,11 @@ impl Draft {
         if before.ends_with('\r') {
             return Ok(true);
         }
+        // What is meant loosely may stand in the file to the byte, even within a line end.
+        let exactly = Self { pieces: self.sent.clone(), ..self.clone() }.made_in(before);
+        if exactly.as_deref() == Some(after) {
+            return Ok(true);
+        }
         if self.made(before).iter().flatten().any(|made| made == after) || self.made_loosely(before, after) {
             return Ok(true);
         }
@@ -308,7 +315,8 @@ impl Wanted {
             }
             all => Asked::Edit(all.iter().map(piece).collect()),
         };
-        Self::one(draft.path, change, over, draft.what(sent), Due::Draft(draft))
+        let what = draft.what(sent);
+        Self::one(draft.path, change, over, what, Due::Draft(Draft { sent: sent.to_vec(), ..draft }))
     }
 
     /// The pieces of a draft, not quite as they stand in the file.
