@@ -426,6 +426,13 @@ impl Wanted {
         self.paths().map(|path| world.truth(path)).collect()
     }
 
+    /// Whether a hunk of a patch may be placed on lines that another one only shows, because its own are gone. Only the
+    /// reader judges that.
+    fn is_outdated(&self, draft: &Draft, was: &Option<String>) -> bool {
+        let patch = matches!(self.operation, Operation::Patch(_));
+        patch && draft.swaps.len() > 1 && was.as_ref() != Some(&draft.base)
+    }
+
     /// What is wrong with the files after a success, if anything. Where the answer says that a change was made in the text of
     /// another one, only the reader judges it.
     ///
@@ -441,7 +448,7 @@ impl Wanted {
                 (_, _) => Ok(false),
             };
             let fits = match due {
-                Due::Draft(draft) => own || made(draft, was)?,
+                Due::Draft(draft) => own || self.is_outdated(draft, was) || made(draft, was)?,
                 Due::Text(text) => now.as_ref() == Some(text),
                 Due::Behind(text) => now == Some(was.clone().unwrap_or_default() + text),
                 Due::Nothing => now.is_none(),
