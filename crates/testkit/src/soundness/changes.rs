@@ -415,10 +415,8 @@ impl Wanted {
     #[must_use]
     pub fn replaces(&self) -> Option<&'static str> {
         let whole = |change: &Asked| matches!(change, Asked::Whole(_) | Asked::Delete);
-        match &self.operation {
-            Operation::Write(Write { change, over: Over::Held, .. }) if whole(change) => self.paths().next(),
-            _ => None,
-        }
+        let Operation::Write(Write { change, over: Over::Held, .. }) = &self.operation else { return None };
+        self.paths().next().filter(|_| whole(change))
     }
 
     /// What stands in these files now.

@@ -8,7 +8,7 @@ use readproof_engine::{
 use readproof_reader::mcp::Asks;
 use readproof_words::{Surface, ToolTerms};
 
-use super::{Run, code};
+use super::{Kind, Run, code};
 use crate::{
     ask::{Ask, WAIT},
     changes::{Draft, FRESH, More, Wanted, may_be_refused, refused, some_over},
@@ -19,6 +19,28 @@ use crate::{
 };
 
 impl Run {
+    /// A patch, a file that goes, versions, or a conflict that ends.
+    pub(super) fn files(&mut self, kind: Kind, random: &mut Random) -> Step {
+        if kind == Kind::Patch {
+            return self.patch(random);
+        }
+        if kind == Kind::Rename {
+            return self.rename(random);
+        }
+        if kind == Kind::Versions { self.versions(random) } else { self.resolve(random) }
+    }
+
+    /// An edit of one file.
+    pub(super) fn edits(&mut self, kind: Kind, random: &mut Random) -> Step {
+        if kind == Kind::FailedEdit {
+            return self.in_vain(random);
+        }
+        if kind == Kind::Loose {
+            return self.loosely(random);
+        }
+        if kind == Kind::Stale { self.stale(random) } else { self.pieces(random) }
+    }
+
     /// Pieces of a file as it is, text behind it, or a new file.
     pub(super) fn pieces(&mut self, random: &mut Random) -> Step {
         let Some(name) = self.some_editable(random) else { return self.skipped() };

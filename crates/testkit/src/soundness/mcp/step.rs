@@ -53,14 +53,8 @@ impl Run {
             Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View => self.look(op.kind, random)?,
             Kind::Several => self.several(random)?,
             Kind::Write | Kind::Edit => self.write(op.kind, random)?,
-            Kind::FailedEdit => self.in_vain(random)?,
-            Kind::Pieces => self.pieces(random)?,
-            Kind::Loose => self.loosely(random)?,
-            Kind::Stale => self.stale(random)?,
-            Kind::Patch => self.patch(random)?,
-            Kind::Rename => self.rename(random)?,
-            Kind::Versions => self.versions(random)?,
-            Kind::Resolve => self.resolve(random)?,
+            Kind::FailedEdit | Kind::Pieces | Kind::Loose | Kind::Stale => self.edits(op.kind, random)?,
+            Kind::Patch | Kind::Rename | Kind::Versions | Kind::Resolve => self.files(op.kind, random)?,
             Kind::Batch => self.batch(random)?,
             Kind::Between => {
                 let question = self.some_question(op.kind, random);
@@ -88,11 +82,7 @@ impl Run {
                 self.change(name, random)?;
                 self.note(format!("someone changes {name}"));
             }
-            Kind::Revert => {
-                let name = self.some_name(random);
-                self.world.revert(name, random)?;
-                self.note(format!("{name} goes back to an earlier text"));
-            }
+            Kind::Revert => self.reverted(random)?,
             Kind::Refresh => self.refresh(random)?,
             Kind::Compact => self.compact(random),
             Kind::Fork => self.fork(),
@@ -105,6 +95,13 @@ impl Run {
             Kind::AlterObject => self.harm(Harm::Alter, random)?,
             Kind::Gc => self.gc(random)?,
         }
+        Ok(())
+    }
+
+    fn reverted(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        self.world.revert(name, random)?;
+        self.note(format!("{name} goes back to an earlier text"));
         Ok(())
     }
 
