@@ -416,15 +416,15 @@ fn replay_write(texts: &mut Texts<'_>, announced: Option<String>, changed: &Chan
     };
     let Some((first, last, count)) = changed.hunk else { return Ok(()) };
     let wrong = || Wrong::NotThatEdit(first, last, count);
-    let before = before.ok_or_else(wrong)?;
     let stated: Vec<(u32, u32, u32)> = changed.stated.iter().map(|hunk| (hunk.0, hunk.1, hunk.2)).collect();
     let hunks = match (stated.is_empty(), changed.block) {
         (false, _) => stated,
         // An older record: one hunk, which its answer did not state.
         (true, None) => vec![(first, last, count)],
-        // Too many hunks to state, so none was.
+        // Too many hunks to state, or text that came from elsewhere, so none was.
         (true, Some(_)) => return Ok(()),
     };
+    let before = before.ok_or_else(wrong)?;
     if leads(&before, &after, &hunks) { Ok(()) } else { Err(wrong().into()) }
 }
 
