@@ -167,7 +167,7 @@ impl Subject for Merges {
         let [base, ours, theirs] = &self.texts;
         match black_box(three_way(base, ours, theirs)) {
             Merged::Clean(_) => Ok(()),
-            other @ (Merged::Conflict(_) | Merged::TooLarge) => Err(format!("{other:?}").into()),
+            other @ (Merged::Conflict(_) | Merged::Disputed | Merged::TooLarge) => Err(format!("{other:?}").into()),
         }
     }
 }

@@ -613,6 +613,9 @@ impl Slots {
         let was = self.clone();
         self.clear();
         let held = |slot: u32| was.is_of(slot, before.hash);
+        // A shown diff has three lines before its first change.
+        let beside = if hunks.iter().any(|hunk| hunk.keeps == Keeps::Shown) { 3 } else { 0 };
+        let first = hunks[0].old.first().saturating_sub(beside);
         let mut now = 1;
         for slot in 1..=before.total + 1 {
             if let Some(hunk) = hunks.iter().find(|hunk| hunk.old.first() == slot) {
@@ -637,7 +640,7 @@ impl Slots {
             }
             if held(slot) {
                 self.0.insert(now, after);
-            } else if let Some(other) = was.0.get(&slot).filter(|_| slot < hunks[0].old.first()) {
+            } else if let Some(other) = was.0.get(&slot).filter(|_| slot < first) {
                 self.0.insert(slot, *other);
                 self.1.extend(was.1.get(&slot).map(|also| (slot, *also)));
             }

@@ -316,7 +316,7 @@ fn an_edit_that_was_overtaken() {
     let save = Arc::clone(&saves);
     // The clock is read between the two.
     let clock = Box::new(move || {
-        if save.load(Ordering::Relaxed) {
+        if save.swap(false, Ordering::Relaxed) {
             fs::write(&path, new()).unwrap();
         }
         0

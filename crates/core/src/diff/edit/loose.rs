@@ -232,6 +232,10 @@ impl<'a> Search<'a> {
             loose.push(Looseness::LineEnds);
         }
         if !within && old.end.is_empty() != last.end.is_empty() {
+            if self.text.ends_with('\r') {
+                // It may be half of a line end.
+                return None;
+            }
             loose.push(Looseness::FinalNewline);
         }
         match &rung {
@@ -510,7 +514,7 @@ pub(super) fn line_end(text: &str, at: usize) -> Option<&'static str> {
 
 /// The end of a file without a newline that agrees with whole lines of a piece to the byte before it.
 pub(super) fn open_end(text: &str, old: &str, new: &str) -> Option<Place> {
-    let bare = old.strip_suffix('\n').filter(|bare| !bare.is_empty() && !text.ends_with('\n'))?;
+    let bare = old.strip_suffix('\n').filter(|bare| !bare.is_empty() && !text.ends_with(['\n', '\r']))?;
     let start = text.strip_suffix(bare)?.len();
     let place = Place { range: start..text.len(), rung: Rung::LineEnds, loose: Vec::from([Looseness::FinalNewline]) };
     (is_line_start(text, start) && adapt(text, &place, old, new).is_some()).then_some(place)

@@ -23,6 +23,7 @@ pub fn place(base: &Text, pieces: &[Piece], numbers: Numbers) -> Result<Edit, Ed
         found.push(look(base, index, piece, numbers)?);
     }
     choose::choose(base, &mut found, numbers)?;
+    in_order(base, &found)?;
     let mut made = Made { base, segs: Vec::new(), assumed: Vec::new() };
     let kept = match &found[..] {
         [one] if one.piece.places == Places::One && one.is_exact() => Kept::One(&one.piece.old),
@@ -204,6 +205,23 @@ impl<'p> Made<'_, 'p> {
         let hunks = if noop { Vec::new() } else { compose::hunks(self.base, &self.segs, kept) };
         Ok(Edit { after, hunks, count, assumed: self.assumed, noop })
     }
+}
+
+/// Hunks that have an order must stand in it: one that is found at or above the hunk before it has lost its own place, and what was
+/// found is another that looks like it.
+fn in_order(base: &Text, found: &[Found<'_>]) -> Result<(), EditError> {
+    let mut last: Option<(usize, &Range<usize>)> = None;
+    for found in found.iter().filter(|found| found.piece.ordered) {
+        let [Place { range, .. }] = &found.places[..] else { continue };
+        match last {
+            Some((first, before)) if range.start <= before.start && before.start < range.end => {
+                return Err(EditError::Overlap { first, second: found.index });
+            }
+            Some((_, before)) if range.start <= before.start => return Err(missing(base, found)),
+            Some(_) | None => last = Some((found.index, range)),
+        }
+    }
+    Ok(())
 }
 
 fn missing(base: &Text, found: &Found<'_>) -> EditError {

@@ -442,3 +442,30 @@ fn check_outside(before: &Text, edit: &Edit) {
         assert_eq!(before.line(old), edit.after.line(new), "{before:?} {edit:?}");
     }
 }
+
+/// The line that the second hunk is meant for is gone; one like it stands in the first hunk.
+#[test]
+fn a_hunk_that_lost_its_place_takes_no_other() {
+    let base = Text::new("B\nE\nC\nC\nF\nG\nE\n\n".into());
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-B\n+B\n+A\n E\n C\n@@\n-B\n+F\n*** End Patch\n";
+    let (_, files) = parse_patch(patch).unwrap();
+    let FileChange::Edit(pieces) = &files[0].change else { panic!("{files:?}") };
+    assert!(matches!(place(&base, pieces, Numbers::Ignore), Err(EditError::Overlap { first: 0, second: 1 })));
+    let above = Text::new("X\nB\nE\nC\n".into());
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n-E\n+e\n@@\n-X\n+F\n*** End Patch\n";
+    let (_, files) = parse_patch(patch).unwrap();
+    let FileChange::Edit(pieces) = &files[0].change else { panic!("{files:?}") };
+    assert!(matches!(place(&above, pieces, Numbers::Ignore), Err(EditError::NotFound { piece: 1, .. })));
+    let (_, files) =
+        parse_patch("*** Begin Patch\n*** Update File: f\n@@\n-B\n+B\n+A\n E\n C\n*** End Patch\n").unwrap();
+    let FileChange::Edit(pieces) = &files[0].change else { panic!("{files:?}") };
+    assert_eq!(place(&base, &pieces[..1], Numbers::Ignore).unwrap().after.as_str(), "B\nA\nE\nC\nC\nF\nG\nE\n\n");
+}
+
+#[test]
+fn a_lone_cr_at_the_end_is_no_line_end() {
+    let (_, files) = parse_patch("--- a/f\n+++ b/f\n@@ -2,1 +2,1 @@\n-\r\n+\r\n").unwrap();
+    let FileChange::Edit(pieces) = &files[0].change else { panic!("{files:?}") };
+    let base = Text::new("a\n\r".into());
+    assert!(place(&base, pieces, Numbers::Ignore).is_err_and(|error| matches!(error, EditError::NotFound { .. })));
+}
