@@ -39,9 +39,14 @@ impl Root {
         hard_links: HardLinks,
     ) -> Result<Stream, SnapshotError> {
         let name = || file.name().to_owned();
-        let mut opened = opened;
+        let (free_of_links, mut opened) = (opened.is_some(), opened);
         for _ in 0..ATTEMPTS {
-            let Some((open, _)) = self.open_settled(file, opened.take())? else { continue };
+            let mut now = opened.take();
+            if free_of_links && now.is_none() {
+                // The caller has judged the name without links, so none is followed now.
+                now = Some(self.open_without_links(file).map_err(|_| SnapshotError::Changing { name: name() })?);
+            }
+            let Some((open, _)) = self.open_settled(file, now)? else { continue };
             let stat = Stat::of(&open).map_err(|error| SnapshotError::from_io(file.name(), error))?;
             if let Some(kind) = FileKind::of(stat.mode) {
                 return Err(SnapshotError::NotAFile { name: name(), kind });
