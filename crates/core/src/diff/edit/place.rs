@@ -24,7 +24,9 @@ pub fn place(base: &Text, pieces: &[Piece], numbers: Numbers) -> Result<Edit, Ed
     }
     choose::choose(base, &mut found, numbers)?;
     in_order(base, &found)?;
-    let mut made = Made { base, segs: Vec::new(), assumed: Vec::new() };
+    // The answer to a call with one exact piece names all lines of its old text: only so can it be followed from the call.
+    let uncut = matches!(&found[..], [one] if one.is_exact());
+    let mut made = Made { base, segs: Vec::new(), assumed: Vec::new(), uncut };
     let kept = match &found[..] {
         [one] if one.piece.places == Places::One && one.is_exact() => Kept::One(&one.piece.old),
         _ => Kept::All,
@@ -90,6 +92,8 @@ struct Made<'t, 'p> {
     base: &'t Text,
     segs: Vec<Seg<'p>>,
     assumed: Vec<Assumed>,
+    /// Whether places keep the lines at their ends that do not change.
+    uncut: bool,
 }
 
 impl<'p> Made<'_, 'p> {
@@ -113,6 +117,7 @@ impl<'p> Made<'_, 'p> {
             let (piece, whole) = (found.index, place.range.clone());
             match kept {
                 Kept::One(_) => self.segs.push(Seg { range: whole.clone(), new, piece, core: whole }),
+                Kept::All if self.uncut => self.segs.push(Seg { range: whole.clone(), new, piece, core: whole }),
                 Kept::All if found.piece.shape != Shape::Hunk => {
                     let new = String::from(&new[cores.new.clone()]).into();
                     self.segs.push(Seg { range: moved(&cores.old), new, piece, core: whole });
