@@ -57,6 +57,10 @@ impl Engine {
             let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
             let Some((text, edit)) = text.and_then(|text| {
                 let edit = place(&text, pieces, Numbers::BreakTies).ok()?;
+                // A loose match in a text that is gone may be an exact one in the text that is there.
+                if !edit.assumed.is_empty() && hash != present.hash() {
+                    return None;
+                }
                 let is_held = |lines| held.holds_lines_of(key, lines, text.id(), Answers::Held);
                 edit.hunks.iter().all(|hunk| is_held(hunk.old)).then_some((text, edit))
             }) else {
