@@ -394,6 +394,10 @@ pub(super) fn adapt(text: &str, place: &Place, old: &str, new: &str) -> Option<S
         if ended && !file_ended {
             let bare = out.strip_suffix('\n').map_or(out.len(), |bare| bare.strip_suffix('\r').unwrap_or(bare).len());
             out.truncate(bare);
+            if out.ends_with('\n') {
+                // A blank last line without its newline is no line.
+                return None;
+            }
         } else if !ended && file_ended && !out.is_empty() && !out.ends_with('\n') {
             out.push_str(files.last().map_or("\n", |line| line.end));
         }

@@ -77,8 +77,13 @@ fn between<'p>(base: &Text, index: usize, piece: &'p Piece, numbers: Numbers) ->
     let mut found = Found::new(index, piece);
     let mut place = Place::exact(at..at);
     if at == text.len() && !text.is_empty() && !text.ends_with('\n') {
+        let bare = piece.new.strip_suffix('\n').unwrap_or(&piece.new);
+        if bare.is_empty() || bare.ends_with('\n') {
+            // A blank last line without its newline is no line.
+            return Err(EditError::NoContext { piece: index });
+        }
         // The last line gets the newline that the new last line does without.
-        found.new = Cow::Owned(["\n", piece.new.strip_suffix('\n').unwrap_or(&piece.new)].concat());
+        found.new = Cow::Owned(["\n", bare].concat());
         place.loose.push(Looseness::FinalNewline);
     } else if at < text.len() && !piece.new.is_empty() && !piece.new.ends_with('\n') {
         return Err(EditError::NoContext { piece: index });

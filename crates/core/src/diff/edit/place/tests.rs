@@ -469,3 +469,10 @@ fn a_lone_cr_at_the_end_is_no_line_end() {
     let base = Text::new("a\n\r".into());
     assert!(place(&base, pieces, Numbers::Ignore).is_err_and(|error| matches!(error, EditError::NotFound { .. })));
 }
+
+#[test]
+fn a_blank_line_is_not_lost_at_the_end_of_a_file() {
+    let lost = |new: &str| made("a\nb", &[hunk("a\nb\n", new)]);
+    assert_eq!(lost("a\nc\n"), Ok("a\nc".into()));
+    assert!(matches!(lost("a\nc\n\n"), Err(EditError::NotFound { .. })));
+}
