@@ -476,3 +476,9 @@ fn a_blank_line_is_not_lost_at_the_end_of_a_file() {
     assert_eq!(lost("a\nc\n"), Ok("a\nc".into()));
     assert!(matches!(lost("a\nc\n\n"), Err(EditError::NotFound { .. })));
 }
+
+#[test]
+fn a_place_that_differs_only_in_line_ends_may_be_meant() {
+    assert!(matches!(made("d\nf\r\ng\r\nd\r\n", &[swap("d\n", "")]), Err(EditError::Many { count: 2, .. })));
+    assert_eq!(made("d\r\nf\r\n", &[swap("d\r\n", "")]), Ok("f\r\n".into()));
+}
