@@ -419,7 +419,7 @@ pub(crate) fn changed(old: &str, shape: Shape, random: &mut Random) -> String {
     parts.concat()
 }
 
-/// Something that occurs exactly once in a text, and its replacement.
+/// Something that occurs exactly once in a text, whatever its line ends, and its replacement.
 #[must_use]
 pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(String, String)> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -435,7 +435,9 @@ pub fn some_edit(text: &str, shape: Shape, random: &mut Random) -> Option<(Strin
             _ => text.get(from.min(to)..from.max(to).min(from.min(to) + 120)),
         };
         let Some(old) = old.filter(|old| !old.is_empty()) else { continue };
-        if text.match_indices(old).count() == 1 && text.find(old) == text.rfind(old) {
+        let bare = |text: &str| text.replace("\r\n", "\n");
+        let once = !text.contains('\r') || bare(text).matches(&bare(old)).count() <= 1;
+        if once && text.match_indices(old).count() == 1 && text.find(old) == text.rfind(old) {
             let new = match random.below(4) {
                 0 => String::new(),
                 1 => line(shape, random),
