@@ -136,16 +136,22 @@ fn what_comes_before_the_first_request_is_nobodys() {
 #[test]
 fn no_handle_is_given_beside_another_call() {
     let mut server = Server::start(&[("a.txt", &numbered(60))], &["--set", "handles=always"]);
-    for n in 0..600 {
+    for n in 0..2000 {
         server.put(&format!("d/f{n}.txt"), numbered(60));
     }
     let read = json!({"name": "read_file", "arguments": {"path": "a.txt"}});
     let search = json!({"name": "search", "arguments": {"query": "(line|of) this.*nothing", "mode": "regex"}});
-    let search = server.ask("tools/call", search);
-    let beside = server.ask("tools/call", read.clone());
-    let (first, second) = (server.message(), server.message());
-    assert_eq!((&first["id"], &second["id"]), (&json!(beside), &json!(search)), "the read did not overtake the search");
-    assert!(!first.to_string().contains("known=") && !first.to_string().contains("\"handle\""), "{first}");
+    // On a busy machine the search may be over first.
+    let overtaken = (0..20).any(|_| {
+        let search = server.ask("tools/call", search.clone());
+        let beside = server.ask("tools/call", read.clone());
+        let (first, second) = (server.message(), server.message());
+        let overtakes = (&first["id"], &second["id"]) == (&json!(beside), &json!(search));
+        let given = first.to_string();
+        assert!(!overtakes || !(given.contains("known=") || given.contains("\"handle\"")), "{first}");
+        overtakes
+    });
+    assert!(overtaken, "the read never overtook the search");
     // Alone it gets a handle, even if it takes long.
     assert!(server.call("read_file", read["arguments"].clone()).handle().is_some());
     let long = json!({"mode": "snippet", "target": "a.txt", "query": "line 7"});
