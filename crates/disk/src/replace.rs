@@ -365,6 +365,12 @@ pub fn is_in_git(name: &str) -> bool {
     name.split('/').any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
+/// Whether a name lies in a store of ours, whatever case its letters have.
+#[must_use]
+pub fn is_in_store(name: &str) -> bool {
+    name.split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME))
+}
+
 fn stat_of(folder: &OwnedFd, base: &str) -> io::Result<Option<Stat>> {
     Ok(missing_or(rustix::fs::statat(folder, base, AtFlags::SYMLINK_NOFOLLOW))?)
 }
@@ -404,7 +410,7 @@ fn may_write(file: &FileRef, mut names: Vec<String>) -> Result<String, ReplaceEr
     if real == "." {
         return Err(ReplaceError::NotAFile { name: name(), kind: FileKind::Directory });
     }
-    if real.split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
+    if is_in_store(&real) {
         return Err(ReplaceError::OwnStore { name: name() });
     }
     if in_git {

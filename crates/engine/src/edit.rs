@@ -20,7 +20,7 @@ use readproof_core::{
     operation::{Caller, Change, Over, Patch, Write},
     path::candidates,
 };
-use readproof_disk::{Create, FileRef, ReplaceAllError, ReplaceError, STORE_NAME, is_in_git};
+use readproof_disk::{Create, FileRef, ReplaceAllError, ReplaceError, is_in_git, is_in_store};
 use readproof_hosts::versions::By;
 
 use std::{thread, time::Duration};
@@ -56,7 +56,7 @@ impl Engine {
     ) -> Result<Written, Error> {
         let (path, over) = (&request.path, request.over);
         let new = |path: &str| self.new_file(path);
-        let there = |path: &str| Ok::<_, Error>(self.resolve_target(path, Some(1), None)?.file);
+        let there = |path: &str| self.existing_file(path);
         let piece;
         let wanted = match &request.change {
             Change::Whole(content) => vec![Wanted { file: new(path)?, intent: Intent::Whole(content), over }],
@@ -91,7 +91,7 @@ impl Engine {
             // A patch of one file may leave its name out, or have it from another folder.
             let path = request.path.as_ref().filter(|_| alone).or(path.as_ref()).ok_or(Error::EmptyPath)?;
             let over = if alone { request.over } else { Over::Held };
-            let there = |path: &str| Ok::<_, Error>(self.resolve_target(path, Some(1), None)?.file);
+            let there = |path: &str| self.existing_file(path);
             match change {
                 // A block that replaces nothing may mean a new file.
                 FileChange::Edit(pieces) if is_new(pieces) && there(path).is_err() => {
@@ -117,6 +117,10 @@ impl Engine {
     fn moved<'a>(&self, from: FileRef, to: FileRef, pieces: &'a [Piece], over: Over) -> Vec<Wanted<'a>> {
         let arrives = Wanted { file: to, intent: Intent::Arrive { from: from.clone(), pieces }, over };
         vec![arrives, Wanted { file: from, intent: Intent::Leave, over }]
+    }
+
+    fn existing_file(&self, path: &str) -> Result<FileRef, Error> {
+        Ok(self.resolve_target(path, Some(1), None)?.file)
     }
 
     /// The file of a name under which there need not be one yet. From the current folder only: a new file must not land on
@@ -182,7 +186,7 @@ impl Engine {
             if key.as_str() == SETTINGS_FILE {
                 return Err(Error::OwnSettings);
             }
-            if key.as_str().split('/').any(|part| part.eq_ignore_ascii_case(STORE_NAME)) {
+            if is_in_store(key.as_str()) {
                 return Err(ReplaceError::OwnStore { name: key.to_string() }.into());
             }
             if is_in_git(key.as_str()) {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use readproof_core::text::ContentHash;
+
 use crate::workspace::{Workspace, numbered};
 
 #[test]
@@ -229,6 +231,25 @@ fn edits_that_are_refused_change_nothing() {
     ws.run("edit b.txt --session s --old x --new y").refused(1, &["b.txt", "does not exist"]);
     assert_eq!(ws.get("a.txt"), "one\ntwo\ntwo\naaa\n");
     ws.run("read a.txt --session s").gives("[readcache: unchanged, 4 lines]");
+}
+
+#[test]
+fn no_refusal_names_the_hash_of_a_secret() {
+    let ws = Workspace::with(&[(".env", "TOKEN=hunter2\n"), ("a.txt", "TOKEN=other\n")]);
+    // The text of the other file is stored, and no base for this one.
+    ws.read("a.txt");
+    let sha = |name: &str| ContentHash::of(ws.get(name).as_bytes()).to_string();
+    let secret = sha(".env");
+    for expected in ["0".repeat(64), sha("a.txt")] {
+        let edit = ["edit", ".env", "--expect", &expected, "--old", "TOKEN", "--new", "KEY"];
+        for flag in [&[][..], &["--json"]] {
+            let answer = ws.run_args(&[&edit, flag].concat());
+            assert!(!answer.out.contains(&secret) && !answer.err.contains(&secret), "{answer:?}");
+            assert_eq!(answer.code, Some(1), "{answer:?}");
+        }
+    }
+    ws.run_args(&["edit", ".env", "--expect", &secret, "--old", "TOKEN", "--new", "KEY"]).text();
+    assert_eq!(ws.get(".env"), "KEY=hunter2\n");
 }
 
 #[test]

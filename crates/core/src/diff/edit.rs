@@ -274,14 +274,19 @@ pub fn stated(hunks: &[Hunk], total: u32) -> Option<String> {
     Some(format!("{said}; {total} lines"))
 }
 
-/// The answer to an edit of a file.
+/// The first line of the answer to an edit of a file, which has `total` lines now. `count` is how many places were changed.
 #[must_use]
-pub fn answer(path: &str, edit: &Edit) -> String {
-    let total = edit.after.total();
-    match stated(&edit.hunks, total) {
+pub fn answer(path: &str, hunks: &[Hunk], total: u32, count: usize) -> String {
+    match stated(hunks, total) {
         Some(said) => format!("edited {path}: {said}"),
-        None => format!("edited {path}: {} places, too many to state, so read it again; {total} lines", edit.count),
+        None => too_many(path, total, count),
     }
+}
+
+/// The first line of an answer that cannot say where the changes are.
+#[must_use]
+pub fn too_many(path: &str, total: u32, count: usize) -> String {
+    format!("edited {path}: {count} places, too many to state, so read it again; {total} lines")
 }
 
 #[cfg(test)]
@@ -350,7 +355,8 @@ mod tests {
         }
     }
 
-    fn check_outside(before: &Text, edit: &Edit) {
+    /// Every line outside the hunks is as it was, and the counts add up.
+    pub(super) fn check_outside(before: &Text, edit: &Edit) {
         let (mut old, mut new) = (1, 1);
         for hunk in &edit.hunks {
             while old < hunk.old.first() {
@@ -376,7 +382,8 @@ mod tests {
     #[test]
     fn what_the_answer_states() {
         let said = |text: &str, old: &str, new: &str| {
-            answer("f", &replace(&Text::new(text.into()), old, new, Places::All).unwrap())
+            let edit = replace(&Text::new(text.into()), old, new, Places::All).unwrap();
+            answer("f", &edit.hunks, edit.after.total(), edit.count)
         };
         assert_eq!(said("a\nb\nc\n", "b\n", "x\ny\n"), "edited f: lines 2-2 are now 2-3; 4 lines");
         assert_eq!(said("b\na\nb\nc\n", "b\n", ""), "edited f: lines 1-1 are gone, 3-3 are gone; 2 lines");

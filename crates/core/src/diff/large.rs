@@ -1,7 +1,7 @@
 //! Compares texts of any size in time that grows with their size: equal lines at both ends are left out first, then lines that
 //! each side has exactly once divide the rest into pieces. A piece that is still too large counts as replaced, as one block.
 
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{vec, vec::Vec};
 use core::ops::Range;
 
 use super::{Change, compared};
@@ -46,23 +46,6 @@ pub(super) fn near(before: &Text, after: &Text, cancelled: &dyn Fn() -> bool) ->
         work.divide(&rest)?;
     }
     Some((work.found, work.blocks))
-}
-
-/// The diff between two texts that are mostly the same: only what is between the equal lines at both ends is compared. Its hunks may
-/// therefore stand elsewhere than those of [`super::unified`]. `None` if that is too large to be compared.
-pub(super) fn between_ends(before: &Text, after: &Text) -> Option<String> {
-    let rest = without_ends(before, after);
-    if !fits(before, &rest.old) || !fits(after, &rest.new) {
-        return None;
-    }
-    let (old, new) = (slice(before, &rest.old), slice(after, &rest.new));
-    let at = (rest.old.start, rest.new.start);
-    let changes: Vec<Change> = compared(old.split_inclusive('\n'), new.split_inclusive('\n'), at).collect();
-    let mut body = String::from("--- a\n+++ b\n");
-    for group in super::groups(&changes) {
-        super::print_hunk(&mut body, (Some(before), Some(after)), group, &mut { super::Room::ALL });
-    }
-    Some(body)
 }
 
 fn fits(text: &Text, lines: &Range<u32>) -> bool {

@@ -15,7 +15,7 @@ use readproof_hosts::{
 
 use super::{
     Wanted,
-    plan::{Intent, Plan},
+    plan::{Intent, Plan, text_for},
 };
 use crate::{
     Control, Conversation, Engine, Error,
@@ -87,9 +87,8 @@ impl Engine {
         caller: &Caller,
         conversation: &C,
         plan: &Plan,
-        (base, ours, _marked): (&Text, &Text, &Text),
+        (base, ours, theirs): (&Text, &Text, &Text),
     ) -> Error {
-        let Some(theirs) = &plan.before else { return Error::Aborted };
         let shown = others(base, ours, theirs);
         self.note_shown(conversation, &plan.path, &shown);
         let recorded = self.record_conflict(caller, plan, (base, ours, theirs));
@@ -146,9 +145,7 @@ impl Engine {
     /// Takes a text that someone proposes for a conflict. It becomes the file's only when someone resolves with it.
     pub(crate) fn propose(&self, caller: &Caller, id: &str, text: &str) -> Result<ConflictTexts, Error> {
         let found = self.open_conflict(id)?;
-        let path = found.conflict.conflict.path.clone();
-        let not_text = |why| Error::Snapshot(readproof_disk::SnapshotError::NotText { name: path, why });
-        let text = Text::from_bytes(text.as_bytes().to_vec()).map_err(not_text)?;
+        let text = text_for(&found.conflict.conflict.path, text.to_owned())?;
         if let Some(store) = self.store(Create::Yes)? {
             store.objects().put_all_synced(&[&text])?;
         }

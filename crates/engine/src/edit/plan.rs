@@ -3,12 +3,12 @@
 
 use readproof_core::{
     diff::{assumption, made},
-    edit::{Assumed, Edit, Numbers, Piece, place, stated},
+    edit::{Assumed, Edit, Numbers, Piece, answer, place, stated, too_many},
     knowledge::{Hunk, Keeps, Knowledge},
     limits::Answers,
     operation::{Caller, Over},
     path::PathKey,
-    text::{ContentHash, Form, NotText, Text},
+    text::{ContentHash, Form, Text},
 };
 use readproof_disk::{FileRef, Snapshot, SnapshotError};
 
@@ -96,6 +96,11 @@ impl There {
     fn hash(&self) -> Option<ContentHash> {
         self.text().map(Text::hash)
     }
+
+    /// The hash that a refusal may name: that of a secret tells something about it.
+    fn told_hash(&self) -> Option<ContentHash> {
+        self.hash().filter(|_| !self.sensitive)
+    }
 }
 
 impl Engine {
@@ -129,10 +134,8 @@ impl Engine {
                 self.may_replace(conversation, file, &there, over)?;
                 Plan { whole: false, ..self.written(plan, content, "wrote")? }
             }
-            Intent::Create(content) => match there.hash() {
-                Some(actual) => {
-                    return Err(Error::Exists { path: plan.path, actual: Some(actual).filter(|_| !there.sensitive) });
-                }
+            Intent::Create(content) => match there.text() {
+                Some(_) => return Err(Error::Exists { path: plan.path, actual: there.told_hash() }),
                 None => self.written(plan, content, "created")?,
             },
             Intent::Append(content) => {
@@ -144,10 +147,8 @@ impl Engine {
                 self.may_replace(conversation, file, &there, over)?;
                 Plan { said: format!("deleted {}", plan.path), ..plan }
             }
-            Intent::Arrive { from, pieces } => match there.hash() {
-                Some(actual) => {
-                    return Err(Error::Exists { path: plan.path, actual: Some(actual).filter(|_| !there.sensitive) });
-                }
+            Intent::Arrive { from, pieces } => match there.text() {
+                Some(_) => return Err(Error::Exists { path: plan.path, actual: there.told_hash() }),
                 None => self.arrived(conversation, plan, (from, pieces), over)?,
             },
             Intent::Leave => plan,
@@ -159,23 +160,20 @@ impl Engine {
     }
 
     fn written(&self, plan: Plan, content: &str, word: &str) -> Result<Plan, Error> {
-        let after = Text::from_bytes(content.as_bytes().to_vec())
-            .map_err(|why: NotText| Error::Snapshot(SnapshotError::NotText { name: plan.path.clone(), why }))?;
+        let after = text_for(&plan.path, content.to_owned())?;
         let said = format!("{word} {}: {} bytes, {} lines", plan.path, after.as_str().len(), after.total());
         Ok(Plan { after: Some(after), whole: true, said, ..plan })
     }
 
     fn appended(&self, plan: Plan, content: &str) -> Result<Plan, Error> {
         let Some(before) = plan.before.clone() else { return self.written(plan, content, "created") };
-        let joined = [before.as_str(), content].concat();
-        let after = Text::from_bytes(joined.into_bytes())
-            .map_err(|why: NotText| Error::Snapshot(SnapshotError::NotText { name: plan.path.clone(), why }))?;
+        let after = text_for(&plan.path, [before.as_str(), content].concat())?;
         let hunks: Vec<Hunk> = made(&before, &after, &plan.path)
             .hunks
             .into_iter()
             .map(|hunk| Hunk { keeps: Keeps::Unknown, ..hunk })
             .collect();
-        let said = said(&plan.path, &hunks, after.total(), 1);
+        let said = answer(&plan.path, &hunks, after.total(), 1);
         Ok(Plan { after: Some(after), hunks, said, ..plan })
     }
 
@@ -220,7 +218,7 @@ impl Engine {
         };
         let present = &snapshot.text;
         let known = match over {
-            Over::Hash(hash) => Some(self.named_base(conversation, &file, hash, (pieces, present))?),
+            Over::Hash(hash) => Some(self.named_base(conversation, &file, hash, (pieces, there, present))?),
             Over::Held => {
                 let held = self.held_at_call(conversation, &file, snapshot);
                 held.and_then(|(key, held)| self.base_of((&key, &held), pieces, present))
@@ -237,10 +235,7 @@ impl Engine {
         }
         match three_way(&base, &edit.after, present) {
             Merged::Clean(merged) => Ok(self.merged(plan, base, merged, edit.assumed)),
-            Merged::Conflict(marked) => {
-                Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, &marked)))
-            }
-            Merged::TooLarge | Merged::Disputed => {
+            Merged::Conflict(_) | Merged::TooLarge | Merged::Disputed => {
                 Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, present)))
             }
         }
@@ -252,12 +247,13 @@ impl Engine {
         conversation: &C,
         file: &FileRef,
         hash: ContentHash,
-        (pieces, present): (&[Piece], &Text),
+        (pieces, there, present): (&[Piece], &There, &Text),
     ) -> Result<(Text, Edit), Error> {
-        let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
         let failed =
-            || Error::Precondition { path: file.key().to_string(), expected: Some(hash), actual: Some(present.hash()) };
-        let text = text.ok_or_else(failed)?;
+            || Error::Precondition { path: file.key().to_string(), expected: Some(hash), actual: there.told_hash() };
+        let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
+        // No text of a sensitive file is stored: one under this hash is another file's.
+        let text = text.filter(|text| !there.sensitive || text.hash() == present.hash()).ok_or_else(failed)?;
         match place(&text, pieces, Numbers::BreakTies) {
             Ok(edit) => Ok((text, edit)),
             Err(source) if hash == present.hash() => Err(self.refused(conversation, file, (present, pieces), source)),
@@ -277,7 +273,7 @@ impl Engine {
             let one = pieces.len() == 1;
             let hunks: Vec<Hunk> =
                 hunks.into_iter().map(|hunk| if one { hunk } else { Hunk { keeps: Keeps::Unknown, ..hunk } }).collect();
-            let said = said(&plan.path, &hunks, after.total(), count);
+            let said = answer(&plan.path, &hunks, after.total(), count);
             return Plan { after: Some(after), hunks, said, ..plan };
         }
         let Some(before) = plan.before.clone() else { return plan };
@@ -332,11 +328,7 @@ impl Engine {
         match over {
             Over::Hash(hash) if there.hash() != Some(hash) => {
                 let path = file.key().to_string();
-                Err(Error::Precondition {
-                    path,
-                    expected: Some(hash),
-                    actual: there.hash().filter(|_| !there.sensitive),
-                })
+                Err(Error::Precondition { path, expected: Some(hash), actual: there.told_hash() })
             }
             Over::Hash(_) | Over::Held | Over::Anything => Ok(()),
         }
@@ -359,18 +351,14 @@ impl Engine {
         if is_held || snapshot.text.as_str().is_empty() {
             return Ok(());
         }
-        // The hash of a secret tells something about it.
-        let actual = there.hash().filter(|_| !there.sensitive);
-        Err(Error::Precondition { path: file.key().to_string(), expected: None, actual })
+        Err(Error::Precondition { path: file.key().to_string(), expected: None, actual: there.told_hash() })
     }
 }
 
-/// The first line of an answer: where the changes are.
-fn said(path: &str, hunks: &[Hunk], total: u32, count: usize) -> String {
-    match stated(hunks, total) {
-        Some(said) => format!("edited {path}: {said}"),
-        None => format!("edited {path}: {count} places, too many to state, so read it again; {total} lines"),
-    }
+/// A text for a file, which must be one that can be read again.
+pub(super) fn text_for(path: &str, content: String) -> Result<Text, Error> {
+    let not_text = |why| SnapshotError::NotText { name: path.to_owned(), why };
+    Ok(Text::from_bytes(content.into_bytes()).map_err(not_text)?)
 }
 
 /// The answer to a change that is more or other than its call says: where it is, what was assumed, and all of it as a diff.
@@ -382,9 +370,8 @@ fn told(path: &str, base: &Text, after: &Text, notes: &[String]) -> (Vec<Hunk>, 
     match place {
         Some(place) => (made.hunks, format!("edited {path}: {place}\n{notes}\n{}", made.diff)),
         None => {
-            let (added, removed, total) = (made.added, made.removed, after.total());
-            let places = made.hunks.len();
-            let first = format!("edited {path}: {places} places, too many to state, so read it again; {total} lines");
+            let (added, removed, count) = (made.added, made.removed, made.hunks.len());
+            let first = too_many(path, after.total(), count);
             (Vec::new(), format!("{first}\n{notes} (+{added} -{removed} lines, not shown)"))
         }
     }

@@ -2,6 +2,7 @@
 
 use super::super::{
     Assumed, Edit, EditError, Looseness, Nearest, Numbers, Piece, Places, Shape, Shift, parse_patch, place,
+    tests::check_outside,
 };
 use crate::{diff::edit::FileChange, knowledge::Keeps, scope::Lines, text::Text};
 use alloc::{format, string::String, vec, vec::Vec};
@@ -425,21 +426,6 @@ fn check(before: &Text, old: &str, new: &str) {
             assert!(shape == Shape::Hunk || expected.len() == 1);
         }
         check_outside(before, &edit);
-    }
-}
-
-fn check_outside(before: &Text, edit: &Edit) {
-    let (mut old, mut new) = (1, 1);
-    for hunk in &edit.hunks {
-        while old < hunk.old.first() {
-            assert_eq!(before.line(old), edit.after.line(new), "{before:?} {edit:?}");
-            (old, new) = (old + 1, new + 1);
-        }
-        (old, new) = (hunk.old.last() + 1, new + hunk.new_count);
-    }
-    assert_eq!(before.total() + 1 - old, edit.after.total() + 1 - new, "{before:?} {edit:?}");
-    for (old, new) in (old..=before.total()).zip(new..) {
-        assert_eq!(before.line(old), edit.after.line(new), "{before:?} {edit:?}");
     }
 }
 
