@@ -1,7 +1,7 @@
 //! Text and its lines, by the rule `lf-1`: a line ends at `\n`, a `\r` before it belongs to the line, and a final newline
 //! starts no further line. Also content hashes and forms. Never changes a byte.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
 use core::fmt;
 use sha2::{Digest, Sha256};
 
@@ -176,9 +176,15 @@ pub enum NotText {
     Encoding(usize),
 }
 
-/// A text with its hash and an index of its lines.
+/// A text with its hash and an index of its lines. A clone shares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
+    all: Arc<All>,
+}
+
+/// What is known of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct All {
     text: String,
     total: u32,
     /// The number of newlines before each block. A line is then found within one block; an index of every line would take
@@ -210,7 +216,7 @@ impl Text {
             newlines += count(block);
         }
         let open = !text.is_empty() && !text.ends_with('\n');
-        Self { total: offset(newlines + usize::from(open)), text, before, hash, form }
+        Self { all: Arc::new(All { total: offset(newlines + usize::from(open)), text, before, hash, form }) }
     }
 
     /// Takes the bytes of a file, if they are text.
@@ -230,31 +236,31 @@ impl Text {
     /// The whole text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.all.text
     }
 
     /// The whole text.
     #[must_use]
     pub fn into_string(self) -> String {
-        self.text
+        Arc::try_unwrap(self.all).map_or_else(|all| all.text.clone(), |all| all.text)
     }
 
     /// The number of lines by `lf-1`.
     #[must_use]
     pub fn total(&self) -> u32 {
-        self.total
+        self.all.total
     }
 
     /// The hash of all bytes, computed once when the text was made.
     #[must_use]
     pub fn hash(&self) -> ContentHash {
-        self.hash
+        self.all.hash
     }
 
     /// How the file was read.
     #[must_use]
     pub fn form(&self) -> Form {
-        self.form
+        self.all.form
     }
 
     /// Hash and form.
@@ -266,7 +272,7 @@ impl Text {
     /// Hash, number of lines and form.
     #[must_use]
     pub fn version(&self) -> Version {
-        Version { hash: self.hash, total: self.total(), form: self.form }
+        Version { hash: self.all.hash, total: self.total(), form: self.all.form }
     }
 
     /// These lines with their terminators, as far as they exist.
@@ -276,7 +282,7 @@ impl Text {
         if lines.first() > last {
             return "";
         }
-        &self.text[self.start(lines.first())..self.end(last)]
+        &self.all.text[self.start(lines.first())..self.end(last)]
     }
 
     /// One line with its terminator; empty if there is no such line.
@@ -287,18 +293,18 @@ impl Text {
 
     /// Every line with its terminator, in order.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
-        self.text.split_inclusive('\n')
+        self.all.text.split_inclusive('\n')
     }
 
     /// The number of the line that the byte at `at` belongs to; beyond the end, one more than there are lines.
     #[must_use]
     pub fn line_at(&self, at: usize) -> u32 {
-        if at >= self.text.len() {
-            return self.total + 1;
+        if at >= self.all.text.len() {
+            return self.all.total + 1;
         }
         let block = at / BLOCK;
-        let newlines = count(&self.text.as_bytes()[block * BLOCK..at]);
-        self.before.get(block).copied().unwrap_or(0) + offset(newlines) + 1
+        let newlines = count(&self.all.text.as_bytes()[block * BLOCK..at]);
+        self.all.before.get(block).copied().unwrap_or(0) + offset(newlines) + 1
     }
 
     /// The byte offset at which a line begins. `number` is 1 or more; beyond the last line it is the end of the text.
@@ -306,16 +312,16 @@ impl Text {
         if number <= 1 {
             return 0;
         }
-        if number > self.total {
-            return self.text.len();
+        if number > self.all.total {
+            return self.all.text.len();
         }
         // The line begins after this newline, which exists because the text has a line of that number.
         let newline = number - 1;
-        let block = self.before.partition_point(|before| *before < newline).saturating_sub(1);
-        let skipped = newline - self.before.get(block).copied().unwrap_or(0) - 1;
+        let block = self.all.before.partition_point(|before| *before < newline).saturating_sub(1);
+        let skipped = newline - self.all.before.get(block).copied().unwrap_or(0) - 1;
         let from = block * BLOCK;
-        let found = memchr::memchr_iter(b'\n', &self.text.as_bytes()[from..]).nth(skipped as usize);
-        found.map_or(self.text.len(), |at| from + at + 1)
+        let found = memchr::memchr_iter(b'\n', &self.all.text.as_bytes()[from..]).nth(skipped as usize);
+        found.map_or(self.all.text.len(), |at| from + at + 1)
     }
 
     /// The byte offset after a line's terminator.

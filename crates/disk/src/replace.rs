@@ -60,16 +60,18 @@ pub enum Expected {
 
 /// How a file is replaced or removed.
 #[derive(Clone, Copy, Debug)]
-struct How {
+struct How<'t> {
     hard_links: HardLinks,
     /// What a new file is like.
     like: Option<Like>,
     toward: Toward,
+    /// The text that is expected, if it is at hand.
+    likely: Option<&'t Text>,
 }
 
-impl How {
+impl How<'_> {
     fn on(hard_links: HardLinks) -> Self {
-        Self { hard_links, like: None, toward: Toward::New }
+        Self { hard_links, like: None, toward: Toward::New, likely: None }
     }
 }
 
@@ -129,7 +131,7 @@ impl Root {
         self.replace_as(file, (text.as_str(), text.hash()), expected, How::on(hard_links))
     }
 
-    /// As [`Self::replace_text`], beside what else the disk must be waited for: `ready` is done while the new content is
+    /// As [`Self::replace_text`] over the text `before`, beside what else the disk must be waited for: `ready` is done while the new content is
     /// written, and the file is touched only if it succeeds; `then` is done once the file has the new text, while its folder
     /// is synced.
     ///
@@ -139,16 +141,18 @@ impl Root {
         &self,
         file: &FileRef,
         text: &Text,
-        (expected, hard_links): (Expected, HardLinks),
+        (before, hard_links): (Option<&Text>, HardLinks),
         ready: impl FnOnce() -> Result<(), E> + Send,
         then: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, BesideError<E>> {
+        let expected = before.map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
+        let how = How { likely: before, ..How::on(hard_links) };
         let mut done = None;
         let mut refused = None;
         let replaced = self.replace_in(
             file,
             (text.as_str(), text.hash()),
-            (expected, How::on(hard_links)),
+            (expected, how),
             |write| {
                 let (temp, ready) = at_once(write, ready);
                 refused = ready.map(Result::err);
@@ -174,7 +178,7 @@ impl Root {
         file: &FileRef,
         (text, new): (&str, ContentHash),
         expected: Expected,
-        how: How,
+        how: How<'_>,
     ) -> Result<(), ReplaceError> {
         self.replace_in(file, (text, new), (expected, how), |write| write(), |sync| sync())
     }
@@ -184,7 +188,7 @@ impl Root {
         &self,
         file: &FileRef,
         (text, new): (&str, ContentHash),
-        (expected, how): (Expected, How),
+        (expected, how): (Expected, How<'_>),
         writing: impl for<'t> FnOnce(Writing<'_, 't>) -> Result<Temp<'t>, NoTurn>,
         syncing: impl FnOnce(Syncing<'_>) -> io::Result<()>,
     ) -> Result<(), ReplaceError> {
@@ -202,7 +206,7 @@ impl Root {
         self.refuse_half_made((file, &real), expected, how)?;
         let like = old.as_ref().map(Like::of).or(how.like);
         let temp = writing(&mut || self.written(&mut turn, (base, new), text, like)).map_err(no_turn)?;
-        match self.named(&mut turn, temp, (base, new), expected).map_err(fail)? {
+        match self.named(&mut turn, temp, (base, new), (expected, how.likely)).map_err(fail)? {
             Named::Done => {}
             Named::Changed => return Err(changed(file)),
         }
@@ -254,7 +258,7 @@ impl Root {
         turn: &mut Turn<'_>,
         temp: Temp<'_>,
         (base, new): (&str, ContentHash),
-        expected: Expected,
+        (expected, likely): (Expected, Option<&Text>),
     ) -> io::Result<Named> {
         let (folder, tell) = (turn.folder(), |moment| self.moments.tell(moment));
         let hash = match expected {
@@ -274,7 +278,7 @@ impl Root {
             }
         };
         let step = Exchange { put: Content::Bytes(new), over: Content::Bytes(hash) };
-        if Content::of(folder, base)? != step.over {
+        if Content::of_likely(folder, base, likely)? != step.over {
             return Ok(Named::Changed);
         }
         tell(Moment::Checked);
@@ -291,7 +295,7 @@ impl Root {
             Err(error) => return Err(error),
         }
         tell(Moment::Exchanged);
-        match turn.settle(temp.name(), base, step) {
+        match turn.settle(temp.name(), base, step, likely) {
             Ok(displaced) => {
                 tell(Moment::Settled);
                 Ok(match displaced {

@@ -10,7 +10,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-use readproof_core::text::ContentHash;
+use readproof_core::text::{ContentHash, Text};
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
     io::Errno,
@@ -46,9 +46,38 @@ pub(crate) enum Content {
     Other { mode: u32, ino: u64 },
 }
 
+/// Whether a file has exactly these bytes.
+fn has_bytes(file: &File, bytes: &[u8]) -> Result<bool, Errno> {
+    let (mut buffer, mut at) = (vec![0; BLOCK], 0);
+    loop {
+        let read = read_block(file, &mut buffer, at as u64)?;
+        if read == 0 {
+            return Ok(at == bytes.len());
+        }
+        if bytes.get(at..at + read) != Some(&buffer[..read]) {
+            return Ok(false);
+        }
+        at += read;
+    }
+}
+
+fn read_block(file: &File, buffer: &mut [u8], at: u64) -> Result<usize, Errno> {
+    loop {
+        match rustix::io::pread(file, &mut *buffer, at) {
+            Err(Errno::INTR) => {}
+            read => return read,
+        }
+    }
+}
+
 impl Content {
     /// Looks at a name without following a link.
     pub(crate) fn of(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
+        Self::of_likely(folder, name, None)
+    }
+
+    /// The same where a file most likely has this text: that is compared, which is far quicker than to hash it.
+    pub(crate) fn of_likely(folder: BorrowedFd<'_>, name: &str, likely: Option<&Text>) -> io::Result<Self> {
         let file = match rustix::fs::openat(folder, name, READ_FLAGS, Mode::empty()) {
             Ok(fd) => File::from(fd),
             Err(Errno::NOENT) => return Ok(Self::Missing),
@@ -60,25 +89,28 @@ impl Content {
         if FileKind::of(found.st_mode).is_some() || len > MOST_BYTES {
             return Ok(Self::Other { mode: found.st_mode, ino: found.st_ino });
         }
+        if let Some(likely) = likely.filter(|likely| likely.as_str().len() as u64 == len)
+            && has_bytes(&file, likely.as_str().as_bytes())?
+        {
+            return Ok(Self::Bytes(likely.hash()));
+        }
         let mut at = 0;
         let hash = ContentHash::of_pieces(BLOCK, |buffer| -> Result<usize, Errno> {
-            loop {
-                match rustix::io::pread(&file, &mut *buffer, at) {
-                    Ok(read) => {
-                        at += read as u64;
-                        return Ok(read);
-                    }
-                    Err(Errno::INTR) => {}
-                    Err(errno) => return Err(errno),
-                }
-            }
+            let read = read_block(&file, buffer, at)?;
+            at += read as u64;
+            Ok(read)
         })?;
         Ok(Self::Bytes(hash))
     }
 
     /// The same for anything: what cannot be read is recognised by its inode.
     pub(crate) fn of_anything(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {
-        Self::of(folder, name).or_else(|_| Self::by_stat(folder, name))
+        Self::of_anything_likely(folder, name, None)
+    }
+
+    /// As [`Self::of_anything`] and [`Self::of_likely`].
+    pub(crate) fn of_anything_likely(folder: BorrowedFd<'_>, name: &str, likely: Option<&Text>) -> io::Result<Self> {
+        Self::of_likely(folder, name, likely).or_else(|_| Self::by_stat(folder, name))
     }
 
     fn by_stat(folder: BorrowedFd<'_>, name: &str) -> io::Result<Self> {

@@ -37,7 +37,7 @@ impl Root {
         self.remove_as(file, expected, How::on(hard_links))
     }
 
-    pub(super) fn remove_as(&self, file: &FileRef, expected: Expected, how: How) -> Result<(), ReplaceError> {
+    pub(super) fn remove_as(&self, file: &FileRef, expected: Expected, how: How<'_>) -> Result<(), ReplaceError> {
         let fail = |error| ReplaceError::from_io(file.name(), error);
         let real = self.own_name(file)?;
         let (parent, base) = split(&real);
@@ -91,7 +91,7 @@ impl Root {
             Err(error) => return Err(error.into()),
         }
         tell(Moment::Aside);
-        let settled = turn.settle(&temp, base, step).and_then(|displaced| {
+        let settled = turn.settle(&temp, base, step, None).and_then(|displaced| {
             tell(Moment::Settled);
             missing_or(rustix::fs::unlinkat(folder, &temp, AtFlags::empty()))?;
             Ok(displaced)

@@ -247,7 +247,7 @@ impl Root {
         &self,
         (file, real): (&FileRef, &str),
         expected: Expected,
-        how: How,
+        how: How<'_>,
     ) -> Result<(), ReplaceError> {
         let text = match (how.toward, expected) {
             (Toward::New, Expected::Text(hash)) => Some(hash),
@@ -418,7 +418,7 @@ impl Root {
     fn go_back(&self, load: Load<'_>, entry: &Entry) -> Result<bool, ReplaceError> {
         let expected = entry.after.map_or(Expected::Nothing, Expected::Text);
         let Some(file) = self.file_ref(&self.absolute(&entry.real)) else { return Ok(false) };
-        let how = How { hard_links: HardLinks::Allow, like: entry.like, toward: Toward::Before };
+        let how = How { hard_links: HardLinks::Allow, like: entry.like, toward: Toward::Before, likely: None };
         let Some(before) = entry.before else {
             self.remove_as(&file, expected, how)?;
             return Ok(true);

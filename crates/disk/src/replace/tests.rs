@@ -175,7 +175,7 @@ fn what_is_done_beside_a_write() {
     let done = root.replace_beside(
         &world.file("f"),
         &text,
-        (old(), HardLinks::Refuse),
+        (Some(&Text::new(OLD.to_owned())), HardLinks::Refuse),
         || {
             thread::sleep(Duration::from_millis(20));
             assert_eq!(world.text(), OLD);
@@ -190,16 +190,17 @@ fn what_is_done_beside_a_write() {
     assert!(said.contains(&(Moment::Written, false)), "it is not waited for before: {said:?}");
 
     let world = World::new();
-    let run = |expected, ready, then: Result<(), i32>| {
-        let what = (expected, HardLinks::Refuse);
+    let old = Text::new(OLD.to_owned());
+    let run = |before, ready, then: Result<(), i32>| {
+        let what = (before, HardLinks::Refuse);
         world.root.replace_beside(&world.file("f"), &text, what, || ready, || then)
     };
-    assert!(matches!(run(old(), Err(1), Ok(())), Err(BesideError::Ready(1))));
+    assert!(matches!(run(Some(&old), Err(1), Ok(())), Err(BesideError::Ready(1))));
     assert_eq!((world.text().as_str(), world.names()), (OLD, vec!["f".to_owned()]));
-    let replaced = run(Expected::Nothing, Ok(()), Err(3));
+    let replaced = run(None, Ok(()), Err(3));
     assert!(matches!(replaced, Err(BesideError::Replace(ReplaceError::Changed { .. }))), "{replaced:?}");
     assert_eq!((world.text().as_str(), world.names()), (OLD, vec!["f".to_owned()]));
-    assert!(matches!(run(old(), Ok(()), Err(2)), Err(BesideError::Then(2))));
+    assert!(matches!(run(Some(&old), Ok(()), Err(2)), Err(BesideError::Then(2))));
     assert_eq!((world.text().as_str(), world.names()), (NEW, vec!["f".to_owned()]));
 }
 

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use readproof_core::text::ContentHash;
+use readproof_core::text::{ContentHash, Text};
 use rustix::{
     fs::{AtFlags, FlockOperation},
     io::Errno,
@@ -130,9 +130,15 @@ impl<'f> Turn<'f> {
     }
 
     /// See [`settle_name`].
-    pub(crate) fn settle(&self, temp: &str, base: &str, step: Exchange) -> io::Result<Displaced> {
+    pub(crate) fn settle(
+        &self,
+        temp: &str,
+        base: &str,
+        step: Exchange,
+        likely: Option<&Text>,
+    ) -> io::Result<Displaced> {
         let Some(note) = &self.noted else { return Ok(Displaced::Expected) };
-        settle_name((self.folder.as_fd(), temp, base), step, note, self.at)
+        settle_name((self.folder.as_fd(), temp, base), (step, likely), note, self.at)
     }
 }
 
@@ -205,11 +211,11 @@ pub(crate) enum Displaced {
 /// that others put there, wherever this is interrupted and resumed.
 fn settle_name(
     names: (BorrowedFd<'_>, &str, &str),
-    step: Exchange,
+    (step, likely): (Exchange, Option<&Text>),
     note: &note::Open,
     at: At<'_>,
 ) -> io::Result<Displaced> {
-    let displaced = settle_names(names, step, note, at)?;
+    let displaced = settle_names(names, (step, likely), note, at)?;
     if displaced == Displaced::Another {
         at.keep(names, &[step.put, step.over]);
     }
@@ -218,13 +224,13 @@ fn settle_name(
 
 fn settle_names(
     (folder, temp, base): (BorrowedFd<'_>, &str, &str),
-    mut step: Exchange,
+    (mut step, likely): (Exchange, Option<&Text>),
     note: &note::Open,
     at: At<'_>,
 ) -> io::Result<Displaced> {
     let mut displaced = Displaced::Expected;
     for _ in 0..STEPS {
-        let found = Content::of_anything(folder, temp)?;
+        let found = Content::of_anything_likely(folder, temp, likely)?;
         if found == step.over || found == Content::Missing {
             return Ok(displaced);
         }
@@ -289,10 +295,10 @@ fn resume(folder: BorrowedFd<'_>, note: &Note, step: Exchange, at: At<'_>) -> io
     let is_first = step.put == Content::Bytes(note.new) || step.put == Content::Missing;
     if Content::of_anything(folder, &note.temp)? != step.put {
         // The names were exchanged.
-        settle_name(names, step, &note::reopen(folder)?, at)?;
+        settle_name(names, (step, None), &note::reopen(folder)?, at)?;
     } else if !is_first && Content::of_anything(folder, &note.base)? == step.over && put_back(names, step)? {
         at.tell(Moment::Back);
-        settle_name(names, step, &note::reopen(folder)?, at)?;
+        settle_name(names, (step, None), &note::reopen(folder)?, at)?;
     }
     if !is_first {
         // Something newer has the name.

@@ -2,7 +2,7 @@
 //! model holds none of them, or holds them of several texts.
 
 use readproof_core::{
-    edit::{Edit, Numbers, Piece, place},
+    edit::{Edit, EditError, Numbers, Piece, place},
     knowledge::Knowledge,
     limits::Answers,
     operation::Read,
@@ -12,6 +12,16 @@ use readproof_core::{
 use readproof_disk::{FileRef, Snapshot};
 
 use crate::{Conversation, Engine};
+
+/// What the text is that changes are meant for.
+pub(super) enum Base {
+    /// This one, with the changes made in it.
+    Known(Text, Box<Edit>),
+    /// Nothing is known of it, and in the text that is there the changes cannot be made.
+    Refused(EditError),
+    /// Nothing is known of it.
+    Unknown,
+}
 
 /// The most texts that are looked at.
 const MOST_TEXTS: usize = 8;
@@ -44,7 +54,7 @@ impl Engine {
         (key, held): (&PathKey, &Knowledge),
         pieces: &[Piece],
         present: &Text,
-    ) -> Option<(Text, Edit)> {
+    ) -> Base {
         let mut hashes: Vec<ContentHash> = Vec::new();
         for version in held.of(key).iter().flat_map(|span| span.versions()).filter(|version| version.form == Form::Disk)
         {
@@ -52,24 +62,32 @@ impl Engine {
                 hashes.push(version.hash);
             }
         }
-        let mut found = None;
+        let mut found = Base::Unknown;
         for hash in hashes {
-            let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
-            let Some((text, edit)) = text.and_then(|text| {
-                let edit = place(&text, pieces, Numbers::BreakTies).ok()?;
-                // A loose match in a text that is gone may be an exact one in the text that is there.
-                if !edit.assumed.is_empty() && hash != present.hash() {
-                    return None;
+            let is_present = hash == present.hash();
+            let Some(text) = (if is_present { Some(present.clone()) } else { self.stored(hash) }) else { continue };
+            let edit = match place(&text, pieces, Numbers::BreakTies) {
+                Ok(edit) => edit,
+                Err(source) => {
+                    let same_without_numbers = pieces.iter().all(|piece| piece.line.is_none());
+                    if let (true, true, Base::Unknown) = (is_present, same_without_numbers, &found) {
+                        found = Base::Refused(source);
+                    }
+                    continue;
                 }
-                let is_held = |lines| held.holds_lines_of(key, lines, text.id(), Answers::Held);
-                edit.hunks.iter().all(|hunk| is_held(hunk.old)).then_some((text, edit))
-            }) else {
-                continue;
             };
-            if found.is_some() {
-                return None;
+            // A loose match in a text that is gone may be an exact one in the text that is there.
+            if !edit.assumed.is_empty() && !is_present {
+                continue;
             }
-            found = Some((text, edit));
+            let is_held = |lines| held.holds_lines_of(key, lines, text.id(), Answers::Held);
+            if !edit.hunks.iter().all(|hunk| is_held(hunk.old)) {
+                continue;
+            }
+            if let Base::Known(..) = found {
+                return Base::Unknown;
+            }
+            found = Base::Known(text, Box::new(edit));
         }
         found
     }

@@ -71,9 +71,8 @@ impl Engine {
         };
         let (version, receipts) = match &changing[..] {
             [Plan { file, before, after: Some(after), .. }] => {
-                let expected = before.as_ref().map_or(Expected::Nothing, |before| Expected::Text(before.hash()));
-                let rules = (expected, self.hard_links());
-                self.root.replace_beside(file, after, rules, ready, record).map_err(|error| match error {
+                let over = (before.as_ref(), self.hard_links());
+                self.root.replace_beside(file, after, over, ready, record).map_err(|error| match error {
                     BesideError::Replace(source) => Error::Replace(source),
                     BesideError::Ready(source) => source,
                     BesideError::Then(source) => unrecorded(source),

@@ -14,6 +14,7 @@ use readproof_disk::{FileRef, Snapshot, SnapshotError};
 
 use super::{
     Wanted,
+    base::Base,
     merge::{Merged, three_way},
 };
 use crate::{Conversation, Engine, Error};
@@ -218,17 +219,24 @@ impl Engine {
         };
         let present = &snapshot.text;
         let known = match over {
-            Over::Hash(hash) => Some(self.named_base(conversation, &file, hash, (pieces, there, present))?),
-            Over::Held => {
-                let held = self.held_at_call(conversation, &file, snapshot);
-                held.and_then(|(key, held)| self.base_of((&key, &held), pieces, present))
+            Over::Hash(hash) => {
+                let (base, edit) = self.named_base(conversation, &file, hash, (pieces, there, present))?;
+                Base::Known(base, Box::new(edit))
             }
-            Over::Anything => None,
+            Over::Held => match self.held_at_call(conversation, &file, snapshot) {
+                Some((key, held)) => self.base_of((&key, &held), pieces, present),
+                None => Base::Unknown,
+            },
+            Over::Anything => Base::Unknown,
         };
-        let Some((base, edit)) = known else {
-            let edit = place(present, pieces, Numbers::Ignore);
-            let edit = edit.map_err(|source| self.refused(conversation, &file, (present, pieces), source))?;
-            return Ok(self.edited_in_place(plan, edit, pieces));
+        let refused = |source| self.refused(conversation, &file, (present, pieces), source);
+        let (base, edit) = match known {
+            Base::Known(base, edit) => (base, *edit),
+            Base::Refused(source) => return Err(refused(source)),
+            Base::Unknown => {
+                let edit = place(present, pieces, Numbers::Ignore).map_err(refused)?;
+                return Ok(self.edited_in_place(plan, edit, pieces));
+            }
         };
         if base.hash() == present.hash() {
             return Ok(self.edited_in_place(plan, edit, pieces));
