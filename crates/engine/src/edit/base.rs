@@ -49,12 +49,7 @@ impl Engine {
     }
 
     /// The one text under which all lines that these changes touch are held, with the changes made in it.
-    pub(super) fn base_of(
-        &self,
-        (key, held): (&PathKey, &Knowledge),
-        pieces: &[Piece],
-        present: &Text,
-    ) -> Base {
+    pub(super) fn base_of(&self, (key, held): (&PathKey, &Knowledge), pieces: &[Piece], present: &Text) -> Base {
         let mut hashes: Vec<ContentHash> = Vec::new();
         for version in held.of(key).iter().flat_map(|span| span.versions()).filter(|version| version.form == Form::Disk)
         {
