@@ -140,7 +140,8 @@ impl Root {
     /// The names that are spelt as inside the root, in their order.
     #[must_use]
     pub fn names(&self, candidates: &[String]) -> Vec<FileRef> {
-        candidates.iter().filter_map(|candidate| self.file_ref(candidate)).collect()
+        let inside = candidates.iter().filter_map(|candidate| self.file_ref(candidate));
+        inside.filter(|file| self.refuses(file).is_none()).collect()
     }
 
     /// Reads a working file once. A link at the end of its name is not followed.

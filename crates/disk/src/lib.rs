@@ -26,7 +26,7 @@ pub use replace::{
     Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Outcome, Present,
     RecoverError, Recovered, ReplaceAllError, ReplaceError, Scratch, Step, Swept, is_in_git, is_in_store, is_ours,
 };
-pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
+pub use root::{Guard, Refusal, Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, HardLinks, KnownBy, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules,

@@ -18,7 +18,7 @@ use rustix::{
 use crate::{
     fault::{Fault, escape, is_missing},
     replace::is_ours,
-    root::Root,
+    root::{Refusal, Root},
     snapshot::TO_READ,
 };
 
@@ -118,7 +118,7 @@ impl Root {
     /// When none exists: the first failure that is more than "missing", else [`LocateError::Missing`] if the first candidate
     /// lies inside the root, else [`LocateError::Outside`].
     pub fn locate(&self, candidates: &[String]) -> Result<FileRef, LocateError> {
-        self.first(candidates, |file| self.probe(file)).map(|(file, ())| file)
+        self.first(candidates, |file| self.probe_admitted(file)).map(|(file, ())| file)
     }
 
     /// As [`Root::locate`], and opens what is found if no part of its name is a link. One `openat2` then finds the file, opens
@@ -132,7 +132,7 @@ impl Root {
                 Ok(open) => Ok(Some(Some(open))),
                 Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
                 // A link, not a file, no permission, or no `openat2`: the probe tells.
-                Err(_) => Ok(self.probe(file)?.map(|()| None)),
+                Err(_) => Ok(self.probe_admitted(file)?.map(|()| None)),
             })
         };
         let found = find();
@@ -158,7 +158,8 @@ impl Root {
         let mut failure = None;
         for candidate in candidates {
             let Some(file) = FileRef::new(self, candidate) else { continue };
-            match check_name(candidate).and_then(|()| look(&file)) {
+            let admitted = || self.refusal(file.name()).map_or(Ok(()), |refusal| Err(LocateError::refused(refusal)));
+            match check_name(candidate).and_then(|()| admitted()).and_then(|()| look(&file)) {
                 Ok(Some(found)) => return Ok((file, found)),
                 Ok(None) => {}
                 Err(error) => failure = failure.or(Some(error)),
@@ -189,7 +190,7 @@ impl Root {
     /// The keys among these that lead to this file now.
     #[must_use]
     pub fn names_of(&self, id: FileId, keys: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
-        keys.filter(|key| self.id_of(key.as_str()) == Some(id)).collect()
+        keys.filter(|key| self.id_of(key.as_str()) == Some(id) && self.may_use(key.as_str())).collect()
     }
 
     /// The name with all links resolved, relative to the root; for a file that does not exist yet, where it would be. `None`
@@ -202,10 +203,20 @@ impl Root {
     /// The names in a folder, sorted, at most 2,000, without Readproof's temporary files; none when it cannot be listed.
     #[must_use]
     pub fn list_names(&self, dir_key: &str) -> Vec<String> {
+        if !self.may_use(dir_key) {
+            return Vec::new();
+        }
         let Ok(entries) = self.dir.read_dir(dir_key) else { return Vec::new() };
-        let mut names: Vec<String> =
-            entries.take(LISTED).filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-        names.retain(|name| !is_ours(name));
+        let shown = |entry: &cap_std::fs::DirEntry, name: &str| {
+            let is_folder = || entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let key = || if dir_key == "." { name.to_owned() } else { format!("{dir_key}/{name}") };
+            !is_ours(name) && (self.shows_all() || self.shows(&key(), is_folder()))
+        };
+        let name_of = |entry: io::Result<cap_std::fs::DirEntry>| {
+            let entry = entry.ok()?;
+            entry.file_name().into_string().ok().filter(|name| shown(&entry, name))
+        };
+        let mut names: Vec<String> = entries.filter_map(name_of).take(LISTED).collect();
         names.sort_unstable();
         names
     }
@@ -220,7 +231,7 @@ impl Root {
                 done.push(part);
                 continue;
             }
-            let left = FileRef::new(self, &format!("/{}", done.join("/")));
+            let left = FileRef::new(self, &format!("/{}", done.join("/"))).filter(|left| self.may_use(left.name()));
             let link = left.and_then(|left| self.dir.symlink_metadata(left.name()).ok());
             if link.is_some_and(|found| found.is_symlink()) {
                 return true;
@@ -233,6 +244,14 @@ impl Root {
     fn id_of(&self, key: &str) -> Option<FileId> {
         let found = self.dir.metadata(key).ok()?;
         Some(FileId { dev: found.dev(), ino: found.ino() })
+    }
+
+    /// The same, unless a link leads to what may not be used.
+    fn probe_admitted(&self, file: &FileRef) -> Result<Option<()>, LocateError> {
+        match self.refusal_of_links(file.name()) {
+            Some(refusal) => Err(LocateError::refused(refusal)),
+            None => self.probe(file),
+        }
     }
 
     /// `None` when it does not exist.
@@ -364,6 +383,8 @@ pub enum LocateError {
     Denied {
         name: String,
     },
+    /// The guard of the root does not let it through, whether it is there or not.
+    Refused(Box<Refusal>),
     Io {
         name: String,
         source: io::Error,
@@ -371,6 +392,10 @@ pub enum LocateError {
 }
 
 impl LocateError {
+    fn refused(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
+
     fn new(file: &FileRef, source: io::Error) -> Self {
         let name = file.name().to_owned();
         match Fault::of(&source) {

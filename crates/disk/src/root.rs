@@ -1,6 +1,10 @@
 //! A directory that may be used, and where a workspace begins. Everything is opened relative to the handle held here, so no
 //! name, link or race can lead out of it. Never opens a file itself.
 
+mod guard;
+
+pub use guard::{Guard, Refusal};
+
 use std::{
     fs, io,
     os::unix::fs::MetadataExt,
@@ -17,26 +21,28 @@ use crate::{
     stores::STORE_NAME,
 };
 
-/// A directory that may be used: a handle, and the names it is known by.
-#[derive(Debug)]
+/// A directory that may be used: a handle, and the names it is known by. Clones share all of it.
+#[derive(Clone, Debug)]
 pub struct Root {
     /// cap-std resolves beneath this handle: by `openat2` on Linux, step by step elsewhere.
-    pub(crate) dir: Dir,
-    path: PathBuf,
+    pub(crate) dir: Arc<Dir>,
+    path: Arc<Path>,
     /// `path` as text, because names are text everywhere else.
     pub(crate) text: Arc<str>,
     /// The path as given to [`Root::open`], if it is absolute, free of `..` and differs: callers write names under it.
-    pub(crate) given: Option<String>,
+    pub(crate) given: Option<Arc<str>>,
     /// Counts temporary files, so that their names differ.
-    pub(crate) temps: AtomicU64,
+    pub(crate) temps: Arc<AtomicU64>,
     /// The git repository that was asked about last.
-    pub(crate) repositories: Opened,
+    pub(crate) repositories: Arc<Opened>,
     /// Whether a read waits while another program writes in the folder.
     pub(crate) waits: bool,
     /// What is called at each moment of a write.
     pub(crate) moments: Moments,
     /// What writes displaced and nobody has taken yet.
-    pub(crate) displaced: DisplacedTexts,
+    pub(crate) displaced: Arc<DisplacedTexts>,
+    /// What may be used of it; everything if absent.
+    guard: Option<Arc<dyn Guard>>,
 }
 
 impl Root {
@@ -51,10 +57,19 @@ impl Root {
         let Some(text) = canonical.to_str().map(Arc::from) else {
             return Err(RootError::NotUtf8 { path: canonical });
         };
-        let given = clean(path).filter(|given| Path::new(given) != canonical);
-        let (temps, repositories) = (AtomicU64::new(0), Opened::default());
-        let (moments, displaced) = (Moments::default(), DisplacedTexts::default());
-        Ok(Self { dir, path: canonical, text, given, temps, repositories, waits: true, moments, displaced })
+        let given = clean(path).filter(|given| Path::new(given) != canonical).map(Arc::from);
+        Ok(Self {
+            dir: Arc::new(dir),
+            path: canonical.into(),
+            text,
+            given,
+            temps: Arc::default(),
+            repositories: Arc::default(),
+            waits: true,
+            moments: Moments::default(),
+            displaced: Arc::default(),
+            guard: None,
+        })
     }
 
     /// The folder in which a user's settings file really lies, and the name of the file in it. For settings of hosts, outside
@@ -89,15 +104,6 @@ impl Root {
         Ok((root, name))
     }
 
-    /// Another handle on the same directory.
-    pub(crate) fn try_clone(&self) -> Result<Self, RootError> {
-        let dir = self.dir.try_clone().map_err(|error| RootError::from_io(&self.path, error))?;
-        let (path, text, given, waits) = (self.path.clone(), Arc::clone(&self.text), self.given.clone(), self.waits);
-        let (temps, repositories) = (AtomicU64::new(0), Opened::default());
-        let (moments, displaced) = (Moments::default(), DisplacedTexts::default());
-        Ok(Self { dir, path, text, given, temps, repositories, waits, moments, displaced })
-    }
-
     /// The name it was opened by, if that goes through a link, and its canonical name.
     #[must_use]
     pub fn alias(&self) -> Option<(&str, &str)> {
@@ -107,7 +113,7 @@ impl Root {
     /// Whether a path is spelt as one inside, below the canonical name or the one given.
     #[must_use]
     pub fn holds(&self, path: &Path) -> bool {
-        path.starts_with(&self.path) || self.given.as_ref().is_some_and(|given| path.starts_with(given))
+        path.starts_with(&self.path) || self.given.as_ref().is_some_and(|given| path.starts_with(&**given))
     }
 
     /// Whether an absolute path is spelt as one inside or, if it exists, leads inside.
@@ -137,13 +143,13 @@ impl Root {
     /// Whether there is anything of this name inside, a link that leads nowhere included.
     #[must_use]
     pub fn names_anything(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.path.join(name)).is_ok()
+        fs::symlink_metadata(self.path.join(name)).is_ok_and(|found| self.shows(name, found.is_dir()))
     }
 
     /// Whether a name inside leads to a folder, without following links.
     #[must_use]
     pub fn names_folder(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.path.join(name)).is_ok_and(|found| found.is_dir())
+        fs::symlink_metadata(self.path.join(name)).is_ok_and(|found| found.is_dir() && self.shows(name, true))
     }
 
     /// The absolute path of a name inside.

@@ -24,7 +24,7 @@ use crate::{
     fault::Fault,
     locate::{FileId, FileRef, Opened},
     replace::turn::{Links, Settled},
-    root::Root,
+    root::{Refusal, Root},
 };
 use bytes::read_at;
 
@@ -217,7 +217,9 @@ impl Root {
     /// The stat of a name that a walk has met. Opens nothing, and follows no link at its end.
     #[must_use]
     pub fn glance(&self, name: &str) -> Option<Stat> {
-        rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)
+        let stat = rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)?;
+        let is_folder = FileKind::of(stat.mode) == Some(FileKind::Directory);
+        self.shows(name, is_folder).then_some(stat)
     }
 
     /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already. If it still has the text `known`,
@@ -239,6 +241,7 @@ impl Root {
             if let Some((bytes, stat)) = read_once(&open, file.name(), rules, |_| {})?
                 && !self.is_unlinked(file, &stat)
             {
+                self.admit_size(file, stat.len)?;
                 let same = known.filter(|known| known.as_str().as_bytes() == bytes);
                 return match same.map_or_else(|| Text::from_bytes(bytes), Ok) {
                     Ok(text) => Ok(Snapshot { text, stat, led, view: None }),
@@ -288,6 +291,10 @@ impl Root {
         }
         for _ in 0..TURNS {
             let led = self.follow(file.name()).map_err(|error| SnapshotError::from_io(file.name(), error))?;
+            if let Some(refusal) = led.iter().find_map(|name| self.refusal(name)) {
+                let name = file.name().to_owned();
+                return Err(SnapshotError::Refused(Box::new(Refusal { name, ..refusal })));
+            }
             match self.open_exactly(led.last().map_or(file.name(), String::as_str)) {
                 Ok(open) => return Ok((open, led)),
                 // A part became a link, or is no longer a folder.
@@ -315,6 +322,14 @@ impl Root {
     pub(crate) fn is_unlinked(&self, file: &FileRef, stat: &Stat) -> bool {
         let now = FileId { dev: stat.dev, ino: stat.ino };
         stat.nlink == 0 && self.file_id(file) != Some(now)
+    }
+
+    /// Whether a file of this size may be used.
+    pub(crate) fn admit_size(&self, file: &FileRef, bytes: u64) -> Result<(), SnapshotError> {
+        match self.refusal_of_size(file.name(), bytes) {
+            Some(refusal) => Err(SnapshotError::Refused(Box::new(refusal))),
+            None => Ok(()),
+        }
     }
 
     /// The kind of a file that cannot even be opened: a socket, or a device without a driver.
@@ -383,6 +398,8 @@ pub enum SnapshotError {
     Denied {
         name: String,
     },
+    /// The guard of the root does not let it through.
+    Refused(Box<Refusal>),
     NotAFile {
         name: String,
         kind: FileKind,

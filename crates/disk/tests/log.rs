@@ -30,7 +30,7 @@ fn open(world: &World) -> Box<dyn Log> {
 }
 
 fn stores(world: &World) -> LocalStores {
-    LocalStores::new(&world.root, Whose::default(), SmallTexts::default()).unwrap()
+    LocalStores::new(&world.root, Whose::default(), SmallTexts::default())
 }
 
 #[test]

@@ -96,7 +96,7 @@ impl Engine {
     /// # Errors
     /// When a pattern for sensitive names is malformed, or the workspace cannot be opened again.
     pub fn new(root: Root, bearings: Bearings, settings: Settings, clock: Clock) -> Result<Self, Error> {
-        let stores = LocalStores::new(&root, settings.whose.clone(), settings.small_texts)?;
+        let stores = LocalStores::new(&root, settings.whose.clone(), settings.small_texts);
         Self::with_stores(root, bearings, settings, clock, Arc::new(stores))
     }
 

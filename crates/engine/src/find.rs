@@ -120,6 +120,7 @@ impl Engine {
                 | LocateError::LinkLoop { .. }
                 | LocateError::LinkOut { .. }
                 | LocateError::Denied { .. }
+                | LocateError::Refused(_)
                 | LocateError::Io { .. }),
             ) => return Err(Error::Locate(error)),
         };

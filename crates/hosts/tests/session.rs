@@ -135,7 +135,7 @@ fn no_session_goes_on_with_a_retired_log() {
     show(&mut one, "a", "1\n");
     two.catch_up().unwrap();
     let name = SessionName::parse("s").unwrap();
-    let stores = LocalStores::new(&fixture.root, Whose::default(), SmallTexts::default()).unwrap();
+    let stores = LocalStores::new(&fixture.root, Whose::default(), SmallTexts::default());
     let kept = stores.retire(&LogName::from(&name)).unwrap();
     assert_eq!(kept.map(|kept| kept.to_string()).as_deref(), Some("s.log.retired-1"));
     assert!(one.catch_up().is_err());

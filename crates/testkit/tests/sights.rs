@@ -126,7 +126,7 @@ fn a_receipt_of_a_log_that_was_put_aside() {
     let fixture = Fixture::new();
     let slow = fixture.engine();
     let receipt = ask(&slow, "f");
-    let stores = LocalStores::new(&fixture.root(), Whose::default(), SmallTexts::default()).unwrap();
+    let stores = LocalStores::new(&fixture.root(), Whose::default(), SmallTexts::default());
     stores.retire(&LogName::from(&s())).unwrap();
     // By another process, which dies before it shows anything.
     ask(&fixture.engine(), "g");

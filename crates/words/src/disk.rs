@@ -37,8 +37,14 @@ pub fn locate(terms: Terms<'_>, error: &LocateError) -> String {
         LocateError::Denied { name } => {
             format!("this user may not look at `{}`; change the permissions of its folders", terms.name(name))
         }
+        LocateError::Refused(refusal) => refused(terms.name(&refusal.name)),
         LocateError::Io { name, source } => format!("`{}` cannot be looked at: {source}; try again", terms.name(name)),
     }
+}
+
+/// The rule itself is for the person who wrote it: what it says can name what is denied.
+fn refused(name: &str) -> String {
+    format!("a rule of this workspace does not allow that for `{name}`")
 }
 
 /// What a [`RootError`] is in words.
@@ -75,6 +81,7 @@ pub fn snapshot(error: &SnapshotError) -> String {
             format!("`{name}` leads through a link out of the workspace; name a file inside it")
         }
         SnapshotError::LinkLoop { name } => format!("`{name}` leads through links in a circle; name the file itself"),
+        SnapshotError::Refused(refusal) => refused(&refusal.name),
         SnapshotError::Denied { name } => format!("this user may not read `{name}`; change its permissions"),
         SnapshotError::NotAFile { name, kind } => format!("`{name}` is {kind}, not a file; name a regular file"),
         SnapshotError::HardLinked { name, links } => format!(

@@ -73,7 +73,7 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new(root: &Root, key: &str, git: &Path) -> Self {
-        let workspace = [Some(root.path().to_path_buf()), root.given.as_ref().map(PathBuf::from)];
+        let workspace = [Some(root.path().to_path_buf()), root.given.as_deref().map(PathBuf::from)];
         let git = git.to_path_buf();
         Self {
             key: key.to_owned(),

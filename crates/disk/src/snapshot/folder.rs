@@ -71,6 +71,9 @@ impl Root {
         if name.split('/').any(|part| matches!(part, "" | "..")) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        if name != "." && !self.shows(name, true) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let mut dir = Dir::new(self.open_to_list(name)?)?;
         let mut entries = Vec::new();
         while let Some(entry) = dir.read() {
@@ -89,6 +92,13 @@ impl Root {
                 kind = FileType::from_raw_mode(found.st_mode);
             }
             entries.push((OsStr::from_bytes(name.to_bytes()).to_owned(), EntryKind::of(kind)));
+        }
+        if !self.shows_all() {
+            let key = |entry: &OsStr| match name {
+                "." => entry.to_string_lossy().into_owned(),
+                folder => format!("{folder}/{}", entry.to_string_lossy()),
+            };
+            entries.retain(|(entry, kind)| self.shows(&key(entry), *kind == EntryKind::Folder));
         }
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Folder { root: self, dir, name: name.to_owned(), entries })
@@ -148,9 +158,16 @@ impl Root {
     #[must_use]
     pub fn small(&self, key: &str, most: u64) -> Small {
         let Some(file) = self.file_ref(&self.absolute(key)) else { return Small::Refused };
+        if self.refuses(&file).is_some() {
+            return Small::None;
+        }
         match self.open_to_read(&file) {
             Ok((opened, _)) => small(&opened, most),
-            Err(super::SnapshotError::Missing { .. } | super::SnapshotError::Denied { .. }) => Small::None,
+            Err(
+                super::SnapshotError::Missing { .. }
+                | super::SnapshotError::Denied { .. }
+                | super::SnapshotError::Refused(_),
+            ) => Small::None,
             Err(_) => Small::Refused,
         }
     }

@@ -54,6 +54,7 @@ impl Root {
             if self.is_unlinked(file, &stat) {
                 continue;
             }
+            self.admit_size(file, stat.len)?;
             if stat.nlink > 1 && hard_links == HardLinks::Refuse {
                 return Err(SnapshotError::HardLinked { name: name(), links: stat.nlink });
             }

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     fault::missing_or,
     replace::temp::Temp,
-    root::{Root, RootError},
+    root::Root,
     snapshot::bytes::read_at,
 };
 
@@ -72,11 +72,9 @@ pub struct LocalStores {
 
 impl LocalStores {
     /// The stores of this workspace. Opens and creates nothing yet.
-    ///
-    /// # Errors
-    /// [`RootError`] when the system gives no further handle on the workspace.
-    pub fn new(root: &Root, whose: Whose, small_texts: SmallTexts) -> Result<Self, RootError> {
-        Ok(Self { root: root.try_clone()?, whose, small_texts, owner: Mutex::default() })
+    #[must_use]
+    pub fn new(root: &Root, whose: Whose, small_texts: SmallTexts) -> Self {
+        Self { root: root.unguarded(), whose, small_texts, owner: Mutex::default() }
     }
 
     fn owner(&self) -> Result<Option<Arc<Owner>>, StoreError> {

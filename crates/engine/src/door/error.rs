@@ -330,7 +330,7 @@ impl Error {
             Self::Locate(error) => match error {
                 LocateError::Missing { .. } => "NOT_FOUND",
                 LocateError::Outside { .. } | LocateError::LinkOut { .. } => "OUTSIDE_WORKSPACE",
-                LocateError::Denied { .. } => "DENIED",
+                LocateError::Denied { .. } | LocateError::Refused(_) => "DENIED",
                 LocateError::LinkLoop { .. } | LocateError::NulInName | LocateError::NameTooLong { .. } => "BAD_PATH",
                 LocateError::Io { .. } => "IO",
             },
@@ -343,7 +343,7 @@ impl Error {
                 SnapshotError::LinkLoop { .. } => "BAD_PATH",
                 SnapshotError::HardLinked { .. } => "HARD_LINKED",
                 SnapshotError::Missing { .. } => "NOT_FOUND",
-                SnapshotError::Denied { .. } | SnapshotError::Ours { .. } => "DENIED",
+                SnapshotError::Denied { .. } | SnapshotError::Refused(_) | SnapshotError::Ours { .. } => "DENIED",
                 SnapshotError::LinkOut { .. } => "OUTSIDE_WORKSPACE",
                 SnapshotError::Unrestored { .. } | SnapshotError::Io { .. } => "IO",
             },

@@ -158,6 +158,7 @@ impl Engine {
             | LocateError::LinkLoop { .. }
             | LocateError::LinkOut { .. }
             | LocateError::Denied { .. }
+            | LocateError::Refused(_)
             | LocateError::Io { .. } => Error::Locate(source),
         }
     }

@@ -126,7 +126,7 @@ pub fn pi_session(asked: &PiSession) -> Result<PiView, Error> {
 /// The texts stored beneath a workspace, and where they are.
 fn stored_texts(root: Option<&Root>) -> Option<(Arc<dyn Objects>, String)> {
     let root = root?;
-    let stores = LocalStores::new(root, Whose::default(), SmallTexts::default()).ok()?;
+    let stores = LocalStores::new(root, Whose::default(), SmallTexts::default());
     let texts = stores.host_objects(&OBJECTS, Create::No).ok().flatten()?;
     Some((texts, format!("{}/{}", root.path().display(), OBJECTS.join("/"))))
 }

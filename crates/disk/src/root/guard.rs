@@ -1,0 +1,247 @@
+//! Which names a root shows. A guard judges every name before anything is looked for under it, so what it refuses is as if it
+//! were not there: not opened, not listed, not followed to. Every way from a name to a file asks here.
+
+use std::{fmt, io, sync::Arc};
+
+use readproof_core::policy::Verdict;
+
+use super::Root;
+use crate::{fault::Fault, locate::FileRef};
+
+/// Why a name may not be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The name that was asked for.
+    pub name: String,
+    /// The name that was judged: the same, or one that links lead through, which only the person may be told.
+    pub judged: String,
+    /// What the rules say; never that it is allowed.
+    pub verdict: Verdict,
+}
+
+impl Refusal {
+    fn new(name: &str, verdict: Verdict) -> Self {
+        Self { name: name.to_owned(), judged: name.to_owned(), verdict }
+    }
+}
+
+/// Judges names, as they are written from the root, by the names alone.
+pub trait Guard: fmt::Debug + Send + Sync {
+    /// Why a file or folder of this name may not be used. What lies in a folder that may not be used may not be used either.
+    fn refuses(&self, name: &str, is_folder: bool) -> Option<Verdict>;
+
+    /// Whether something in a folder may be used although its own name may not.
+    fn passes(&self, folder: &str) -> bool;
+
+    /// Whether an entry of a folder, which itself is shown or passed through, is shown.
+    fn shows(&self, name: &str, is_folder: bool) -> bool {
+        self.refuses(name, is_folder).is_none() || (is_folder && self.passes(name))
+    }
+
+    /// Why a file of this name and size may not be used, if its name may.
+    fn refuses_size(&self, _name: &str, _bytes: u64) -> Option<Verdict> {
+        None
+    }
+}
+
+impl Root {
+    /// The same directory, of which only what the guard lets through can be used.
+    #[must_use]
+    pub fn guarded(&self, guard: Arc<dyn Guard>) -> Self {
+        Self { guard: Some(guard), ..self.clone() }
+    }
+
+    /// The same directory with everything in it.
+    #[must_use]
+    pub fn unguarded(&self) -> Self {
+        Self { guard: None, ..self.clone() }
+    }
+
+    /// Why a name may not be used. If only a file or only a folder of that name may, the kind of what is there decides; a name
+    /// that leads nowhere may then not be used.
+    pub(crate) fn refusal(&self, name: &str) -> Option<Refusal> {
+        let guard = self.guard.as_deref()?;
+        if name == "." {
+            return None;
+        }
+        let as_folder = guard.refuses(name, true).filter(|_| !guard.passes(name));
+        let verdict = match (guard.refuses(name, false), as_folder) {
+            (None, None) => return None,
+            (Some(verdict), Some(_)) => verdict,
+            (None, Some(verdict)) => {
+                let is_other = self.dir.symlink_metadata(name).is_ok_and(|found| !found.is_dir());
+                Some(verdict).filter(|_| !is_other)?
+            }
+            (Some(verdict), None) => {
+                let is_folder = self.dir.symlink_metadata(name).is_ok_and(|found| found.is_dir());
+                Some(verdict).filter(|_| !is_folder)?
+            }
+        };
+        Some(Refusal::new(name, verdict))
+    }
+
+    /// The same for every name that links lead through from here. Links that lead nowhere or out are left to whoever opens them.
+    pub(crate) fn refusal_of_links(&self, name: &str) -> Option<Refusal> {
+        self.guard.as_ref()?;
+        let names = match self.follow(name) {
+            Ok(names) => names,
+            Err(error) => return self.refusal_of_broken(name, &error),
+        };
+        let refusal = names.iter().skip(1).filter(|other| *other != name).find_map(|name| self.refusal(name))?;
+        Some(Refusal { name: name.to_owned(), ..refusal })
+    }
+
+    /// A chain of links that cannot be followed to its end is judged as far as it goes.
+    fn refusal_of_broken(&self, name: &str, error: &io::Error) -> Option<Refusal> {
+        match Fault::of(error) {
+            // Out of the root, or round in circles: nothing that is refused here lies behind it.
+            Fault::LinkOut | Fault::LinkLoop => None,
+            Fault::Missing
+            | Fault::NotFolder
+            | Fault::TooLong
+            | Fault::Denied
+            | Fault::ReadOnly
+            | Fault::Full
+            | Fault::Other => {
+                let folder = name.rsplit_once('/').map(|(folder, _)| folder)?;
+                Some(Refusal { name: name.to_owned(), ..self.refusal_of_links(folder)? })
+            }
+        }
+    }
+
+    pub(crate) fn refusal_of_size(&self, name: &str, bytes: u64) -> Option<Refusal> {
+        let verdict = self.guard.as_deref()?.refuses_size(name, bytes)?;
+        Some(Refusal::new(name, verdict))
+    }
+
+    /// Whether there is no guard.
+    pub(crate) fn shows_all(&self) -> bool {
+        self.guard.is_none()
+    }
+
+    /// Whether a name that was met, and is no link, is shown.
+    pub(crate) fn shows(&self, name: &str, is_folder: bool) -> bool {
+        self.guard.as_ref().is_none_or(|guard| guard.shows(name, is_folder))
+    }
+
+    /// Whether a name that someone kept is still one that may be used, whatever is there.
+    #[must_use]
+    pub fn may_use(&self, name: &str) -> bool {
+        self.guard.is_none() || (self.refusal(name).is_none() && self.refusal_of_links(name).is_none())
+    }
+
+    /// Why a file may not be used, by its own name and every name its links lead through.
+    #[must_use]
+    pub fn refuses(&self, file: &FileRef) -> Option<Refusal> {
+        self.refusal(file.name()).or_else(|| self.refusal_of_links(file.name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{HardLinks, LocateError, SnapshotError, SnapshotRules};
+    use readproof_core::policy::Rule;
+    use std::{fs, os::unix::fs::symlink};
+
+    /// Refuses names that begin with a word, and everything in such folders.
+    #[derive(Debug)]
+    struct Word(&'static str);
+
+    impl Guard for Word {
+        fn refuses(&self, name: &str, is_folder: bool) -> Option<Verdict> {
+            let parts: Vec<&str> = name.split('/').collect();
+            let folders = if is_folder { parts.len() } else { parts.len() - 1 };
+            let bare = self.0.trim_end_matches('/');
+            let of_folders = self.0.ends_with('/');
+            let found = parts.iter().enumerate().any(|(at, part)| *part == bare && (at < folders || !of_folders));
+            found.then(|| Verdict::Deny(Rule { file: "f".into(), line: 1 }))
+        }
+
+        fn passes(&self, _folder: &str) -> bool {
+            false
+        }
+    }
+
+    const RULES: SnapshotRules = SnapshotRules { max_bytes: 1000, hard_links: HardLinks::Allow };
+
+    fn world() -> (tempfile::TempDir, Root) {
+        let temp = tempfile::tempdir().unwrap();
+        for folder in ["a", "secret", "dir"] {
+            fs::create_dir(temp.path().join(folder)).unwrap();
+        }
+        for file in ["a/plain", "a/secret", "secret/x", "dir/y"] {
+            fs::write(temp.path().join(file), file).unwrap();
+        }
+        symlink("secret", temp.path().join("link")).unwrap();
+        symlink("a/secret", temp.path().join("to")).unwrap();
+        symlink("../secret/none", temp.path().join("a/dangling")).unwrap();
+        let root = Root::open(temp.path()).unwrap();
+        (temp, root)
+    }
+
+    #[test]
+    fn what_is_refused_is_as_if_it_were_not_there() {
+        let (temp, root) = world();
+        let seen = root.guarded(Arc::new(Word("secret")));
+        let locate = |root: &Root, name: &str| {
+            let names = [root.absolute(name)];
+            let outcome = |found: Result<FileRef, LocateError>| match found {
+                Ok(_) => "found",
+                Err(LocateError::Refused(_)) => "refused",
+                Err(LocateError::Missing { .. }) => "missing",
+                Err(other) => panic!("{other}"),
+            };
+            let found = [
+                outcome(root.locate(&names)),
+                outcome(root.locate_open(&names).map(|(file, _)| file)),
+                outcome(root.locate_new(&names)),
+            ];
+            assert!(found[0] == found[1] && (found[0] == found[2] || found[2] == "found"), "{name}: {found:?}");
+            found[0]
+        };
+        let names = ["a/plain", "a/secret", "secret", "secret/x", "link", "link/x", "to", "a/dangling", "none", "a/none"];
+        let expected =
+            ["found", "refused", "refused", "refused", "refused", "refused", "refused", "refused", "missing", "missing"];
+        for (name, expected) in names.iter().zip(expected) {
+            assert_eq!(locate(&seen, name), expected, "{name}");
+        }
+        assert_eq!(seen.list_names("."), ["a", "dir", "link", "to"]);
+        assert_eq!(seen.list_names("a"), ["dangling", "plain"]);
+        assert!(seen.list_names("secret").is_empty() && seen.list_names("link").is_empty());
+        assert!(seen.glance("a/secret").is_none() && seen.glance("a/plain").is_some());
+        assert!(seen.folder("secret").is_err() && !seen.names_anything("secret") && !seen.names_folder("secret"));
+        let top = seen.top().unwrap();
+        assert!(top.entry("secret").is_none() && top.entry("a").is_some());
+        // The same whether anything is there or not.
+        fs::remove_file(temp.path().join("a/secret")).unwrap();
+        fs::remove_dir_all(temp.path().join("secret")).unwrap();
+        for (name, expected) in names.iter().zip(expected) {
+            assert_eq!(locate(&seen, name), expected, "{name}");
+        }
+        assert_eq!(seen.list_names("a"), ["dangling", "plain"]);
+    }
+
+    #[test]
+    fn a_file_located_before_is_not_read_through_a_new_link() {
+        let (temp, root) = world();
+        let seen = root.guarded(Arc::new(Word("secret")));
+        let file = seen.locate(&[seen.absolute("a/plain")]).unwrap();
+        fs::remove_file(temp.path().join("a/plain")).unwrap();
+        symlink("secret", temp.path().join("a/plain")).unwrap();
+        assert!(matches!(seen.snapshot(&file, &RULES), Err(SnapshotError::Refused(_))));
+        assert!(matches!(seen.stream(&file, None, HardLinks::Allow), Err(SnapshotError::Refused(_))));
+        assert_eq!(root.snapshot(&file, &RULES).unwrap().text.as_str(), "a/secret");
+    }
+
+    #[test]
+    fn a_pattern_for_folders_leaves_files_alone() {
+        let (_temp, root) = world();
+        let seen = root.guarded(Arc::new(Word("secret/")));
+        assert!(seen.locate(&[seen.absolute("a/secret")]).is_ok());
+        assert_eq!(seen.list_names("a"), ["dangling", "plain", "secret"]);
+        for refused in ["secret", "secret/x", "link", "a/dangling"] {
+            assert!(matches!(seen.locate(&[seen.absolute(refused)]), Err(LocateError::Refused(_))), "{refused}");
+        }
+    }
+}
