@@ -16,6 +16,7 @@ use readproof_words::{Terms, disk::locate};
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::output::Failure;
@@ -476,7 +477,7 @@ pub(crate) const HOSTS_WITH_TEXTS: [&str; 1] = ["pi"];
 
 /// The texts that hosts keep in the workspace. pi's session files are those in its folder, those named in the settings, and
 /// those named in this call.
-pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Box<dyn HostTexts>> {
+pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Arc<dyn HostTexts>> {
     let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
     let folder = told.map(PathBuf::from).or_else(|| pi_folder().map(|folder| folder.join("sessions")));
     let absolute = |text: &String| match (text.strip_prefix("~/"), home()) {
@@ -484,7 +485,7 @@ pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Box<dyn Host
         _ => config.root.path().join(text),
     };
     let settings = config.settings.pi_sessions.iter().map(absolute);
-    vec![Box::new(PiSources { named: settings.chain(named.iter().cloned()).collect(), folder })]
+    vec![Arc::new(PiSources { named: settings.chain(named.iter().cloned()).collect(), folder })]
 }
 
 /// What the location of hosts' settings depends on, outside the workspace.

@@ -22,12 +22,12 @@ pub use git::{
     Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError, looks_binary,
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
-pub use policy::{BadPattern, STANDARD_PATTERNS, Sensitive};
+pub use policy::{BadPattern, Guard, Refusal, STANDARD_PATTERNS, Sensitive};
 pub use replace::{
     Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Outcome, Present,
     RecoverError, Recovered, ReplaceAllError, ReplaceError, Scratch, Step, Swept, is_in_git, is_in_store, is_ours,
 };
-pub use root::{Guard, Refusal, Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
+pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
 pub use snapshot::{
     EntryKind, FileKind, Folder, Found, HardLinks, KnownBy, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules,
     Stamp, Stat, Stream, View, Watch, input_is_closed_at_last,

@@ -17,8 +17,9 @@ use rustix::{
 
 use crate::{
     fault::{Fault, escape, is_missing},
+    policy::Refusal,
     replace::is_ours,
-    root::{Refusal, Root},
+    root::Root,
     snapshot::TO_READ,
 };
 

@@ -1,10 +1,6 @@
 //! A directory that may be used, and where a workspace begins. Everything is opened relative to the handle held here, so no
 //! name, link or race can lead out of it. Never opens a file itself.
 
-mod guard;
-
-pub use guard::{Guard, Refusal};
-
 use std::{
     fs, io,
     os::unix::fs::MetadataExt,
@@ -17,6 +13,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use crate::{
     fault::Fault,
     git::Opened,
+    policy::Guard,
     replace::{DisplacedTexts, Moments},
     stores::STORE_NAME,
 };
@@ -42,7 +39,7 @@ pub struct Root {
     /// What writes displaced and nobody has taken yet.
     pub(crate) displaced: Arc<DisplacedTexts>,
     /// What may be used of it; everything if absent.
-    guard: Option<Arc<dyn Guard>>,
+    pub(crate) guard: Option<Arc<dyn Guard>>,
 }
 
 impl Root {

@@ -23,8 +23,9 @@ use rustix::{
 use crate::{
     fault::Fault,
     locate::{FileId, FileRef, Opened},
+    policy::Refusal,
     replace::turn::{Links, Settled},
-    root::{Refusal, Root},
+    root::Root,
 };
 use bytes::read_at;
 

@@ -153,7 +153,7 @@ impl Engine {
         if asked.against == Against::WorkTree && asked.content.is_none() {
             return Err(Error::NoContent);
         }
-        let max = self.settings.file_bytes;
+        let max = self.shared.settings.file_bytes;
         if let Some(content) = asked.content.as_ref().filter(|content| content.len() as u64 > max) {
             return Err(Error::TooLarge { path: asked.path.clone(), bytes: content.len() as u64, max });
         }
@@ -205,7 +205,7 @@ impl Engine {
             Against::WorkTree => return beside_content(file.key().as_str(), working, asked),
         };
         let content = asked.content.as_deref();
-        let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.settings;
+        let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.shared.settings;
         let ask = GitCompare {
             baseline,
             settings: *settings,

@@ -20,7 +20,7 @@ use readproof_disk::{Create, HardLinks, LocalStores, Root, Sensitive, SnapshotRu
 use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::{Arc, Mutex};
 
-use crate::{Clock, Engine, HostTexts, Settings, conversation::locked};
+use crate::{Clock, Engine, HostTexts, Settings, Shared, conversation::locked};
 
 /// How far a long call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +112,8 @@ impl Engine {
         stores: Arc<dyn Stores>,
     ) -> Result<Self, Error> {
         let sensitive = Sensitive::new(&settings.sensitive)?;
-        Ok(Self {
+        let shared = Shared {
             notices: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
-            root,
             bearings,
             settings,
             sensitive,
@@ -125,10 +124,14 @@ impl Engine {
             symbols: crate::find::Symbols::default(),
             words: crate::find::Words::default(),
             versions: Mutex::default(),
+        };
+        Ok(Self {
+            root,
             one_read: false,
             names_from_root: false,
-            concerns: Vec::new(),
-            hosts: Vec::new(),
+            concerns: Arc::default(),
+            hosts: Arc::default(),
+            shared: Arc::new(shared),
         })
     }
 
@@ -149,14 +152,14 @@ impl Engine {
     /// Adds a concern. Concerns are called in the order in which they were added.
     #[must_use]
     pub fn with_concern(mut self, concern: Arc<dyn Concern>) -> Self {
-        self.concerns.push(concern);
+        Arc::make_mut(&mut self.concerns).push(concern);
         self
     }
 
     /// Adds texts that a host keeps outside our store, so that `gc` and `doctor` cover them too.
     #[must_use]
-    pub fn with_host_texts(mut self, texts: Box<dyn HostTexts>) -> Self {
-        self.hosts.push(texts);
+    pub fn with_host_texts(mut self, texts: Arc<dyn HostTexts>) -> Self {
+        Arc::make_mut(&mut self.hosts).push(texts);
         self
     }
 
@@ -176,7 +179,7 @@ impl Engine {
             }
             budget::Verdict::Refused { why } => return Err(Error::OverBudget { why }),
         };
-        for concern in &self.concerns {
+        for concern in self.concerns.iter() {
             concern.before(caller, &operation)?;
         }
         Ok(operation)
@@ -185,7 +188,7 @@ impl Engine {
     /// Reports the result of a call to every concern: query log, audit and others.
     pub(crate) fn note<G>(&self, caller: &Caller, operation: &Operation, outcome: &Result<Outcome<G>, Error>) {
         let summary = outcome.as_ref().map(Outcome::summary);
-        for concern in &self.concerns {
+        for concern in self.concerns.iter() {
             concern.after(caller, operation, summary);
         }
     }
@@ -215,11 +218,11 @@ impl Engine {
 
     /// What is to be said and no answer has said yet.
     pub fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut *locked(&self.notices))
+        std::mem::take(&mut *locked(&self.shared.notices))
     }
 
     pub(crate) fn add_notice(&self, notice: Notice) {
-        locked(&self.notices).push(notice);
+        locked(&self.shared.notices).push(notice);
     }
 
     /// The workspace.
@@ -231,13 +234,13 @@ impl Engine {
     /// The settings in force.
     #[must_use]
     pub fn settings(&self) -> &Settings {
-        &self.settings
+        &self.shared.settings
     }
 
     /// Where relative paths start.
     #[must_use]
     pub fn bearings(&self) -> &Bearings {
-        &self.bearings
+        &self.shared.bearings
     }
 
     /// The file that a path from elsewhere most likely means: the longest end of it that is a name in the workspace.
@@ -283,15 +286,15 @@ impl Engine {
     }
 
     pub(crate) fn snapshot_rules(&self) -> SnapshotRules {
-        SnapshotRules { max_bytes: self.settings.file_bytes, hard_links: self.settings.hard_links }
+        SnapshotRules { max_bytes: self.shared.settings.file_bytes, hard_links: self.shared.settings.hard_links }
     }
 
     pub(crate) fn hard_links(&self) -> HardLinks {
-        self.settings.hard_links
+        self.shared.settings.hard_links
     }
 
     pub(crate) fn now(&self) -> u64 {
-        (self.clock)()
+        (self.shared.clock)()
     }
 }
 

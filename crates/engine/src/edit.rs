@@ -130,7 +130,7 @@ impl Engine {
             return Err(Error::EmptyPath);
         }
         self.refuse_back_through_link(path)?;
-        self.root.locate_new(&candidates(path, &self.bearings)).map_err(Error::Locate)
+        self.root.locate_new(&candidates(path, &self.shared.bearings)).map_err(Error::Locate)
     }
 
     fn change<C: Conversation>(

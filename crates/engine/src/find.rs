@@ -109,7 +109,7 @@ impl Engine {
         }
         self.refuse_back_through_link(path)?;
         let names = self.names_for(path);
-        let located = self.root.locate(&[meant(path, &self.bearings)]).or_else(|_| self.root.locate(&names));
+        let located = self.root.locate(&[meant(path, &self.shared.bearings)]).or_else(|_| self.root.locate(&names));
         let file = match located {
             Ok(file) => file,
             Err(LocateError::Missing { .. }) => return self.missing(&names),
@@ -202,7 +202,8 @@ impl Engine {
     /// A glob with a folder in it, taken from the current folder, if that is not the root.
     fn glob_from_here(&self, glob: Option<&str>) -> Option<String> {
         let glob = glob.filter(|glob| glob.contains('/') && !glob.starts_with(['/', '!']) && self.names_from_root)?;
-        let here = self.bearings.cwd.strip_prefix(&*self.root.path().display().to_string())?.strip_prefix('/')?;
+        let here =
+            self.shared.bearings.cwd.strip_prefix(&*self.root.path().display().to_string())?.strip_prefix('/')?;
         (!here.is_empty()).then(|| format!("{here}/{glob}"))
     }
 
@@ -241,7 +242,7 @@ impl Engine {
         let tracked = self.tracked_hidden(asked.extent.hidden, control);
         let search = TreeSearch {
             root: &self.root,
-            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
+            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive },
             query,
             mode: asked.mode,
             letters: asked.letters,

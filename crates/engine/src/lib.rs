@@ -53,9 +53,22 @@ pub const SETTINGS_FILE: &str = "readproof.toml";
 /// The time that records carry, in milliseconds since 1970. Nothing is ordered by it.
 pub type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// A workspace, its store and its open sessions, shared by threads.
+/// A workspace, its store and its open sessions, shared by threads. The door makes one for each call, with a root that shows
+/// what the caller may see; all of them share the rest.
+#[derive(Clone)]
 pub struct Engine {
     root: Root,
+    /// Set by [`Engine::for_one_read`].
+    one_read: bool,
+    /// Set by [`Engine::with_names_from_root`].
+    names_from_root: bool,
+    concerns: Arc<Vec<Arc<dyn Concern>>>,
+    hosts: Arc<Vec<Arc<dyn HostTexts>>>,
+    shared: Arc<Shared>,
+}
+
+/// What all calls share.
+struct Shared {
     bearings: Bearings,
     settings: Settings,
     sensitive: Sensitive,
@@ -66,14 +79,8 @@ pub struct Engine {
     symbols: Symbols,
     words: Words,
     versions: Mutex<Option<Versions>>,
-    /// Set by [`Engine::for_one_read`].
-    one_read: bool,
-    /// Set by [`Engine::with_names_from_root`].
-    names_from_root: bool,
     /// What is to be said beside the next answer.
     notices: Mutex<Vec<Notice>>,
-    concerns: Vec<Arc<dyn Concern>>,
-    hosts: Vec<Box<dyn HostTexts>>,
 }
 
 impl Engine {

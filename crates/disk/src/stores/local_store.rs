@@ -27,12 +27,7 @@ use super::{
     Create, Database, Leases, LogError, LogName, Logs, Objects, OpenedStore, PutAside, RetiredLog, Store, StoreError,
     Stores, Usage, local_leases::LocalLeases, local_logs::LocalLogs, local_objects::LocalObjects,
 };
-use crate::{
-    fault::missing_or,
-    replace::temp::Temp,
-    root::Root,
-    snapshot::bytes::read_at,
-};
+use crate::{fault::missing_or, replace::temp::Temp, root::Root, snapshot::bytes::read_at};
 
 /// The name of the directory.
 pub const STORE_NAME: &str = ".readproof";

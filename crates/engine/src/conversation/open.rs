@@ -58,13 +58,13 @@ impl Engine {
         focus: Focus,
         work: impl FnOnce(&mut Session) -> T,
     ) -> Result<T, Error> {
-        let slot = self.open.slot(name);
+        let slot = self.shared.open.slot(name);
         let mut slot = locked(&slot);
         if slot.missed_answer {
             // The log may be writable again, but it still lacks what the model saw meanwhile. If the store itself
             // cannot be used, that is the error to report.
             self.store(create)?;
-            self.stores.retire(&LogName::from(name))?;
+            self.shared.stores.retire(&LogName::from(name))?;
             slot.missed_answer = false;
         }
         // A log that became unreadable is opened again, so that the error describes the log.
@@ -74,7 +74,7 @@ impl Engine {
         if slot.session.is_none() {
             let no_session = || Error::NoSession(name.clone());
             let store = self.store(create)?.ok_or_else(no_session)?;
-            let opened = Session::open_for(&*store, name, create, self.settings.answers, focus)?;
+            let opened = Session::open_for(&*store, name, create, self.shared.settings.answers, focus)?;
             slot.session = Some(opened.ok_or_else(no_session)?);
         }
         let session = slot.session.as_mut().ok_or_else(|| Error::NoSession(name.clone()))?;
@@ -86,12 +86,12 @@ impl Engine {
 
     /// Runs `work` on a session as of its last catch-up; `None` if it is not open.
     pub(crate) fn with_open_session<T>(&self, name: &SessionName, work: impl FnOnce(&mut Session) -> T) -> Option<T> {
-        locked(&self.open.slot(name)).session.as_mut().map(work)
+        locked(&self.shared.open.slot(name)).session.as_mut().map(work)
     }
 
     /// Reopens a session with the answers of every file, if it was opened for another file than `path`.
     pub(crate) fn cover(&self, name: &SessionName, path: &PathKey) -> Result<(), Error> {
-        let slot = self.open.slot(name);
+        let slot = self.shared.open.slot(name);
         if locked(&slot).session.as_ref().is_none_or(|session| session.covers(path)) {
             return Ok(());
         }
@@ -101,17 +101,17 @@ impl Engine {
 
     /// Keeps a session that was just created.
     pub(crate) fn keep_session(&self, name: &SessionName, session: Session) {
-        locked(&self.open.slot(name)).session = Some(session);
+        locked(&self.shared.open.slot(name)).session = Some(session);
     }
 
     /// Puts aside the log of a session that missed what the model is about to see; gives what to say of it.
     pub(crate) fn retire(&self, name: &SessionName, error: Error) -> Notice {
-        let slot = self.open.slot(name);
+        let slot = self.shared.open.slot(name);
         let mut slot = locked(&slot);
         slot.session = None;
         // The store may have been removed or replaced: open it again next time.
-        *locked(&self.open.store) = None;
-        let log = match self.stores.retire(&LogName::from(name)) {
+        *locked(&self.shared.open.store) = None;
+        let log = match self.shared.stores.retire(&LogName::from(name)) {
             Ok(Some(kept)) => LogAfter::Kept(kept),
             Ok(None) => LogAfter::None,
             Err(why) => {
@@ -124,7 +124,7 @@ impl Engine {
 
     /// The store, opened on first use and created only if `create` says so.
     pub(crate) fn store(&self, create: Create) -> Result<Option<Arc<dyn Store>>, Error> {
-        let mut open = locked(&self.open.store);
+        let mut open = locked(&self.shared.open.store);
         let is_open = match (&*open, create) {
             (None, _) => false,
             (Some(_), Create::No) => true,
@@ -132,7 +132,7 @@ impl Engine {
             (Some((_, opened)), Create::Yes) => *opened == Create::Yes,
         };
         if !is_open {
-            let opened = self.stores.open(create)?;
+            let opened = self.shared.stores.open(create)?;
             if let Some(aside) = opened.as_ref().and_then(|opened| opened.put_aside.as_ref()) {
                 self.add_notice(Notice::StorePutAside(aside.clone()));
             }
@@ -143,7 +143,7 @@ impl Engine {
 
     /// The store, if it is already open.
     pub(crate) fn open_store_now(&self) -> Option<Arc<dyn Store>> {
-        locked(&self.open.store).as_ref().map(|(store, _)| Arc::clone(store))
+        locked(&self.shared.open.store).as_ref().map(|(store, _)| Arc::clone(store))
     }
 
     /// Loads a stored text and verifies its hash.

@@ -112,9 +112,9 @@ impl PiConversation {
     /// A session whose header and entries are sent, with [`Self::push`].
     #[must_use]
     pub fn new(engine: &Engine) -> Self {
-        let texts = engine.stores.host_objects(&OBJECTS, Create::No).unwrap_or_default();
-        let transcript = Transcript::new(engine.settings.answers, engine.bearings.home.clone());
-        let (cwd, alias) = (engine.bearings.cwd.clone(), alias(&engine.root));
+        let texts = engine.shared.stores.host_objects(&OBJECTS, Create::No).unwrap_or_default();
+        let transcript = Transcript::new(engine.shared.settings.answers, engine.shared.bearings.home.clone());
+        let (cwd, alias) = (engine.shared.bearings.cwd.clone(), alias(&engine.root));
         let backing = Backing { file: None, texts };
         Self {
             transcript,
@@ -185,14 +185,14 @@ impl PiConversation {
             }
             return Ok(());
         }
-        self.backing.put(&*engine.stores, text)
+        self.backing.put(&*engine.shared.stores, text)
     }
 
     /// Stores what answers have shown. A failure becomes a notice of the next answer.
     pub fn store_shown(&mut self, engine: &Engine) {
         let Some(later) = &mut self.later else { return };
         for text in std::mem::take(later) {
-            if let Err(error) = self.backing.put(&*engine.stores, &text) {
+            if let Err(error) = self.backing.put(&*engine.shared.stores, &text) {
                 let notice = Notice::NotStored { text: ShownText::Earlier, why: Arc::new(error) };
                 if !self.notices.contains(&notice) {
                     self.notices.push(notice);

@@ -41,7 +41,7 @@ impl Engine {
         let mut plans = plans;
         for plan in &mut plans {
             // A link may point elsewhere by now. Either target makes the write sensitive.
-            plan.sensitive = plan.sensitive || self.sensitive.is_sensitive(&self.root, &plan.file);
+            plan.sensitive = plan.sensitive || self.shared.sensitive.is_sensitive(&self.root, &plan.file);
         }
         let at = self.now();
         if let (true, Some(secret)) = (plans.len() > 1, plans.iter().find(|plan| plan.sensitive)) {
@@ -137,7 +137,7 @@ impl Engine {
         let (false, Some(before)) = (plan.hunks.is_empty(), plan.base.as_ref().or(plan.before.as_ref())) else {
             return Ok(());
         };
-        if self.settings.answers == Answers::Seed {
+        if self.shared.settings.answers == Answers::Seed {
             return Ok(());
         }
         let (mark, knowledge) =

@@ -300,7 +300,7 @@ impl Engine {
 
     /// Refuses a text that would be too large to read again.
     fn fits(&self, file: &FileRef, after: &Text) -> Result<(), Error> {
-        let (bytes, max) = (after.as_str().len() as u64, self.settings.file_bytes);
+        let (bytes, max) = (after.as_str().len() as u64, self.shared.settings.file_bytes);
         if bytes > max {
             return Err(Error::TooLarge { path: file.key().to_string(), bytes, max });
         }
@@ -311,11 +311,11 @@ impl Engine {
     fn there(&self, file: &FileRef, intent: &Intent<'_>) -> Result<There, Error> {
         match self.root.snapshot(file, &self.snapshot_rules()) {
             Ok(snapshot) => {
-                let sensitive = self.sensitive.is_sensitive_read(file, &snapshot);
+                let sensitive = self.shared.sensitive.is_sensitive_read(file, &snapshot);
                 Ok(There { snapshot: Some(snapshot), sensitive })
             }
             Err(SnapshotError::Missing { .. }) => {
-                Ok(There { snapshot: None, sensitive: self.sensitive.is_sensitive(&self.root, file) })
+                Ok(There { snapshot: None, sensitive: self.shared.sensitive.is_sensitive(&self.root, file) })
             }
             Err(why @ (SnapshotError::NotText { .. } | SnapshotError::TooLarge { .. })) => match intent {
                 Intent::Pieces(_) => Err(why.into()),

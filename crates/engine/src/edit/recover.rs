@@ -50,7 +50,7 @@ impl Engine {
 
     fn keep_one_displaced(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
         let file = self.new_file(&self.root.absolute(name))?;
-        let (false, Ok(text)) = (self.sensitive.is_sensitive(&self.root, &file), Text::from_bytes(bytes)) else {
+        let (false, Ok(text)) = (self.shared.sensitive.is_sensitive(&self.root, &file), Text::from_bytes(bytes)) else {
             return Ok(());
         };
         if let Some(store) = self.store(Create::Yes)? {
@@ -87,7 +87,7 @@ impl Engine {
         let there = self.new_file(&self.root.absolute(&file.path)).ok();
         let read = there.and_then(|there| {
             let read = self.root.snapshot(&there, &self.snapshot_rules()).ok()?;
-            (!self.sensitive.is_sensitive_read(&there, &read)).then_some(read)
+            (!self.shared.sensitive.is_sensitive_read(&there, &read)).then_some(read)
         });
         let empty = Text::new(String::new());
         if let Some(store) = self.store(Create::Yes)? {

@@ -46,7 +46,7 @@ impl Engine {
         create: Create,
         work: impl FnOnce(&mut Versions) -> Result<T, VersionsError>,
     ) -> Result<Option<T>, Error> {
-        let mut open = locked(&self.versions);
+        let mut open = locked(&self.shared.versions);
         if open.as_mut().is_some_and(|versions| versions.catch_up().is_err()) {
             // It may have been put aside and begun anew.
             *open = None;
@@ -75,7 +75,7 @@ impl Engine {
         })?;
         let to = self.version(&path, &known, request.to.as_deref(), || Ok(Which::Working))?;
         let working = || match self.root.snapshot(&file, &self.snapshot_rules()) {
-            Ok(read) if self.sensitive.is_sensitive_read(&file, &read) => {
+            Ok(read) if self.shared.sensitive.is_sensitive_read(&file, &read) => {
                 Err(Error::SensitiveVersion { path: path.clone() })
             }
             Ok(read) => Ok(Some(read.text)),

@@ -40,7 +40,7 @@ impl Engine {
         }
         let search = TreeSearch {
             root: &self.root,
-            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
+            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive },
             query: &query,
             mode: SearchMode::Regex,
             letters,
@@ -53,7 +53,7 @@ impl Engine {
         if found.looked_at <= FEW_FILES {
             return Ok(None);
         }
-        self.symbols.wanted.store(true, Ordering::Relaxed);
+        self.shared.symbols.wanted.store(true, Ordering::Relaxed);
         let mut defined = Vec::new();
         let files = found.hits.iter().filter(|hit| Language::of(&hit.path, "").is_some()).take(MOST_FILES);
         for hit in files {
@@ -79,34 +79,34 @@ impl Engine {
 
     /// Whether no index was ever made, or one is being made.
     fn lacks_index(&self) -> bool {
-        if self.symbols.making.load(Ordering::Relaxed) {
+        if self.shared.symbols.making.load(Ordering::Relaxed) {
             return true;
         }
         // An index that was there once is only ever refreshed.
-        if self.symbols.found.load(Ordering::Relaxed) {
+        if self.shared.symbols.found.load(Ordering::Relaxed) {
             return false;
         }
         // Opened without holding the lock, as that may wait for another process.
-        let idle = locked(&self.symbols.catalogs).pop();
+        let idle = locked(&self.shared.symbols.catalogs).pop();
         let Some(catalog) = idle.or_else(|| self.open_catalog().ok()) else { return false };
         let is_empty = catalog.is_empty();
-        locked(&self.symbols.catalogs).push(catalog);
-        self.symbols.found.store(!is_empty, Ordering::Relaxed);
+        locked(&self.shared.symbols.catalogs).push(catalog);
+        self.shared.symbols.found.store(!is_empty, Ordering::Relaxed);
         is_empty
     }
 
     /// Makes the index, unless that is under way.
     pub(crate) fn index_now(&self) {
-        if self.symbols.making.swap(true, Ordering::Relaxed) {
+        if self.shared.symbols.making.swap(true, Ordering::Relaxed) {
             return;
         }
         // If it fails, the next question makes it and says why it cannot.
         let _ = self.with_catalog(&Control::WAIT, |_, _| Ok(()));
-        self.symbols.making.store(false, Ordering::Relaxed);
+        self.shared.symbols.making.store(false, Ordering::Relaxed);
     }
 
     /// Whether an answer was given without the index; asked once.
     pub(crate) fn take_index_wish(&self) -> bool {
-        self.symbols.wanted.swap(false, Ordering::Relaxed) && !self.symbols.making.load(Ordering::Relaxed)
+        self.shared.symbols.wanted.swap(false, Ordering::Relaxed) && !self.shared.symbols.making.load(Ordering::Relaxed)
     }
 }

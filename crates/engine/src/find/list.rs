@@ -160,7 +160,7 @@ impl Engine {
 
     /// A question about a repository that is not about a version of a file.
     pub(crate) fn git_question<'c>(&'c self, control: &Control<'c>) -> GitCompare<'c> {
-        let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.settings;
+        let Settings { git: settings, git_files: settings_files, file_bytes: max_bytes, .. } = &self.shared.settings;
         GitCompare {
             baseline: Baseline::Index,
             settings: *settings,
@@ -190,7 +190,7 @@ impl Engine {
     /// How many lines a small file has; `None` if it is no text, or sensitive, or gone.
     fn lines_of(&self, name: &str) -> Option<u64> {
         let (file, opened) = self.root.locate_open(&[self.root.absolute(name)]).ok()?;
-        if self.sensitive.is_sensitive(&self.root, &file) {
+        if self.shared.sensitive.is_sensitive(&self.root, &file) {
             return None;
         }
         let stream = self.root.stream(&file, Some(opened?), self.hard_links()).ok()?;

@@ -9,7 +9,7 @@ use crate::{Engine, Error};
 impl Engine {
     /// Puts names into an outcome that lead back to the same files from the current folder.
     pub(crate) fn with_names_that_lead_back<G>(&self, outcome: &mut Result<Outcome<G>, Error>) {
-        let here = Path::new(&self.bearings.cwd);
+        let here = Path::new(&self.shared.bearings.cwd);
         if !self.names_from_root || here == self.root.path() {
             return;
         }

@@ -120,7 +120,7 @@ impl Engine {
 
     fn is_sensitive_name(&self, name: &str) -> bool {
         let found = self.root.locate(&[self.root.absolute(name)]);
-        found.map_or(true, |file| self.sensitive.is_sensitive(&self.root, &file))
+        found.map_or(true, |file| self.shared.sensitive.is_sensitive(&self.root, &file))
     }
 }
 

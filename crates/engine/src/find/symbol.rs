@@ -149,7 +149,7 @@ impl Engine {
             match self.read_resolved(conversation, asked, resolved, control) {
                 Err(error @ Error::Changed { .. }) => {
                     // The catalog's location is outdated.
-                    locked(&self.symbols.catalogs).iter_mut().for_each(Catalog::doubt);
+                    locked(&self.shared.symbols.catalogs).iter_mut().for_each(Catalog::doubt);
                     last = error;
                 }
                 done => return done.map(Box::new),
@@ -249,7 +249,7 @@ impl Engine {
             }
             Ok(out)
         })?;
-        out.notices.extend(locked(&self.symbols.in_memory_reason).clone().map(Notice::IndexInMemory));
+        out.notices.extend(locked(&self.shared.symbols.in_memory_reason).clone().map(Notice::IndexInMemory));
         Ok(out)
     }
 
@@ -305,7 +305,7 @@ impl Engine {
     pub(crate) fn text_of(&self, path: &str) -> Result<(String, Text), Error> {
         let mut target = self.resolve_target(path, Some(1), None)?;
         let snapshot = self.look(&mut target)?;
-        locked(&self.recent).keep(target.file.key(), snapshot.text.clone());
+        locked(&self.shared.recent).keep(target.file.key(), snapshot.text.clone());
         Ok((target.file.key().to_string(), snapshot.text))
     }
 
@@ -317,19 +317,19 @@ impl Engine {
     ) -> Result<(Language, Arc<Outline>), Error> {
         control.check_cancelled()?;
         let language = Language::of(path, text.as_str()).ok_or_else(|| Error::NoLanguage { path: path.to_owned() })?;
-        let known = locked(&self.symbols.last).clone();
+        let known = locked(&self.shared.symbols.last).clone();
         if let Some((_, _, outline)) = known.filter(|(hash, of, _)| (*hash, *of) == (text.hash(), language)) {
             return Ok((language, outline));
         }
-        let mut parsers = locked(&self.symbols.parsers).pop().unwrap_or_default();
+        let mut parsers = locked(&self.shared.symbols.parsers).pop().unwrap_or_default();
         let parsed = parsers.outline(language, text.as_str(), control.cancelled);
-        locked(&self.symbols.parsers).push(parsers);
+        locked(&self.shared.symbols.parsers).push(parsers);
         let outline = match parsed {
             Ok(outline) => Arc::new(outline),
             Err(NoOutline::Cancelled) => return Err(Error::Aborted),
             Err(NoOutline::TooHard) => return Err(Error::TooHard { path: path.to_owned() }),
         };
-        *locked(&self.symbols.last) = Some((text.hash(), language, Arc::clone(&outline)));
+        *locked(&self.shared.symbols.last) = Some((text.hash(), language, Arc::clone(&outline)));
         Ok((language, outline))
     }
 
@@ -340,12 +340,12 @@ impl Engine {
         ask: impl Fn(&Catalog, Indexed) -> Result<T, CatalogError>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
-            let idle = locked(&self.symbols.catalogs).pop();
+            let idle = locked(&self.shared.symbols.catalogs).pop();
             let mut catalog = match idle {
                 Some(catalog) => catalog,
                 None => self.open_catalog()?,
             };
-            let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive };
+            let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive };
             let progress = |done: u64, total: u64| control.report(done, Some(total));
             let indexed = if catalog.is_fresh() {
                 Ok(Indexed::default())
@@ -353,7 +353,7 @@ impl Engine {
                 catalog.refresh(&self.root, rules, control.cancelled, &progress)
             };
             let answer = indexed.and_then(|indexed| ask(&catalog, indexed));
-            let back = |catalog| locked(&self.symbols.catalogs).push(catalog);
+            let back = |catalog| locked(&self.shared.symbols.catalogs).push(catalog);
             match answer {
                 Ok(answer) => {
                     back(catalog);
@@ -393,7 +393,7 @@ impl Engine {
         });
         match opened {
             Ok(catalog) => {
-                *locked(&self.symbols.in_memory_reason) = None;
+                *locked(&self.shared.symbols.in_memory_reason) = None;
                 Ok(catalog)
             }
             Err(why) => self.in_memory(why),
@@ -401,7 +401,7 @@ impl Engine {
     }
 
     fn in_memory(&self, why: NoIndex) -> Result<Catalog, Error> {
-        *locked(&self.symbols.in_memory_reason) = Some(Arc::new(why));
+        *locked(&self.shared.symbols.in_memory_reason) = Some(Arc::new(why));
         Catalog::new(database_in_memory().map_err(no_index)?).map_err(no_index)
     }
 }

@@ -32,24 +32,24 @@ impl Engine {
     /// Searches by words, with the index if there is one.
     pub(super) fn search_texts(&self, search: &TreeSearch<'_>, control: &Control<'_>) -> Result<TreeMatches, Error> {
         let progress = |done: u64| control.report(done, None);
-        let index = locked(&self.words.idle).pop().or_else(|| self.open_words(Create::No));
+        let index = locked(&self.shared.words.idle).pop().or_else(|| self.open_words(Create::No));
         let found = match index {
             Some(mut index) => {
                 let found = search.run_with(&mut index, control.cancelled, &progress);
-                locked(&self.words.idle).push(index);
+                locked(&self.shared.words.idle).push(index);
                 found?
             }
             None => search.run(control.cancelled, &progress)?,
         };
         if found.uncovered > FEW_FILES {
-            self.words.wanted.store(true, Ordering::Relaxed);
+            self.shared.words.wanted.store(true, Ordering::Relaxed);
         }
         Ok(found)
     }
 
     /// What the index depends on beside the files.
     fn words_settings(&self) -> String {
-        format!("{:?} {:?}", self.settings.sensitive, self.snapshot_rules())
+        format!("{:?} {:?}", self.shared.settings.sensitive, self.snapshot_rules())
     }
 
     fn open_words(&self, create: Create) -> Option<WordIndex> {
@@ -69,14 +69,14 @@ impl Engine {
 
     /// Indexes the words of every file that is not covered, unless that is under way.
     pub(crate) fn index_words_now(&self) {
-        if self.words.making.swap(true, Ordering::Relaxed) {
+        if self.shared.words.making.swap(true, Ordering::Relaxed) {
             return;
         }
         let extent = Extent { hidden: Hidden::Tracked, ..Extent::default() };
         let tracked = self.tracked_hidden(Hidden::Tracked, &Control::WAIT);
         let search = TreeSearch {
             root: &self.root,
-            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.sensitive },
+            rules: FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive },
             query: "",
             mode: SearchMode::Text,
             letters: readproof_core::operation::Letters::ByMode,
@@ -85,17 +85,17 @@ impl Engine {
             context_lines: 0,
             max_chars: 0,
         };
-        let index = locked(&self.words.idle).pop().or_else(|| self.open_words(Create::Yes));
+        let index = locked(&self.shared.words.idle).pop().or_else(|| self.open_words(Create::Yes));
         if let Some(mut index) = index {
             // What is not done is read when it is searched.
             let _ = index.build(&search, &|| false, &|_, _| ());
-            locked(&self.words.idle).push(index);
+            locked(&self.shared.words.idle).push(index);
         }
-        self.words.making.store(false, Ordering::Relaxed);
+        self.shared.words.making.store(false, Ordering::Relaxed);
     }
 
     /// Whether a search read many files; asked once.
     pub(crate) fn take_words_wish(&self) -> bool {
-        self.words.wanted.swap(false, Ordering::Relaxed) && !self.words.making.load(Ordering::Relaxed)
+        self.shared.words.wanted.swap(false, Ordering::Relaxed) && !self.shared.words.making.load(Ordering::Relaxed)
     }
 }

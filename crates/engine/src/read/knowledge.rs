@@ -36,7 +36,7 @@ pub struct CallContext {
 impl CallContext {
     /// What the request and the file allow, independent of the conversation.
     pub(crate) fn of(engine: &Engine, request: &Read, file: &FileRef, read: &Snapshot) -> Self {
-        let sensitive = engine.sensitive.is_sensitive_read(file, read);
+        let sensitive = engine.shared.sensitive.is_sensitive_read(file, read);
         let plain = match (sensitive, request.audience, request.freshness) {
             (true, _, _) => Some(Reason::Sensitive),
             (_, Audience::Program, _) => Some(Reason::ForProgram),
@@ -115,7 +115,7 @@ impl Engine {
     /// What is held on the session's branch as of its last catch-up. Whether something was appended since shows when
     /// the answer is recorded at this mark.
     pub(crate) fn held(&self, context: &CallContext, path: &PathKey) -> KnowledgeAtCall {
-        let answers = self.settings.answers;
+        let answers = self.shared.settings.answers;
         let name = context.session.as_ref();
         let held = name.and_then(|name| self.with_open_session(name, |session| held_in(session, context, path)));
         let (mark, knowledge) = match held {
@@ -149,7 +149,7 @@ impl Engine {
         let mut added = self.held(context, path);
         if let Ok((_, call)) = &mut added.knowledge {
             // It is a fact about two texts, so it also holds where the call was made.
-            call.apply(0, &event, self.settings.answers);
+            call.apply(0, &event, self.shared.settings.answers);
         }
         added
     }

@@ -80,7 +80,7 @@ impl Engine {
             context.not_stored(error);
         }
         let asked = (pending.target.offset, pending.target.limit);
-        let rules = (self.settings.answers, pending.limits);
+        let rules = (self.shared.settings.answers, pending.limits);
         let answer = Answered::new(pending.target.file.key(), pending.shown, asked, rules, self.now());
         let recorded = pending.mark.and_then(|mark| {
             self.with_open_session(&name, |session| {

@@ -133,7 +133,7 @@ impl Engine {
         let file = self.root.locate(&[self.root.absolute(&path)]).ok();
         let read = file.and_then(|file| {
             let read = self.root.snapshot(&file, &self.snapshot_rules()).ok();
-            read.filter(|read| !self.sensitive.is_sensitive_read(&file, read))
+            read.filter(|read| !self.shared.sensitive.is_sensitive_read(&file, read))
         });
         let placed = read.as_ref().and_then(|read| Some((read, glimpse.placed(read)?)));
         Some(match placed {

@@ -140,7 +140,7 @@ impl Engine {
     /// Refuses a path with `..` after a symbolic link, as the system would resolve it to another file than its text
     /// says.
     pub(crate) fn refuse_back_through_link(&self, path: &str) -> Result<(), Error> {
-        match going_back(path, &self.bearings) {
+        match going_back(path, &self.shared.bearings) {
             Some(name) if self.root.goes_back_through_link(&name) => {
                 Err(Error::BackThroughLink { path: path.to_owned() })
             }
@@ -170,8 +170,8 @@ impl Engine {
 
     /// The same, with a lower size limit.
     pub(crate) fn look_within(&self, target: &mut ResolvedTarget, most: Option<u64>) -> Result<Snapshot, Error> {
-        let (opened, known) = (target.opened.take(), locked(&self.recent).take(target.file.key()));
-        let (mut rules, max_bytes) = (self.snapshot_rules(), self.settings.file_bytes);
+        let (opened, known) = (target.opened.take(), locked(&self.shared.recent).take(target.file.key()));
+        let (mut rules, max_bytes) = (self.snapshot_rules(), self.shared.settings.file_bytes);
         rules.max_bytes = most.map_or(max_bytes, |most| most.min(max_bytes));
         match self.root.snapshot_opened(&target.file, opened, known, &rules) {
             Err(SnapshotError::TooLarge { .. }) if rules.max_bytes < max_bytes => Err(Error::NotQuick),
@@ -218,7 +218,7 @@ impl Engine {
     pub(crate) fn give(&self, target: &ResolvedTarget, snapshot: Snapshot, text: Option<String>) -> String {
         match text {
             Some(text) => {
-                locked(&self.recent).keep(target.file.key(), snapshot.text);
+                locked(&self.shared.recent).keep(target.file.key(), snapshot.text);
                 text
             }
             None => snapshot.text.into_string(),
@@ -227,17 +227,18 @@ impl Engine {
 
     /// The first candidate that exists. The literal name is tried first, which saves computing the others.
     fn find(&self, path: &str) -> Result<(FileRef, Option<Opened>), LocateError> {
-        let found = self.root.locate_open(&[meant(path, &self.bearings)]);
+        let found = self.root.locate_open(&[meant(path, &self.shared.bearings)]);
         found.or_else(|_| self.root.locate_open(&self.names_for(path)))
     }
 
     /// The names to try for a path as written, best first: relative to the current folder, then to the root, as answers
     /// print names.
     pub(crate) fn names_for(&self, path: &str) -> Vec<String> {
-        let mut names = candidates(path, &self.bearings);
+        let mut names = candidates(path, &self.shared.bearings);
         let starts_elsewhere = ["/", "~", "./", "../"].iter().any(|start| path.starts_with(start)) || path == ".";
-        if self.names_from_root && !starts_elsewhere && Path::new(&self.bearings.cwd) != self.root.path() {
-            let from_root = Bearings { cwd: self.root.path().display().to_string(), home: self.bearings.home.clone() };
+        if self.names_from_root && !starts_elsewhere && Path::new(&self.shared.bearings.cwd) != self.root.path() {
+            let from_root =
+                Bearings { cwd: self.root.path().display().to_string(), home: self.shared.bearings.home.clone() };
             names.extend(candidates(path, &from_root));
         }
         names
@@ -310,7 +311,7 @@ impl Engine {
 
     /// Names in the same folder that resemble a missing file.
     fn near(&self, path: &str) -> Vec<String> {
-        let Ok(file) = self.root.locate_new(&candidates(path, &self.bearings)) else { return Vec::new() };
+        let Ok(file) = self.root.locate_new(&candidates(path, &self.shared.bearings)) else { return Vec::new() };
         let key = file.key().as_str();
         let (folder, name) = key.rsplit_once('/').unwrap_or((".", key));
         let join = |name: String| if folder == "." { name } else { format!("{folder}/{name}") };

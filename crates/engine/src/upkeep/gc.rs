@@ -188,8 +188,8 @@ impl Engine {
         let now = self.now();
         let store = self.store(Create::No)?;
         let mut folders: Vec<Folder<'_>> = Vec::new();
-        for host in &self.hosts {
-            folders.push((&**host, self.stores.host_objects(host.folder(), Create::No)?));
+        for host in self.hosts.iter() {
+            folders.push((&**host, self.shared.stores.host_objects(host.folder(), Create::No)?));
         }
         // Listed before the logs and session files are read, so that texts stored from here on stay.
         let mut stored: Vec<(Stored, Place)> = Vec::new();
@@ -218,8 +218,8 @@ impl Engine {
     /// Carries out a plan. What cannot be removed is reported and left.
     fn gc(&self, plan: &GcPlan) -> Result<Collected, Error> {
         let mut done = Collected::default();
-        for host in &self.hosts {
-            if let Some(texts) = self.stores.host_objects(host.folder(), Create::No)? {
+        for host in self.hosts.iter() {
+            if let Some(texts) = self.shared.stores.host_objects(host.folder(), Create::No)? {
                 done.remove(&*texts, plan.host_objects.get(host.host()).map_or(&[], Vec::as_slice));
             }
         }

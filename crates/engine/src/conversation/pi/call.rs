@@ -139,7 +139,7 @@ fn unlike_pi(engine: &Engine, path: &str) -> Option<NotOurs> {
     if path.starts_with("file://") && path.contains(['%', '?', '#', '\\', '\t', '\n', '\r']) {
         return Some(NotOurs::EncodedUrl);
     }
-    let bearings = &engine.bearings;
+    let bearings = &engine.shared.bearings;
     let raw = |path: &str| resolve(path, &bearings.cwd);
     let found = |path: &str| {
         let mut names = candidates(path, bearings);
@@ -171,7 +171,7 @@ impl Conversation for PiCall<'_> {
     }
 
     fn limits(&self, engine: &Engine, _read: &Read) -> Limits {
-        STYLE.limits(engine.settings.limits)
+        STYLE.limits(engine.shared.settings.limits)
     }
 
     fn ask(&self, now: &Text, read: &Read, target: &ResolvedTarget, _limits: &Limits) -> Result<Ask, ScopeError> {
@@ -188,7 +188,7 @@ impl Conversation for PiCall<'_> {
     fn declines(&mut self, engine: &Engine, file: &FileRef, read: &Snapshot) -> Option<NotOurs> {
         let declined = if is_image(read.text.as_str()) {
             NotOurs::Image
-        } else if engine.sensitive.is_sensitive_read(file, read) {
+        } else if engine.shared.sensitive.is_sensitive_read(file, read) {
             NotOurs::Sensitive
         } else {
             return None;
@@ -214,7 +214,7 @@ impl Conversation for PiCall<'_> {
             (Some(reason), _) | (None, Err(reason)) => Err(reason),
             (None, Ok(leaf)) => Ok(self.conversation.known_at(leaf).of(path).clone()),
         };
-        KnowledgeAtCall::at(knowledge, engine.settings.answers)
+        KnowledgeAtCall::at(knowledge, engine.shared.settings.answers)
     }
 
     fn load(&self, _engine: &Engine, hash: ContentHash) -> Loaded {
@@ -249,7 +249,7 @@ impl Conversation for PiCall<'_> {
             return Err(error);
         }
         let found = !matches!(error, Error::Missing { .. });
-        let name = meant(path, &engine.bearings);
+        let name = meant(path, &engine.shared.bearings);
         let paths = if engine.root.holds(Path::new(&name)) { vec![name] } else { Vec::new() };
         Ok(Refreshed { paths, scope: Scope::Full, found, entry: None })
     }
@@ -277,7 +277,7 @@ impl Conversation for PiCall<'_> {
         };
         let Ok(place) = self.place else { return Ok(Some(status)) };
         let known = self.conversation.known_at(place);
-        let answers = engine.settings.answers;
+        let answers = engine.shared.settings.answers;
         status.known = true;
         status.files = known
             .files()

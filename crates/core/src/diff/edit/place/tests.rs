@@ -1,7 +1,7 @@
 //! Every rule by which a piece is placed, each with a case that fails without it.
 
 use super::super::{
-    Assumed, Edit, EditError, Looseness, Nearest, Numbers, Piece, Places, Shape, Shift, parse_patch, place,
+    Assumed, EditError, Looseness, Nearest, Numbers, Piece, Places, Shape, Shift, parse_patch, place,
     tests::check_outside,
 };
 use crate::{diff::edit::FileChange, knowledge::Keeps, scope::Lines, text::Text};

@@ -5,8 +5,7 @@ use std::{fmt, io, sync::Arc};
 
 use readproof_core::policy::Verdict;
 
-use super::Root;
-use crate::{fault::Fault, locate::FileRef};
+use crate::{fault::Fault, locate::FileRef, root::Root};
 
 /// Why a name may not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +47,17 @@ impl Root {
     /// The same directory, of which only what the guard lets through can be used.
     #[must_use]
     pub fn guarded(&self, guard: Arc<dyn Guard>) -> Self {
-        Self { guard: Some(guard), ..self.clone() }
+        let mut root = self.clone();
+        root.guard = Some(guard);
+        root
     }
 
     /// The same directory with everything in it.
     #[must_use]
     pub fn unguarded(&self) -> Self {
-        Self { guard: None, ..self.clone() }
+        let mut root = self.clone();
+        root.guard = None;
+        root
     }
 
     /// Why a name may not be used. If only a file or only a folder of that name may, the kind of what is there decides; a name
@@ -141,7 +144,7 @@ impl Root {
 mod tests {
     use super::*;
     use crate::{HardLinks, LocateError, SnapshotError, SnapshotRules};
-    use readproof_core::policy::Rule;
+    use readproof_core::policy::{Layer, Rule};
     use std::{fs, os::unix::fs::symlink};
 
     /// Refuses names that begin with a word, and everything in such folders.
@@ -155,12 +158,16 @@ mod tests {
             let bare = self.0.trim_end_matches('/');
             let of_folders = self.0.ends_with('/');
             let found = parts.iter().enumerate().any(|(at, part)| *part == bare && (at < folders || !of_folders));
-            found.then(|| Verdict::Deny(Rule { file: "f".into(), line: 1 }))
+            found.then(|| Verdict::Deny(rule()))
         }
 
         fn passes(&self, _folder: &str) -> bool {
             false
         }
+    }
+
+    fn rule() -> Rule {
+        Rule { layer: Layer::Workspace, file: "f".into(), line: 1, text: "t".into(), reason: None }
     }
 
     const RULES: SnapshotRules = SnapshotRules { max_bytes: 1000, hard_links: HardLinks::Allow };
@@ -200,9 +207,11 @@ mod tests {
             assert!(found[0] == found[1] && (found[0] == found[2] || found[2] == "found"), "{name}: {found:?}");
             found[0]
         };
-        let names = ["a/plain", "a/secret", "secret", "secret/x", "link", "link/x", "to", "a/dangling", "none", "a/none"];
-        let expected =
-            ["found", "refused", "refused", "refused", "refused", "refused", "refused", "refused", "missing", "missing"];
+        let names =
+            ["a/plain", "a/secret", "secret", "secret/x", "link", "link/x", "to", "a/dangling", "none", "a/none"];
+        let expected = [
+            "found", "refused", "refused", "refused", "refused", "refused", "refused", "refused", "missing", "missing",
+        ];
         for (name, expected) in names.iter().zip(expected) {
             assert_eq!(locate(&seen, name), expected, "{name}");
         }
