@@ -218,9 +218,7 @@ impl Root {
     /// The stat of a name that a walk has met. Opens nothing, and follows no link at its end.
     #[must_use]
     pub fn glance(&self, name: &str) -> Option<Stat> {
-        let stat = rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)?;
-        let is_folder = FileKind::of(stat.mode) == Some(FileKind::Directory);
-        self.shows(name, is_folder).then_some(stat)
+        rustix::fs::statat(&self.dir, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(Stat::from)
     }
 
     /// As [`Root::snapshot`], of a file that [`Root::locate_open`] may have opened already. If it still has the text `known`,

@@ -1,11 +1,11 @@
 //! Which names a root shows. A guard judges every name before anything is looked for under it, so what it refuses is as if it
 //! were not there: not opened, not listed, not followed to. Every way from a name to a file asks here.
 
-use std::{fmt, io, sync::Arc};
+use std::{ffi::OsString, fmt, io, sync::Arc};
 
 use readproof_core::policy::Verdict;
 
-use crate::{fault::Fault, locate::FileRef, root::Root};
+use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind};
 
 /// Why a name may not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +32,21 @@ pub trait Guard: fmt::Debug + Send + Sync {
     /// Whether something in a folder may be used although its own name may not.
     fn passes(&self, folder: &str) -> bool;
 
-    /// Whether an entry of a folder, which itself is shown or passed through, is shown.
-    fn shows(&self, name: &str, is_folder: bool) -> bool {
-        self.refuses(name, is_folder).is_none() || (is_folder && self.passes(name))
+    /// Leaves of the entries of a folder, which itself is shown or passed through, those that are shown.
+    fn filter(&self, folder: &str, entries: &mut Vec<(OsString, EntryKind)>) {
+        let key = |entry: &OsString| match folder {
+            "." => entry.to_string_lossy().into_owned(),
+            folder => format!("{folder}/{}", entry.to_string_lossy()),
+        };
+        entries.retain(|(entry, kind)| {
+            let (name, is_folder) = (key(entry), *kind == EntryKind::Folder);
+            self.refuses(&name, is_folder).is_none() || (is_folder && self.passes(&name))
+        });
     }
+
+    /// A short word for what is shown, usable in a file name: the same only for guards that show the same, but for what rules in
+    /// folders say. `None` if only such rules can hide anything.
+    fn sight(&self) -> Option<String>;
 
     /// Why a file of this name and size may not be used, if its name may.
     fn refuses_size(&self, _name: &str, _bytes: u64) -> Option<Verdict> {
@@ -117,6 +128,12 @@ impl Root {
         Some(Refusal::new(name, verdict))
     }
 
+    /// What the guard shows, as a word; `None` if that is everything, but for what rules in folders say.
+    #[must_use]
+    pub fn sight(&self) -> Option<String> {
+        self.guard.as_ref().and_then(|guard| guard.sight())
+    }
+
     /// Whether there is no guard.
     pub(crate) fn shows_all(&self) -> bool {
         self.guard.is_none()
@@ -124,7 +141,9 @@ impl Root {
 
     /// Whether a name that was met, and is no link, is shown.
     pub(crate) fn shows(&self, name: &str, is_folder: bool) -> bool {
-        self.guard.as_ref().is_none_or(|guard| guard.shows(name, is_folder))
+        self.guard
+            .as_ref()
+            .is_none_or(|guard| guard.refuses(name, is_folder).is_none() || (is_folder && guard.passes(name)))
     }
 
     /// Whether a name that someone kept is still one that may be used, whatever is there.
@@ -163,6 +182,10 @@ mod tests {
 
         fn passes(&self, _folder: &str) -> bool {
             false
+        }
+
+        fn sight(&self) -> Option<String> {
+            Some(self.0.replace('/', "_"))
         }
     }
 
@@ -218,7 +241,6 @@ mod tests {
         assert_eq!(seen.list_names("."), ["a", "dir", "link", "to"]);
         assert_eq!(seen.list_names("a"), ["dangling", "plain"]);
         assert!(seen.list_names("secret").is_empty() && seen.list_names("link").is_empty());
-        assert!(seen.glance("a/secret").is_none() && seen.glance("a/plain").is_some());
         assert!(seen.folder("secret").is_err() && !seen.names_anything("secret") && !seen.names_folder("secret"));
         let top = seen.top().unwrap();
         assert!(top.entry("secret").is_none() && top.entry("a").is_some());

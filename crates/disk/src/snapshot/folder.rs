@@ -93,12 +93,8 @@ impl Root {
             }
             entries.push((OsStr::from_bytes(name.to_bytes()).to_owned(), EntryKind::of(kind)));
         }
-        if !self.shows_all() {
-            let key = |entry: &OsStr| match name {
-                "." => entry.to_string_lossy().into_owned(),
-                folder => format!("{folder}/{}", entry.to_string_lossy()),
-            };
-            entries.retain(|(entry, kind)| self.shows(&key(entry), *kind == EntryKind::Folder));
+        if let Some(guard) = &self.guard {
+            guard.filter(name, &mut entries);
         }
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Folder { root: self, dir, name: name.to_owned(), entries })

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use readproof_core::operation::{Letters, SearchMode};
 use readproof_index::{Defined, FileRules, Language, Part, Symbol, Target, TreeSearch, WalkRules, name_words};
 
-use crate::{Control, Engine, Error, conversation::locked};
+use crate::{Control, Engine, Error};
 
 /// The index of a workspace with no more files is made as quickly as it is searched.
 const FEW_FILES: u64 = 2_000;
@@ -35,7 +35,8 @@ impl Engine {
             None if is_plain(name) => (format!(r"\b{name}\b"), Letters::Exact),
             Some(_) | None => return Ok(None),
         };
-        if !self.lacks_index() {
+        // Only the index of everything is made while nobody waits.
+        if self.root.sight().is_some() || !self.lacks_index() {
             return Ok(None);
         }
         let search = TreeSearch {
@@ -87,10 +88,9 @@ impl Engine {
             return false;
         }
         // Opened without holding the lock, as that may wait for another process.
-        let idle = locked(&self.shared.symbols.catalogs).pop();
-        let Some(catalog) = idle.or_else(|| self.open_catalog().ok()) else { return false };
+        let Some(catalog) = self.idle_catalog().or_else(|| self.open_catalog().ok()) else { return false };
         let is_empty = catalog.is_empty();
-        locked(&self.shared.symbols.catalogs).push(catalog);
+        self.put_back(catalog);
         self.shared.symbols.found.store(!is_empty, Ordering::Relaxed);
         is_empty
     }

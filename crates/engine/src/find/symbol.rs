@@ -21,6 +21,9 @@ use crate::{Control, Conversation, Engine, Error, NoIndex, Notice, Reading, conv
 /// Where the catalog is kept in the store.
 const DATABASE: &str = "index.db";
 
+/// How the name of a catalog begins that has only what some callers may see.
+const PARTIAL: &str = "index-";
+
 /// How many candidates are listed if a name is ambiguous.
 const NAMED: usize = 10;
 
@@ -34,10 +37,12 @@ const AROUND_LINES: u32 = 60;
 pub const AROUND_BYTES: u32 = 4_000;
 
 /// Catalogs and parsers that stay open while the program runs. A call takes one out and puts it back, so that no call
-/// waits for another; there are as many as calls ever ran at once.
+/// waits for another; there are as many as calls ever ran at once. Where rules restrict what a caller may see, there is a catalog
+/// of just that: no count, rank or suggestion can then tell of the rest.
 #[derive(Default)]
 pub(crate) struct Symbols {
-    pub(super) catalogs: Mutex<Vec<Catalog>>,
+    /// Each with the name of its database.
+    catalogs: Mutex<Vec<(String, Catalog)>>,
     parsers: Mutex<Vec<Parsers>>,
     /// Why a catalog is in memory only.
     in_memory_reason: Mutex<Option<Arc<NoIndex>>>,
@@ -149,7 +154,7 @@ impl Engine {
             match self.read_resolved(conversation, asked, resolved, control) {
                 Err(error @ Error::Changed { .. }) => {
                     // The catalog's location is outdated.
-                    locked(&self.shared.symbols.catalogs).iter_mut().for_each(Catalog::doubt);
+                    locked(&self.shared.symbols.catalogs).iter_mut().for_each(|(_, catalog)| catalog.doubt());
                     last = error;
                 }
                 done => return done.map(Box::new),
@@ -340,8 +345,7 @@ impl Engine {
         ask: impl Fn(&Catalog, Indexed) -> Result<T, CatalogError>,
     ) -> Result<T, Error> {
         for attempt in 0..2 {
-            let idle = locked(&self.shared.symbols.catalogs).pop();
-            let mut catalog = match idle {
+            let mut catalog = match self.idle_catalog() {
                 Some(catalog) => catalog,
                 None => self.open_catalog()?,
             };
@@ -353,7 +357,7 @@ impl Engine {
                 catalog.refresh(&self.root, rules, control.cancelled, &progress)
             };
             let answer = indexed.and_then(|indexed| ask(&catalog, indexed));
-            let back = |catalog| locked(&self.shared.symbols.catalogs).push(catalog);
+            let back = |catalog| self.put_back(catalog);
             match answer {
                 Ok(answer) => {
                     back(catalog);
@@ -379,6 +383,27 @@ impl Engine {
         Err(Error::Aborted)
     }
 
+    /// The name of the database of what can be seen here.
+    fn catalog_name(&self) -> String {
+        self.root.sight().map_or_else(|| DATABASE.to_owned(), |sight| format!("{PARTIAL}{sight}.db"))
+    }
+
+    /// A catalog that no call uses.
+    pub(super) fn idle_catalog(&self) -> Option<Catalog> {
+        let (name, mut idle) = (self.catalog_name(), locked(&self.shared.symbols.catalogs));
+        let at = idle.iter().rposition(|(other, _)| *other == name)?;
+        Some(idle.swap_remove(at).1)
+    }
+
+    pub(super) fn put_back(&self, catalog: Catalog) {
+        let (name, mut idle) = (self.catalog_name(), locked(&self.shared.symbols.catalogs));
+        if name.starts_with(PARTIAL) {
+            // What other rules showed is not asked for again.
+            idle.retain(|(other, _)| *other == name || !other.starts_with(PARTIAL));
+        }
+        idle.push((name, catalog));
+    }
+
     /// Opens the catalog in the store. One that cannot be opened is rebuilt, as everything in it comes from the files.
     pub(super) fn open_catalog(&self) -> Result<Catalog, Error> {
         let store = match self.store(Create::Yes) {
@@ -386,9 +411,10 @@ impl Engine {
             Ok(None) => return self.in_memory(NoIndex::NoStore),
             Err(error) => return self.in_memory(NoIndex::Unopened(error)),
         };
-        let open = || Ok::<_, NoIndex>(Catalog::new(store.database(DATABASE)?)?);
+        let name = self.catalog_name();
+        let open = || Ok::<_, NoIndex>(Catalog::new(store.database(&name)?)?);
         let opened = open().or_else(|_| {
-            store.remove_database(DATABASE)?;
+            store.remove_database(&name)?;
             open()
         });
         match opened {

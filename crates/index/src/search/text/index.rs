@@ -75,6 +75,15 @@ pub(super) struct Survey {
     pub(super) closed: u64,
 }
 
+/// A survey of the whole workspace.
+struct Kept {
+    survey: Arc<Survey>,
+    /// The hidden files that were met.
+    hidden: BTreeSet<String>,
+    /// What of it can be seen.
+    sight: Option<String>,
+}
+
 /// The words of a workspace.
 pub struct WordIndex {
     db: Connection,
@@ -82,8 +91,8 @@ pub struct WordIndex {
     docs: Docs,
     /// The state of the database that `docs` is of.
     state: Option<i64>,
-    /// The whole workspace, if every folder has been watched since, and the hidden files that were met.
-    kept: Option<(Arc<Survey>, BTreeSet<String>)>,
+    /// The whole workspace as far as one caller sees it, if every folder has been watched since.
+    kept: Option<Kept>,
 }
 
 impl WordIndex {
@@ -156,11 +165,12 @@ impl WordIndex {
         if !quiet {
             self.kept = None;
         }
-        if let Some((survey, met)) = &self.kept
+        let sight = root.sight();
+        if let Some(kept) = &self.kept
             && whole
-            && *met == hidden
+            && (&kept.hidden, &kept.sight) == (&hidden, &sight)
         {
-            return Ok(Arc::clone(survey));
+            return Ok(Arc::clone(&kept.survey));
         }
         let all_watched = Cell::new(self.watch.is_some());
         let told = |folder: &Path| {
@@ -194,7 +204,7 @@ impl WordIndex {
         out.closed = walk.closed();
         let out = Arc::new(out);
         if whole && all_watched.get() {
-            self.kept = Some((Arc::clone(&out), hidden));
+            self.kept = Some(Kept { survey: Arc::clone(&out), hidden, sight });
         }
         Ok(out)
     }
