@@ -22,7 +22,10 @@ pub use git::{
     Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError, looks_binary,
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
-pub use policy::{BadPattern, Guard, Refusal, STANDARD_PATTERNS, Sensitive};
+pub use policy::{
+    BadPattern, Explained, FolderRules, Listed, NoEffect, Policy, PolicyError, PolicySources, PolicyWarning, Rules,
+    STANDARD_PATTERNS, Sensitive,
+};
 pub use replace::{
     Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Outcome, Present,
     RecoverError, Recovered, ReplaceAllError, ReplaceError, Scratch, Step, Swept, is_in_git, is_in_store, is_ours,

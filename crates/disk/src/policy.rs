@@ -1,7 +1,20 @@
-//! Which names are special: those that are sensitive.
+//! Which names are special: those that rules deny or ask about, and those that are sensitive. Names are compared with the rules
+//! here; what a match means is decided in `core`. [`Policy`] looks at the files that hold rules, [`Rules`] are what they said
+//! then.
 
-mod guard;
+mod claude;
+mod compile;
+mod error;
+mod files;
+mod folder;
+mod lists;
+mod look;
+mod pattern;
+mod rules;
 mod sensitive;
+mod table;
 
-pub use guard::{Guard, Refusal};
+pub use error::{NoEffect, PolicyError, PolicyWarning};
+pub use look::{Policy, PolicySources};
+pub use rules::{Explained, FolderRules, Listed, Rules};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};

@@ -175,6 +175,17 @@ pub struct SizeLimit {
     pub rule: Rule,
 }
 
+impl SizeLimit {
+    /// Keeps the smaller limit, the first of equal ones.
+    fn lower(kept: &mut Option<Self>, new: Option<(u64, &Rule)>) {
+        if let Some((bytes, rule)) = new
+            && kept.as_ref().is_none_or(|kept| bytes < kept.bytes)
+        {
+            *kept = Some(Self { bytes, rule: rule.clone() });
+        }
+    }
+}
+
 /// What the rules say. Deny wins over ask, ask over allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -234,21 +245,18 @@ impl Ruling {
     /// The most restrictive over all layers; of equally restrictive ones, the first.
     #[must_use]
     pub fn new<'r>(layers: impl IntoIterator<Item = LayerRuling<'r>>) -> Self {
-        let (mut effect, mut rule) = (Effect::Allow, None);
-        let (mut ask_above, mut deny_above) = (None, None);
-        for layer in layers {
-            if layer.effect > effect {
-                (effect, rule) = (layer.effect, layer.rule);
-            }
-            if let Some(limit) = layer.ask_above {
-                lower(&mut ask_above, limit);
-            }
-            if let Some(limit) = layer.deny_above {
-                lower(&mut deny_above, limit);
-            }
+        layers.into_iter().fold(Self::ALLOWED, |so_far, layer| so_far.and(&layer))
+    }
+
+    /// The same with one more layer.
+    #[must_use]
+    pub fn and(mut self, layer: &LayerRuling<'_>) -> Self {
+        if layer.effect > self.verdict.effect() {
+            self.verdict = Verdict::of(layer.effect, layer.rule);
         }
-        let limit = |(bytes, rule): (u64, &Rule)| SizeLimit { bytes, rule: rule.clone() };
-        Self { verdict: Verdict::of(effect, rule), ask_above: ask_above.map(limit), deny_above: deny_above.map(limit) }
+        SizeLimit::lower(&mut self.ask_above, layer.ask_above);
+        SizeLimit::lower(&mut self.deny_above, layer.deny_above);
+        self
     }
 
     /// The verdict on a file of this many bytes.
