@@ -6,10 +6,11 @@ mod narrow;
 use readproof_core::{
     limits::{Answers, Markers},
     path::Bearings,
+    policy::Preset,
 };
 use readproof_disk::{
-    HardLinks, LocateError, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder, is_folder, is_program,
-    user_id,
+    HardLinks, LocateError, PolicySources, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder,
+    is_folder, is_program, user_id,
 };
 use readproof_engine::{Arguments, Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
 use readproof_words::{Terms, disk::locate};
@@ -24,6 +25,9 @@ use narrow::Narrow;
 
 /// The user's settings, relative to the user's configuration directory.
 const USER_FILE: &str = "readproof/config.toml";
+
+/// The table with the rules of access. It is looked at on every call, by whoever opens files.
+const POLICY: &str = "policy";
 
 const PREFIX: &str = "READPROOF_";
 
@@ -93,7 +97,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 18] = [
+pub(crate) const SETTINGS: [Setting; 19] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -182,6 +186,20 @@ pub(crate) const SETTINGS: [Setting; 18] = [
         },
         expects: "a list of patterns, as in [\".env*\", \"*.pem\"]",
         narrow: Narrow::Adds,
+    },
+    Setting {
+        key: "policy_preset",
+        help: "what is asked or denied before any rule: \"open\", \"standard\" (deletions, changes of sensitive and policy files ask), \"careful\" (reads of sensitive files ask too) or \"locked\" (nothing changes); rules stand in [policy], see docs/policy.md; not settable in readproof.toml, where `[policy] preset` can only add",
+        show: |s| toml::Value::String(s.policy.preset.map_or("", Preset::as_str).to_owned()),
+        set: |s, v| {
+            s.policy.preset = match v.as_str()? {
+                "" => None,
+                word => Some(Preset::parse(word)?),
+            };
+            Some(())
+        },
+        expects: "\"open\", \"standard\", \"careful\" or \"locked\"",
+        narrow: Narrow::Never,
     },
     Setting {
         key: "pi_sessions",
@@ -291,7 +309,10 @@ impl Config {
         let root = root.map_err(Error::Root)?;
         let bearings = bearings(&root, &cwd)?;
         let whose = Whose::Kept(state_folders());
-        let settings = Settings { git_files: git_files(), codex_home: codex_home(), whose, ..Settings::default() };
+        let user_file = config_home().map(|folder| folder.join(USER_FILE));
+        let policy = PolicySources { user_file, home: home(), ..PolicySources::default() };
+        let settings =
+            Settings { git_files: git_files(), codex_home: codex_home(), whose, policy, ..Settings::default() };
         Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()], notices: Vec::new() })
     }
 
@@ -328,7 +349,7 @@ impl Config {
         if self.root.holds(root.path()) {
             return Ok(());
         }
-        for (key, value) in table(&root, "config.toml", USER_FILE)?.iter().flatten() {
+        for (key, value) in table(&root, "config.toml", USER_FILE)?.iter().flatten().filter(|(key, _)| *key != POLICY) {
             self.set(key, value, Source::User, USER_FILE).map_err(|failure| Failure { usage: false, ..failure })?;
         }
         Ok(())
@@ -337,7 +358,7 @@ impl Config {
     /// Reads the workspace's file, as far as it narrows the settings in force.
     fn read_file(&mut self) -> Result<(), Failure> {
         let Some(read) = table(&self.root, FILE, FILE)? else { return Ok(()) };
-        for (key, value) in &read {
+        for (key, value) in read.iter().filter(|(key, _)| *key != POLICY) {
             let (before, sources) = (self.settings.clone(), self.sources.clone());
             let at = self.set(key, value, Source::File, FILE).map_err(|failure| Failure { usage: false, ..failure })?;
             let setting = &SETTINGS[at];

@@ -7,6 +7,8 @@ mod compile;
 mod error;
 mod files;
 mod folder;
+mod gate;
+mod guard;
 mod lists;
 mod look;
 mod pattern;
@@ -15,6 +17,8 @@ mod sensitive;
 mod table;
 
 pub use error::{NoEffect, PolicyError, PolicyWarning};
+pub use gate::{Asks, Gate};
+pub use guard::{Guard, Refusal};
 pub use look::{Policy, PolicySources};
 pub use rules::{Explained, FolderRules, Listed, Rules};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};

@@ -119,6 +119,13 @@ impl Root {
         self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
     }
 
+    /// The name inside that an absolute path leads to, links followed; `None` if it leads nowhere or elsewhere.
+    #[must_use]
+    pub fn leads_to(&self, path: &Path) -> Option<String> {
+        let real = fs::canonicalize(path).ok().filter(|_| path.is_absolute())?;
+        real.strip_prefix(&self.path).ok()?.to_str().map(str::to_owned)
+    }
+
     /// Whether a path is spelt as one inside and, if it exists, leads inside.
     #[must_use]
     pub fn stays_inside(&self, path: &Path) -> bool {

@@ -101,6 +101,11 @@ pub trait Conversation {
         None
     }
 
+    /// Whether the host answers a read itself that we decline or fail.
+    fn hands_on(&self) -> bool {
+        false
+    }
+
     /// The size limits of one answer.
     fn limits(&self, engine: &Engine, read: &Read) -> Limits {
         let limits = engine.settings().limits;

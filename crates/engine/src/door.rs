@@ -1,9 +1,12 @@
 //! What concerns every call, whatever it asks and whichever wire it comes from: policy and budget before it, the audit
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
+mod approval;
 mod error;
 mod outcome;
+mod policy;
 
+pub(crate) use approval::Ask;
 pub use error::Error;
 pub use outcome::{
     Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownLines, ShownText,
@@ -14,9 +17,9 @@ use readproof_core::{
     budget,
     operation::{Caller, Operation},
     path::Bearings,
-    policy,
+    policy::Acts,
 };
-use readproof_disk::{Create, HardLinks, LocalStores, Root, Sensitive, SnapshotRules, Stores};
+use readproof_disk::{Create, HardLinks, LocalStores, Policy, Root, Sensitive, SnapshotRules, Stores};
 use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::{Arc, Mutex};
 
@@ -111,12 +114,14 @@ impl Engine {
         clock: Clock,
         stores: Arc<dyn Stores>,
     ) -> Result<Self, Error> {
-        let sensitive = Sensitive::new(&settings.sensitive)?;
+        let sensitive = Arc::new(Sensitive::new(&settings.sensitive)?);
+        let policy = Policy::new(settings.policy.clone());
         let shared = Shared {
             notices: settings.notices.iter().cloned().map(Notice::Setting).collect::<Vec<_>>().into(),
             bearings,
             settings,
             sensitive,
+            policy,
             clock,
             stores,
             open: crate::conversation::Open::default(),
@@ -163,14 +168,10 @@ impl Engine {
         self
     }
 
-    /// Policy, budget and every other concern that may end a call before it begins. Returns the operation with its
+    /// Budget and every other concern that may end a call before it begins. Returns the operation with its
     /// defaults filled in.
     pub(crate) fn admit(&self, caller: &Caller, operation: Operation) -> Result<Operation, Error> {
         let operation = operation.normalised();
-        let operation = match policy::verdict(caller, &operation) {
-            policy::Verdict::Allow => operation,
-            policy::Verdict::Deny(rule) | policy::Verdict::Ask(rule) => return Err(Error::Denied { rule }),
-        };
         let operation = match budget::verdict(caller, &operation) {
             budget::Verdict::AsAsked => operation,
             budget::Verdict::Reduced { operation, why } => {
@@ -264,12 +265,16 @@ impl Engine {
 
     /// Makes the index of words, or brings it up to date. Until then, files are read.
     pub fn make_word_index(&self) {
-        self.index_words_now();
+        if let Ok(seen) = self.seen_by(&Caller::default(), Acts::FINDING) {
+            seen.index_words_now();
+        }
     }
 
     /// Makes the index of symbols. It may take minutes; until then, answers are given without it.
     pub fn make_index(&self) {
-        self.index_now();
+        if let Ok(seen) = self.seen_by(&Caller::default(), Acts::FINDING) {
+            seen.index_now();
+        }
     }
 
     /// Whether a path as written leads to a folder.

@@ -19,13 +19,18 @@ use readproof_core::{
     edit::{FileChange, FilePatch, Piece, parse_patch},
     operation::{Caller, Change, Over, Patch, Write},
     path::candidates,
+    policy::{Act, Rule},
+    text::{ContentHash, Text},
 };
 use readproof_disk::{Create, FileRef, ReplaceAllError, ReplaceError, is_in_git, is_in_store};
 use readproof_hosts::versions::By;
 
 use std::{thread, time::Duration};
 
-use crate::{Control, Conversation, Engine, Error, SETTINGS_FILE, door::Written};
+use crate::{
+    Control, Conversation, Engine, Error,
+    door::{Ask, Written},
+};
 use plan::{Intent, Plan};
 
 /// How often a change is worked out anew because someone else changes the file meanwhile.
@@ -140,8 +145,11 @@ impl Engine {
         (operation, wanted): (&'static str, Vec<Wanted<'_>>),
         control: &Control<'_>,
     ) -> Result<Written, Error> {
+        let mut asked = None;
         for one in &wanted {
             self.may_change(&one.file)?;
+            let act = one.intent.act();
+            asked = asked.or(self.may(act, &one.file)?.map(|rule| (act, rule)));
         }
         self.refuse_twice(&wanted)?;
         if let Some(name) = conversation.log() {
@@ -152,6 +160,9 @@ impl Engine {
         loop {
             control.check_cancelled()?;
             let plans = wanted.iter().map(|one| self.plan(caller, conversation, one)).collect::<Result<Vec<_>, _>>()?;
+            if let Some((act, rule)) = &asked {
+                self.approved(caller, ask(operation, (*act, rule.clone()), &plans))?;
+            }
             let done = self.commit(caller, conversation.log(), operation, plans);
             self.keep_displaced();
             let error = match done {
@@ -183,9 +194,6 @@ impl Engine {
     fn may_change(&self, file: &FileRef) -> Result<(), Error> {
         let real = self.root.real_name(file);
         for key in [Some(file.key()), real.as_ref()].into_iter().flatten() {
-            if key.as_str() == SETTINGS_FILE {
-                return Err(Error::OwnSettings);
-            }
             if is_in_store(key.as_str()) {
                 return Err(ReplaceError::OwnStore { name: key.to_string() }.into());
             }
@@ -222,6 +230,24 @@ fn undone(error: &Error) -> Option<&ReplaceError> {
 /// Whether changes can be those of a file that is not there yet.
 fn is_new(pieces: &[Piece]) -> bool {
     matches!(pieces, [piece] if piece.old.is_empty())
+}
+
+/// What a person is asked before plans are carried out: these files, these texts, this change.
+fn ask(operation: &'static str, (act, rule): (Act, Rule), plans: &[Plan]) -> Ask {
+    let mut all = operation.to_owned();
+    for plan in plans {
+        let hash = |text: &Option<Text>| text.as_ref().map(Text::hash);
+        all.push_str(&format!(" {:?} {:?} {:?}", plan.path, hash(&plan.before), hash(&plan.after)));
+    }
+    let diff: String = plans.iter().map(Plan::diff).collect();
+    Ask {
+        what: operation,
+        act,
+        paths: plans.iter().map(|plan| plan.path.clone()).collect(),
+        rule,
+        digest: ContentHash::of(all.as_bytes()),
+        diff: Some(diff).filter(|diff| !diff.is_empty()),
+    }
 }
 
 /// Texts that were worked out for one call.

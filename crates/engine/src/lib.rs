@@ -43,8 +43,12 @@ pub use upkeep::{
 use conversation::Open;
 use find::{Symbols, Words};
 use read::Recent;
-use readproof_core::{operation::Operation, path::Bearings};
-use readproof_disk::{Root, Sensitive, Stores};
+use readproof_core::{
+    operation::{Caller, Operation},
+    path::Bearings,
+    policy::Acts,
+};
+use readproof_disk::{Asks, Policy, Root, Sensitive, Stores};
 use std::sync::{Arc, Mutex};
 
 /// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
@@ -71,7 +75,8 @@ pub struct Engine {
 struct Shared {
     bearings: Bearings,
     settings: Settings,
-    sensitive: Sensitive,
+    sensitive: Arc<Sensitive>,
+    policy: Policy,
     clock: Clock,
     stores: Arc<dyn Stores>,
     open: Open,
@@ -93,29 +98,50 @@ impl Engine {
         let Call { caller, conversation, operation, control } = call;
         self.recover();
         let operation = self.admit(caller, operation)?;
-        let outcome = match &operation {
-            Operation::Read(read) => self.read(conversation, read, &control).map(Outcome::Read),
-            Operation::ReadSymbol(read) => self.read_symbol(conversation, read, &control).map(Outcome::Defined),
+        let acts = Acts::needed_by(&operation);
+        let mut seen = self.seen_when(caller, acts, Asks::Refuse)?;
+        let mut outcome = seen.answer((caller, &control), conversation, &operation);
+        if let Err(error) = outcome {
+            outcome = self.agreed(caller, &operation, error).and_then(|()| {
+                seen = self.seen_when(caller, acts, Asks::Agreed)?;
+                seen.answer((caller, &control), conversation, &operation)
+            });
+        }
+        self.keep_displaced();
+        let mut outcome = outcome.map_err(|error| seen.with_suggestions(error, &operation, &control));
+        seen.with_names_that_lead_back(&mut outcome);
+        self.note(caller, &operation, &outcome);
+        outcome
+    }
+
+    /// What one operation does, for a caller who sees what this engine shows.
+    fn answer<C: Conversation>(
+        &self,
+        (caller, control): (&Caller, &Control<'_>),
+        conversation: &mut C,
+        operation: &Operation,
+    ) -> Result<Outcome<C::Given>, Error> {
+        match operation {
+            Operation::Read(read) => self.read_or_refuse(conversation, read, control).map(Outcome::Read),
+            Operation::ReadSymbol(read) => self.read_symbol(conversation, read, control).map(Outcome::Defined),
             Operation::ReadEnd(read) => self.read_end(conversation.log(), read).map(Outcome::EndOfFile),
             Operation::Stat { path } => self.stat(path).map(Outcome::Stat),
-            Operation::SearchFile(search) => {
-                self.search_file(conversation.log(), search, &control).map(Outcome::InFile)
-            }
-            Operation::Search(search) => self.search(conversation.log(), search, &control).map(Outcome::Searched),
-            Operation::ListSymbols(list) => self.list_symbols(list, &control).map(Outcome::Symbols),
-            Operation::Outline(outline) => self.outline(conversation.log(), outline, &control).map(Outcome::Outlined),
-            Operation::List(list) => self.list(list, &control).map(Outcome::Listed),
-            Operation::Compare(compare) => self.compare(conversation.log(), compare, &control).map(Outcome::Compared),
-            Operation::Write(write) => self.write(caller, conversation, write, &control).map(Outcome::Written),
-            Operation::Patch(patch) => self.patch(caller, conversation, patch, &control).map(Outcome::Written),
+            Operation::SearchFile(search) => self.search_file(conversation.log(), search, control).map(Outcome::InFile),
+            Operation::Search(search) => self.search(conversation.log(), search, control).map(Outcome::Searched),
+            Operation::ListSymbols(list) => self.list_symbols(list, control).map(Outcome::Symbols),
+            Operation::Outline(outline) => self.outline(conversation.log(), outline, control).map(Outcome::Outlined),
+            Operation::List(list) => self.list(list, control).map(Outcome::Listed),
+            Operation::Compare(compare) => self.compare(conversation.log(), compare, control).map(Outcome::Compared),
+            Operation::Write(write) => self.write(caller, conversation, write, control).map(Outcome::Written),
+            Operation::Patch(patch) => self.patch(caller, conversation, patch, control).map(Outcome::Written),
             Operation::CompareVersions(compare) => {
-                self.compare_versions(conversation.log(), compare, &control).map(Outcome::ComparedVersions)
+                self.compare_versions(conversation.log(), compare, control).map(Outcome::ComparedVersions)
             }
             Operation::ListConflicts { all } => self.list_conflicts(*all).map(Outcome::Conflicts),
             Operation::ShowConflict { id } => self.show_conflict(id).map(Box::new).map(Outcome::Conflict),
             Operation::Propose { id, text } => self.propose(caller, id, text).map(Box::new).map(Outcome::Conflict),
             Operation::Resolve { id, with } => {
-                self.resolve_conflict(caller, conversation, (id, with), &control).map(Outcome::Written)
+                self.resolve_conflict(caller, conversation, (id, with), control).map(Outcome::Written)
             }
             Operation::Refresh(refresh) => self.refresh(conversation, refresh).map(Outcome::Refreshed),
             Operation::Status => self.status(conversation).map(Outcome::Status),
@@ -133,12 +159,7 @@ impl Engine {
             Operation::Distrust { why } => self.distrust(conversation.log(), why).map(Outcome::Recorded),
             Operation::Replay => self.replay(conversation.log()).map(Outcome::Replayed),
             Operation::Collect(collect) => self.collect(collect).map(Outcome::Collected),
-            Operation::Doctor => Ok(Outcome::Checked(self.doctor(&control))),
-        };
-        self.keep_displaced();
-        let mut outcome = outcome.map_err(|error| self.with_suggestions(error, &operation, &control));
-        self.with_names_that_lead_back(&mut outcome);
-        self.note(caller, &operation, &outcome);
-        outcome
+            Operation::Doctor => Ok(Outcome::Checked(self.doctor(control))),
+        }
     }
 }

@@ -5,7 +5,7 @@ use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits},
     operation::AnswerLimit,
 };
-use readproof_disk::{GitSettings, HardLinks, STANDARD_PATTERNS, SmallTexts, Whose};
+use readproof_disk::{GitSettings, HardLinks, PolicySources, STANDARD_PATTERNS, SmallTexts, Whose};
 use std::path::PathBuf;
 
 /// The settings of an engine.
@@ -21,6 +21,8 @@ pub struct Settings {
     pub hard_links: HardLinks,
     /// Patterns of names whose files are always sent as plain text and never stored.
     pub sensitive: Vec<String>,
+    /// What the person decides about access, outside the workspace.
+    pub policy: PolicySources,
     /// How small texts are stored.
     pub small_texts: SmallTexts,
     /// Session files of pi, or folders of them, whose texts `gc` keeps.
@@ -113,6 +115,7 @@ impl Default for Settings {
             file_bytes: FILE_BYTES,
             hard_links: HardLinks::Allow,
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
+            policy: PolicySources::default(),
             small_texts: SmallTexts::default(),
             pi_sessions: Vec::new(),
             review_command: Vec::new(),

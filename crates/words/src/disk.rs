@@ -1,8 +1,9 @@
 //! Words for what disk cannot open, read or replace.
 
+use readproof_core::policy::{Layer, Rule};
 use readproof_disk::{
-    BadPattern, Conflicting, LocateError, NOTE, ReplaceAllError, ReplaceError, RootError, SnapshotError,
-    TranscriptError,
+    BadPattern, Conflicting, LocateError, NOTE, NoEffect, PolicyError, PolicyWarning, ReplaceAllError, ReplaceError,
+    RootError, SnapshotError, TranscriptError,
 };
 use std::path::Path;
 
@@ -230,4 +231,70 @@ pub fn transcript(error: &TranscriptError) -> String {
 pub fn pattern(error: &BadPattern) -> String {
     let BadPattern { pattern, reason } = error;
     format!("the sensitive pattern `{pattern}` is not a valid glob: {reason}; correct it or leave it out")
+}
+
+/// What a [`PolicyError`] is in words: the file, the line and what to do. Until it is put right nothing is answered.
+#[must_use]
+pub fn policy(error: &PolicyError) -> String {
+    let (file, line) = error.place();
+    let place = if line == 0 { file.to_owned() } else { format!("{file}:{line}") };
+    let why = match error {
+        PolicyError::Unreadable { source, .. } => format!("it cannot be read: {source}"),
+        PolicyError::LinkOut { .. } => "it is a link out of the workspace".to_owned(),
+        PolicyError::NotAFile { .. } => "it is no regular file".to_owned(),
+        PolicyError::TooLarge { len, max, .. } => format!("it has {len} bytes, more than the {max} that are read"),
+        PolicyError::NotUtf8 { .. } => "it is not UTF-8".to_owned(),
+        PolicyError::Syntax { reason, .. } => reason.trim_end().to_owned(),
+        PolicyError::Value { key, value, .. } => format!("`{key}` cannot be {value}"),
+        PolicyError::TooManyPatterns { max, .. } => format!("it has more than {max} patterns"),
+        PolicyError::TooComplex { reason } => return format!("the rules cannot be compiled together: {reason}"),
+    };
+    format!("{place}: the policy cannot be used, so nothing is answered: {why}; put it right or remove it")
+}
+
+/// What a [`PolicyWarning`] is in words.
+#[must_use]
+pub fn policy_warning(warning: &PolicyWarning) -> String {
+    let PolicyWarning { file, line, text, why } = warning;
+    let why = match why {
+        NoEffect::NoActs => "it is for no act".to_owned(),
+        NoEffect::NoCallers => "it is for no caller".to_owned(),
+        NoEffect::NoPaths => "no pattern of it can match".to_owned(),
+        NoEffect::Outside => "it leads out of the workspace".to_owned(),
+        NoEffect::Blank => "nothing is left of the pattern, or no name has such a part".to_owned(),
+        NoEffect::Malformed => "the pattern is malformed and matches nothing".to_owned(),
+        NoEffect::NothingToExcept => "nothing before it is excluded, so there is nothing to except".to_owned(),
+        NoEffect::AllowedAnyway => "everything is allowed by default, and an allow wins over no ask or deny".to_owned(),
+        NoEffect::Duplicate { of } => format!("line {of} says the same"),
+        NoEffect::NotFromWorkspace => "only the user's own settings can decide that".to_owned(),
+        NoEffect::PresetInForce => "the preset in force does all of it already".to_owned(),
+    };
+    format!("{file}:{line}: `{text}` has no effect: {why}")
+}
+
+/// Where a rule stands.
+#[must_use]
+pub fn policy_rule(rule: &Rule) -> String {
+    let place = match (&*rule.file, rule.line) {
+        ("", _) => policy_layer(rule.layer),
+        (file, 0) => file.to_owned(),
+        (file, line) => format!("{file}:{line}"),
+    };
+    match &rule.reason {
+        Some(reason) => format!("{place}: `{}` ({reason})", rule.text),
+        None => format!("{place}: `{}`", rule.text),
+    }
+}
+
+/// The source of a rule.
+#[must_use]
+pub fn policy_layer(layer: Layer) -> String {
+    match layer {
+        Layer::Preset(preset) => format!("preset {}", preset.as_str()),
+        Layer::Given => "flags and environment".to_owned(),
+        Layer::User => "the user's file".to_owned(),
+        Layer::Workspace => "readproof.toml".to_owned(),
+        Layer::WorkspacePreset(preset) => format!("preset {} of readproof.toml", preset.as_str()),
+        Layer::Ignore(dialect) => dialect.as_str().to_owned(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Words for what the engine refuses.
 
-use readproof_engine::{Candidate, Error, NoIndex, SETTINGS_FILE, ShownLines, SymbolKind};
+use readproof_engine::{Candidate, Error, NoIndex, ShownLines, SymbolKind};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
@@ -46,7 +46,6 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::SensitiveTogether { path } => format!("{path} is sensitive: no text of it is stored, so it cannot be put back if a patch over several files is interrupted; change it in a call of its own"),
         Error::Versions(source) => versions(source),
         Error::NotKept { path, why } => format!("{path} is not written, as what is there now could not be kept: {}. Move it elsewhere or delete it first", snapshot(why)),
-        Error::OwnSettings => format!("{SETTINGS_FILE} holds the workspace's settings, which an agent may not change; edit it yourself"),
         Error::Unrecorded { path, source } => format!("{path} was written, but that could not be recorded: {}. Read the file before changing it again", error(terms, source)),
         Error::TooLarge { path, bytes, max } => format!("{path}: {bytes} bytes are more than the largest file this workspace allows ({max}); raise `file_bytes`"),
         Error::Store(source) => store(source),
@@ -79,7 +78,11 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::NoContent => "against=WORKTREE compares the working file with other text: give that as content, or use against=HEAD or INDEX".to_owned(),
         Error::Bytes { path, whose, why } => format!("`{path}`: {whose} is not text: {}; use `git diff --binary`", not_text(why)),
         Error::NoConversation => "nothing is known without a session; name one".to_owned(),
-        Error::Denied { .. } => "a rule of this workspace does not allow that".to_owned(),
+        Error::Denied { path, .. } => format!(
+            "a rule of this workspace does not allow that for `{}`; `readproof policy check` tells a person which",
+            terms.name(path)
+        ),
+        Error::Policy(error) => super::disk::policy(error),
         Error::OverBudget { why } => why.clone(),
         Error::NotQuick => "the file is too large to be read quickly".to_owned(),
         Error::OtherOutcome => "the call came to another kind of outcome than it asked for, which is a fault of this program".to_owned(),

@@ -6,6 +6,7 @@ use readproof_core::{
     limits::TEXT_CHARS,
     operation::{AnswerLimit, Audience, Caller, Freshness, Names, Operation, Read, Refresh},
     path::printable,
+    policy::Acts,
     scope::{Lines, ScopeError},
 };
 use readproof_disk::{LocateError, SnapshotError};
@@ -273,10 +274,11 @@ impl<'a> Tools<'a> {
             return near.first().map_or_else(|| call("list", &json!({})), |near| call(tool.name, &with_file(near)));
         }
         if let Error::Locate(LocateError::Outside { .. }) = error {
-            return call(tool.name, &with_file(&self.engine.name_inside(asked)?));
+            return call(tool.name, &with_file(&self.seen()?.name_inside(asked)?));
         }
         if let Error::Snapshot(SnapshotError::NotAFile { .. }) = error {
-            return call("list", &json!({"path": asked})).filter(|_| self.engine.is_folder(asked));
+            return call("list", &json!({"path": asked}))
+                .filter(|_| self.seen().is_some_and(|seen| seen.is_folder(asked)));
         }
         if let Error::Range { source: ScopeError::BeyondEnd { total, .. }, .. } = error {
             return call(tool.name, &args?.at_the_end(u64::from(*total)));
@@ -304,10 +306,9 @@ impl<'a> Tools<'a> {
         let asked = short(&printable(asked));
         let start_line = tool.params.iter().any(|param| param.name == "start_line" && param.required);
         let surface = Surface::Mcp(ToolTerms { root: &root, asked: &asked, start_line });
-        symbols::refusal(error, surface, &|name| self.engine.is_file(name)).unwrap_or_else(|| Refusal {
-            facts: editing::facts(error),
-            ..Refusal::new(error.code(), surface.error(error))
-        })
+        symbols::refusal(error, surface, &|name| self.seen().is_some_and(|seen| seen.is_file(name))).unwrap_or_else(
+            || Refusal { facts: editing::facts(error), ..Refusal::new(error.code(), surface.error(error)) },
+        )
     }
 
     /// How names that are not there are taken: as the strict table has it, never as another's.
@@ -349,10 +350,16 @@ impl<'a> Tools<'a> {
         }
     }
 
+    /// What may be suggested to the caller; nothing if the policy cannot be used.
+    fn seen(&self) -> Option<Engine> {
+        self.engine.seen_by(self.caller, Acts::SUGGESTING).ok()
+    }
+
     /// An existing file, for examples.
     fn some_file(&self) -> String {
-        let names = self.engine.root().list_names(".");
-        let is_file = |name: &&String| self.engine.is_file(name);
+        let Some(seen) = self.seen() else { return "src/main.rs".to_owned() };
+        let names = seen.root().list_names(".");
+        let is_file = |name: &&String| seen.is_file(name);
         let readme = names.iter().find(|name| name.to_ascii_lowercase().starts_with("readme"));
         let found = readme.filter(is_file).or_else(|| names.iter().filter(|name| !name.starts_with('.')).find(is_file));
         found.map_or_else(|| "src/main.rs".to_owned(), |name| printable(name))

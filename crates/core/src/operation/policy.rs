@@ -5,6 +5,7 @@
 mod act;
 mod caller;
 mod dialect;
+mod needs;
 mod preset;
 
 use alloc::{borrow::Cow, string::String};

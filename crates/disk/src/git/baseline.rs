@@ -272,11 +272,21 @@ impl Found<'_> {
         }
         let gone = |name: &String| name != &self.name && self.is_gone(name);
         let last = |name: &str| name.rsplit('/').next().map(str::to_owned);
+        names.retain(|name| self.may_name(name));
         names.retain(gone);
         names.sort();
         // The same base name is more likely.
         let same = names.iter().position(|name| last(name) == last(&self.name));
         Ok(names.into_iter().nth(same.unwrap_or(0)))
+    }
+
+    /// Whether a name in the repository may be shown: one outside the workspace, or one that may be used there.
+    fn may_name(&self, name: &str) -> bool {
+        match (self.name.strip_suffix(&self.key), self.key.strip_suffix(&self.name)) {
+            (Some(above), _) => name.strip_prefix(above).is_none_or(|name| self.root.may_use(name)),
+            (None, Some(below)) => self.root.may_use(&format!("{below}{name}")),
+            (None, None) => self.root.sight().is_none(),
+        }
     }
 
     /// Whether the work tree has no file of this name. `false` if the name leads out.

@@ -30,6 +30,8 @@ pub(super) struct Found<'a> {
     pub(super) name: String,
     /// The file's name in the workspace.
     pub(super) key: String,
+    /// The workspace, as far as it may be used.
+    pub(super) root: Root,
     /// Whether it was open already.
     pub(super) kept: bool,
     /// Whether the caller cancelled.
@@ -89,7 +91,7 @@ fn find_with<'a>(
     let mut repo = repo;
     // A pack on disk needs no object from outside it; looking for one would open an unchecked file.
     repo.objects.max_recursion_depth = 0;
-    Ok(Found { repo, place, databases, work_tree, name, key, kept: is_kept, cancelled })
+    Ok(Found { repo, place, databases, work_tree, name, key, root: root.clone(), kept: is_kept, cancelled })
 }
 
 /// Finds the files of a repository: `.git` may be a file or a link that leads elsewhere.

@@ -53,6 +53,24 @@ pub enum PolicyError {
     },
 }
 
+impl PolicyError {
+    /// The file at fault and the line in it, 0 if it is not about a line.
+    #[must_use]
+    pub fn place(&self) -> (&str, u32) {
+        match self {
+            Self::Unreadable { file, .. }
+            | Self::LinkOut { file }
+            | Self::NotAFile { file }
+            | Self::TooLarge { file, .. }
+            | Self::TooManyPatterns { file, .. } => (file, 0),
+            Self::NotUtf8 { file, line } | Self::Syntax { file, line, .. } | Self::Value { file, line, .. } => {
+                (file, *line)
+            }
+            Self::TooComplex { .. } => ("", 0),
+        }
+    }
+}
+
 /// A rule or key that has no effect, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyWarning {

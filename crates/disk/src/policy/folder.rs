@@ -71,6 +71,11 @@ impl FolderState {
         Self { id, outer: None, held: Hits::default(), own: None, is_folder: true, seen: Mutex::default() }
     }
 
+    /// Whether no pattern matches the folder, and no ignore file below the root applies in it.
+    pub(super) fn is_bare(&self) -> bool {
+        self.own.is_none() && self.held.rules.is_empty() && self.held.dialects.is_empty()
+    }
+
     /// What matches a name directly in this folder: what matches the folder, and the patterns that match the name itself.
     pub(super) fn hits(&self, rules: &Rules, name: &str, kind: NameKind) -> Hits {
         let mut hits = self.held.clone();

@@ -3,7 +3,7 @@
 
 use std::{ffi::OsString, fmt, io, sync::Arc};
 
-use readproof_core::policy::Verdict;
+use readproof_core::policy::{Act, Acts, Effect, Verdict};
 
 use crate::{fault::Fault, locate::FileRef, root::Root, snapshot::EntryKind};
 
@@ -28,6 +28,12 @@ impl Refusal {
 pub trait Guard: fmt::Debug + Send + Sync {
     /// Why a file or folder of this name may not be used. What lies in a folder that may not be used may not be used either.
     fn refuses(&self, name: &str, is_folder: bool) -> Option<Verdict>;
+
+    /// The same guard for other acts.
+    fn for_acts(&self, acts: Acts) -> Arc<dyn Guard>;
+
+    /// Why something beyond that may not be done with a file of this name.
+    fn refuses_act(&self, act: Act, name: &str) -> Option<Verdict>;
 
     /// Whether something in a folder may be used although its own name may not.
     fn passes(&self, folder: &str) -> bool;
@@ -61,6 +67,15 @@ impl Root {
         let mut root = self.clone();
         root.guard = Some(guard);
         root
+    }
+
+    /// The same directory, with the same guard for other acts.
+    #[must_use]
+    pub fn for_acts(&self, acts: Acts) -> Self {
+        match &self.guard {
+            Some(guard) => self.guarded(guard.for_acts(acts)),
+            None => self.clone(),
+        }
     }
 
     /// The same directory with everything in it.
@@ -152,6 +167,22 @@ impl Root {
         self.guard.is_none() || (self.refusal(name).is_none() && self.refusal_of_links(name).is_none())
     }
 
+    /// Why something may not be done with a file, by its own name and every name its links lead through.
+    #[must_use]
+    pub fn refuses_act(&self, act: Act, file: &FileRef) -> Option<Refusal> {
+        let guard = self.guard.as_deref()?;
+        let mut names = self.follow(file.name()).unwrap_or_else(|_| vec![file.name().to_owned()]);
+        names.dedup();
+        let judged = |judged: String| {
+            let verdict = guard.refuses_act(act, &judged)?;
+            Some(Refusal { name: file.name().to_owned(), judged, verdict })
+        };
+        let denies = |refusal: &Refusal| refusal.verdict.effect() == Effect::Deny;
+        let mut refusals: Vec<Refusal> = names.into_iter().filter_map(judged).collect();
+        let at = refusals.iter().position(denies).unwrap_or(0);
+        (!refusals.is_empty()).then(|| refusals.swap_remove(at))
+    }
+
     /// Why a file may not be used, by its own name and every name its links lead through.
     #[must_use]
     pub fn refuses(&self, file: &FileRef) -> Option<Refusal> {
@@ -178,6 +209,14 @@ mod tests {
             let of_folders = self.0.ends_with('/');
             let found = parts.iter().enumerate().any(|(at, part)| *part == bare && (at < folders || !of_folders));
             found.then(|| Verdict::Deny(rule()))
+        }
+
+        fn for_acts(&self, _acts: Acts) -> Arc<dyn Guard> {
+            Arc::new(Self(self.0))
+        }
+
+        fn refuses_act(&self, _act: Act, name: &str) -> Option<Verdict> {
+            self.refuses(name, false)
         }
 
         fn passes(&self, _folder: &str) -> bool {

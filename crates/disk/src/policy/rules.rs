@@ -8,8 +8,10 @@ use std::{
 };
 
 use readproof_core::{
+    operation::Caller,
     policy::{
-        Acts, Asked, CallerPattern, Dialect, Effect, Layer, LayerRuling, Matched, NameKind, PresetRules, Rule, Ruling,
+        Acts, Asked, CallerPattern, Dialect, Effect, Layer, LayerRuling, Matched, NameKind, PresetRules, Rule,
+        RuleNames, Ruling,
     },
     text::ContentHash,
 };
@@ -151,6 +153,10 @@ impl Rules {
         Ok(FolderRules { rules: self, state: self.state_of(root, folder)? })
     }
 
+    pub(super) fn with_state(&self, state: Arc<FolderState>) -> FolderRules<'_> {
+        FolderRules { rules: self, state }
+    }
+
     /// What has no effect in the files at the workspace's root and the person's own.
     #[must_use]
     pub fn warnings(&self) -> &[PolicyWarning] {
@@ -224,6 +230,20 @@ impl Rules {
         all.extend(of_files);
         all.sort_by_key(|listed| listed.rule.layer);
         all
+    }
+
+    /// Whether no rule at the top of the workspace can refuse anything, unless a preset minds that it is sensitive.
+    fn top_allows_all(&self, caller: &Caller, acts: Acts) -> bool {
+        let meant = |of: Acts| acts.iter().any(|act| of.contains(act));
+        let mut of_presets = self.presets.iter().flat_map(PresetRules::iter);
+        let of_caller = |rule: &CompiledRule| {
+            rule.callers.as_ref().is_none_or(|callers| callers.iter().any(|pattern| pattern.matches(caller)))
+        };
+        self.layers.iter().all(|layer| layer.otherwise.is_none())
+            && !of_presets
+                .any(|(effect, of, names, _)| effect > Effect::Allow && names != RuleNames::Sensitive && meant(of))
+            && !self.rules.iter().any(|rule| rule.effect > Effect::Allow && meant(rule.acts) && of_caller(rule))
+            && self.owners.iter().all(|owner| matches!(owner, Owner::Rule(_)))
     }
 
     fn each_layer(
@@ -307,6 +327,12 @@ impl FolderRules<'_> {
     /// As [`Rules::judge`].
     pub fn inside(&self, root: &Root, folder: &str) -> Result<Self, PolicyError> {
         Ok(Self { rules: self.rules, state: self.rules.step(root, &self.state, folder)? })
+    }
+
+    /// Whether nothing directly in this folder can be refused to a caller for these acts, unless a preset minds that it is
+    /// sensitive.
+    pub(super) fn allows_all(&self, caller: &Caller, acts: Acts) -> bool {
+        self.state.is_bare() && self.rules.top_allows_all(caller, acts)
     }
 
     /// Identifies everything by which names in this folder are judged.

@@ -154,6 +154,16 @@ impl Sensitive {
         self.matches(file.name()) || read.led.iter().any(|name| self.matches(name))
     }
 
+    pub(super) fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    /// Whether a name alone is sensitive, wherever links lead.
+    #[must_use]
+    pub fn is_sensitive_name(&self, name: &str) -> bool {
+        self.matches(name)
+    }
+
     fn matches(&self, name: &str) -> bool {
         let Some(compiled) = self.ready.get_or_init(|| self.compile()) else { return true };
         let base = name.rsplit('/').next().unwrap_or(name);

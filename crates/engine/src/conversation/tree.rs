@@ -52,7 +52,7 @@ impl Engine {
             let leaf = transcript.leaf().map(EntryId);
             let branch: BTreeSet<EntryId> = transcript.branch(leaf).into_iter().collect();
             let listed = |entry: ListedEntry<'_>| {
-                let (kind, path, mode, note) = described(&entry.kind);
+                let (kind, path, mode, note) = described(&entry.kind, &|name| self.named(name));
                 let on_branch = branch.contains(&entry.id);
                 SessionEntry { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
             };
@@ -141,19 +141,25 @@ fn free_name(name: &SessionName, taken: &[SessionName]) -> Result<SessionName, E
     Ok(SessionName::parse(&free.unwrap_or_default())?)
 }
 
-fn described(step: &EntryKind<'_>) -> (&'static str, Option<String>, Option<Mode>, String) {
+fn described(
+    step: &EntryKind<'_>,
+    named: &dyn Fn(&str) -> String,
+) -> (&'static str, Option<String>, Option<Mode>, String) {
     let unconfirmed = |delivered: bool| if delivered { String::new() } else { "not confirmed".to_owned() };
     match step {
         EntryKind::Read { answer, delivered } => {
             let note = if *delivered { answer.scope.clone() } else { format!("{}, not confirmed", answer.scope) };
-            ("read", Some(answer.path.clone()), Mode::parse(&answer.mode), note)
+            ("read", Some(named(&answer.path)), Mode::parse(&answer.mode), note)
         }
-        EntryKind::Write { path, delivered } => ("write", Some((*path).to_owned()), None, unconfirmed(*delivered)),
+        EntryKind::Write { path, delivered } => ("write", Some(named(path)), None, unconfirmed(*delivered)),
         EntryKind::Seen { files } => {
-            let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+            let names: Vec<String> = files.iter().map(|file| named(&file.path)).collect();
             ("seen", Some(names.join(", ")), None, "lines shown beside reads".to_owned())
         }
-        EntryKind::Refresh { paths, scope } => ("refresh", Some(paths.join(", ")), None, (*scope).to_owned()),
+        EntryKind::Refresh { paths, scope } => {
+            let names: Vec<String> = paths.iter().map(|path| named(path)).collect();
+            ("refresh", Some(names.join(", ")), None, (*scope).to_owned())
+        }
         EntryKind::Compact { summary } => ("compact", None, None, summary.unwrap_or_default().to_owned()),
         EntryKind::ContextEdit { target, dropped } => {
             let what = if *dropped { "dropped" } else { "replaced" };

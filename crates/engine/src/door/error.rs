@@ -7,8 +7,8 @@ use readproof_core::{
     text::{ContentHash, NotText},
 };
 use readproof_disk::{
-    BadPattern, BadSessionName, GitError, LocateError, LogError, ReplaceAllError, ReplaceError, RootError, SessionName,
-    SnapshotError, StoreError, TranscriptError,
+    BadPattern, BadSessionName, GitError, LocateError, LogError, PolicyError, ReplaceAllError, ReplaceError, RootError,
+    SessionName, SnapshotError, StoreError, TranscriptError,
 };
 use readproof_hosts::{
     session::SessionError,
@@ -165,8 +165,6 @@ pub enum Error {
         /// Why.
         why: SnapshotError,
     },
-    /// Settings are not the agent's to change.
-    OwnSettings,
     /// The file is written, its history is not.
     Unrecorded {
         /// Which file.
@@ -286,9 +284,13 @@ pub enum Error {
     NoConversation,
     /// A rule of the person refuses the call.
     Denied {
+        /// The name that was asked for.
+        path: String,
         /// Where the rule stands, for the person.
         rule: Rule,
     },
+    /// A policy file cannot be used, so nothing may be done.
+    Policy(#[from] PolicyError),
     /// The conversation has spent what it may.
     OverBudget {
         /// What to do instead.
@@ -348,7 +350,6 @@ impl Error {
                 SnapshotError::Unrestored { .. } | SnapshotError::Io { .. } => "IO",
             },
             Self::TooLarge { .. } => "TOO_LARGE",
-            Self::OwnSettings => "DENIED",
             Self::NotKept { .. } => "NOT_KEPT",
             Self::Unrecorded { .. } => "UNRECORDED",
             Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
@@ -396,6 +397,7 @@ impl Error {
             Self::Bytes { .. } => "NOT_TEXT",
             Self::NoConversation => "NO_SESSION",
             Self::Denied { .. } => "DENIED",
+            Self::Policy(_) => "BAD_POLICY",
             Self::OverBudget { .. } => "OVER_BUDGET",
             Self::NotQuick => "NOT_QUICK",
             Self::OtherOutcome => "INTERNAL",

@@ -119,9 +119,11 @@ impl Engine {
     /// The conflicts that are open, or all.
     pub(crate) fn list_conflicts(&self, all: bool) -> Result<Vec<OpenedConflict>, Error> {
         let found = self.with_versions(Create::No, |versions| {
-            Ok(versions.conflicts().filter(|open| all || open.resolved.is_none()).cloned().collect())
+            Ok(versions.conflicts().filter(|open| all || open.resolved.is_none()).cloned().collect::<Vec<_>>())
         })?;
-        Ok(found.unwrap_or_default())
+        let mut found = found.unwrap_or_default();
+        found.retain(|open| self.may_name(&open.conflict.path));
+        Ok(found)
     }
 
     /// One conflict with its texts.
@@ -129,7 +131,7 @@ impl Engine {
         let none = || Error::NoConflict { id: id.to_owned() };
         let number = VersionId::parse(id).ok_or_else(none)?;
         let found = self.with_versions(Create::No, |versions| Ok(versions.conflict(number).cloned()))?;
-        let conflict = found.flatten().ok_or_else(none)?;
+        let conflict = found.flatten().filter(|found| self.may_name(&found.conflict.path)).ok_or_else(none)?;
         let text = |Sha(hash): Sha| self.stored(hash);
         let Conflict { base, ours, theirs, .. } = &conflict.conflict;
         let (base, ours, theirs) = (text(*base), text(*ours), theirs.and_then(text));

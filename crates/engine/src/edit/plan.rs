@@ -8,6 +8,7 @@ use readproof_core::{
     limits::Answers,
     operation::{Caller, Over},
     path::PathKey,
+    policy::Act,
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{FileRef, Snapshot, SnapshotError};
@@ -41,6 +42,17 @@ pub(super) enum Intent<'a> {
     Arrive { from: FileRef, pieces: &'a [Piece] },
     /// That it goes, because its text arrives elsewhere.
     Leave,
+}
+
+impl Intent<'_> {
+    /// What it does with the name.
+    pub(super) fn act(&self) -> Act {
+        match self {
+            Self::Whole(_) | Self::Chosen(_) | Self::Create(_) | Self::Arrive { .. } => Act::Write,
+            Self::Append(_) | Self::Pieces(_) => Act::Edit,
+            Self::Delete | Self::Leave => Act::Delete,
+        }
+    }
 }
 
 /// What will be made of one file.

@@ -124,9 +124,12 @@ impl Engine {
             Err(error) => return Err(Error::Locate(error)),
         };
         let parts = path.rsplit_once(':').filter(|(bare, _)| !bare.is_empty());
-        if let (None, None, Some((bare, range))) = (offset, limit, parts)
-            && let Ok((file, opened)) = self.find(bare)
-        {
+        let bare =
+            parts.filter(|_| (offset, limit) == (None, None)).map(|(bare, range)| (bare, range, self.find(bare)));
+        if let Some((_, _, Err(refused @ LocateError::Refused(_)))) = bare {
+            return Err(Error::Locate(refused));
+        }
+        if let Some((bare, range, Ok((file, opened)))) = bare {
             let fail = |source| Error::Range { path: bare.to_owned(), source };
             let text = range.to_owned();
             let range = split_range(path).map_err(fail)?.ok_or_else(|| fail(ScopeError::NotANumber { text }))?;
@@ -151,7 +154,7 @@ impl Engine {
     /// The error for a path that leads to no file, with similar names.
     pub(crate) fn not_there(&self, path: &str, source: LocateError) -> Error {
         match source {
-            LocateError::Missing { .. } => Error::Missing { near: self.near(path), source },
+            LocateError::Missing { .. } => Error::Missing { near: self.for_suggestions().near(path), source },
             LocateError::Outside { .. }
             | LocateError::NulInName
             | LocateError::NameTooLong { .. }
@@ -277,7 +280,7 @@ impl Engine {
         if control.file_bytes.is_some() {
             return Error::NotQuick;
         }
-        match self.close_names(path, control) {
+        match self.for_suggestions().close_names(path, control) {
             Ok(close) => Error::Missing { source, near: close.best(near) },
             Err(_) => Error::Missing { source, near },
         }

@@ -260,6 +260,9 @@ impl Engine {
             session.is_none_or(|name| of == name).then(|| replay_retired(store, of.clone(), &retired))
         });
         replayed.extend(retired);
+        for report in &mut replayed {
+            report.hide(&|name| self.named(name));
+        }
         replayed.sort_by(|one, other| (&one.session, one.retired).cmp(&(&other.session, other.retired)));
         match session {
             Some(name) if replayed.is_empty() => Err(Error::NoSession(name.clone())),
@@ -276,6 +279,18 @@ fn replay_retired(store: &dyn Store, session: SessionName, log: &RetiredLog) -> 
         Err(error) => {
             report.log_is_wrong(error, true);
             report.0
+        }
+    }
+}
+
+impl Replayed {
+    /// Hides names that may not be shown.
+    fn hide(&mut self, named: &dyn Fn(&str) -> String) {
+        let of_unverifiable = self.unverifiable.iter_mut().map(|finding| &mut finding.path);
+        let of_outside = self.outside.iter_mut().map(|finding| &mut finding.path);
+        let of_wrong = self.wrong.iter_mut().map(|finding| &mut finding.path);
+        for path in of_unverifiable.chain(of_outside).chain(of_wrong).flatten() {
+            *path = named(path);
         }
     }
 }

@@ -23,7 +23,10 @@ impl Engine {
     pub(crate) fn status<C: Conversation>(&self, conversation: &mut C) -> Result<Status, Error> {
         let sessions = self.list_sessions()?;
         let store = self.store(Create::No)?.map(|store| store.usage());
-        let conversation = conversation.status(self)?;
+        let mut conversation = conversation.status(self)?;
+        if let Some(status) = &mut conversation {
+            status.files.retain(|file| self.may_name(&file.path));
+        }
         let workspace = self.root.path().display().to_string();
         Ok(Status { workspace, store, sessions, conversation })
     }

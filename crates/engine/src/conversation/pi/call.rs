@@ -106,7 +106,8 @@ pub enum PiInstead {
 /// What pi gets after an error.
 #[must_use]
 pub fn instead(error: &Error, read: &Read) -> PiInstead {
-    if matches!(error, Error::Aborted) {
+    // What a rule refuses must not be handed on to pi's own tool.
+    if matches!(error, Error::Aborted | Error::Denied { .. } | Error::Policy(_)) {
         return PiInstead::Error;
     }
     let Error::Range { source, .. } = error else { return PiInstead::PiRead };
@@ -168,6 +169,10 @@ impl Conversation for PiCall<'_> {
         let message = self.place.ok().and_then(|place| self.conversation.known_at(place).calling());
         self.conversation.batch.continue_with(message);
         None
+    }
+
+    fn hands_on(&self) -> bool {
+        true
     }
 
     fn limits(&self, engine: &Engine, _read: &Read) -> Limits {

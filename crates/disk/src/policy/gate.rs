@@ -1,0 +1,194 @@
+//! The rules as the guard of a root: for one caller, and for what one call needs of every name. What it has looked at it keeps
+//! until the call is over.
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use readproof_core::{
+    operation::Caller,
+    policy::{Act, Acts, Asked, Dialect, Effect, Layer, NameKind, PresetRules, Rule, RuleNames, Ruling, Verdict},
+    text::ContentHash,
+};
+
+use super::{
+    Guard, PolicyError, Sensitive,
+    folder::FolderState,
+    rules::{FolderRules, Owner, Rules},
+};
+use crate::{root::Root, snapshot::EntryKind};
+
+/// What is done where a rule asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// Nothing may be done: nobody was asked yet.
+    Refuse,
+    /// A person has agreed.
+    Agreed,
+}
+
+/// The rules for one call.
+#[derive(Debug)]
+pub struct Gate {
+    rules: Arc<Rules>,
+    /// Without a guard, to look at the ignore files in folders.
+    root: Root,
+    caller: Caller,
+    acts: Acts,
+    asks: Asks,
+    sensitive: Arc<Sensitive>,
+    /// Whether a rule for these acts depends on a name being sensitive.
+    minds_sensitive: bool,
+    /// What applies in the folders that were met in this call.
+    folders: RwLock<HashMap<String, Arc<FolderState>>>,
+}
+
+impl Gate {
+    /// The rules for a caller who needs all of these acts.
+    #[must_use]
+    pub fn new(
+        (rules, root): (Arc<Rules>, &Root),
+        (caller, acts, asks): (&Caller, Acts, Asks),
+        sensitive: Arc<Sensitive>,
+    ) -> Self {
+        let minds = |(_, of, names, _): (_, Acts, _, &_)| {
+            names == RuleNames::Sensitive && acts.iter().any(|act| of.contains(act))
+        };
+        let minds_sensitive = rules.presets.iter().flat_map(PresetRules::iter).any(minds);
+        let (caller, root) = (caller.clone(), root.unguarded());
+        Self { rules, root, caller, acts, asks, sensitive, minds_sensitive, folders: RwLock::default() }
+    }
+
+    fn folder(&self, name: &str) -> Result<FolderRules<'_>, PolicyError> {
+        let known = self.folders.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(state) = known {
+            return Ok(self.rules.with_state(state));
+        }
+        let found = self.rules.in_folder(&self.root, name)?;
+        let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+        folders.insert(name.to_owned(), Arc::clone(&found.state));
+        Ok(found)
+    }
+
+    fn asked<'a>(&'a self, act: Act, name: &'a str, is_folder: bool) -> Asked<'a> {
+        let kind = if is_folder { NameKind::Folder } else { NameKind::File };
+        let minds = self.minds_sensitive || !self.acts.contains(act);
+        Asked { caller: &self.caller, act, name, kind, sensitive: minds && self.sensitive.is_sensitive_name(name) }
+    }
+
+    /// A verdict, unless it allows or a person has agreed.
+    fn counts(&self, verdict: Verdict) -> Option<Verdict> {
+        match verdict.effect() {
+            Effect::Allow => None,
+            Effect::Ask => (self.asks == Asks::Refuse).then_some(verdict),
+            Effect::Deny => Some(verdict),
+        }
+    }
+
+    /// The strongest verdict over all acts.
+    fn strongest(&self, acts: Acts, of: impl Fn(Act) -> Verdict) -> Option<Verdict> {
+        let verdicts = acts.iter().filter_map(|act| self.counts(of(act)));
+        verdicts.reduce(|one, other| if other.effect() > one.effect() { other } else { one })
+    }
+
+    fn judged(&self, acts: Acts, name: &str, is_folder: bool) -> Option<Verdict> {
+        match self.folder(parent(name)) {
+            Ok(folder) => self.strongest(acts, |act| folder.judge(&self.asked(act, name, is_folder)).verdict),
+            Err(error) => Some(Verdict::Deny(unusable(&error))),
+        }
+    }
+
+    /// Whether a rule at the top of the workspace, or a choice of the person, can hide any name.
+    fn hides(&self) -> bool {
+        let rules = &self.rules;
+        let meant = |of: Acts| self.acts.iter().any(|act| of.contains(act));
+        let of_presets = || {
+            let mut all = rules.presets.iter().flat_map(PresetRules::iter);
+            all.any(|(effect, of, _, _)| effect > Effect::Allow && meant(of))
+        };
+        let of_rules = || {
+            let is_for = |rule: &super::rules::CompiledRule| rule.effect > Effect::Allow && meant(rule.acts);
+            rules.rules.iter().any(is_for) || rules.layers.iter().any(|layer| layer.otherwise.is_some())
+        };
+        let of_files = || rules.owners.iter().any(|owner| matches!(owner, Owner::Dialect(_)));
+        rules.honoured.len() != Dialect::ALL.len() || of_presets() || of_rules() || of_files()
+    }
+}
+
+impl Guard for Gate {
+    fn refuses(&self, name: &str, is_folder: bool) -> Option<Verdict> {
+        self.judged(self.acts, name, is_folder)
+    }
+
+    fn for_acts(&self, acts: Acts) -> Arc<dyn Guard> {
+        let of = (Arc::clone(&self.rules), &self.root);
+        Arc::new(Self::new(of, (&self.caller, acts, self.asks), Arc::clone(&self.sensitive)))
+    }
+
+    fn refuses_act(&self, act: Act, name: &str) -> Option<Verdict> {
+        self.judged(Acts::of(&[act]), name, false)
+    }
+
+    fn passes(&self, folder: &str) -> bool {
+        let Ok(outer) = self.folder(parent(folder)) else { return false };
+        self.strongest(self.acts, |act| outer.passes(&self.asked(act, folder, true)).verdict).is_none()
+    }
+
+    fn filter(&self, folder: &str, entries: &mut Vec<(OsString, EntryKind)>) {
+        let Ok(rules) = self.folder(folder) else {
+            entries.clear();
+            return;
+        };
+        if !self.minds_sensitive && rules.allows_all(&self.caller, self.acts) {
+            return;
+        }
+        let mut name = if folder == "." { String::new() } else { format!("{folder}/") };
+        let prefix = name.len();
+        entries.retain(|(entry, kind)| {
+            name.truncate(prefix);
+            name.push_str(&entry.to_string_lossy());
+            let is_folder = *kind == EntryKind::Folder;
+            let shown =
+                self.strongest(self.acts, |act| rules.judge(&self.asked(act, &name, is_folder)).verdict).is_none();
+            let passed =
+                || self.strongest(self.acts, |act| rules.passes(&self.asked(act, &name, true)).verdict).is_none();
+            shown || (is_folder && passed())
+        });
+    }
+
+    fn sight(&self) -> Option<String> {
+        if !self.hides() {
+            return None;
+        }
+        let by_caller = self.rules.rules.iter().any(|rule| rule.callers.is_some());
+        let caller =
+            by_caller.then(|| format!("{:?} {:?} {:?}", self.caller.surface, self.caller.client, self.caller.identity));
+        let all = format!(
+            "{} {} {:?} {caller:?} {:?}",
+            self.rules.id(),
+            self.acts.words(),
+            self.asks,
+            self.sensitive.patterns()
+        );
+        Some(ContentHash::of(all.as_bytes()).to_string()[..16].to_owned())
+    }
+
+    fn refuses_size(&self, name: &str, bytes: u64) -> Option<Verdict> {
+        let Ok(folder) = self.folder(parent(name)) else { return None };
+        let ruling = |act| -> Ruling { folder.judge(&self.asked(act, name, false)) };
+        self.strongest(self.acts, |act| ruling(act).at_size(bytes))
+    }
+}
+
+fn parent(name: &str) -> &str {
+    name.rsplit_once('/').map_or(".", |(folder, _)| folder)
+}
+
+/// The file that cannot be used, as the rule that denies.
+fn unusable(error: &PolicyError) -> Rule {
+    let (file, line) = error.place();
+    let text = "this file cannot be used, so nothing that it may deny is allowed".into();
+    Rule { layer: Layer::Workspace, file: file.to_owned().into(), line, text, reason: None }
+}
