@@ -133,6 +133,9 @@ pub(crate) enum Command {
     /// Edits that met another's change of the same lines
     #[command(subcommand)]
     Conflicts(ConflictsCommand),
+    /// Which rules say what may be read, found and changed, and by whom
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Show what is held, how reads were answered, what that saved, and the store's size
     Status(StatusArgs),
     /// List sessions, show a session's tree, and move in it
@@ -501,6 +504,28 @@ pub(crate) struct MoveArgs {
     pub(crate) to: String,
     #[command(flatten)]
     pub(crate) change: ChangeArgs,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum PolicyCommand {
+    /// Say what may be done with a name, and which rule of which file says so
+    Check {
+        /// The name; it need not lead anywhere
+        path: String,
+        /// For this caller: a surface (cli, mcp, pi), client:NAME or token:NAME, or several with commas between
+        #[arg(long = "as", value_name = "CALLER")]
+        caller: Option<String>,
+        /// Only this operation (read, list, search, edit, write, delete, history, export), with what every source says
+        #[arg(long, value_name = "OP")]
+        op: Option<String>,
+    },
+    /// List the rules in force
+    List,
+    /// Compare the verdicts with those that a file expects: `[[case]]` with path, op, as and expect
+    Test {
+        /// The file, TOML
+        file: PathBuf,
+    },
 }
 
 #[derive(Subcommand, Debug)]

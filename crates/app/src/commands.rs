@@ -7,6 +7,7 @@ mod diff;
 mod edit;
 pub(crate) mod find;
 mod init;
+mod policy;
 mod read;
 mod session;
 mod symbols;
@@ -61,6 +62,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Delete(args) => edit::delete(&open()?, args),
         Command::Move(args) => edit::rename(&open()?, args),
         Command::Conflicts(command) => conflicts::run(&open()?, command),
+        Command::Policy(command) => policy::run(&open()?, command),
         Command::Status(args) => status(&open()?, args),
         Command::Session(command) => session::run(&open()?, command),
         Command::Replay(args) => upkeep::replay(&open()?, &args),

@@ -696,6 +696,17 @@ pub enum Operation {
     Replay,
     /// Remove stored texts.
     Collect(Collect),
+    /// What the rules say about a name, for each act.
+    CheckPolicy {
+        /// The path as written; it need not lead anywhere.
+        path: String,
+        /// Only this act.
+        act: Option<policy::Act>,
+        /// For whom, if not for the one who asks.
+        caller: Option<Caller>,
+    },
+    /// Every rule in force.
+    ListPolicy,
     /// Check the workspace and its store.
     Doctor,
 }
@@ -868,6 +879,8 @@ impl Operation {
             Self::Distrust { .. } => "distrust",
             Self::Replay => "replay",
             Self::Collect(_) => "collect",
+            Self::CheckPolicy { .. } => "check_policy",
+            Self::ListPolicy => "list_policy",
             Self::Doctor => "doctor",
         }
     }
@@ -879,6 +892,7 @@ impl Operation {
             Self::Read(Read { path, .. })
             | Self::ReadEnd(ReadEnd { path, .. })
             | Self::Stat { path }
+            | Self::CheckPolicy { path, .. }
             | Self::SearchFile(SearchFile { path, .. })
             | Self::Outline(Outline { path, .. })
             | Self::Compare(Compare { path, .. })
@@ -905,6 +919,7 @@ impl Operation {
             | Self::Distrust { .. }
             | Self::Replay
             | Self::Collect(_)
+            | Self::ListPolicy
             | Self::Doctor => None,
         }
     }
@@ -1000,7 +1015,13 @@ impl Operation {
                 .maybe("max_bytes", collect.max_bytes)
                 .with("needed_too", collect.needed == Needed::Remove)
                 .with("dry_run", collect.dry_run),
-            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::Doctor => fields,
+            Self::CheckPolicy { path, act, caller } => fields
+                .with("path", path)
+                .maybe("act", act.map(policy::Act::as_str))
+                .maybe("as", caller.as_ref().map(|caller| &*caller.surface)),
+            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::ListPolicy | Self::Doctor => {
+                fields
+            }
         };
         fields.0
     }

@@ -23,8 +23,8 @@ pub use git::{
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use policy::{
-    Asks, BadPattern, Explained, FolderRules, Gate, Guard, Listed, NoEffect, Policy, PolicyError, PolicySources,
-    PolicyWarning, Refusal, Rules, STANDARD_PATTERNS, Sensitive,
+    Asks, BadPattern, Explained, FolderRules, Gate, Guard, Listed as ListedRule, NoEffect, Policy, PolicyError,
+    PolicySources, PolicyWarning, Refusal, Rules, STANDARD_PATTERNS, Sensitive,
 };
 pub use replace::{
     Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Outcome, Present,

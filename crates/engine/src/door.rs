@@ -3,11 +3,13 @@
 
 mod approval;
 mod error;
+mod explain;
 mod outcome;
 mod policy;
 
 pub(crate) use approval::Ask;
 pub use error::Error;
+pub use explain::{PolicyChecked, PolicyListed, RuledAct};
 pub use outcome::{
     Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownLines, ShownText,
     Written, WrittenFile,
@@ -333,6 +335,8 @@ impl<G> Outcome<G> {
             | Self::Recorded(_)
             | Self::Replayed(_)
             | Self::Collected(_)
+            | Self::PolicyChecked(_)
+            | Self::Policy(_)
             | Self::Checked(_) => None,
         };
         CallSummary { text }

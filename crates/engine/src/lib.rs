@@ -14,8 +14,9 @@ mod upkeep;
 pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
 pub use door::{
-    Answer, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex, Notice, Outcome, Progress,
-    Reading, Receipt, Refreshed, ShownLines, ShownText, Written, WrittenFile,
+    Answer, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex, Notice, Outcome,
+    PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines, ShownText, Written,
+    WrittenFile,
 };
 pub use edit::{ComparedVersions, ConflictTexts, Merged, Sides, Which, three_way};
 pub use find::{
@@ -99,7 +100,11 @@ impl Engine {
         self.recover();
         let operation = self.admit(caller, operation)?;
         let acts = Acts::needed_by(&operation);
-        let mut seen = self.seen_when(caller, acts, Asks::Refuse)?;
+        let mut seen = match operation {
+            // It tells what is wrong with the policy.
+            Operation::Doctor => self.clone(),
+            _ => self.seen_when(caller, acts, Asks::Refuse)?,
+        };
         let mut outcome = seen.answer((caller, &control), conversation, &operation);
         if let Err(error) = outcome {
             outcome = self.agreed(caller, &operation, error).and_then(|()| {
@@ -159,6 +164,10 @@ impl Engine {
             Operation::Distrust { why } => self.distrust(conversation.log(), why).map(Outcome::Recorded),
             Operation::Replay => self.replay(conversation.log()).map(Outcome::Replayed),
             Operation::Collect(collect) => self.collect(collect).map(Outcome::Collected),
+            Operation::CheckPolicy { path, act, caller: of } => {
+                self.check_policy(of.as_ref().unwrap_or(caller), path, *act).map(Outcome::PolicyChecked)
+            }
+            Operation::ListPolicy => self.list_policy().map(Outcome::Policy),
             Operation::Doctor => Ok(Outcome::Checked(self.doctor(control))),
         }
     }

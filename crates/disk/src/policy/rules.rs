@@ -10,7 +10,7 @@ use std::{
 use readproof_core::{
     operation::Caller,
     policy::{
-        Acts, Asked, CallerPattern, Dialect, Effect, Layer, LayerRuling, Matched, NameKind, PresetRules, Rule,
+        Acts, Asked, CallerPattern, Dialect, Effect, Layer, LayerRuling, Matched, NameKind, Preset, PresetRules, Rule,
         RuleNames, Ruling,
     },
     text::ContentHash,
@@ -168,6 +168,16 @@ impl Rules {
     #[must_use]
     pub fn id(&self) -> ContentHash {
         self.id
+    }
+
+    /// The preset of the person.
+    #[must_use]
+    pub fn preset(&self) -> Option<Preset> {
+        let of_person = |rules: &PresetRules| match rules.layer() {
+            Layer::Preset(preset) => Some(preset),
+            Layer::Given | Layer::User | Layer::Workspace | Layer::WorkspacePreset(_) | Layer::Ignore(_) => None,
+        };
+        self.presets.iter().find_map(of_person)
     }
 
     /// The kinds of ignore files that count.

@@ -17,6 +17,7 @@ use readproof_hosts::{
 use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
 
+use super::{PolicyChecked, PolicyListed};
 use crate::{
     Collection, Compared, ComparedVersions, ConflictTexts, Defined, Error, FileStat, InFile, Listed, NotOurs, Outlines,
     Searched, SessionView, Status, SymbolsFound,
@@ -217,6 +218,10 @@ outcomes! {
     Replayed(Vec<Replayed>),
     /// What was removed, or would be.
     Collected(Collection),
+    /// What the rules say about a name.
+    PolicyChecked(PolicyChecked),
+    /// The rules in force.
+    Policy(PolicyListed),
     /// The checks of `doctor`.
     Checked(Vec<Check>),
 }

@@ -115,7 +115,7 @@ impl Engine {
         let file = self.root.locate_new(&[self.root.absolute(&refusal.name)]);
         let text = file.ok().and_then(|file| self.root.snapshot(&file, &self.snapshot_rules()).ok());
         let text = text.map(|read| read.text.hash());
-        ContentHash::of(format!("{} {:?} {text:?}", operation.name(), operation.fields()).as_bytes())
+        ContentHash::of(format!("{operation:?} {text:?}").as_bytes())
     }
 
     /// Refuses to do something with a file that a rule denies; says which rule asks, if one does.

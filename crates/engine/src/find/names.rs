@@ -98,6 +98,8 @@ impl<G> Outcome<G> {
             | Self::Recorded(_)
             | Self::Replayed(_)
             | Self::Collected(_)
+            | Self::PolicyChecked(_)
+            | Self::Policy(_)
             | Self::Checked(_) => {}
         }
     }

@@ -1,6 +1,7 @@
 //! Which callers a rule means.
 
 use alloc::{borrow::ToOwned, string::String};
+use core::fmt;
 
 use super::Caller;
 
@@ -47,6 +48,16 @@ impl CallerPattern {
                 let is = |name: &str| matches_star(pattern.as_bytes(), name.as_bytes(), |a, b| a == b);
                 caller.identity.as_deref().is_some_and(is)
             }
+        }
+    }
+}
+
+impl fmt::Display for CallerPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Surface(name) => f.write_str(name),
+            Self::Client(name) => write!(f, "client:{name}"),
+            Self::Token(name) => write!(f, "token:{name}"),
         }
     }
 }

@@ -53,6 +53,8 @@ impl Acts {
             | Operation::EditContext { .. }
             | Operation::Distrust { .. }
             | Operation::Collect(_)
+            | Operation::CheckPolicy { .. }
+            | Operation::ListPolicy
             | Operation::Doctor => Self::of(&[]),
         }
     }
