@@ -1,6 +1,7 @@
-//! `soundness [--pi|--mcp] [--memory] --steps N --seed S`: random runs of our own sessions, of pi's, or of agents that return
-//! handles, with the store on disk or in memory; the table of short answers, and on a broken promise the shortest run that
-//! breaks it. Exit code 0: nothing found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
+//! `soundness [--pi|--mcp] [--memory] --steps N --seed S [--from STEP]`: random runs of our own sessions, of pi's, or of agents
+//! that return handles, with the store on disk or in memory; the table of short answers, and on a broken promise the shortest
+//! run that breaks it. `--from` begins with the workspace of this step, which is as it is in the whole run. Exit code 0: nothing
+//! found. 1: a violation, or an empty cell in a run long enough to fill them. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
@@ -36,6 +37,8 @@ struct Args {
     keep: Keep,
     steps: u64,
     seed: u64,
+    /// Workspaces whose last step is before this one are not played.
+    from: u64,
 }
 
 /// Where the runs come from and how one is done.
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(message) => {
-            eprintln!("{message}\nusage: soundness [--pi|--mcp] [--memory] [--steps N] [--seed S]");
+            eprintln!("{message}\nusage: soundness [--pi|--mcp] [--memory] [--steps N] [--seed S] [--from STEP]");
             return ExitCode::from(2);
         }
     };
@@ -70,7 +73,7 @@ fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut args = Args { whose: Whose::Own, keep: Keep::OnDisk, steps: 20_000, seed: 1 };
+    let mut args = Args { whose: Whose::Own, keep: Keep::OnDisk, steps: 20_000, seed: 1, from: 1 };
     while let Some(word) = words.next() {
         match word.as_str() {
             "--pi" => args.whose = Whose::Pi,
@@ -81,6 +84,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 match word.as_str() {
                     "--steps" => args.steps = value,
                     "--seed" => args.seed = value,
+                    "--from" => args.from = value,
                     _ => return Err(format!("{word} is not known")),
                 }
             }
@@ -97,19 +101,25 @@ fn number(word: &str, value: Option<String>) -> Result<u64, String> {
 fn soundness<K: Event>(args: &Args, runs: &Runs<K>) -> Result<ExitCode, Broken> {
     let mut seeds = Random::new(args.seed);
     let mut report = Report::default();
-    while report.steps < args.steps {
-        let left = usize::try_from(args.steps - report.steps).unwrap_or(RUN).min(RUN);
-        let (world, ops) = (seeds.bits(), (runs.script)(seeds.bits(), left));
-        let done = report.steps;
+    let mut done = 0;
+    while done < args.steps {
+        let left = usize::try_from(args.steps - done).unwrap_or(RUN).min(RUN);
+        let (world, script) = (seeds.bits(), seeds.bits());
+        let begin = done;
+        done += left as u64;
+        if done < args.from {
+            continue;
+        }
+        let ops = (runs.script)(script, left);
         let outcome = (runs.run)(world, &ops)?;
         report.add(&outcome.report);
         if let Some((at, what)) = outcome.violation {
-            println!("VIOLATION at step {}: {what}\nseed {}, world {world}", done + at as u64 + 1, args.seed);
+            println!("VIOLATION at step {}: {what}\nseed {}, world {world}", begin + at as u64 + 1, args.seed);
             show_shortest(runs, world, &ops[..=at])?;
             return Ok(ExitCode::from(1));
         }
         if std::io::stderr().is_terminal() {
-            eprint!("\r{} of {} steps", report.steps, args.steps);
+            eprint!("\r{done} of {} steps", args.steps);
         }
     }
     println!("seed {}\n{}", args.seed, report.table());
