@@ -1,6 +1,8 @@
 //! Calls that change files, as models write them: pieces, patches in three dialects, whole files, names. Each is drafted from
 //! a text that its model may hold, and knows what it intends, so that the file can be compared with that afterwards.
 
+mod in_turn;
+
 use readproof_core::{
     edit::{Piece, Places},
     text::ContentHash,
@@ -12,6 +14,7 @@ use readproof_engine::{
 use readproof_reader::{Change, Complaint, Replaces, What};
 use std::{fs, process::Command};
 
+use self::in_turn::{Begins, made_in_turn};
 use crate::{
     glimpse::Shown,
     op::Random,
@@ -45,6 +48,17 @@ pub struct Draft {
     pieces: Vec<(String, String)>,
     /// The same as they are sent.
     sent: Vec<(String, String)>,
+    /// Whether the call says at which lines they are.
+    numbered: bool,
+}
+
+/// What a call and its answer say about the places of pieces.
+#[derive(Clone, Copy)]
+struct Said {
+    over: Over,
+    begins: Begins,
+    /// A piece of one of the files stands in what those before it made.
+    in_turn: bool,
 }
 
 impl Draft {
@@ -80,7 +94,7 @@ impl Draft {
         };
         let pieces: Vec<(String, String)> = swaps.iter().map(piece).collect();
         let empty = pieces.is_empty() || pieces.iter().any(|(old, _)| old.is_empty());
-        (!empty).then(|| Self { path, base: base.to_owned(), swaps, sent: pieces.clone(), pieces })
+        (!empty).then(|| Self { path, base: base.to_owned(), swaps, sent: pieces.clone(), pieces, numbered: false })
     }
 
     /// The same as a call of someone who gives the file this name.
@@ -152,7 +166,7 @@ impl Draft {
         }
     }
 
-    /// The same where the numbers of a patch say.
+    /// The same where the numbers of the call say.
     fn made_by_number(&self, text: &str) -> Option<String> {
         let start = |line: usize| text.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
         let places: Vec<usize> = self.swaps.iter().map(|swap| start(swap.first - swap.around.0)).collect();
@@ -160,9 +174,25 @@ impl Draft {
         if there { self.made_at(text, &places) } else { None }
     }
 
+    /// The same, where a piece stands only in what those before it made.
+    fn made_in_turn(&self, text: &str, said: Said) -> Option<String> {
+        if said.in_turn { made_in_turn(text, &self.pieces, said.begins) } else { None }
+    }
+
+    /// Whether lines that the call states can be lines of this text: it must be known that the call is for it.
+    fn may_count_in(&self, text: &str, over: Over) -> bool {
+        let is_it = match over {
+            Over::Hash(hash) => hash == ContentHash::of(text.as_bytes()),
+            Over::Held => true,
+            Over::Anything => false,
+        };
+        self.numbered && is_it
+    }
+
     /// What a text can become, if it is the one that is meant.
-    fn made(&self, text: &str) -> [Option<String>; 3] {
-        [self.made_in(text), self.made_in_order(text), self.made_by_number(text)]
+    fn made(&self, text: &str, said: Said) -> [Option<String>; 4] {
+        let by_number = if self.may_count_in(text, said.over) { self.made_by_number(text) } else { None };
+        [self.made_in(text), self.made_in_order(text), by_number, self.made_in_turn(text, said)]
     }
 
     fn ways(&self, text: &str, from: usize, pieces: &[(String, String)]) -> Vec<Vec<usize>> {
@@ -190,11 +220,13 @@ impl Draft {
     }
 
     /// Whether the draft was made where its lines stand with other blanks, and only new lines have other bytes.
-    fn made_loosely(&self, before: &str, after: &str) -> bool {
+    fn made_loosely(&self, before: &str, after: &str, said: Said) -> bool {
         let bare = |text: &str| text.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();
         let pieces: Vec<(String, String)> = self.pieces.iter().map(|(old, new)| (bare(old), bare(new))).collect();
         let (loose, text) = (Self { pieces, ..self.clone() }, bare(before));
-        let made = [loose.made_in(&text), loose.made_in_order(&text)];
+        let by_number = if self.may_count_in(before, said.over) { loose.made_by_number(&text) } else { None };
+        let in_turn = loose.made_in_turn(&text, said);
+        let made = [loose.made_in(&text), loose.made_in_order(&text), by_number, in_turn];
         made.contains(&Some(bare(after))) && self.brings_no_more(before, after)
     }
 
@@ -206,21 +238,19 @@ impl Draft {
     }
 
     /// Whether this text can be what became of `before`: the draft made in it, or made in an earlier text and merged.
-    fn allows(&self, before: &str, after: &str, earlier: &[String]) -> Result<bool, Broken> {
-        // A carriage return alone is taken for the end of a line there.
-        if before.ends_with('\r') {
-            return Ok(true);
-        }
+    fn allows(&self, (before, after): (&str, &str), earlier: &[String], said: Said) -> Result<bool, Broken> {
         // What is meant loosely may stand in the file to the byte, even within a line end.
         let exactly = Self { pieces: self.sent.clone(), ..self.clone() }.made_in(before);
         if exactly.as_deref() == Some(after) {
             return Ok(true);
         }
-        if self.made(before).iter().flatten().any(|made| made == after) || self.made_loosely(before, after) {
+        if self.made(before, said).iter().flatten().any(|made| made == after) || self.made_loosely(before, after, said)
+        {
             return Ok(true);
         }
         let drafted = (self.base.clone(), self.intended());
-        let others = earlier.iter().flat_map(|text| self.made(text).map(|made| Some((text.clone(), made?)))).flatten();
+        let others =
+            earlier.iter().flat_map(|text| self.made(text, said).map(|made| Some((text.clone(), made?)))).flatten();
         // Lines that do not match to the byte end as those around them.
         let ends = |text: &str| text.replace("\r\n", "\n");
         for (base, ours) in [drafted].into_iter().chain(others) {
@@ -291,6 +321,8 @@ pub struct Wanted {
     pub operation: Operation,
     /// As a reader sees the call.
     pub files: Vec<Change>,
+    /// For which text it is said to be.
+    over: Over,
     due: Vec<(&'static str, Due)>,
 }
 
@@ -298,7 +330,7 @@ impl Wanted {
     /// One file, changed by one call.
     fn one(path: &'static str, change: Asked, over: Over, what: What, due: Due) -> Self {
         let operation = Operation::Write(Write { path: path.to_owned(), change, over });
-        Self { operation, files: vec![Change { path: path.to_owned(), what }], due: vec![(path, due)] }
+        Self { operation, files: vec![Change { path: path.to_owned(), what }], over, due: vec![(path, due)] }
     }
 
     /// The pieces of a draft, to the byte.
@@ -338,7 +370,7 @@ impl Wanted {
                 _ => (each(old, false, |_, line| line.replace(' ', "\u{a0}")), new.clone()),
             })
             .collect();
-        Self::sent(draft, &sent, over, random)
+        Self::sent(Draft { numbered: how == 3, ..draft }, &sent, over, random)
     }
 
     /// An edit that is to be refused. Whatever it does is compared with nothing but what its answer says.
@@ -377,15 +409,15 @@ impl Wanted {
             Operation::Write(Write { path: path.to_owned(), change: Asked::Move { to: to.to_owned() }, over });
         let what = What::Move { from: path.to_owned() };
         let due = vec![(to, Due::From(path, None)), (path, Due::Nothing)];
-        Self { operation, files: vec![Change { path: to.to_owned(), what }], due }
+        Self { operation, files: vec![Change { path: to.to_owned(), what }], over, due }
     }
 
     /// A patch of these drafts in some dialect, perhaps with a new file, or one that goes or gets another name.
-    pub fn patch(drafts: Vec<Draft>, over: Over, more: Option<More>, random: &mut Random) -> Self {
+    pub fn patch(mut drafts: Vec<Draft>, over: Over, more: Option<More>, random: &mut Random) -> Self {
         let dialect = random.below(3);
         let mut files: Vec<Change> = drafts.iter().map(Draft::change).collect();
         let mut text = match dialect {
-            0 => drafts.iter().map(|draft| unified(draft, random)).collect::<String>(),
+            0 => drafts.iter_mut().map(|draft| unified(draft, random)).collect::<String>(),
             1 => {
                 drafts.iter().map(|draft| format!("*** Update File: {}\n{}", draft.path, draft.hunks(false))).collect()
             }
@@ -403,7 +435,7 @@ impl Wanted {
             text = format!("*** Begin Patch\n{text}*** End Patch\n");
         }
         let path = alone.filter(|_| random.below(2) == 0);
-        Self { operation: Operation::Patch(Patch { patch: text, path, over }), files, due }
+        Self { operation: Operation::Patch(Patch { patch: text, path, over }), files, over, due }
     }
 
     /// The files that it is about.
@@ -424,29 +456,22 @@ impl Wanted {
         self.paths().map(|path| world.truth(path)).collect()
     }
 
-    /// Whether a hunk of a patch may be placed on lines that another one only shows, because its own are gone. Only the
-    /// reader judges that.
-    fn is_outdated(&self, draft: &Draft, was: &Option<String>) -> bool {
-        let patch = matches!(self.operation, Operation::Patch(_));
-        patch && draft.swaps.len() > 1 && was.as_ref() != Some(&draft.base)
-    }
-
-    /// What is wrong with the files after a success, if anything. Where the answer says that a change was made in the text of
-    /// another one, only the reader judges it.
+    /// What is wrong with the files after a success, if anything.
     ///
     /// # Errors
     /// If git cannot be asked.
     pub fn wrong(&self, world: &World, before: &[Option<String>], answer: &str) -> Result<Option<String>, Broken> {
-        let own =
-            answer.lines().any(|line| line.starts_with("change ") && line.ends_with(" after the changes before it"));
+        let in_turn = |line: &str| line.starts_with("change ") && line.ends_with(" after the changes before it");
+        let begins = if matches!(self.operation, Operation::Patch(_)) { Begins::AtLines } else { Begins::Anywhere };
+        let said = Said { over: self.over, begins, in_turn: answer.lines().any(in_turn) };
         for ((path, due), was) in self.due.iter().zip(before) {
             let now = world.truth(path);
             let made = |draft: &Draft, was: &Option<String>| match (was, &now) {
-                (Some(was), Some(now)) => draft.allows(was, now, &world.earlier(draft.path)),
+                (Some(was), Some(now)) => draft.allows((was, now), &world.earlier(draft.path), said),
                 (_, _) => Ok(false),
             };
             let fits = match due {
-                Due::Draft(draft) => own || self.is_outdated(draft, was) || made(draft, was)?,
+                Due::Draft(draft) => made(draft, was)?,
                 Due::Text(text) => now.as_ref() == Some(text),
                 Due::Behind(text) => now == Some(was.clone().unwrap_or_default() + text),
                 Due::Nothing => now.is_none(),
@@ -521,9 +546,10 @@ impl More {
     }
 }
 
-fn unified(draft: &Draft, random: &mut Random) -> String {
+fn unified(draft: &mut Draft, random: &mut Random) -> String {
     let path = draft.path;
-    format!("--- a/{path}\n+++ b/{path}\n{}", draft.hunks(random.below(4) > 0))
+    draft.numbered = random.below(4) > 0;
+    format!("--- a/{path}\n+++ b/{path}\n{}", draft.hunks(draft.numbered))
 }
 
 fn blocks(draft: &Draft) -> String {
