@@ -119,7 +119,7 @@ fn block(text: &str, start: usize) -> usize {
 const MOST: usize = 20_000;
 
 /// Hunks of a patch follow each other. If that leaves exactly one way to place all of them, it is taken, unless a stated line is
-/// nearer to another place.
+/// nearer to another place, or a hunk would stand on lines that another one changes: then its own may be gone.
 fn by_order(base: &Text, found: &mut [Found<'_>]) {
     let ordered = |found: &Found<'_>| {
         found.piece.ordered
@@ -143,7 +143,7 @@ fn by_order(base: &Text, found: &mut [Found<'_>]) {
     }
     let Some(first) = lowest(hunks.iter().map(|(_, cores)| &cores[..])) else { return };
     let Some(last) = highest(hunks.iter().map(|(_, cores)| &cores[..])) else { return };
-    if first != last {
+    if first != last || is_changed_by_another(&hunks, &first) {
         return;
     }
     let nearest = |found: &Found<'_>, chosen: usize| {
@@ -170,6 +170,21 @@ fn are_shared(hunks: &[(&mut Found<'_>, Vec<Range<usize>>)]) -> bool {
         hunks.iter().flat_map(|(found, _)| found.places.iter().map(|place| place.range.start)).collect();
     starts.sort_unstable();
     starts.windows(2).any(|pair| matches!(pair, [a, b] if a == b))
+}
+
+/// Whether a hunk has lines, at the places chosen, that another hunk changes.
+fn is_changed_by_another(hunks: &[(&mut Found<'_>, Vec<Range<usize>>)], chosen: &[usize]) -> bool {
+    let placed: Vec<(&Range<usize>, &Range<usize>)> = hunks
+        .iter()
+        .zip(chosen)
+        .filter_map(|((found, cores), at)| Some((&found.places.get(*at)?.range, cores.get(*at)?)))
+        .collect();
+    // Hunks are in order, so only neighbours can meet.
+    let meet = |lines: &Range<usize>, core: &Range<usize>| core.start < lines.end && lines.start < core.end;
+    placed.windows(2).any(|pair| match pair {
+        [(lines, core), (next_lines, next_core)] => meet(lines, next_core) || meet(next_lines, core),
+        _ => false,
+    })
 }
 
 /// The bytes that a hunk changes at a place.

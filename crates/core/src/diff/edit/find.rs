@@ -183,7 +183,13 @@ fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> 
         let other = |place: &&mut Place| loose::line_end(text, place.range.end).is_some_and(|end| has_other(new, end));
         found.iter_mut().filter(other).for_each(|place| place.loose.push(Looseness::LineEnds));
     }
-    found.extend(loose::open_end(text, old, new));
+    if let Some(end) = loose::open_end(text, old) {
+        // Where the new text cannot be made to fit, it counts among others, and cannot be used.
+        let counts = places == Places::One && !found.is_empty();
+        if counts || loose::adapt(text, &end, old, new).is_some() {
+            found.push(end);
+        }
+    }
     Hits { places: found, all }
 }
 

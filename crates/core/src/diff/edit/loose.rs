@@ -517,9 +517,9 @@ pub(super) fn line_end(text: &str, at: usize) -> Option<&'static str> {
 }
 
 /// The end of a file without a newline that agrees with whole lines of a piece to the byte before it.
-pub(super) fn open_end(text: &str, old: &str, new: &str) -> Option<Place> {
+pub(super) fn open_end(text: &str, old: &str) -> Option<Place> {
     let bare = old.strip_suffix('\n').filter(|bare| !bare.is_empty() && !text.ends_with(['\n', '\r']))?;
     let start = text.strip_suffix(bare)?.len();
     let place = Place { range: start..text.len(), rung: Rung::LineEnds, loose: Vec::from([Looseness::FinalNewline]) };
-    (is_line_start(text, start) && adapt(text, &place, old, new).is_some()).then_some(place)
+    is_line_start(text, start).then_some(place)
 }

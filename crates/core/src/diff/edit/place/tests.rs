@@ -468,3 +468,19 @@ fn a_place_that_differs_only_in_line_ends_may_be_meant() {
     assert!(matches!(made("d\nf\r\ng\r\nd\r\n", &[swap("d\n", "")]), Err(EditError::Many { count: 2, .. })));
     assert_eq!(made("d\r\nf\r\n", &[swap("d\r\n", "")]), Ok("f\r\n".into()));
 }
+
+#[test]
+fn a_last_line_where_the_new_text_does_not_fit_may_be_meant() {
+    let blank_behind = hunk("e\n", "e\n\n");
+    assert_eq!(made("e\nf\ne", core::slice::from_ref(&blank_behind)), Err(many(0, &[1, 3])));
+    assert_eq!(made("e\nf\ng", &[blank_behind.clone()]), Ok("e\n\nf\ng".into()));
+    let gone = hunk("g\ne\nc\n", "c\n");
+    assert_eq!(made("e\ng\ne\nc\ne", &[gone, blank_behind]), Err(many(1, &[1, 3, 5])));
+}
+
+#[test]
+fn order_chooses_no_place_that_another_hunk_changes() {
+    let (gone, behind) = (hunk("g\ne\nc\n", "c\n"), hunk("e\n", "e\nx\n"));
+    assert_eq!(made("e\ng\ne\nc\nf\n", &[gone.clone(), behind.clone()]), Err(many(1, &[1, 3])));
+    assert_eq!(made("e\ng\ne\nc\ne\n", &[hunk("c\n", "d\n"), behind]), Ok("e\ng\ne\nd\ne\nx\n".into()));
+}
