@@ -6,8 +6,8 @@ use readproof_core::edit::Places;
 use readproof_core::{decide::Reason, limits::Answers, path::Bearings, text::Text};
 use readproof_disk::{Create, LocalStore, LocalStores, LogName, Root, SessionName, SmallTexts, Store, Stores, Whose};
 use readproof_engine::{
-    Engine, EntryId, Receipt, Refreshed, SessionView, Settings,
-    operation::{Change, Operation, Read, Refresh},
+    Engine, EntryId, Error, Receipt, Refreshed, SessionView, Settings, Written,
+    operation::{Change, Operation, Over, Read, Refresh, Write},
 };
 use readproof_hosts::session::{Changed, Session, Sha};
 use readproof_testkit::ask::{Ask, Logged};
@@ -389,4 +389,33 @@ fn an_empty_log_gets_its_header_before_anything_else() {
     assert!(read(&engine, "f").mode.is_derived());
     let log = fs::read_to_string(fixture.path(".readproof/log/s.log")).unwrap();
     assert!(log.lines().next().unwrap().contains(r#"{"kind":"open","#), "{log}");
+}
+
+/// Which of two places a model means that saw both cannot be told from the one that is left.
+#[test]
+fn an_edit_of_a_text_that_was_seen_twice_is_refused_though_one_is_gone() {
+    let fixture = Fixture::new();
+    let engine = fixture.engine();
+    let seen = "head\nsame\nmiddle\nsame\ntail\n";
+    let left = "head\nsame\nmiddle\nother\ntail\n";
+    let edit = || {
+        let change = Change::Replace { old: "same\n".to_owned(), new: "new\n".to_owned(), places: Places::One };
+        let write = Operation::Write(Write { path: "f".to_owned(), change, over: Over::Held });
+        engine.ask::<Written>(Some(&s()), write)
+    };
+    let read = || engine.delivered(&engine.read(Some(&s()), request("f")).unwrap().given.unwrap()).unwrap();
+    fixture.put("f", seen);
+    read();
+    fixture.put("f", left);
+    let refused = edit().map(|written| written.text);
+    let expected = Text::new(seen.to_owned()).hash();
+    assert!(
+        matches!(&refused, Err(Error::Precondition { expected: Some(hash), .. }) if *hash == expected),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), left);
+    // Once the model has seen that one is left, it means that.
+    read();
+    edit().unwrap();
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), "head\nnew\nmiddle\nother\ntail\n");
 }

@@ -7,24 +7,28 @@ use readproof_core::{
     limits::Answers,
     operation::Read,
     path::PathKey,
+    scope::Lines,
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{FileRef, Snapshot};
 
 use crate::{Conversation, Engine};
 
-/// What the text is that changes are meant for.
-pub(super) enum Base {
-    /// This one, with the changes made in it.
-    Known(Text, Box<Edit>),
-    /// Nothing is known of it, and in the text that is there the changes cannot be made.
-    Refused(EditError),
-    /// Nothing is known of it.
-    Unknown,
-}
-
 /// The most texts that are looked at.
 const MOST_TEXTS: usize = 8;
+
+/// The text that an edit is meant for.
+pub(super) enum Base {
+    /// This one, with the changes made in it.
+    Known(Box<(Text, Edit)>),
+    /// This one, in which the model holds a place that is not the only one. The text that is there may have fewer, and cannot
+    /// tell which is meant.
+    Tied(ContentHash),
+    /// Not known, and in the text that is there the changes cannot be made.
+    Refused(EditError),
+    /// Not known.
+    Unknown,
+}
 
 impl Engine {
     /// What the model held of a file when the call was made; `None` if nothing can be relied on.
@@ -57,33 +61,41 @@ impl Engine {
                 hashes.push(version.hash);
             }
         }
-        let mut found = Base::Unknown;
+        let (mut found, mut otherwise) = (None, Base::Unknown);
+        let same_without_numbers = pieces.iter().all(|piece| piece.line.is_none());
         for hash in hashes {
-            let is_present = hash == present.hash();
-            let Some(text) = (if is_present { Some(present.clone()) } else { self.stored(hash) }) else { continue };
-            let edit = match place(&text, pieces, Numbers::BreakTies) {
-                Ok(edit) => edit,
-                Err(source) => {
-                    let same_without_numbers = pieces.iter().all(|piece| piece.line.is_none());
-                    if let (true, true, Base::Unknown) = (is_present, same_without_numbers, &found) {
-                        found = Base::Refused(source);
-                    }
-                    continue;
-                }
-            };
-            // A loose match in a text that is gone may be an exact one in the text that is there.
-            if !edit.assumed.is_empty() && !is_present {
-                continue;
-            }
+            let is_there = hash == present.hash();
+            let Some(text) = (if is_there { Some(present.clone()) } else { self.stored(hash) }) else { continue };
             let is_held = |lines| held.holds_lines_of(key, lines, text.id(), Answers::Held);
-            if !edit.hunks.iter().all(|hunk| is_held(hunk.old)) {
-                continue;
+            match place(&text, pieces, Numbers::BreakTies) {
+                // A loose match in a text that is gone may be an exact one in the text that is there.
+                Ok(edit) if !edit.assumed.is_empty() && !is_there => {}
+                Ok(edit) if edit.hunks.iter().all(|hunk| is_held(hunk.old)) => {
+                    if found.is_some() {
+                        return Base::Unknown;
+                    }
+                    found = Some((text, edit));
+                }
+                Err(error) if !is_there && tied_places(pieces, &error).into_iter().any(is_held) => {
+                    otherwise = Base::Tied(hash);
+                }
+                Err(error) if is_there && same_without_numbers && matches!(otherwise, Base::Unknown) => {
+                    otherwise = Base::Refused(error);
+                }
+                Ok(_) | Err(_) => {}
             }
-            if let Base::Known(..) = found {
-                return Base::Unknown;
-            }
-            found = Base::Known(text, Box::new(edit));
         }
-        found
+        match found {
+            Some(found) => Base::Known(Box::new(found)),
+            None => otherwise,
+        }
     }
+}
+
+/// The lines of the places that are alike, if that is why an edit cannot be made.
+fn tied_places(pieces: &[Piece], error: &EditError) -> Vec<Lines> {
+    let EditError::Many { piece, places, .. } = error else { return Vec::new() };
+    let count = pieces.get(*piece).map_or(1, |piece| piece.old.lines().count().max(1));
+    let more = u32::try_from(count - 1).unwrap_or(u32::MAX);
+    places.iter().filter_map(|first| Lines::new(*first, first.saturating_add(more))).collect()
 }

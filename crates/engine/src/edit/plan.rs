@@ -233,7 +233,7 @@ impl Engine {
         let known = match over {
             Over::Hash(hash) => {
                 let (base, edit) = self.named_base(conversation, &file, hash, (pieces, there, present))?;
-                Base::Known(base, Box::new(edit))
+                Base::Known(Box::new((base, edit)))
             }
             Over::Held => match self.held_at_call(conversation, &file, snapshot) {
                 Some((key, held)) => self.base_of((&key, &held), pieces, present),
@@ -243,7 +243,8 @@ impl Engine {
         };
         let refused = |source| self.refused(conversation, &file, (present, pieces), source);
         let (base, edit) = match known {
-            Base::Known(base, edit) => (base, *edit),
+            Base::Known(known) => *known,
+            Base::Tied(hash) => return self.tied(conversation, &plan, (pieces, there, present), hash),
             Base::Refused(source) => return Err(refused(source)),
             Base::Unknown => {
                 let edit = place(present, pieces, Numbers::Ignore).map_err(refused)?;
@@ -258,6 +259,24 @@ impl Engine {
             Merged::Conflict(_) | Merged::TooLarge | Merged::Disputed => {
                 Err(self.conflicted(caller, conversation, &plan, (&base, &edit.after, present)))
             }
+        }
+    }
+
+    /// The refusal of an edit whose place in the text that the model holds is not the only one.
+    fn tied<C: Conversation>(
+        &self,
+        conversation: &C,
+        plan: &Plan,
+        (pieces, there, present): (&[Piece], &There, &Text),
+        hash: ContentHash,
+    ) -> Result<Plan, Error> {
+        // What is shown must be what stands in the file.
+        match place(present, pieces, Numbers::Ignore) {
+            Ok(_) => {
+                let (path, actual) = (plan.path.clone(), there.told_hash());
+                Err(Error::Precondition { path, expected: Some(hash), actual })
+            }
+            Err(source) => Err(self.refused(conversation, &plan.file, (present, pieces), source)),
         }
     }
 

@@ -182,26 +182,38 @@ impl Case {
 
     /// The texts of which the agent was shown all lines that go, last, and in which `old` is as often as it may be.
     fn held(&self) -> Vec<&String> {
+        let all_shown =
+            |(text, places): &(&String, Vec<bool>)| self.edited(text).is_some() && places.iter().all(|is| *is);
+        self.places().into_iter().filter(all_shown).map(|(text, _)| text).collect()
+    }
+
+    /// Whether the agent was shown a place of `old` that was not the only one, in a text that is not there any more: which it
+    /// means cannot be told from the places that are left.
+    fn is_tied(&self, present: &str) -> bool {
+        let tied =
+            |(text, places): &(&String, Vec<bool>)| places.len() > 1 && *text != present && places.contains(&true);
+        !self.all && self.places().iter().any(tied)
+    }
+
+    /// The texts that the agent read, and of each place of `old` in them whether all lines that go were shown last.
+    fn places(&self) -> Vec<(&String, Vec<bool>)> {
         let within = |shown: Option<(usize, usize)>, line: usize| shown.is_none_or(|(a, b)| (a..=b).contains(&line));
-        let lines = |text: &str| -> Vec<usize> {
-            let line = |(at, _): (usize, &str)| text[..at].matches('\n').count();
+        let shown = |text: &str, is: &dyn Fn(usize) -> bool| -> Vec<bool> {
             // Where all places change, lines put between lines are a change of the line behind them.
             let behind = usize::from(self.all && self.old.ends_with('\n') && self.new.starts_with(&self.old));
             let count = self.old.lines().count() + behind;
-            text.match_indices(&self.old)
-                .map(line)
-                .flat_map(|first| first + 1..=(first + count).min(text.lines().count()))
-                .collect()
+            let line = |(at, _): (usize, &str)| text[..at].matches('\n').count();
+            let whole = |first: usize| (first + 1..=(first + count).min(text.lines().count())).all(is);
+            text.match_indices(&self.old).map(line).map(whole).collect()
         };
         let of_base = |line: usize| {
             // A later read of a line with this number took its place.
             within(self.shown, line) && !(self.again.is_some() && within(self.shown_again, line))
         };
-        let mut texts = Vec::new();
-        texts.extend(Some(&self.base).filter(|base| lines(base).into_iter().all(of_base)));
-        let of_again = |again: &&String| lines(again).into_iter().all(|line| within(self.shown_again, line));
-        texts.extend(self.again.as_ref().filter(of_again));
-        texts.into_iter().filter(|text| self.edited(text).is_some()).collect()
+        let of_again = |line: usize| within(self.shown_again, line);
+        let base = (&self.base, shown(&self.base, &of_base));
+        let again = self.again.as_ref().map(|again| (again, shown(again, &of_again)));
+        [base].into_iter().chain(again).collect()
     }
 
     /// The text with the edit, if `old` is in it as often as it may be.
@@ -226,6 +238,7 @@ impl Case {
             }
             Over::Held => match self.held()[..] {
                 [one] => Some(one),
+                [] if self.is_tied(present) => return Ok(Verdict::Refused),
                 _ => None,
             },
             Over::Anything => None,
