@@ -18,6 +18,7 @@ use self::in_turn::{Begins, made_in_turn};
 use crate::{
     glimpse::Shown,
     op::Random,
+    run::{Step, violation},
     world::{Broken, Shape, World, changed, lines},
 };
 
@@ -456,6 +457,18 @@ impl Wanted {
         self.paths().map(|path| world.truth(path)).collect()
     }
 
+    /// The lines that a refusal of the call shows in these words. Nothing may have changed, and the reason must be one that such
+    /// calls can have.
+    pub(crate) fn refused(&self, world: &World, before: &[Option<String>], error: &Error, words: &str) -> Step<Shown> {
+        if self.texts(world) != before {
+            return violation(format!("files changed by a call that was refused: {words}"));
+        }
+        if !may_be_refused(error) {
+            return violation(format!("refused without a reason: {error:?}"));
+        }
+        shown_by(words, &self.files).or_else(|complaint| violation(format!("a refusal cannot be right: {complaint}")))
+    }
+
     /// What is wrong with the files after a success, if anything.
     ///
     /// # Errors
@@ -582,10 +595,7 @@ fn merged(base: &str, ours: &str, theirs: &str) -> Result<Option<String>, Broken
 }
 
 /// The lines that a refusal shows in these words, of one of these files.
-///
-/// # Errors
-/// A complaint about words that cannot be read.
-pub fn refused(words: &str, files: &[Change]) -> Result<Shown, Complaint> {
+fn shown_by(words: &str, files: &[Change]) -> Result<Shown, Complaint> {
     let lines = readproof_reader::refusal(words)?;
     let mut paths = files.iter().flat_map(Change::paths);
     match paths.find(|path| words.starts_with(&format!("{path}: "))) {
@@ -595,9 +605,8 @@ pub fn refused(words: &str, files: &[Change]) -> Result<Shown, Complaint> {
     }
 }
 
-/// Whether a call may be refused so. Whatever it is, nothing may have changed.
-#[must_use]
-pub fn may_be_refused(error: &Error) -> bool {
+/// Whether a call may be refused so.
+fn may_be_refused(error: &Error) -> bool {
     matches!(
         error,
         Error::Edit { .. }

@@ -11,7 +11,7 @@ use readproof_words::{Surface, ToolTerms};
 use super::{Kind, Run, code};
 use crate::{
     ask::{Ask, WAIT},
-    changes::{Draft, FRESH, More, Wanted, may_be_refused, refused, some_over},
+    changes::{Draft, FRESH, More, Wanted, some_over},
     glimpse,
     op::Random,
     run::{Step, violation},
@@ -258,16 +258,8 @@ impl Run {
         let asked = wanted.paths().next().unwrap_or_default();
         let words = Surface::Mcp(ToolTerms { root: &root, asked, start_line: false }).error(error);
         self.note(format!("refused: {words}"));
-        if wanted.texts(&self.world) != before {
-            return violation(format!("files changed by a call that was refused: {words}"));
-        }
-        if !may_be_refused(error) {
-            return violation(format!("refused without a reason: {error:?}"));
-        }
-        match refused(&words, &wanted.files) {
-            Ok(found) => self.shown(Ok(found), random),
-            Err(complaint) => violation(format!("a refusal cannot be right: {complaint}")),
-        }
+        let found = wanted.refused(&self.world, before, error, &words)?;
+        self.shown(Ok(found), random)
     }
 }
 

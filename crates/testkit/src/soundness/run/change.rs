@@ -11,7 +11,7 @@ use readproof_words::Surface;
 use super::{Call, Run, Step, conversation::Turn, violation};
 use crate::{
     ask::Ask,
-    changes::{Draft, FRESH, More, Wanted, may_be_refused, refused, some_over},
+    changes::{Draft, FRESH, More, Wanted, some_over},
     glimpse,
     op::Random,
     world::{some_common, some_text},
@@ -251,19 +251,9 @@ impl Run {
     pub(crate) fn not_done(&mut self, wanted: &Wanted, before: &[Option<String>], error: &Error) -> Step {
         let words = Surface::Cli.error(error);
         self.note(format!("refused: {words}"));
-        if wanted.texts(&self.world) != before {
-            return violation(format!("files changed by a call that was refused: {words}"));
-        }
-        if !may_be_refused(error) {
-            return violation(format!("refused without a reason: {error:?}"));
-        }
-        match refused(&words, &wanted.files) {
-            Ok(shown) => {
-                self.seen_beside(shown);
-                Ok(())
-            }
-            Err(complaint) => violation(format!("a refusal cannot be right: {complaint}")),
-        }
+        let shown = wanted.refused(&self.world, before, error, &words)?;
+        self.seen_beside(shown);
+        Ok(())
     }
 
     /// Whoever has seen nothing before holds nothing that this could contradict.
