@@ -3,6 +3,7 @@
 
 pub mod attacks;
 pub mod clock;
+pub(crate) mod heard;
 pub mod judged;
 pub mod processes;
 pub mod scarce;

@@ -15,14 +15,12 @@ use readproof_hosts::{
 use std::{
     collections::BTreeMap,
     fmt, fs,
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     str::FromStr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, channel},
     },
     thread,
     time::Duration,
@@ -30,7 +28,7 @@ use std::{
 
 use crate::{
     ask::Ask,
-    load::{open, windows::ours_in},
+    load::{heard::Running, open, windows::ours_in},
     op::Random,
     world::Broken,
 };
@@ -256,11 +254,6 @@ struct Fight<'a> {
     random: &'a mut Random,
 }
 
-struct Running {
-    child: Child,
-    said: Receiver<Result<Said, String>>,
-}
-
 /// What a person left of one file.
 struct Person {
     path: &'static str,
@@ -286,22 +279,11 @@ impl Fight<'_> {
         Ok(())
     }
 
-    fn start(&self, what: &str, stop: Stop) -> Result<Running, Broken> {
+    fn start(&self, what: &str, stop: Stop) -> Result<Running<Said>, Broken> {
         let mut command = Command::new(self.program);
         let (moment, number) = stop.map_or(("never".to_owned(), 0), |(moment, number)| (format!("{moment:?}"), number));
         command.arg(what).arg(self.root).arg(moment).arg(number.to_string());
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let (pipe, (sent, said)) = (child.stdout.take().ok_or("no pipe")?, channel());
-        thread::spawn(move || {
-            for line in BufReader::new(pipe).lines() {
-                let line = line.map_err(|error| error.to_string());
-                let heard = line.and_then(|line| line.parse::<Said>().map_err(|error| error.to_string()));
-                if sent.send(heard).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Running { child, said })
+        Running::start(&mut command)
     }
 
     /// One patcher is killed; what it was told: the last number it sent, and the last that was acknowledged.

@@ -12,19 +12,18 @@ use readproof_engine::{
 use std::{
     collections::BTreeMap,
     fmt, fs,
-    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     str::FromStr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, channel},
     },
     thread,
     time::Duration,
 };
 
+use super::heard::Running;
 use crate::{ask::Ask, op::Random, world::Broken};
 
 /// The files that all of them edit.
@@ -315,28 +314,12 @@ pub fn read_anew(root: &Path, path: &str) -> Result<String, Broken> {
     Ok(engine.read(None, Read { path: path.to_owned(), ..Read::default() })?.text)
 }
 
-struct Running {
-    child: Child,
-    said: Receiver<Result<Said, String>>,
-}
-
 impl Fight<'_> {
-    fn start(&mut self, hand: &str, stop: Option<(Moment, Beside)>) -> Result<Running, Broken> {
+    fn start(&mut self, hand: &str, stop: Option<(Moment, Beside)>) -> Result<Running<Said>, Broken> {
         let (stop, beside) = stop.map_or((None, Beside::Nobody), |(moment, beside)| (Some(moment), beside));
         let editor =
             Editor { root: self.root.to_path_buf(), hand: hand.to_owned(), stop, beside, seed: self.random.bits() };
-        let mut child = editor.command(self.program).stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-        let (pipe, (sent, said)) = (child.stdout.take().ok_or("no pipe")?, channel());
-        thread::spawn(move || {
-            for line in BufReader::new(pipe).lines() {
-                let line = line.map_err(|error| error.to_string());
-                let heard = line.and_then(|line| line.parse::<Said>().map_err(|error| error.to_string()));
-                if sent.send(heard).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Running { child, said })
+        Running::start(&mut editor.command(self.program))
     }
 
     fn hear(&mut self, said: Said) -> Option<String> {
@@ -389,7 +372,7 @@ impl Fight<'_> {
         Err(format!("{} files of the killed are there after {REMOVALS} opens", of_victim(ours_in(self.root)?)).into())
     }
 
-    fn end(&mut self, mut editor: Running) -> Result<(), Broken> {
+    fn end(&mut self, mut editor: Running<Said>) -> Result<(), Broken> {
         editor.child.kill()?;
         let status = editor.child.wait()?;
         if status.code().is_some() {
