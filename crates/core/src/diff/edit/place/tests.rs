@@ -473,7 +473,7 @@ fn a_place_that_differs_only_in_line_ends_may_be_meant() {
 fn a_last_line_where_the_new_text_does_not_fit_may_be_meant() {
     let blank_behind = hunk("e\n", "e\n\n");
     assert_eq!(made("e\nf\ne", core::slice::from_ref(&blank_behind)), Err(many(0, &[1, 3])));
-    assert_eq!(made("e\nf\ng", &[blank_behind.clone()]), Ok("e\n\nf\ng".into()));
+    assert_eq!(made("e\nf\ng", core::slice::from_ref(&blank_behind)), Ok("e\n\nf\ng".into()));
     let gone = hunk("g\ne\nc\n", "c\n");
     assert_eq!(made("e\ng\ne\nc\ne", &[gone, blank_behind]), Err(many(1, &[1, 3, 5])));
 }
