@@ -429,7 +429,7 @@ impl Wanted {
             drafts.into_iter().map(|draft| (draft.path, Due::Draft(draft))).collect();
         if let Some(more) = more.filter(|more| dialect < 2 || matches!(more, More::Create(..))) {
             text.push_str(&more.written(dialect));
-            files.push(more.change());
+            files.push(more.change(dialect));
             due.extend(more.due());
         }
         if dialect == 1 {
@@ -542,8 +542,12 @@ impl More {
         }
     }
 
-    fn change(&self) -> Change {
+    fn change(&self, dialect: usize) -> Change {
         match self {
+            // A block that replaces nothing is for a new file or for one that is there and empty: only the answer says which.
+            Self::Create(path, text) if dialect == 2 => {
+                Change { path: (*path).to_owned(), what: What::Append(text.clone()) }
+            }
             Self::Create(path, text) => Change { path: (*path).to_owned(), what: What::Create(text.clone()) },
             Self::Delete(path, _) => Change { path: (*path).to_owned(), what: What::Delete },
             Self::Move(from, to, _) => Change { path: (*to).to_owned(), what: What::Move { from: (*from).to_owned() } },
