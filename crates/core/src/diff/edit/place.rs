@@ -23,7 +23,7 @@ pub fn place(base: &Text, pieces: &[Piece], numbers: Numbers) -> Result<Edit, Ed
         found.push(look(base, index, piece, numbers)?);
     }
     choose::choose(base, &mut found, numbers)?;
-    in_order(base, &found)?;
+    in_order(base, &found, numbers)?;
     // The answer to a call with one exact piece names all lines of its old text: only so can it be followed from the call.
     let uncut = matches!(&found[..], [one] if one.is_exact());
     let mut made = Made { base, segs: Vec::new(), assumed: Vec::new(), uncut };
@@ -218,8 +218,9 @@ impl<'p> Made<'_, 'p> {
 }
 
 /// Hunks that have an order must stand in it: one that is found at or above the hunk before it has lost its own place, and what was
-/// found is another that looks like it.
-fn in_order(base: &Text, found: &[Found<'_>]) -> Result<(), EditError> {
+/// found is another that looks like it. So has one that is found within that hunk, unless the text is known to be the one that the
+/// hunks were written for.
+fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), EditError> {
     let mut last: Option<(usize, &Range<usize>)> = None;
     for found in found.iter().filter(|found| found.piece.ordered) {
         let [Place { range, .. }] = &found.places[..] else { continue };
@@ -228,6 +229,9 @@ fn in_order(base: &Text, found: &[Found<'_>]) -> Result<(), EditError> {
                 return Err(EditError::Overlap { first, second: found.index });
             }
             Some((_, before)) if range.start <= before.start => return Err(missing(base, found)),
+            Some((first, before)) if range.end <= before.end && numbers == Numbers::Ignore && !range.is_empty() => {
+                return Err(EditError::Overlap { first, second: found.index });
+            }
             Some(_) | None => last = Some((found.index, range)),
         }
     }

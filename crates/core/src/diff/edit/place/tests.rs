@@ -484,3 +484,13 @@ fn order_chooses_no_place_that_another_hunk_changes() {
     assert_eq!(made("e\ng\ne\nc\nf\n", &[gone.clone(), behind.clone()]), Err(many(1, &[1, 3])));
     assert_eq!(made("e\ng\ne\nc\ne\n", &[hunk("c\n", "d\n"), behind]), Ok("e\ng\ne\nd\ne\nx\n".into()));
 }
+
+#[test]
+fn a_hunk_within_another_needs_a_known_base() {
+    // The line that the second hunk is for was changed by someone else; the first one says that this one stays.
+    let hunks = [hunk("a\nb\nc\n", "a\nx\nb\nc\n"), hunk("c\n", "y\n")];
+    let after = |base, numbers| place(&text(base), &hunks, numbers).map(|edit| String::from(edit.after.as_str()));
+    assert_eq!(after("a\nb\nc\nd\nother\n", Numbers::Ignore), Err(EditError::Overlap { first: 0, second: 1 }));
+    assert_eq!(after("a\nb\nc\nd\n", Numbers::BreakTies), Ok("a\nx\nb\ny\nd\n".into()));
+    assert_eq!(made("a\nb\nc\nd\n", &[hunk("b\nc\n", "B\nc\n"), hunk("c\nd\n", "C\nd\n")]), Ok("a\nB\nC\nd\n".into()));
+}
