@@ -159,6 +159,17 @@ impl Draft {
         self.made_at(text, &places?)
     }
 
+    /// The same for whole lines, wherever they stand.
+    fn made_in_lines(&self, text: &str) -> Option<String> {
+        let starts = || text.split_inclusive('\n').scan(0, |at, line| Some(std::mem::replace(at, *at + line.len())));
+        let only = |old: &String| {
+            let mut found = starts().filter(|at| text[*at..].starts_with(old.as_str()));
+            found.next().filter(|_| found.next().is_none())
+        };
+        let places: Option<Vec<usize>> = self.pieces.iter().map(|(old, _)| only(old)).collect();
+        self.made_at(text, &places?)
+    }
+
     /// The same for whole lines in their order, if there is one way to place them.
     fn made_in_order(&self, text: &str) -> Option<String> {
         match &self.ways(text, 0, &self.pieces)[..] {
@@ -227,7 +238,8 @@ impl Draft {
         let (loose, text) = (Self { pieces, ..self.clone() }, bare(before));
         let by_number = if self.may_count_in(before, said.over) { loose.made_by_number(&text) } else { None };
         let in_turn = loose.made_in_turn(&text, said);
-        let made = [loose.made_in(&text), loose.made_in_order(&text), by_number, in_turn];
+        // What does not stand there to the byte is looked for as whole lines.
+        let made = [loose.made_in_lines(&text), loose.made_in_order(&text), by_number, in_turn];
         made.contains(&Some(bare(after))) && self.brings_no_more(before, after)
     }
 
