@@ -215,12 +215,11 @@ mod tests {
             ("{\"permissions\": {\n\"ask\": {}}}", 2),
             ("{\"permissions\": {\"deny\": [\n\"Bash(x\",\n\"Read(x\"]}}", 3),
         ] {
-            match rules("s", text, None).unwrap_err() {
-                PolicyError::Syntax { line, .. } | PolicyError::Value { line, .. } => {
-                    assert_eq!(line, expected, "{text}")
-                }
-                other => panic!("{other:?}"),
-            }
+            let error = rules("s", text, None).unwrap_err();
+            let (PolicyError::Syntax { line, .. } | PolicyError::Value { line, .. }) = error else {
+                panic!("{error:?}")
+            };
+            assert_eq!(line, expected, "{text}");
         }
     }
 }

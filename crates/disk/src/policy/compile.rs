@@ -10,7 +10,7 @@ use readproof_core::{
 use super::{
     claude,
     error::{NoEffect, PolicyError, PolicyWarning},
-    folder::{FolderState, no_folders},
+    folder::FolderState,
     lists::ListsBuilder,
     pattern::{Hopeless, Line, Pattern, Reach},
     rules::{CompiledRule, Owner, PolicyLayer, Rules, WORKSPACE_FILE},
@@ -88,7 +88,7 @@ impl Rules {
             honoured: texts.honoured,
             warnings: compiler.warnings,
             start: Arc::new(FolderState::top(texts.id)),
-            folders: no_folders(),
+            folders: std::sync::Mutex::default(),
         })
     }
 }

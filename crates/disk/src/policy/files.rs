@@ -52,14 +52,19 @@ impl Mark {
         }
     }
 
-    /// A file outside every workspace, links followed.
+    /// A file outside every workspace, links followed: a link to another file has the stamp of that file.
     pub(super) fn of_path(path: &Path) -> Result<Self, PolicyError> {
-        match rustix::fs::stat(path) {
-            Ok(stat) => Ok(Self::of(&Stat::from(stat))),
-            // A link that leads nowhere may have led to rules.
-            Err(Errno::NOENT | Errno::NOTDIR) if rustix::fs::lstat(path).is_err() => Ok(Self::ABSENT),
-            Err(errno) => Err(PolicyError::Unreadable { file: path.display().to_string(), source: errno.into() }),
-        }
+        let found = match rustix::fs::lstat(path).map(Stat::from) {
+            // One that leads nowhere may have led to rules.
+            Ok(stat) if FileType::from_raw_mode(stat.mode) == FileType::Symlink => {
+                rustix::fs::stat(path).map(Stat::from)
+            }
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Self::ABSENT),
+            found => found,
+        };
+        let unreadable =
+            |errno: Errno| PolicyError::Unreadable { file: path.display().to_string(), source: errno.into() };
+        found.map(|stat| Self::of(&stat)).map_err(unreadable)
     }
 
     pub(super) fn is_folder(&self) -> bool {
@@ -88,6 +93,10 @@ pub(super) fn read(root: &Root, name: &str) -> Result<(Option<String>, Mark), Po
     let file = root.file_ref(&root.absolute(name)).ok_or_else(missing)?;
     let opened = match root.open_to_read(&file) {
         Ok((opened, _)) => opened,
+        // It was removed just now.
+        Err(SnapshotError::Missing { .. }) if Mark::of_name(root, name)?.stamp.is_none() => {
+            return Ok((None, Mark::ABSENT));
+        }
         Err(error) => return Err(refused(name, error)),
     };
     Ok((Some(text(&opened, name)?), mark))
@@ -133,11 +142,23 @@ fn text(opened: &File, name: &str) -> Result<String, PolicyError> {
 
 fn refused(name: &str, error: SnapshotError) -> PolicyError {
     let file = name.to_owned();
-    match error {
-        SnapshotError::LinkOut { .. } => PolicyError::LinkOut { file },
-        SnapshotError::NotAFile { .. } => PolicyError::NotAFile { file },
-        other => PolicyError::Unreadable { file, source: io::Error::other(other) },
-    }
+    let errno = match error {
+        SnapshotError::LinkOut { .. } => return PolicyError::LinkOut { file },
+        SnapshotError::NotAFile { .. } => return PolicyError::NotAFile { file },
+        SnapshotError::Io { source, .. } | SnapshotError::Unrestored { source, .. } => {
+            return PolicyError::Unreadable { file, source };
+        }
+        SnapshotError::Missing { .. } => Errno::NOENT,
+        SnapshotError::LinkLoop { .. } => Errno::LOOP,
+        SnapshotError::Denied { .. } => Errno::ACCESS,
+        SnapshotError::Changing { .. } | SnapshotError::Busy { .. } => Errno::AGAIN,
+        // Not for an open alone.
+        SnapshotError::HardLinked { .. }
+        | SnapshotError::TooLarge { .. }
+        | SnapshotError::Ours { .. }
+        | SnapshotError::NotText { .. } => Errno::INVAL,
+    };
+    PolicyError::Unreadable { file, source: errno.into() }
 }
 
 /// The line in which the byte after these stands, counted from 1.

@@ -23,6 +23,27 @@ use crate::root::Root;
 /// How many folders are kept.
 const MOST_FOLDERS: usize = 4096;
 
+/// How many bytes of ignore files in folders are kept. Compiled, they take many times as much memory.
+const MOST_TEXT: usize = 1 << 20;
+
+/// The folders that were looked at, by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Folders {
+    by_name: HashMap<String, Arc<FolderState>>,
+    /// The size of their ignore files.
+    text: usize,
+}
+
+impl Folders {
+    fn insert(&mut self, name: &str, state: &Arc<FolderState>) {
+        if self.by_name.len() >= MOST_FOLDERS || self.text > MOST_TEXT {
+            *self = Self::default();
+        }
+        self.text += state.text;
+        self.by_name.insert(name.to_owned(), Arc::clone(state));
+    }
+}
+
 /// What applies in a folder.
 #[derive(Debug)]
 pub(super) struct FolderState {
@@ -35,6 +56,8 @@ pub(super) struct FolderState {
     own: Option<Arc<Own>>,
     /// Whether it is a folder, and no link on the way to it.
     is_folder: bool,
+    /// The size of its ignore files.
+    text: usize,
     seen: Mutex<Seen>,
 }
 
@@ -68,7 +91,7 @@ pub(super) struct Hits {
 impl FolderState {
     /// The root itself.
     pub(super) fn top(id: ContentHash) -> Self {
-        Self { id, outer: None, held: Hits::default(), own: None, is_folder: true, seen: Mutex::default() }
+        Self { id, outer: None, held: Hits::default(), own: None, is_folder: true, text: 0, seen: Mutex::default() }
     }
 
     /// Whether no pattern matches the folder, and no ignore file below the root applies in it.
@@ -79,6 +102,10 @@ impl FolderState {
     /// What matches a name directly in this folder: what matches the folder, and the patterns that match the name itself.
     pub(super) fn hits(&self, rules: &Rules, name: &str, kind: NameKind) -> Hits {
         let mut hits = self.held.clone();
+        // The root itself is matched by no pattern, not even by `*`.
+        if name == "." {
+            return hits;
+        }
         let of_dialect = |hits: &mut Hits, dialect: Dialect, entry: &Entry| {
             // The innermost file that says anything decides, and before it a folder that is left out.
             if hits.dialects.iter().all(|(other, ..)| *other != dialect) {
@@ -133,7 +160,7 @@ impl Rules {
         outer: &Arc<FolderState>,
         name: &str,
     ) -> Result<Arc<FolderState>, PolicyError> {
-        let known = lock(&self.folders).get(name).cloned();
+        let known = lock(&self.folders).by_name.get(name).cloned();
         let known = known.filter(|known| known.outer.as_ref().is_some_and(|of_known| Arc::ptr_eq(of_known, outer)));
         if let Some(known) = &known
             && self.is_fresh(root, known, name)?
@@ -147,11 +174,7 @@ impl Rules {
             return Ok(known);
         }
         let made = Arc::new(made);
-        let mut folders = lock(&self.folders);
-        if folders.len() >= MOST_FOLDERS {
-            folders.clear();
-        }
-        folders.insert(name.to_owned(), Arc::clone(&made));
+        lock(&self.folders).insert(name, &made);
         Ok(made)
     }
 
@@ -216,7 +239,8 @@ impl Rules {
             let own = Own { outer: outer.own.clone(), prefix: name.len() + 1, lists: lists.build()?, dialects };
             (Some(Arc::new(own)), ContentHash::of_parts(&parts))
         };
-        Ok(FolderState { id, outer: Some(Arc::clone(outer)), held, own, is_folder, seen: Mutex::new(seen) })
+        let text = texts.iter().map(|(.., text)| text.len()).sum();
+        Ok(FolderState { id, outer: Some(Arc::clone(outer)), held, own, is_folder, text, seen: Mutex::new(seen) })
     }
 }
 
@@ -239,9 +263,4 @@ fn in_folder(folder: &str, dialect: Dialect) -> String {
 /// No step leaves these half-changed, so a panic elsewhere does no harm.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An empty store of folders.
-pub(super) fn no_folders() -> Mutex<HashMap<String, Arc<FolderState>>> {
-    Mutex::default()
 }

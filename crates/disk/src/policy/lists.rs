@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The most patterns of all lists together.
-pub(super) const MOST_PATTERNS: usize = 20_000;
+pub(super) const MOST_PATTERNS: usize = 10_000;
 
 /// The most patterns that are tried one after another, as `globset` cannot say them.
 const MOST_SINGLE: usize = 500;

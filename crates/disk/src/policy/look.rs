@@ -51,7 +51,7 @@ struct State {
     /// The root as a folder: while it is the same, no file came to stand in it.
     top: Mark,
     /// The files in the workspace.
-    files: Vec<(&'static str, Mark)>,
+    files: Named<Mark>,
     /// Whether there is a `.claude`.
     claude: bool,
     user: Option<Mark>,
@@ -173,10 +173,10 @@ impl Policy {
     }
 }
 
-type Marks = Vec<(&'static str, Mark)>;
+type Named<T> = Vec<(&'static str, T)>;
 
 /// Every policy file that may stand at the root: what it was, and the texts of those that are there.
-fn read_all(root: &Root, honoured: &[Dialect]) -> Result<(Marks, Vec<(&'static str, String)>), PolicyError> {
+fn read_all(root: &Root, honoured: &[Dialect]) -> Result<(Named<Mark>, Named<String>), PolicyError> {
     let ignore = honoured.iter().filter_map(|dialect| dialect.file_name());
     let settings = claude::FILES.iter().copied().filter(|_| honoured.contains(&Dialect::ClaudeSettings));
     let (mut files, mut texts) = (Vec::new(), Vec::new());

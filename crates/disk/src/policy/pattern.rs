@@ -87,6 +87,9 @@ pub(super) enum Hopeless {
 /// The bytes of a `[…]`.
 type Set = [u64; 4];
 
+/// The place of `/` in the first word of a set.
+const SLASH: u64 = 1 << b'/';
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Token {
     Byte(u8),
@@ -118,6 +121,8 @@ pub(super) struct Pattern {
     tokens: Vec<Token>,
     /// The tokens before which a match may begin: the first, or where an absolute pattern stands at the workspace's root.
     start: States,
+    /// Whether it is an absolute one.
+    is_cut: bool,
 }
 
 impl Pattern {
@@ -129,14 +134,14 @@ impl Pattern {
         }
         let tokens = tokens(body.as_bytes(), place)?;
         let start = States::first(&tokens);
-        Ok(Self { place, tokens, start })
+        Ok(Self { place, tokens, start, is_cut: false })
     }
 
     /// Matches every name.
     pub(super) fn everything() -> Self {
         let tokens = vec![Token::Star];
         let start = States::first(&tokens);
-        Self { place: Place::BaseName, tokens, start }
+        Self { place: Place::BaseName, tokens, start, is_cut: false }
     }
 
     /// A pattern of absolute names, without its first `/`, as one of names in the folder `base`.
@@ -155,12 +160,12 @@ impl Pattern {
         if states.is_empty() {
             return Ok(Reach::Nothing);
         }
-        Ok(Reach::Some(Self { place: Place::Whole, tokens, start: states }))
+        Ok(Reach::Some(Self { place: Place::Whole, tokens, start: states, is_cut: true }))
     }
 
     /// The same for `globset`, with `literal_separator` and `backslash_escape`; `None` if it cannot say it.
     pub(super) fn glob(&self) -> Option<String> {
-        if self.start != States::first(&self.tokens) {
+        if self.is_cut {
             return None;
         }
         let mut glob = Vec::new();
@@ -196,6 +201,11 @@ impl Pattern {
             Place::BaseName => name.rsplit('/').next().unwrap_or(name),
             Place::Whole => name,
         };
+        let differs = |(token, byte): (&Token, u8)| matches!(token, Token::Byte(wanted) if *wanted != byte);
+        let plain = self.tokens.iter().take_while(|token| matches!(token, Token::Byte(_)));
+        if !self.is_cut && plain.zip(name.bytes()).any(differs) {
+            return false;
+        }
         self.run(name.bytes()).is_at_end(&self.tokens)
     }
 
@@ -317,7 +327,7 @@ fn set(body: &[u8], mut at: usize) -> Option<(Set, usize)> {
     if negated {
         set = set.map(|bits| !bits);
     }
-    set[usize::from(b'/' / 64)] &= !(1 << (b'/' % 64));
+    set[0] &= !SLASH;
     Some((set, at))
 }
 

@@ -2,7 +2,6 @@
 //! name leads through.
 
 use std::{
-    collections::HashMap,
     ops::Range,
     sync::{Arc, Mutex},
 };
@@ -19,7 +18,7 @@ use readproof_core::{
 use super::{
     claude,
     error::{PolicyError, PolicyWarning},
-    folder::{FolderState, Hits},
+    folder::{FolderState, Folders, Hits},
     lists::Lists,
 };
 use crate::root::Root;
@@ -46,8 +45,7 @@ pub struct Rules {
     pub(super) warnings: Vec<PolicyWarning>,
     /// What applies in the root.
     pub(super) start: Arc<FolderState>,
-    /// What applies in folders that were looked at, by their keys.
-    pub(super) folders: Mutex<HashMap<String, Arc<FolderState>>>,
+    pub(super) folders: Mutex<Folders>,
 }
 
 /// A layer of rules.

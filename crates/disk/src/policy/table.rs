@@ -346,10 +346,13 @@ x = 1
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        let at = |text: &str| match parse(text).unwrap_err() {
-            PolicyError::Syntax { line, reason, .. } => format!("{line} {}", reason.split(',').next().unwrap()),
-            PolicyError::Value { line, key, value, .. } => format!("{line} {key}={value}"),
-            other => panic!("{other:?}"),
+        let at = |text: &str| {
+            let error = parse(text).unwrap_err();
+            if let PolicyError::Syntax { line, reason, .. } = &error {
+                return format!("{line} {}", reason.split(',').next().unwrap());
+            }
+            let PolicyError::Value { line, key, value, .. } = error else { panic!("{error:?}") };
+            format!("{line} {key}={value}")
         };
         assert_eq!(at("[policy]\n\ncolour = 1\n"), "3 unknown field `colour`");
         assert_eq!(at("[policy]\n[[policy.rule]]\neffect = \"deny\"\npath = [\"a\"]\n"), "4 unknown field `path`");
