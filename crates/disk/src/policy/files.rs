@@ -150,7 +150,7 @@ fn refused(name: &str, error: SnapshotError) -> PolicyError {
         }
         SnapshotError::Missing { .. } => Errno::NOENT,
         SnapshotError::LinkLoop { .. } => Errno::LOOP,
-        SnapshotError::Denied { .. } => Errno::ACCESS,
+        SnapshotError::Denied { .. } | SnapshotError::Refused(_) => Errno::ACCESS,
         SnapshotError::Changing { .. } | SnapshotError::Busy { .. } => Errno::AGAIN,
         // Not for an open alone.
         SnapshotError::HardLinked { .. }
