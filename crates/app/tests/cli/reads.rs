@@ -176,7 +176,8 @@ fn a_sensitive_file_is_plain_and_never_stored() {
         assert_eq!(ws.read(name), "TOKEN=hunter2\n");
     }
     ws.feed("write .env --session s", "TOKEN=hunter2\n").refused(1, &["is sensitive", "--force"]);
-    assert_eq!(ws.feed("write .env --session s --force", "TOKEN=hunter2\n").code, Some(0));
+    let written = ws.feed("write .env --session s --force --set policy_preset=open", "TOKEN=hunter2\n");
+    assert_eq!(written.code, Some(0));
     assert_eq!(ws.run("status --json").json()["store"]["objects"], 0);
     assert!(!ws.get(".readproof/log/s.log").contains("hunter2"));
 }

@@ -112,7 +112,7 @@ fn own_writes_are_replayed() {
     let ws = Workspace::with(&[("a.txt", &numbered(40))]);
     ws.feed("write new.txt --session s", "one\ntwo\n").text();
     ws.run("edit a.txt --session s --old 39 --new thirty-nine").text();
-    ws.feed("write .env --session s", "SECRET=1\n").text();
+    ws.feed("write .env --session s --set policy_preset=open", "SECRET=1\n").text();
     ws.run("edit a.txt --session s --old nothing --new x").refused(1, &["does not occur"]);
     let text = ws.run("replay --verify").text();
     assert!(text.contains("0 answers: 0 verified, 0 unverifiable, 0 wrong; 3 writes: 2 verified, 1 unver"), "{text}");

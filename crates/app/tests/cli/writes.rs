@@ -241,14 +241,15 @@ fn no_refusal_names_the_hash_of_a_secret() {
     let sha = |name: &str| ContentHash::of(ws.get(name).as_bytes()).to_string();
     let secret = sha(".env");
     for expected in ["0".repeat(64), sha("a.txt")] {
-        let edit = ["edit", ".env", "--expect", &expected, "--old", "TOKEN", "--new", "KEY"];
+        let edit = ["edit", ".env", "--set", "policy_preset=open", "--expect", &expected, "--old", "TOKEN", "--new", "KEY"];
         for flag in [&[][..], &["--json"]] {
             let answer = ws.run_args(&[&edit, flag].concat());
             assert!(!answer.out.contains(&secret) && !answer.err.contains(&secret), "{answer:?}");
             assert_eq!(answer.code, Some(1), "{answer:?}");
         }
     }
-    ws.run_args(&["edit", ".env", "--expect", &secret, "--old", "TOKEN", "--new", "KEY"]).text();
+    let open = ["edit", ".env", "--set", "policy_preset=open"];
+    ws.run_args(&[&open[..], &["--expect", &secret, "--old", "TOKEN", "--new", "KEY"]].concat()).text();
     assert_eq!(ws.get(".env"), "KEY=hunter2\n");
 }
 

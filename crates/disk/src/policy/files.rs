@@ -48,6 +48,8 @@ impl Mark {
         match rustix::fs::statat(&root.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Self::of(&Stat::from(stat))),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG) => Ok(Self::ABSENT),
+            // Nothing in a folder that may not be passed can be opened; whoever tries finds out.
+            Err(Errno::ACCESS) => Ok(Self { tells: false, ..Self::ABSENT }),
             Err(errno) => Err(PolicyError::Unreadable { file: name.to_owned(), source: errno.into() }),
         }
     }

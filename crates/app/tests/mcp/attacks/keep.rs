@@ -84,7 +84,6 @@ fn settings_that_widen_or_cannot_be_understood_are_told_and_not_taken() {
     let widens = "file_bytes = 1073741824\nsensitive = []\nanswer_lines = 2\n";
     for (settings, said) in [
         (widens, "readproof.toml may only narrow: file_bytes = 1073741824 is not taken"),
-        ("answer_lines = \n", "nothing in readproof.toml is taken until it is put right"),
         ("sensitive = [\"a[\"]\n", "nothing in readproof.toml is taken until it is put right"),
         ("colour = 1\n", "nothing in readproof.toml is taken until it is put right"),
     ] {
@@ -102,6 +101,17 @@ fn settings_that_widen_or_cannot_be_understood_are_told_and_not_taken() {
         let found = searched.call("search", json!({"query": "line"}));
         assert!(found.trailer().contains(said), "{found:?}");
         not_stored(&server, "hidden-word");
+    }
+}
+
+/// What does not parse may hold a rule: nothing is served until it does.
+#[test]
+fn settings_that_do_not_parse_end_every_answer() {
+    let files = [("a.txt", "text\n"), ("readproof.toml", "answer_lines = \n")];
+    let mut server = Server::start(&files, &["--tools", "all"]);
+    for (tool, arguments) in [("read_file", json!({"path": "a.txt"})), ("search", json!({"query": "text"}))] {
+        let answer = server.call(tool, arguments);
+        assert!(answer.blocks[0].starts_with("BAD_POLICY: readproof.toml:1: "), "{answer:?}");
     }
 }
 
