@@ -2,6 +2,7 @@
 //! one door that takes it. After [`Operation::normalised`] every choice is explicit, so one encoding ([`Operation::fields`])
 //! serves the query log, the audit line and the wire to another machine. No wire format, no host and no file stands here.
 
+pub mod approval;
 pub mod budget;
 pub mod policy;
 

@@ -428,7 +428,7 @@ fn a_log_that_is_marked_can_be_looked_at() {
     assert!(world.store().logs().look(&LogName::from(&other)).unwrap().is_none());
 }
 
-/// The log of versions is a log like any other, but of no session, whatever sessions are called.
+/// The logs of versions and approvals are logs like any other, but of no session, whatever sessions are called.
 #[test]
 fn the_log_of_versions_is_no_session() {
     let world = World::new();
@@ -441,14 +441,18 @@ fn the_log_of_versions_is_no_session() {
     let mut log = store.logs().open(&LogName::Versions, Create::Yes).unwrap().unwrap();
     assert_eq!((append(&mut *log, "first"), append(&mut *log, "second")), (1, 2));
     log.sync().unwrap();
+    let mut approvals = store.logs().open(&LogName::Approvals, Create::Yes).unwrap().unwrap();
+    append(&mut *approvals, "apart");
     assert_eq!(store.logs().sessions().len(), 3);
-    assert_eq!(store.logs().list().last(), Some(&LogName::Versions));
-    assert_eq!(store.usage().logs, 4);
+    assert_eq!(store.logs().list()[3..], [LogName::Versions, LogName::Approvals]);
+    assert_eq!(store.usage().logs, 5);
     assert!(!store.logs().draft(&LogName::Versions).unwrap().publish().unwrap(), "the name is taken");
 
     let retired = stores(&world).retire(&LogName::Versions).unwrap().unwrap();
     assert_eq!((retired.to_string().as_str(), retired.log.session()), ("versions.retired-1", None));
     assert_eq!(store.logs().retired(), std::slice::from_ref(&retired));
+    let other = stores(&world).retire(&LogName::Approvals).unwrap();
+    assert_eq!(other, None, "one line says nothing");
     assert!(matches!(log.append("late"), Err(LogError::Gone { .. })));
     assert_eq!(texts(&store.logs().look_at_retired(&retired).unwrap().catch_up().unwrap()), ["first", "second"]);
     assert_eq!(store.logs().sessions().len(), 3);

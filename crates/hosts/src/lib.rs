@@ -4,6 +4,7 @@
 //! files: logs and transcripts come from `disk`.
 #![allow(missing_docs, reason = "only our own rooms use this one; a comment stands where a name does not say enough")]
 
+pub mod approvals;
 pub mod block;
 pub mod codex;
 mod derive;

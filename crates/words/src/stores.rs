@@ -13,6 +13,7 @@ fn shown(log: &LogName) -> String {
     match log {
         LogName::Session(name) => format!("{STORE_NAME}/log/{name}.log"),
         LogName::Versions => format!("{STORE_NAME}/log/versions"),
+        LogName::Approvals => format!("{STORE_NAME}/log/approvals"),
     }
 }
 
@@ -20,7 +21,7 @@ fn shown(log: &LogName) -> String {
 fn or_another(log: &LogName) -> &'static str {
     match log {
         LogName::Session(_) => " or start another session",
-        LogName::Versions => "",
+        LogName::Versions | LogName::Approvals => "",
     }
 }
 
@@ -29,6 +30,7 @@ fn anew(log: &LogName) -> &'static str {
     match log {
         LogName::Session(_) => "the next read with it keeps the log as evidence and begins anew",
         LogName::Versions => "the next edit keeps the log as evidence and begins anew",
+        LogName::Approvals => "nothing in it counts: move it away, then nothing is approved",
     }
 }
 

@@ -1,5 +1,5 @@
-//! The logs of a local store: one file each, `log/<session>.log` and `log/versions`. Opens only private regular files and never follows a
-//! link. Putting a log aside is a mark on the file, which all who have it open see, and a rename.
+//! The logs of a local store: one file each, `log/<session>.log`, `log/versions` and `log/approvals`. Opens only private regular
+//! files and never follows a link. Putting a log aside is a mark on the file, which all who have it open see, and a rename.
 
 mod log;
 
@@ -25,8 +25,9 @@ use crate::{fault::missing_or, snapshot::bytes::read_at};
 /// Far more than a header has: a log with a second line has it within these.
 const HEADER_BYTES: u64 = 64 * 1024;
 
-/// The file of the log of versions.
+/// The files of the logs that are of no session. No session's file can have such a name: they all end in `.log`.
 const VERSIONS: &str = "versions";
+const APPROVALS: &str = "approvals";
 
 /// The folder of the logs.
 #[derive(Debug)]
@@ -155,17 +156,18 @@ impl LogName {
     fn file(&self) -> String {
         match self {
             Self::Session(name) => format!("{name}.log"),
-            // No session's file can have this name: they all end in `.log`.
             Self::Versions => VERSIONS.to_owned(),
+            Self::Approvals => APPROVALS.to_owned(),
         }
     }
 
     /// The log whose file has this name; `None` when no log has.
     pub(crate) fn of_file(name: &str) -> Option<Self> {
-        if name == VERSIONS {
-            return Some(Self::Versions);
+        match name {
+            VERSIONS => Some(Self::Versions),
+            APPROVALS => Some(Self::Approvals),
+            session => SessionName::parse(session.strip_suffix(".log")?).ok().map(Self::Session),
         }
-        SessionName::parse(name.strip_suffix(".log")?).ok().map(Self::Session)
     }
 }
 

@@ -14,6 +14,8 @@ pub enum LogName {
     Session(SessionName),
     /// Which texts the files of the workspace have had, whoever wrote them; there is one such log.
     Versions,
+    /// Which calls waited for a person, and what was decided; there is one such log.
+    Approvals,
 }
 
 impl LogName {
@@ -22,7 +24,7 @@ impl LogName {
     pub fn session(&self) -> Option<&SessionName> {
         match self {
             Self::Session(name) => Some(name),
-            Self::Versions => None,
+            Self::Versions | Self::Approvals => None,
         }
     }
 }
@@ -38,6 +40,7 @@ impl fmt::Display for LogName {
         match self {
             Self::Session(name) => write!(f, "session `{name}`"),
             Self::Versions => f.write_str("the workspace's versions"),
+            Self::Approvals => f.write_str("approvals"),
         }
     }
 }
@@ -198,6 +201,7 @@ impl fmt::Display for RetiredLog {
         match &self.log {
             LogName::Session(name) => write!(f, "{name}.log.retired-{}", self.number),
             LogName::Versions => write!(f, "versions.retired-{}", self.number),
+            LogName::Approvals => write!(f, "approvals.retired-{}", self.number),
         }
     }
 }

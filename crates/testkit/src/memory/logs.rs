@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_handle_that_is_behind_appends_nothing() {
-        for name in [LogName::Session(SessionName::parse("s").unwrap()), LogName::Versions] {
+        for name in [LogName::Session(SessionName::parse("s").unwrap()), LogName::Versions, LogName::Approvals] {
             behind(&MemoryLogs::default(), &name);
         }
     }
