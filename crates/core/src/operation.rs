@@ -651,6 +651,27 @@ pub enum Operation {
         /// With which text.
         with: Resolution,
     },
+    /// The calls that wait for a person, or all that ever did.
+    ListApprovals {
+        /// Whether those that are decided or expired too.
+        all: bool,
+    },
+    /// One call that waits, or waited.
+    ShowApproval {
+        /// Its id.
+        id: String,
+    },
+    /// A person decides about a call that waits.
+    Decide {
+        /// Its id.
+        id: String,
+        /// What is decided.
+        decision: approval::Decision,
+        /// What an approval covers.
+        scope: approval::Scope,
+        /// How it is known that a person decided.
+        how: approval::How,
+    },
     /// Plain text for the next read.
     Refresh(Refresh),
     /// What is held, what was answered, what the store takes.
@@ -822,6 +843,10 @@ impl Fields {
         }
     }
 
+    fn decided(self, decision: approval::Decision, scope: approval::Scope, how: approval::How) -> Self {
+        self.with("decision", decision.as_str()).with("scope", scope.as_str()).with("how", how.as_str())
+    }
+
     fn over(self, over: Over) -> Self {
         match over {
             Over::Held => self,
@@ -868,6 +893,9 @@ impl Operation {
             Self::ShowConflict { .. } => "show_conflict",
             Self::Propose { .. } => "propose",
             Self::Resolve { .. } => "resolve",
+            Self::ListApprovals { .. } => "list_approvals",
+            Self::ShowApproval { .. } => "show_approval",
+            Self::Decide { .. } => "decide",
             Self::Refresh(_) => "refresh",
             Self::Status => "status",
             Self::ListSessions => "list_sessions",
@@ -910,6 +938,9 @@ impl Operation {
             | Self::ShowConflict { .. }
             | Self::Propose { .. }
             | Self::Resolve { .. }
+            | Self::ListApprovals { .. }
+            | Self::ShowApproval { .. }
+            | Self::Decide { .. }
             | Self::ListSessions
             | Self::ShowSession
             | Self::Branch { .. }
@@ -996,8 +1027,9 @@ impl Operation {
                 .maybe("version1", compare.from.as_ref())
                 .maybe("version2", compare.to.as_ref())
                 .most(Some(compare.most)),
-            Self::ListConflicts { all } => fields.with("all", *all),
-            Self::ShowConflict { id } => fields.with("id", id),
+            Self::ListConflicts { all } | Self::ListApprovals { all } => fields.with("all", *all),
+            Self::ShowConflict { id } | Self::ShowApproval { id } => fields.with("id", id),
+            Self::Decide { id, decision, scope, how } => fields.with("id", id).decided(*decision, *scope, *how),
             Self::Propose { id, text } => fields.with("id", id).with("text_bytes", text.len()),
             Self::Resolve { id, with } => fields.with("id", id).with("with", with.as_str()),
             Self::Refresh(refresh) => {
@@ -1068,6 +1100,15 @@ mod tests {
             (
                 Operation::Write(Write { path: "a".into(), change: write, over: Over::Held }),
                 r#"write path="a" old_bytes=6 new_bytes=10 all=false"#,
+            ),
+            (
+                Operation::Decide {
+                    id: "0a1b2c-7".into(),
+                    decision: approval::Decision::Approve,
+                    scope: approval::Scope::Session,
+                    how: approval::How::Key,
+                },
+                r#"decide id="0a1b2c-7" decision="approve" scope="session" how="key""#,
             ),
             (Operation::Branch { at: None }, "branch"),
             (Operation::Status, "status"),

@@ -8,6 +8,7 @@ mod outcome;
 mod policy;
 
 pub(crate) use approval::Ask;
+pub use approval::{Approval, ApprovalRequest};
 pub use error::Error;
 pub use explain::{PolicyChecked, PolicyListed, RuledAct};
 pub use outcome::{
@@ -131,6 +132,7 @@ impl Engine {
             symbols: crate::find::Symbols::default(),
             words: crate::find::Words::default(),
             versions: Mutex::default(),
+            approvals: Mutex::default(),
         };
         Ok(Self {
             root,
@@ -327,6 +329,8 @@ impl<G> Outcome<G> {
             | Self::Refreshed(_)
             | Self::Conflicts(_)
             | Self::Conflict(_)
+            | Self::Approvals(_)
+            | Self::Approval(_)
             | Self::Status(_)
             | Self::Sessions(_)
             | Self::Session(_)

@@ -20,7 +20,7 @@ use readproof_core::{
     operation::{Caller, Change, Over, Patch, Write},
     path::candidates,
     policy::{Act, Rule},
-    text::{ContentHash, Text},
+    text::Text,
 };
 use readproof_disk::{Create, FileRef, ReplaceAllError, ReplaceError, is_in_git, is_in_store};
 use readproof_hosts::versions::By;
@@ -234,18 +234,16 @@ fn is_new(pieces: &[Piece]) -> bool {
 
 /// What a person is asked before plans are carried out: these files, these texts, this change.
 fn ask(operation: &'static str, (act, rule): (Act, Rule), plans: &[Plan]) -> Ask {
-    let mut all = operation.to_owned();
-    for plan in plans {
-        let hash = |text: &Option<Text>| text.as_ref().map(Text::hash);
-        all.push_str(&format!(" {:?} {:?} {:?}", plan.path, hash(&plan.before), hash(&plan.after)));
-    }
+    let hash = |text: &Option<Text>| text.as_ref().map(Text::hash);
+    let texts = plans.iter().map(|plan| (plan.path.as_str(), hash(&plan.before), hash(&plan.after)));
+    let digest = Ask::digest_of(operation, texts);
     let diff: String = plans.iter().map(Plan::diff).collect();
     Ask {
         what: operation,
         act,
         paths: plans.iter().map(|plan| plan.path.clone()).collect(),
         rule,
-        digest: ContentHash::of(all.as_bytes()),
+        digest,
         diff: Some(diff).filter(|diff| !diff.is_empty()),
     }
 }

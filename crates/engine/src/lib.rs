@@ -14,9 +14,9 @@ mod upkeep;
 pub use conversation::*;
 pub use diff::{Compared, DiffStatus};
 pub use door::{
-    Answer, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex, Notice, Outcome,
-    PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines, ShownText, Written,
-    WrittenFile,
+    Answer, Approval, ApprovalRequest, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex,
+    Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines,
+    ShownText, Written, WrittenFile,
 };
 pub use edit::{ComparedVersions, ConflictTexts, Merged, Sides, Which, three_way};
 pub use find::{
@@ -27,6 +27,9 @@ pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded,
 pub use readproof_core::operation;
 pub use readproof_disk::{GitSettings, SmallTexts, Whose};
 pub use readproof_hosts::{
+    approvals::{
+        ApprovalId, Approvals, Decided, MOST_WAITING, Request as ApprovalRecord, State as ApprovalState, Undecided,
+    },
     codex::Rollouts,
     session::{EntryId, EntryKind},
     versions::{By, Change as VersionChange, OpenedConflict, VersionId, Versions},
@@ -55,7 +58,7 @@ use std::sync::{Arc, Mutex};
 /// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
 pub const SETTINGS_FILE: &str = "readproof.toml";
 
-/// The time that records carry, in milliseconds since 1970. Nothing is ordered by it.
+/// The time that records carry, in milliseconds since 1970. Nothing is ordered by it; approvals expire by it.
 pub type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
 /// A workspace, its store and its open sessions, shared by threads. The door makes one for each call, with a root that shows
@@ -85,6 +88,7 @@ struct Shared {
     symbols: Symbols,
     words: Words,
     versions: Mutex<Option<Versions>>,
+    approvals: Mutex<Option<Approvals>>,
     /// What is to be said beside the next answer.
     notices: Mutex<Vec<Notice>>,
 }
@@ -147,6 +151,11 @@ impl Engine {
             Operation::Propose { id, text } => self.propose(caller, id, text).map(Box::new).map(Outcome::Conflict),
             Operation::Resolve { id, with } => {
                 self.resolve_conflict(caller, conversation, (id, with), control).map(Outcome::Written)
+            }
+            Operation::ListApprovals { all } => self.list_approvals(*all).map(Outcome::Approvals),
+            Operation::ShowApproval { id } => self.show_approval(id).map(Box::new).map(Outcome::Approval),
+            Operation::Decide { id, decision, scope, how } => {
+                self.decide_approval(caller, id, (*decision, *scope, *how)).map(Box::new).map(Outcome::Approval)
             }
             Operation::Refresh(refresh) => self.refresh(conversation, refresh).map(Outcome::Refreshed),
             Operation::Status => self.status(conversation).map(Outcome::Status),

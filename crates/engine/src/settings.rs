@@ -4,6 +4,7 @@
 use readproof_core::{
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits},
     operation::AnswerLimit,
+    text::ContentHash,
 };
 use readproof_disk::{GitSettings, HardLinks, PolicySources, STANDARD_PATTERNS, SmallTexts, Whose};
 use std::path::PathBuf;
@@ -29,6 +30,10 @@ pub struct Settings {
     pub pi_sessions: Vec<String>,
     /// The program and its arguments that propose a text for a conflict; empty if there is none.
     pub review_command: Vec<String>,
+    /// How long a call waits for a person, and how long the approval of one call can be used.
+    pub approval_minutes: u32,
+    /// The SHA-256 of the key with which a person decides without a terminal; none if there is no such key.
+    pub approver_key: Option<ContentHash>,
     /// What the unified `read` shows of a file without a `limit`.
     pub window: AnswerLimit,
     /// Which arguments of tools are accepted.
@@ -119,6 +124,8 @@ impl Default for Settings {
             small_texts: SmallTexts::default(),
             pi_sessions: Vec::new(),
             review_command: Vec::new(),
+            approval_minutes: 60,
+            approver_key: None,
             window: AnswerLimit::WINDOW,
             args: Arguments::default(),
             handles: Handles::default(),

@@ -80,7 +80,8 @@ pub struct Decided {
     pub at: u64,
 }
 
-/// The id of a request: the begin of its digest, so that it is not mistaken for another, and the number of its line.
+/// The id of a request: the number of its line, and a tag so that it is not mistaken for another. The tag tells nothing about
+/// what is asked, as the id is given to the caller and the file may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ApprovalId {
     tag: [u8; 3],
@@ -95,8 +96,8 @@ impl fmt::Display for ApprovalId {
 }
 
 impl ApprovalId {
-    fn of(digest: ContentHash, line: u64) -> Self {
-        let [a, b, c, ..] = *digest.as_bytes();
+    fn of(nonce: &str, digest: ContentHash, line: u64) -> Self {
+        let [a, b, c, ..] = *ContentHash::of_parts(&[nonce.as_bytes(), digest.as_bytes()]).as_bytes();
         Self { tag: [a, b, c], line }
     }
 
@@ -238,6 +239,8 @@ pub struct Approvals {
 #[derive(Debug, Default)]
 struct Known {
     is_open: bool,
+    /// The random number of the header.
+    nonce: String,
     newer: bool,
     requests: BTreeMap<u64, Request>,
 }
@@ -245,9 +248,12 @@ struct Known {
 impl Known {
     fn take(&mut self, line: u64, record: Record) {
         match record {
-            Record::Open { v, .. } => (self.is_open, self.newer) = (true, self.newer || v > VERSION),
+            Record::Open { v, nonce, .. } => {
+                (self.is_open, self.newer) = (true, self.newer || v > VERSION);
+                self.nonce = nonce;
+            }
             Record::Asked(asked) => {
-                let id = ApprovalId::of(asked.digest.0, line);
+                let id = ApprovalId::of(&self.nonce, asked.digest.0, line);
                 self.requests.insert(line, Request { id, asked: *asked, decided: None, used: None });
             }
             Record::Decided { request, decision, scope, how, by, at } => {
@@ -397,12 +403,11 @@ impl Approvals {
         Ok(match done {
             Err(standing) => standing,
             Ok(Some(id)) => Standing::Approved(id),
-            // The newest line is the one that was just appended.
-            Ok(None) => {
-                let line = self.known.requests.last_key_value().map_or(0, |(line, _)| *line);
-                let id = ApprovalId::of(call.digest.0, line);
-                Standing::Waits { id, expires_at: call.expires_at }
-            }
+            // The newest request is the one that was just appended.
+            Ok(None) => match self.known.requests.last_key_value() {
+                Some((_, request)) => Standing::Waits { id: request.id, expires_at: call.expires_at },
+                None => Standing::TooMany,
+            },
         })
     }
 

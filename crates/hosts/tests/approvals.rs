@@ -1,6 +1,7 @@
 //! The log of approvals: what stands about a call after what was asked, decided and used, in one process and in several, and
 //! after crashes.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
+#![allow(clippy::disallowed_methods, reason = "damages a log from outside")]
 
 use readproof_core::{
     operation::approval::{Decision, How, Scope},

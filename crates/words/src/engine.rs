@@ -1,6 +1,6 @@
 //! Words for what the engine refuses.
 
-use readproof_engine::{Candidate, Error, NoIndex, ShownLines, SymbolKind};
+use readproof_engine::{ApprovalState, Candidate, Error, NoIndex, ShownLines, SymbolKind, Undecided};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     core::{bad_patch, edit, not_text, scope},
     disk::{locate, pattern, replace, replace_all, root, snapshot, transcript},
     git::git,
-    hosts::{session, versions},
+    hosts::{approvals, session, versions},
     index::{query, unusable, walk},
     stores::{session_name, store},
 };
@@ -83,10 +83,28 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
             terms.name(path)
         ),
         Error::Policy(error) => super::disk::policy(error),
+        Error::ApprovalNeeded(request) => format!("{} {}: a person must approve this first; nothing was done. A person approves it with `readproof approvals approve {}`; then make the same call again", request.what, request.paths.join(", "), request.id),
+        Error::NotApproved { id, what, paths } => format!("{what} {}: a person refused this (request {id}); nothing was done. Do not repeat the call; ask what to do instead", paths.join(", ")),
+        Error::TooManyApprovals { waiting } => format!("{waiting} calls wait for a person's approval already, so no other can; nothing was done. `readproof approvals list` shows them"),
+        Error::Undecided { id, why: Undecided::Unknown } => format!("there is no request `{id}`; `readproof approvals list --all` shows those there are"),
+        Error::Undecided { id, why: Undecided::Over(state) } => format!("nothing can be decided about {id} any more, as it {}; the next such call asks anew", over(*state)),
+        Error::Undecided { id, why: Undecided::NoSession } => format!("the call of request {id} belongs to no session; approve it with --once or --always"),
+        Error::Approvals(source) => approvals(source),
         Error::OverBudget { why } => why.clone(),
         Error::NotQuick => "the file is too large to be read quickly".to_owned(),
         Error::OtherOutcome => "the call came to another kind of outcome than it asked for, which is a fault of this program".to_owned(),
         Error::Aborted => "the call was aborted; nothing was recorded".to_owned(),
+    }
+}
+
+/// What became of a request that is over.
+fn over(state: ApprovalState) -> &'static str {
+    match state {
+        ApprovalState::Expired => "expired",
+        ApprovalState::Used => "was approved and used",
+        ApprovalState::Denied => "was denied",
+        ApprovalState::Approved(_) => "is approved",
+        ApprovalState::Waiting => "waits",
     }
 }
 

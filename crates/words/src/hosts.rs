@@ -1,6 +1,6 @@
-//! Words for sessions and versions that cannot be used.
+//! Words for sessions, versions and approvals that cannot be used.
 
-use readproof_hosts::{session::SessionError, versions::VersionsError};
+use readproof_hosts::{approvals::ApprovalsError, session::SessionError, versions::VersionsError};
 
 use crate::stores::log;
 
@@ -37,6 +37,22 @@ pub fn versions(error: &VersionsError) -> String {
         VersionsError::Newer => "the version log was written by a newer readproof; use that one".to_owned(),
         VersionsError::NoRandom(why) => {
             format!("no version log can be started: the system gives no random number ({why}); try again")
+        }
+    }
+}
+
+/// What an [`ApprovalsError`] is in words.
+#[must_use]
+pub fn approvals(error: &ApprovalsError) -> String {
+    match error {
+        ApprovalsError::Log(source) => {
+            format!("this needs a person's approval, and none can be recorded; nothing was done: {}", log(source))
+        }
+        ApprovalsError::Newer => {
+            "the log of approvals was written by a newer readproof, so nothing is approved; use that one".to_owned()
+        }
+        ApprovalsError::NoRandom(why) => {
+            format!("no log of approvals can be started: the system gives no random number ({why}); try again")
         }
     }
 }

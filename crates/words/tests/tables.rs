@@ -1,12 +1,17 @@
 //! What the tables say, word for word, and what differs from surface to surface.
 #![allow(clippy::unwrap_used, reason = "tests and their helpers")]
 
-use readproof_core::{edit::EditError, scope::ScopeError, text::NotText};
+use readproof_core::{
+    edit::EditError,
+    policy::{Act, Layer, Rule},
+    scope::ScopeError,
+    text::NotText,
+};
 use readproof_disk::{
     BadPattern, Conflicting, LocateError, LogError, LogName, Present, ReplaceAllError, ReplaceError, RootError,
     SessionName, SnapshotError, StoreError,
 };
-use readproof_engine::{Error, LogAfter, Notice, ShownLines, ShownText};
+use readproof_engine::{ApprovalRequest, ApprovalState, Error, LogAfter, Notice, ShownLines, ShownText, Undecided};
 use readproof_index::{BadQuery, BadWalk};
 use readproof_words::{Surface, Terms, ToolTerms, core, disk, index, notice, stores};
 use std::sync::Arc;
@@ -179,6 +184,40 @@ fn an_error_within_another() {
         "f: the old text occurs 2 times, at lines 1, 4; add lines around the one that is meant until it is the only one, or say \
          all=true to change every one; nothing was changed. The file has:\n1\ta"
     );
+}
+
+/// The text of a rule can name what is denied, so no model gets it.
+#[test]
+fn what_waits_for_a_person() {
+    let rule = Rule {
+        layer: Layer::User,
+        file: "/u/config.toml".into(),
+        line: 3,
+        text: "secret-name/**".into(),
+        reason: Some("secret-name".to_owned()),
+    };
+    let request = ApprovalRequest {
+        id: "0a1b2c-7".to_owned(),
+        what: "delete",
+        act: Act::Delete,
+        paths: vec!["a".to_owned(), "b".to_owned()],
+        diff: Some("-secret-name".to_owned()),
+        expires_at: 0,
+        rule,
+    };
+    let needed = Error::ApprovalNeeded(Box::new(request));
+    let expected = "delete a, b: a person must approve this first; nothing was done. A person approves it with `readproof \
+                    approvals approve 0a1b2c-7`; then make the same call again";
+    for surface in [Surface::Cli, Surface::Mcp(TOOL), Surface::Pi] {
+        assert_eq!(surface.error(&needed), expected);
+    }
+    let (id, paths) = ("0a1b2c-7".to_owned(), vec!["a".to_owned()]);
+    assert_eq!(
+        Surface::Cli.error(&Error::NotApproved { id, what: "delete", paths }),
+        "delete a: a person refused this (request 0a1b2c-7); nothing was done. Do not repeat the call; ask what to do instead"
+    );
+    let over = Error::Undecided { id: "0a1b2c-7".to_owned(), why: Undecided::Over(ApprovalState::Expired) };
+    assert!(Surface::Cli.error(&over).contains("any more, as it expired; the next such call asks anew"));
 }
 
 #[test]

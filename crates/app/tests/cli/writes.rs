@@ -241,7 +241,8 @@ fn no_refusal_names_the_hash_of_a_secret() {
     let sha = |name: &str| ContentHash::of(ws.get(name).as_bytes()).to_string();
     let secret = sha(".env");
     for expected in ["0".repeat(64), sha("a.txt")] {
-        let edit = ["edit", ".env", "--set", "policy_preset=open", "--expect", &expected, "--old", "TOKEN", "--new", "KEY"];
+        let edit =
+            ["edit", ".env", "--set", "policy_preset=open", "--expect", &expected, "--old", "TOKEN", "--new", "KEY"];
         for flag in [&[][..], &["--json"]] {
             let answer = ws.run_args(&[&edit, flag].concat());
             assert!(!answer.out.contains(&secret) && !answer.err.contains(&secret), "{answer:?}");

@@ -11,13 +11,14 @@ use readproof_disk::{
     SessionName, SnapshotError, StoreError, TranscriptError,
 };
 use readproof_hosts::{
+    approvals::{ApprovalsError, Undecided},
     session::SessionError,
     versions::{VersionId, VersionsError},
 };
 use readproof_index::{BadQuery, BadWalk, TreeError, Unindexed};
 use std::{path::PathBuf, sync::Arc};
 
-use super::ShownLines;
+use super::{ShownLines, approval::ApprovalRequest};
 use crate::{Candidate, NoIndex};
 
 /// A request that was refused or failed.
@@ -291,6 +292,31 @@ pub enum Error {
     },
     /// A policy file cannot be used, so nothing may be done.
     Policy(#[from] PolicyError),
+    /// A person must approve the call first. It waits, and nothing was done.
+    ApprovalNeeded(Box<ApprovalRequest>),
+    /// A person refused the call.
+    NotApproved {
+        /// The request's id.
+        id: String,
+        /// The word of the operation.
+        what: &'static str,
+        /// Names in the workspace.
+        paths: Vec<String>,
+    },
+    /// So many calls wait for a person that no other can.
+    TooManyApprovals {
+        /// How many.
+        waiting: usize,
+    },
+    /// There is no such request, or nothing can be decided about it so.
+    Undecided {
+        /// As asked.
+        id: String,
+        /// Why.
+        why: Undecided,
+    },
+    /// The log of approvals.
+    Approvals(#[from] ApprovalsError),
     /// The conversation has spent what it may.
     OverBudget {
         /// What to do instead.
@@ -349,7 +375,7 @@ impl Error {
                 SnapshotError::LinkOut { .. } => "OUTSIDE_WORKSPACE",
                 SnapshotError::Unrestored { .. } | SnapshotError::Io { .. } => "IO",
             },
-            Self::TooLarge { .. } => "TOO_LARGE",
+            Self::TooLarge { .. } | Self::LongLine { .. } => "TOO_LARGE",
             Self::NotKept { .. } => "NOT_KEPT",
             Self::Unrecorded { .. } => "UNRECORDED",
             Self::Replace(ReplaceError::Changed { .. }) => "CHANGED",
@@ -366,10 +392,9 @@ impl Error {
             Self::SensitiveVersion { .. } => "SENSITIVE",
             Self::ReplaceAll(_) => "NOT_CHANGED",
             Self::SensitiveTogether { .. } => "SENSITIVE",
-            Self::Versions(_) => "STORE",
-            Self::Store(_) => "STORE",
+            Self::Versions(_) | Self::Approvals(_) | Self::Store(_) => "STORE",
             Self::Session(_) => "SESSION",
-            Self::NoSession(_) => "NO_SESSION",
+            Self::NoSession(_) | Self::NoConversation => "NO_SESSION",
             Self::SessionName(_) => "BAD_SESSION_NAME",
             Self::Transcript(_) => "TRANSCRIPT",
             Self::NoHostEntry { .. } => "NO_ENTRY",
@@ -383,7 +408,6 @@ impl Error {
                 BadWalk::IgnoreFile { .. } => "BAD_IGNORE_FILE",
                 BadWalk::Root(_) => "BAD_WORKSPACE",
             },
-            Self::LongLine { .. } => "TOO_LARGE",
             Self::EmptySymbol => "EMPTY_SYMBOL",
             Self::BadKind { .. } => "BAD_KIND",
             Self::NoSymbol { .. } => "NO_SYMBOL",
@@ -395,8 +419,10 @@ impl Error {
             Self::Git(error) => error.code(),
             Self::NoContent => "NO_CONTENT",
             Self::Bytes { .. } => "NOT_TEXT",
-            Self::NoConversation => "NO_SESSION",
-            Self::Denied { .. } => "DENIED",
+            Self::Denied { .. } | Self::NotApproved { .. } => "DENIED",
+            Self::ApprovalNeeded(_) => "APPROVAL_NEEDED",
+            Self::TooManyApprovals { .. } => "TOO_MANY_APPROVALS",
+            Self::Undecided { why, .. } => undecided_code(why),
             Self::Policy(_) => "BAD_POLICY",
             Self::OverBudget { .. } => "OVER_BUDGET",
             Self::NotQuick => "NOT_QUICK",
@@ -418,6 +444,14 @@ impl Error {
                 | Self::NoContent
                 | Self::SessionName(_)
         )
+    }
+}
+
+fn undecided_code(why: &Undecided) -> &'static str {
+    match why {
+        Undecided::Unknown => "NOT_FOUND",
+        Undecided::Over(_) => "APPROVAL_OVER",
+        Undecided::NoSession => "NO_SESSION",
     }
 }
 

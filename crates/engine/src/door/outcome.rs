@@ -17,6 +17,7 @@ use readproof_hosts::{
 use readproof_index::{Unindexed, Unusable};
 use std::sync::Arc;
 
+use super::approval::Approval;
 use super::{PolicyChecked, PolicyListed};
 use crate::{
     Collection, Compared, ComparedVersions, ConflictTexts, Defined, Error, FileStat, InFile, Listed, NotOurs, Outlines,
@@ -200,6 +201,10 @@ outcomes! {
     Conflicts(Vec<OpenedConflict>),
     /// One conflict with its texts.
     Conflict(Box<ConflictTexts>),
+    /// Calls that wait for a person, or waited.
+    Approvals(Vec<Approval>),
+    /// One of them.
+    Approval(Box<Approval>),
     /// A refresh.
     Refreshed(Refreshed),
     /// The state of the workspace and of the conversation.

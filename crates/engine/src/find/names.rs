@@ -89,7 +89,10 @@ impl<G> Outcome<G> {
             Self::Conflicts(found) => found.iter_mut().for_each(|open| rename(&mut open.conflict.path)),
             Self::Conflict(found) => rename(&mut found.conflict.conflict.path),
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
+            // Approvals are by the names of the workspace, wherever a person looks at them.
             Self::Read(Reading::NotOurs(_))
+            | Self::Approvals(_)
+            | Self::Approval(_)
             | Self::Status(_)
             | Self::Sessions(_)
             | Self::Session(_)

@@ -231,15 +231,19 @@ fn logs(store: &dyn Store) -> Vec<Check> {
             Err(error) => checks.push(Check::problem("log", Says::Log(error), "until then the session is not used")),
         }
     }
-    let versions = store.logs().look(&LogName::Versions);
-    match versions.and_then(|log| log.map(|mut log| log.catch_up().map(|all| (all.len(), log.torn()))).transpose()) {
-        Ok(None) => {}
-        Ok(Some((count, fragments))) => {
-            torn += fragments;
-            checks.push(Check::ok("versions", format!("{count} lines, every one in its chain")));
-        }
-        Err(error) => {
-            checks.push(Check::problem("versions", Says::Log(error), "nothing to do: the next edit begins anew"))
+    let of_all = [
+        (LogName::Versions, "versions", "nothing to do: the next edit begins anew"),
+        (LogName::Approvals, "approvals", "until it is moved away, whatever needs an approval is refused"),
+    ];
+    for (log, name, advice) in of_all {
+        let found = store.logs().look(&log);
+        match found.and_then(|log| log.map(|mut log| log.catch_up().map(|all| (all.len(), log.torn()))).transpose()) {
+            Ok(None) => {}
+            Ok(Some((count, fragments))) => {
+                torn += fragments;
+                checks.push(Check::ok(name, format!("{count} lines, every one in its chain")));
+            }
+            Err(error) => checks.push(Check::problem(name, Says::Log(error), advice)),
         }
     }
     let fragments =

@@ -55,6 +55,9 @@ impl Acts {
             | Operation::Collect(_)
             | Operation::CheckPolicy { .. }
             | Operation::ListPolicy
+            | Operation::ListApprovals { .. }
+            | Operation::ShowApproval { .. }
+            | Operation::Decide { .. }
             | Operation::Doctor => Self::of(&[]),
         }
     }

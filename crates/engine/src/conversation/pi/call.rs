@@ -107,7 +107,16 @@ pub enum PiInstead {
 #[must_use]
 pub fn instead(error: &Error, read: &Read) -> PiInstead {
     // What a rule refuses must not be handed on to pi's own tool.
-    if matches!(error, Error::Aborted | Error::Denied { .. } | Error::Policy(_)) {
+    if matches!(
+        error,
+        Error::Aborted
+            | Error::Denied { .. }
+            | Error::Policy(_)
+            | Error::ApprovalNeeded(_)
+            | Error::NotApproved { .. }
+            | Error::TooManyApprovals { .. }
+            | Error::Approvals(_)
+    ) {
         return PiInstead::Error;
     }
     let Error::Range { source, .. } = error else { return PiInstead::PiRead };
