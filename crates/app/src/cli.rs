@@ -78,8 +78,9 @@ pub(crate) fn settings_first(words: Vec<OsString>) -> (Vec<String>, Vec<OsString
         } else if text == "--workspace" {
             rest.extend([word].into_iter().chain(words.next()));
         } else {
-            // `session` is the only command with subcommands.
-            let continues = text.starts_with("--workspace=") || matches!(text, "--json" | "session");
+            // These commands have subcommands.
+            let continues =
+                text.starts_with("--workspace=") || matches!(text, "--json" | "session" | "conflicts" | "approvals");
             rest.push(word);
             if !continues {
                 break;
@@ -136,6 +137,9 @@ pub(crate) enum Command {
     /// Which rules say what may be read, found and changed, and by whom
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Calls that wait for a person: what they would do, and to approve or deny them
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
     /// Show what is held, how reads were answered, what that saved, and the store's size
     Status(StatusArgs),
     /// List sessions, show a session's tree, and move in it
@@ -560,6 +564,55 @@ pub(crate) enum ConflictsCommand {
         #[arg(long, value_name = "ID")]
         session: Option<String>,
     },
+}
+
+const APPROVALS_HELP: &str = "\
+Needs a terminal, where it shows what is asked and asks for a yes, so that an agent's shell cannot approve its own calls. Without
+one: put the SHA-256 of a long random key as approver_key into your own readproof/config.toml, and the key itself into the
+environment variable READPROOF_APPROVER_KEY of whoever decides, never into that of an agent.";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum ApprovalsCommand {
+    /// List the calls that wait, and the approvals in force
+    List {
+        /// Also those that are over
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a call: what it would do, who asks, which rule asks, and what was decided
+    Show {
+        /// Its id, as in 0a1b2c-7
+        id: String,
+    },
+    /// Approve a call: the agent then makes it again
+    #[command(after_help = APPROVALS_HELP)]
+    Approve {
+        /// Its id, as in 0a1b2c-7
+        id: String,
+        #[command(flatten)]
+        scope: ApprovalScope,
+    },
+    /// Deny a call, or take an approval back
+    #[command(after_help = APPROVALS_HELP)]
+    Deny {
+        /// Its id, as in 0a1b2c-7
+        id: String,
+    },
+}
+
+/// What an approval covers.
+#[derive(Args, Debug)]
+#[group(multiple = false)]
+pub(crate) struct ApprovalScope {
+    /// This call, one time [default]
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// Everything of this kind that the same client does to the same files in this conversation
+    #[arg(long)]
+    pub(crate) session: bool,
+    /// The same in every conversation, until it is denied
+    #[arg(long)]
+    pub(crate) always: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,6 +1,7 @@
 //! The command line as a wire: each command becomes one operation, and its outcome is printed. An answer counts as
 //! delivered only after it was written and flushed.
 
+mod approvals;
 mod conflicts;
 mod demo;
 mod diff;
@@ -63,6 +64,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Move(args) => edit::rename(&open()?, args),
         Command::Conflicts(command) => conflicts::run(&open()?, command),
         Command::Policy(command) => policy::run(&open()?, command),
+        Command::Approvals(command) => approvals::run(&open()?, command),
         Command::Status(args) => status(&open()?, args),
         Command::Session(command) => session::run(&open()?, command),
         Command::Replay(args) => upkeep::replay(&open()?, &args),
@@ -121,7 +123,25 @@ impl Terminal {
         operation: Operation,
         control: Control<'_>,
     ) -> Result<Outcome<C::Given>, Error> {
-        self.engine.perform(Call { caller: &self.caller, conversation, operation, control })
+        self.ask_as(&self.caller, conversation, operation, control)
+    }
+
+    /// Performs an operation. If a person must approve it first and sits at this terminal, that person is asked, and it is
+    /// performed again.
+    fn ask_as<C: Conversation>(
+        &self,
+        caller: &Caller,
+        conversation: &mut C,
+        operation: Operation,
+        control: Control<'_>,
+    ) -> Result<Outcome<C::Given>, Error> {
+        let call = Call { caller, conversation: &mut *conversation, operation: operation.clone(), control };
+        match self.engine.perform(call) {
+            Err(Error::ApprovalNeeded(request)) if !self.json && approvals::is_agreed(self, &request)? => {
+                self.engine.perform(Call { caller, conversation, operation, control })
+            }
+            done => done,
+        }
     }
 
     /// Performs an operation in a session, or without one.
@@ -130,7 +150,8 @@ impl Terminal {
         T: TryFrom<Outcome<Option<Receipt>>, Error = Error>,
     {
         let session = session.map(session_name).transpose()?;
-        Ok(self.ask(&mut LoggedSession::named(session), operation)?.try_into()?)
+        let caller = Caller { conversation: session.as_ref().map(ToString::to_string), ..self.caller.clone() };
+        Ok(self.ask_as(&caller, &mut LoggedSession::named(session), operation, Control::WAIT)?.try_into()?)
     }
 
     /// Confirms that a result reached the caller. If that fails, knowledge is lost, not the answer.

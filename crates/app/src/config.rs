@@ -7,6 +7,7 @@ use readproof_core::{
     limits::{Answers, Markers},
     path::Bearings,
     policy::Preset,
+    text::ContentHash,
 };
 use readproof_disk::{
     HardLinks, LocateError, PolicySources, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder,
@@ -71,11 +72,13 @@ impl Setting {
 
     /// Whether a workspace's file may set it at all.
     pub(crate) fn is_for_workspaces(&self) -> bool {
-        !matches!(self.narrow, Narrow::Never)
+        !matches!(self.narrow, Narrow::Never | Narrow::OwnFile)
     }
 
-    pub(crate) fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.key.to_uppercase())
+    /// The environment variable that sets it; `None` if only the user's own file can.
+    pub(crate) fn variable(&self) -> Option<String> {
+        let may = !matches!(self.narrow, Narrow::OwnFile);
+        may.then(|| format!("{PREFIX}{}", self.key.to_uppercase()))
     }
 }
 
@@ -97,7 +100,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 19] = [
+pub(crate) const SETTINGS: [Setting; 21] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -223,6 +226,24 @@ pub(crate) const SETTINGS: [Setting; 19] = [
         expects: "a list of words, as in [\"my-review\", \"--json\"]",
         narrow: Narrow::Never,
     },
+    number!(
+        "approval_minutes",
+        "how long a call waits for a person's approval, and how long an approval of one call can be used",
+        approval_minutes,
+        u32
+    ),
+    Setting {
+        key: "approver_key",
+        help: "the SHA-256, in hex, of a key with which `readproof approvals` decides without a terminal; only settable in your own readproof/config.toml",
+        show: |s| toml::Value::String(s.approver_key.map(|hash| hash.to_string()).unwrap_or_default()),
+        set: |s, v| {
+            let text = v.as_str()?;
+            s.approver_key = if text.is_empty() { None } else { Some(ContentHash::parse(text)?) };
+            Some(())
+        },
+        expects: "64 hex digits, as `printf %s KEY | sha256sum` prints them",
+        narrow: Narrow::OwnFile,
+    },
     Setting {
         key: "codex_home",
         help: "where Codex keeps its threads, whose records say which calls the model itself made; not settable in readproof.toml",
@@ -325,17 +346,22 @@ impl Config {
 
     fn override_with(&mut self, overrides: &[String]) -> Result<(), Failure> {
         for setting in &SETTINGS {
-            if let Some(text) = env::var_os(setting.variable()) {
-                let text =
-                    text.to_str().ok_or_else(|| Failure::usage(format!("{} is not UTF-8", setting.variable())))?;
-                self.set(setting.key, &value(text), Source::Environment, &setting.variable())?;
+            let Some(variable) = setting.variable() else { continue };
+            if let Some(text) = env::var_os(&variable) {
+                let text = text.to_str().ok_or_else(|| Failure::usage(format!("{variable} is not UTF-8")))?;
+                self.set(setting.key, &value(text), Source::Environment, &variable)?;
             }
         }
         for flag in overrides {
             let (key, text) = flag.split_once('=').ok_or_else(|| {
                 Failure::usage(format!("--set {flag}: expected KEY=VALUE, as in --set answer_lines=500"))
             })?;
-            self.set(key.trim(), &value(text.trim()), Source::Flag, &format!("--set {flag}"))?;
+            let key = key.trim();
+            if SETTINGS.iter().any(|setting| setting.key == key && setting.variable().is_none()) {
+                let message = format!("--set {key}: only {USER_FILE} of your own can set that");
+                return Err(Failure::usage(message));
+            }
+            self.set(key, &value(text.trim()), Source::Flag, &format!("--set {flag}"))?;
         }
         Ok(())
     }
@@ -369,7 +395,8 @@ impl Config {
                 None => self.sources = sources,
             }
             if let Some(what) = told {
-                let places = format!("{USER_FILE} of your own, {} or --set", setting.variable());
+                let more = setting.variable().map(|variable| format!(", {variable} or --set")).unwrap_or_default();
+                let places = format!("{USER_FILE} of your own{more}");
                 self.notices.push(format!("{FILE} may only narrow: {key} = {what} is not taken; set it in {places}"));
             }
         }
@@ -419,6 +446,13 @@ fn table(root: &Root, name: &str, shown: &str) -> Result<Option<toml::Table>, Fa
 fn value(text: &str) -> toml::Value {
     let parsed: Option<toml::Table> = format!("v = {text}").parse().ok();
     parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| toml::Value::String(text.to_owned()))
+}
+
+/// Whether the environment has the approver's key. It is compared by its hash, which only the user's own file can set.
+pub(crate) fn has_approver_key(settings: &Settings) -> bool {
+    let key = env::var(format!("{PREFIX}APPROVER_KEY")).unwrap_or_default();
+    let key = key.trim();
+    !key.is_empty() && settings.approver_key == Some(ContentHash::of(key.as_bytes()))
 }
 
 fn workspace_variable() -> Option<PathBuf> {

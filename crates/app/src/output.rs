@@ -106,11 +106,14 @@ pub(crate) fn message(object: &impl Serialize) -> io::Result<()> {
 
 /// A notice beside the answer.
 pub(crate) fn notice(message: &str) {
-    // Lines of a file may have tabs.
-    let line = |line: &str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t");
-    let message: Vec<String> = message.lines().map(line).collect();
     // A closed standard error is no reason to fail.
-    let _ = writeln!(io::stderr().lock(), "readproof: {}", message.join("\n"));
+    let _ = writeln!(io::stderr().lock(), "readproof: {}", plain(message));
+}
+
+/// Lines without control characters, which could make a terminal show something else. Tabs stay, as lines of a file have them.
+pub(crate) fn plain(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(printable).collect::<Vec<_>>().join("\t");
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Shows progress at most once a second.

@@ -126,7 +126,8 @@ pub(crate) fn session(view: &SessionView) -> String {
 pub(crate) fn config(config: &Config) -> String {
     let mut out = format!("workspace = {}\n", config.root.path().display());
     for (setting, source) in SETTINGS.iter().zip(&config.sources) {
-        let _ = writeln!(out, "\n# {} ({})", setting.help, setting.variable());
+        let variable = setting.variable().map(|variable| format!(" ({variable})")).unwrap_or_default();
+        let _ = writeln!(out, "\n# {}{variable}", setting.help);
         let off = if setting.is_for_workspaces() { "" } else { "# " };
         let _ = writeln!(out, "{off}{} = {}  # {}", setting.key, setting.value(&config.settings), source.as_str());
     }

@@ -23,6 +23,9 @@ pub(super) enum Narrow {
     Any,
     /// Nothing.
     Never,
+    /// Nothing, and neither does the environment or a flag: only the user's own file counts, as those are an agent's shell's
+    /// to choose.
+    OwnFile,
 }
 
 impl Narrow {
@@ -34,7 +37,7 @@ impl Narrow {
         };
         match self {
             Self::Any => (Some(asked), None),
-            Self::Never => whole(false, asked),
+            Self::Never | Self::OwnFile => whole(false, asked),
             Self::Lower => whole(asked.as_integer() <= now.as_integer(), asked),
             Self::Down(words) => {
                 let place = |value: &Value| words.iter().position(|word| Some(*word) == value.as_str());

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests make and look at files")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
+mod approvals;
 mod bad_input;
 mod bridge;
 mod delivery;

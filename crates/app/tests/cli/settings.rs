@@ -66,7 +66,7 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("handles"), (json!("reported"), json!("default")));
     assert_eq!(of("codex_home").1, json!("default"));
     assert_eq!(of("args"), (json!("loose"), json!("default")));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 19);
+    assert_eq!(config["settings"].as_object().unwrap().len(), 21);
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 
@@ -221,6 +221,8 @@ fn a_workspace_only_narrows() {
         ("pi_sessions = [\"a/../../x\"]", "pi_sessions"),
         ("codex_home = \"/tmp\"", "codex_home"),
         ("state_dir = \"/tmp\"", "state_dir"),
+        ("approval_minutes = 60", ""),
+        ("approval_minutes = 61", "approval_minutes"),
     ] {
         ws.put("readproof.toml", text);
         let done = ws.run("read a.txt");
