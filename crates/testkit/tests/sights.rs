@@ -2,7 +2,7 @@
 //! After each, what the model saw last must not be mistaken for what it saw before.
 #![allow(clippy::unwrap_used, reason = "a test may panic, in its helpers too")]
 
-use readproof_core::edit::Places;
+use readproof_core::edit::{Piece, Places};
 use readproof_core::{decide::Reason, limits::Answers, path::Bearings, text::Text};
 use readproof_disk::{Create, LocalStore, LocalStores, LogName, Root, SessionName, SmallTexts, Store, Stores, Whose};
 use readproof_engine::{
@@ -418,4 +418,27 @@ fn an_edit_of_a_text_that_was_seen_twice_is_refused_though_one_is_gone() {
     read();
     edit().unwrap();
     assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), "head\nnew\nmiddle\nother\ntail\n");
+}
+
+/// What the call was written for stands in the file, and only something like it in the text that it names.
+#[test]
+fn an_edit_that_names_another_text_than_the_one_it_fits_is_refused() {
+    let fixture = Fixture::new();
+    let engine = fixture.engine();
+    let (named, there) = ("a\r\ng\r\nd\r\nend\r\n", "a\r\ng\r\nd\r\nend\r\nc\ng\nd\n");
+    let edit = |hash| {
+        let piece = |old: &str, new: &str| Piece::replace(old, new, Places::One);
+        let pieces = vec![piece("a\r\ng\r\nd\r\n", "c\r\ng\r\nd\r\n"), piece("c\ng\nd\n", "c\ng\nx\nd\n")];
+        let write =
+            Operation::Write(Write { path: "f".to_owned(), change: Change::Edit(pieces), over: Over::Hash(hash) });
+        engine.ask::<Written>(Some(&s()), write).map(|written| written.text)
+    };
+    fixture.put("f", named);
+    engine.delivered(&engine.read(Some(&s()), request("f")).unwrap().given.unwrap()).unwrap();
+    fixture.put("f", there);
+    let refused = edit(Text::new(named.to_owned()).hash());
+    assert!(matches!(refused, Err(Error::Precondition { .. })), "{refused:?}");
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), there);
+    edit(Text::new(there.to_owned()).hash()).unwrap();
+    assert_eq!(fs::read_to_string(fixture.path("f")).unwrap(), "c\r\ng\r\nd\r\nend\r\nc\ng\nx\nd\n");
 }
