@@ -148,20 +148,24 @@ impl Engine {
         let mut asked = None;
         for one in &wanted {
             self.may_change(&one.file)?;
-            let act = one.intent.act();
-            asked = asked.or(self.may(act, &one.file)?.map(|rule| (act, rule)));
+            asked = asked.or(self.asks(one)?);
         }
         self.refuse_twice(&wanted)?;
         if let Some(name) = conversation.log() {
             // What is done must be recorded: a log that cannot be used refuses the change.
             self.with_session(name, Create::Yes, |_| ())?;
         }
-        let (mut changed, mut unfinished) = (0, 0);
+        let (mut changed, mut unfinished, mut approved) = (0, 0, None);
         loop {
             control.check_cancelled()?;
             let plans = wanted.iter().map(|one| self.plan(caller, conversation, one)).collect::<Result<Vec<_>, _>>()?;
             if let Some((act, rule)) = &asked {
-                self.approved(caller, ask(operation, (*act, rule.clone()), &plans))?;
+                let ask = ask(operation, (*act, rule.clone()), &plans);
+                let digest = Some(ask.digest);
+                if digest != approved {
+                    self.approved(caller, ask)?;
+                    approved = digest;
+                }
             }
             let done = self.commit(caller, conversation.log(), operation, plans);
             self.keep_displaced();
@@ -188,6 +192,26 @@ impl Engine {
                 return Err(error);
             }
         }
+    }
+
+    /// The rule that asks a person before this is done. One that denies it is an error.
+    fn asks(&self, one: &Wanted<'_>) -> Result<Option<(Act, Rule)>, Error> {
+        let act = one.intent.act();
+        let rule = match one.intent {
+            // A move loses nothing: what a preset asks of every deletion is not meant.
+            Intent::Leave => {
+                let deleting = self.may(act, &one.file)?.filter(|rule| !rule.is_of_preset());
+                self.may(Act::Edit, &one.file)?.or(deleting)
+            }
+            Intent::Whole(_)
+            | Intent::Chosen(_)
+            | Intent::Create(_)
+            | Intent::Append(_)
+            | Intent::Pieces(_)
+            | Intent::Delete
+            | Intent::Arrive { .. } => self.may(act, &one.file)?,
+        };
+        Ok(rule.map(|rule| (act, rule)))
     }
 
     /// Refuses files that are not the agent's to change.

@@ -324,15 +324,15 @@ impl Versions {
         self.known.conflicts.get(&id.0)
     }
 
-    /// The texts that the log names, for those who remove texts.
-    pub fn texts(&self) -> impl Iterator<Item = ContentHash> {
+    /// The texts that the log names, each with its file, for those who remove texts.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, ContentHash)> {
         let changed = self.known.changes.values().flat_map(|change| &change.files);
-        let changed = changed.flat_map(|file| [file.before, file.after]).flatten();
+        let changed = changed.flat_map(|file| [file.before, file.after].map(|text| (file.path.as_str(), text)));
         let in_conflict = self.known.conflicts.values().flat_map(|open| {
-            let Conflict { base, ours, theirs, .. } = &open.conflict;
+            let Conflict { path, base, ours, theirs, .. } = &open.conflict;
             let proposal = open.proposal.as_ref().map(|(hash, _)| Sha(*hash));
-            [Some(*base), Some(*ours), *theirs, proposal]
+            [Some(*base), Some(*ours), *theirs, proposal].map(|text| (path.as_str(), text))
         });
-        changed.chain(in_conflict.flatten()).map(|Sha(hash)| hash)
+        changed.chain(in_conflict).filter_map(|(path, text)| text.map(|Sha(hash)| (path, hash)))
     }
 }

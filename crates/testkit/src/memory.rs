@@ -119,6 +119,10 @@ impl Store for MemoryStore {
         database_in_memory().map_err(unusable)
     }
 
+    fn databases(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn remove_database(&self, _: &str) -> Result<(), StoreError> {
         Ok(())
     }

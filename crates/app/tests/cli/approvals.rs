@@ -149,7 +149,7 @@ fn requests_are_shown_to_the_person() {
     ws.run("approvals show 000000-1").refused(1, &["there is no request `000000-1`"]);
     let id = waits(&ws, DELETE);
     let shown = ws.run(&format!("approvals show {id}")).text();
-    let expected = ["asked by cli, session s\n", "rule readproof.toml:1 `ask*`\n", "-one\n", "[2Jtwo"];
+    let expected = ["asked by cli, session s\n", "rule `ask delete: every name`\n", "-one\n", "[2Jtwo"];
     assert!(expected.iter().all(|part| shown.contains(part)), "{shown}");
     assert!(!shown.contains('\u{1b}'), "a file must not draw on the terminal: {shown:?}");
     assert!(ws.run("doctor --json").out.contains("\"approvals\""));

@@ -33,6 +33,17 @@ pub struct Rule {
     pub reason: Option<String>,
 }
 
+impl Rule {
+    /// Whether it comes with a preset, so that nobody wrote it for this name.
+    #[must_use]
+    pub fn is_of_preset(&self) -> bool {
+        match self.layer {
+            Layer::Preset(_) | Layer::WorkspacePreset(_) => true,
+            Layer::Given | Layer::User | Layer::Workspace | Layer::Ignore(_) => false,
+        }
+    }
+}
+
 /// A source of rules that is judged by itself. In the order in which they are named when several say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {

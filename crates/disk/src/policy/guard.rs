@@ -161,6 +161,12 @@ impl Root {
             .is_none_or(|guard| guard.refuses(name, is_folder).is_none() || (is_folder && guard.passes(name)))
     }
 
+    /// What the rules say about a name that someone kept, whatever is there and wherever links lead.
+    #[must_use]
+    pub fn refuses_name(&self, name: &str) -> Option<Verdict> {
+        self.guard.as_deref()?.refuses(name, false)
+    }
+
     /// Whether a name that someone kept is still one that may be used, whatever is there.
     #[must_use]
     pub fn may_use(&self, name: &str) -> bool {

@@ -269,6 +269,10 @@ impl Store for LocalStore {
         database::open(self.folder(), &self.path, name)
     }
 
+    fn databases(&self) -> Vec<String> {
+        names(self.folder()).into_iter().filter(|name| name.ends_with(".db")).collect()
+    }
+
     fn remove_database(&self, name: &str) -> Result<(), StoreError> {
         database::remove(self.folder(), name)
     }

@@ -37,6 +37,9 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// [`StoreError`]; the caller can do without it.
     fn database(&self, name: &str) -> Result<Database, StoreError>;
 
+    /// The names of the databases there are.
+    fn databases(&self) -> Vec<String>;
+
     /// Removes a database that cannot be used. Whoever has it open goes on without it.
     ///
     /// # Errors

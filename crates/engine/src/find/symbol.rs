@@ -388,6 +388,13 @@ impl Engine {
         self.root.sight().map_or_else(|| DATABASE.to_owned(), |sight| format!("{PARTIAL}{sight}.db"))
     }
 
+    /// Whether a database is an index that has more, or other names, than can be seen here.
+    pub(crate) fn is_old_index(&self, name: &str) -> bool {
+        let own = self.catalog_name();
+        let of_everything = [DATABASE, super::words::DATABASE].contains(&name);
+        (name.starts_with(PARTIAL) && name != own) || (of_everything && own != DATABASE)
+    }
+
     /// A catalog that no call uses.
     pub(super) fn idle_catalog(&self) -> Option<Catalog> {
         let (name, mut idle) = (self.catalog_name(), locked(&self.shared.symbols.catalogs));

@@ -14,7 +14,7 @@ use super::list::walk_rules;
 use crate::{Control, Engine, Error, conversation::locked};
 
 /// The file name in the store.
-const DATABASE: &str = "words.db";
+pub(super) const DATABASE: &str = "words.db";
 
 /// So many files are read about as quickly as the index is asked.
 const FEW_FILES: u64 = 500;

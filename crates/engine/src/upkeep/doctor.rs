@@ -1,6 +1,6 @@
 //! Checks everything that a workspace keeps, and says what to do about problems. Reads all of it and changes nothing.
 
-use readproof_core::text::ContentHash;
+use readproof_core::{policy::Preset, text::ContentHash};
 use readproof_disk::{Create, Loaded, LogError, LogName, Root, Store, StoreError};
 use readproof_hosts::session::Past;
 
@@ -114,9 +114,24 @@ impl Engine {
         checks
     }
 
+    fn check_policy_files(&self) -> Check {
+        match self.list_policy() {
+            Err(error) => Check::problem("policy", Says::Error(error), "correct it; until then nothing is answered"),
+            Ok(listed) if listed.warnings.is_empty() => {
+                let preset = listed.preset.map_or("none", Preset::as_str);
+                Check::ok("policy", format!("preset {preset}, {} rules in force", listed.rules.len()))
+            }
+            Ok(listed) => {
+                let advice = "`readproof policy list` names them; correct or remove them";
+                Check::warning("policy", format!("{} rules or keys have no effect", listed.warnings.len()), advice)
+            }
+        }
+    }
+
     fn check_store(&self, control: &Control<'_>) -> Vec<Check> {
         let now = self.now();
-        let mut checks = vec![Check::ok("workspace", self.root.path().display().to_string()), room(&self.root)];
+        let workspace = Check::ok("workspace", self.root.path().display().to_string());
+        let mut checks = vec![workspace, room(&self.root), self.check_policy_files()];
         let store = match self.store(Create::No) {
             Ok(Some(store)) => store,
             Ok(None) => {

@@ -3,7 +3,8 @@
 //! while readers run: a read that finds a text gone sends plain text.
 
 use readproof_core::{
-    operation::{Collect, Needed},
+    operation::{Caller, Collect, Needed},
+    policy::{Act, Acts, Effect, Verdict},
     text::{ContentHash, Text},
 };
 use readproof_disk::{
@@ -205,7 +206,10 @@ impl Engine {
             let mut hosts = folders.iter().filter_map(|(_, texts)| texts.as_ref());
             ours.or_else(|| hosts.find_map(|texts| text(texts.load(hash))))
         };
-        let mut needs = store.as_deref().map(Needs::of).unwrap_or_default();
+        let seen = self.seen_by(&Caller::default(), Acts::of(&[Act::Read]))?;
+        let denied = |verdict: Verdict| verdict.effect() == Effect::Deny;
+        let denies = |path: &str| seen.root.refuses_name(path).is_some_and(denied);
+        let mut needs = store.as_deref().map(|store| Needs::of(store, &denies)).unwrap_or_default();
         for (host, _) in &folders {
             needs.add_host(*host, &self.root, &lookup);
         }
@@ -232,8 +236,19 @@ impl Engine {
         }
         if let Some(store) = self.store(Create::No)? {
             done.remove(store.objects(), &plan.objects);
+            self.remove_old_indexes(&*store, &mut done);
         }
         Ok(done)
+    }
+}
+
+impl Engine {
+    /// Indexes of what other rules showed, and of everything where not everything may be seen now.
+    fn remove_old_indexes(&self, store: &dyn Store, done: &mut Collected) {
+        let Ok(seen) = self.seen_by(&Caller::default(), Acts::FINDING) else { return };
+        for name in store.databases().into_iter().filter(|name| seen.is_old_index(name)) {
+            done.failed.extend(store.remove_database(&name).err());
+        }
     }
 }
 
@@ -259,9 +274,11 @@ fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64)
         let too_much = rules.max_bytes.is_some_and(|most| left > most);
         let retained_by = needs.by_text.get(&object.hash);
         let is_free = retained_by.is_none() && plan.unread.is_empty();
-        if (too_old || too_much) && (is_free || rules.needed == Needed::Remove) {
+        // What a rule denies to everyone is needed by nobody.
+        let is_denied = needs.denied.contains(&object.hash) && !needs.allowed.contains(&object.hash);
+        if is_denied || ((too_old || too_much) && (is_free || rules.needed == Needed::Remove)) {
             left -= object.bytes;
-            for session in retained_by.into_iter().flatten() {
+            for session in retained_by.into_iter().flatten().filter(|_| !is_denied) {
                 *plan.costs.entry(session.clone()).or_default() += 1;
             }
             match place {
@@ -282,15 +299,18 @@ fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64)
 #[derive(Default)]
 struct Needs {
     by_text: BTreeMap<ContentHash, BTreeSet<RetainedBy>>,
+    /// Texts of files that a rule denies to everyone, and texts of others.
+    denied: BTreeSet<ContentHash>,
+    allowed: BTreeSet<ContentHash>,
     unread: Vec<(RetainedBy, Unread)>,
 }
 
 impl Needs {
-    fn of(store: &dyn Store) -> Self {
+    fn of(store: &dyn Store, denies: &dyn Fn(&str) -> bool) -> Self {
         let mut needs = Self::default();
         for name in store.logs().sessions() {
             match Past::read(store, &name) {
-                Ok(Some(past)) => needs.add(&name, past),
+                Ok(Some(past)) => needs.add(&name, past, denies),
                 // Put aside since it was listed.
                 Ok(None) => {}
                 Err(error) => needs.unread.push((RetainedBy::Session(name), Unread::Log(error))),
@@ -298,7 +318,8 @@ impl Needs {
         }
         match Versions::open(store, Create::No, 0) {
             Ok(Some(versions)) => {
-                for hash in versions.texts() {
+                for (path, hash) in versions.texts() {
+                    needs.judge(denies(path), hash);
                     needs.by_text.entry(hash).or_default().insert(RetainedBy::Versions);
                 }
             }
@@ -308,7 +329,11 @@ impl Needs {
         needs
     }
 
-    fn add(&mut self, name: &SessionName, past: Past) {
+    fn judge(&mut self, is_denied: bool, hash: ContentHash) {
+        if is_denied { &mut self.denied } else { &mut self.allowed }.insert(hash);
+    }
+
+    fn add(&mut self, name: &SessionName, past: Past, denies: &dyn Fn(&str) -> bool) {
         let session = RetainedBy::Session(name.clone());
         let is_known = |record: &Option<Record>| !matches!(record, None | Some(Record::Unknown { .. }));
         if past.is_newer() || !past.lines.iter().all(|line| is_known(&line.record)) {
@@ -316,8 +341,12 @@ impl Needs {
         } else if let Some(error) = past.broken {
             self.unread.push((session.clone(), Unread::Log(error)));
         }
-        for hash in past.lines.iter().filter_map(|line| line.record.as_ref()).flat_map(Record::mentions) {
-            self.by_text.entry(hash).or_default().insert(session.clone());
+        for record in past.lines.iter().filter_map(|line| line.record.as_ref()) {
+            let is_denied = record.file().is_some_and(denies);
+            for hash in record.mentions() {
+                self.judge(is_denied, hash);
+                self.by_text.entry(hash).or_default().insert(session.clone());
+            }
         }
     }
 
@@ -331,6 +360,7 @@ impl Needs {
             };
             self.unread.extend(unread.or(failed).map(|why| (session.clone(), why)));
             for hash in needed {
+                self.allowed.insert(hash);
                 self.by_text.entry(hash).or_default().insert(session.clone());
             }
         }

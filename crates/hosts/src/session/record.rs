@@ -248,6 +248,26 @@ impl Record {
         matches!(self, Self::Open { v, .. } if *v > VERSION)
     }
 
+    /// The file whose texts it mentions.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::Answer { answer, .. } => Some(&answer.path),
+            Self::Change { changed, .. } => Some(&changed.path),
+            Self::Alike { found, .. } => Some(&found.path),
+            Self::Open { .. }
+            | Self::Begun { .. }
+            | Self::Delivered { .. }
+            | Self::Seen { .. }
+            | Self::Refresh { .. }
+            | Self::Compact { .. }
+            | Self::ContextEdit { .. }
+            | Self::Distrust { .. }
+            | Self::Switch { .. }
+            | Self::Unknown { .. } => None,
+        }
+    }
+
     /// Every text that is mentioned: a superset of what a later answer could rely on.
     #[must_use]
     pub fn mentions(&self) -> Vec<ContentHash> {
