@@ -3,7 +3,7 @@
 
 use readproof_core::path::printable;
 use readproof_disk::RootError;
-use readproof_engine::Error;
+use readproof_engine::{ApprovalRequest, Error};
 
 use crate::{Terms, ToolTerms, disk, engine};
 
@@ -39,6 +39,28 @@ pub enum UnusedRoot {
     NotServed(String),
     /// Opening it took too long.
     Slow,
+}
+
+/// The most characters of a diff that a client shows in a question.
+const DIFF_CHARS: usize = 3_000;
+
+/// The question whether a call may be made, for the person at the client. Says where the rule stands that asks, and not what it
+/// says: some clients keep the question where the model sees it.
+#[must_use]
+pub fn question(request: &ApprovalRequest) -> String {
+    let paths = request.paths.join(", ");
+    let rule = if request.rule.file.is_empty() {
+        String::new()
+    } else {
+        format!("\nThe rule that asks: {}:{}", request.rule.file, request.rule.line)
+    };
+    let diff = request.diff.as_ref().filter(|diff| !diff.is_empty());
+    let diff = diff.map(|diff| format!("\n\n{}", shortened(diff.trim_end(), DIFF_CHARS))).unwrap_or_default();
+    let said = format!("The agent wants to {} {paths}. Approve it? (request {}){rule}{diff}", request.what, request.id);
+    said.lines()
+        .map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The most characters of a URI that are shown, and of why it is not used.

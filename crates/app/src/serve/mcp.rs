@@ -1,13 +1,15 @@
 //! `readproof mcp`: serves the tools to an MCP client over standard input and output, in both eras of the protocol. All
-//! calls share one engine and run on threads of their own; the runtime's thread only passes messages. The one request that
-//! the server sends is for the client's roots, in the era that has them and if the user named no workspace (`roots`).
+//! calls share one engine and run on threads of their own; the runtime's thread only passes messages. The server itself asks
+//! two things of a client: its roots, in the era that has them and if the user named no workspace (`roots`), and whether the
+//! person approves a call (`asking`).
 
+mod asking;
 mod lanes;
 mod lines;
 mod roots;
 mod scan;
 
-use readproof_core::operation::{Audience, Caller};
+use readproof_core::operation::{Audience, Caller, approval::Decision};
 use readproof_disk::SessionName;
 use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts};
 use rmcp::{
@@ -26,6 +28,7 @@ use tokio::{
 };
 
 use self::{
+    asking::{Brought, Questions, ROUNDS, Reply},
     lanes::Lane,
     lines::Lines,
     roots::{Open, Workspace, Workspaces},
@@ -89,6 +92,16 @@ pub(crate) struct Server {
     listed: Arc<ToolList>,
     /// The session of clients that do not report a context window.
     connection: SessionName,
+    questions: Arc<Questions>,
+}
+
+/// One call, as it is made and perhaps made again.
+struct Incoming {
+    workspace: Arc<Workspace>,
+    name: String,
+    given: Arc<Map<String, Value>>,
+    origin: Origin,
+    caller: Arc<Caller>,
 }
 
 impl Server {
@@ -104,6 +117,7 @@ impl Server {
             workspaces: Workspaces::new(engine, root),
             listed: Arc::new(listed),
             connection: SessionName::parse(&connection).map_err(Error::from)?,
+            questions: Arc::default(),
         })
     }
 
@@ -135,41 +149,30 @@ impl Server {
         tokio::select! { ended = serving => ended, ended = parting => ended }
     }
 
-    /// Runs one call. Reads of small files use the quick lane; a read that turns out to be large is repeated in the
-    /// long lane.
-    async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResult {
+    /// Answers one call. If a person must approve it first, the person at the client is asked and the call is made again.
+    async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResponse {
         let workspace = self.workspaces.for_call(&context).await;
-        let lanes = &workspace.lanes;
         let origin = self.origin(&workspace, &context).await;
-        let name = request.name.into_owned();
-        let given = Arc::new(request.arguments.unwrap_or_default());
         let caller = Arc::new(self.caller(&context, &origin));
-        let run = |lane| {
-            let (name, given, origin, caller) = (name.clone(), Arc::clone(&given), origin.clone(), Arc::clone(&caller));
-            lanes.run(lane, &context, move |engine, control| {
-                Tools::new(engine, &caller).call(&name, &given, &origin, control)
-            })
-        };
-        if is_quick(&name, &given) {
-            let _turn = lanes.in_order(origin.session.as_ref()).await;
-            match run(Lane::Quick).await {
-                Err(Refusal { code: NOT_QUICK, .. }) => {}
-                // A concurrent long call may already have recorded another text that the model sees after this one.
-                Ok(said) if lanes.is_busy(origin.session.as_ref()) => {
-                    return finish(&workspace, Ok(said.without_handle()));
-                }
-                said => return finish(&workspace, said),
-            }
+        let (name, given) = (request.name.into_owned(), Arc::new(request.arguments.unwrap_or_default()));
+        let call = Incoming { workspace, name, given, origin, caller };
+        let mut brought = Brought::new(request.request_state, request.input_responses);
+        let mut said = performed(&call, &context, None).await;
+        for _ in 0..ROUNDS {
+            let Some(waiting) = said.as_ref().err().and_then(|refusal| refusal.approval.clone()) else { break };
+            let patience = call.workspace.patience;
+            said = match self.questions.ask(&context, &waiting, &mut brought, patience).await {
+                Reply::Decided(decision) => performed(&call, &context, Some((waiting.id, decision))).await,
+                Reply::Ask(question) => return CallToolResponse::InputRequired(*question),
+                Reply::Nothing => break,
+            };
         }
-        let under_way = lanes.begin(origin.session.clone());
-        let said = run(Lane::Long).await;
-        lanes.index_if_wanted();
-        finish(&workspace, said.map(|said| if under_way.was_alone() { said } else { said.without_handle() }))
+        finish(&call.workspace, said).into()
     }
 
     /// The caller, as far as the client reports it.
     fn caller(&self, context: &RequestContext<RoleServer>, origin: &Origin) -> Caller {
-        let client = context.peer.peer_info().map(|info| info.client_info.name.clone());
+        let client = context.client_info().map(|client| client.name);
         let conversation = origin.session.as_ref().map(ToString::to_string);
         Caller { client, conversation, ..Caller::of("mcp") }
     }
@@ -202,6 +205,42 @@ impl Server {
         let found = tokio::task::spawn_blocking(look).await;
         found.unwrap_or(Origin { session, handles: false, audience: Audience::Program, cut: None })
     }
+}
+
+/// Runs one call, after what the person decided about it. Reads of small files use the quick lane; a read that turns out to be
+/// large is repeated in the long lane.
+async fn performed(
+    call: &Incoming,
+    context: &RequestContext<RoleServer>,
+    decided: Option<(String, Decision)>,
+) -> Result<ToolOutput, Refusal> {
+    let Incoming { workspace, name, given, origin, caller } = call;
+    let lanes = &workspace.lanes;
+    let quick = decided.is_none() && is_quick(name, given);
+    let in_lane = |lane| {
+        let (name, given, origin, caller) = (name.clone(), Arc::clone(given), origin.clone(), Arc::clone(caller));
+        let decided = decided.clone();
+        lanes.run(lane, context, move |engine, control| {
+            let tools = Tools::new(engine, &caller);
+            if let Some((id, decision)) = decided {
+                tools.decide(&id, decision)?;
+            }
+            tools.call(&name, &given, &origin, control)
+        })
+    };
+    if quick {
+        let _turn = lanes.in_order(origin.session.as_ref()).await;
+        match in_lane(Lane::Quick).await {
+            Err(Refusal { code: NOT_QUICK, .. }) => {}
+            // A concurrent long call may already have recorded another text that the model sees after this one.
+            Ok(said) if lanes.is_busy(origin.session.as_ref()) => return Ok(said.without_handle()),
+            said => return said,
+        }
+    }
+    let under_way = lanes.begin(origin.session.clone());
+    let said = in_lane(Lane::Long).await;
+    lanes.index_if_wanted();
+    said.map(|said| if under_way.was_alone() { said } else { said.without_handle() })
 }
 
 /// The result, with the workspace's notices if it is the first.
@@ -250,7 +289,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        Ok(self.answer(request, context).await.into())
+        Ok(self.answer(request, context).await)
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {

@@ -2,7 +2,7 @@
 //! Invalid arguments are refused with what was expected, what was received, and a valid call.
 
 use readproof_core::path::printable;
-use readproof_engine::Arguments;
+use readproof_engine::{ApprovalRequest, Arguments};
 use serde_json::{Map, Value, json};
 
 use super::{Kind, Param, Tool, habits::translated, unified::is_for};
@@ -29,6 +29,8 @@ pub(crate) struct Refusal {
     pub(crate) facts: Map<String, Value>,
     /// Whether a change of files was refused, whose result has a form of its own.
     pub(crate) of_change: bool,
+    /// The call waits for a person, and is made again after a yes.
+    pub(crate) approval: Option<Box<ApprovalRequest>>,
 }
 
 impl Refusal {

@@ -4,15 +4,18 @@
 use readproof_core::{
     decide::Mode,
     limits::TEXT_CHARS,
-    operation::{AnswerLimit, Audience, Caller, Freshness, Names, Operation, Read, Refresh},
+    operation::{
+        AnswerLimit, Audience, Caller, Freshness, Names, Operation, Read, Refresh,
+        approval::{Decision, How, Scope},
+    },
     path::printable,
     policy::Acts,
     scope::{Lines, ScopeError},
 };
 use readproof_disk::{LocateError, SnapshotError};
 use readproof_engine::{
-    self as engine, Answer, Arguments, Control, Engine, Error, Handle, HandleConversation, Notice, Outcome, Refreshed,
-    Status,
+    self as engine, Answer, ApprovalRequest, Arguments, Control, Engine, Error, Handle, HandleConversation,
+    LoggedSession, Notice, Outcome, Refreshed, Status,
 };
 use readproof_words::{Surface, ToolTerms, notice::notices as words};
 use serde_json::{Map, Value, json};
@@ -174,6 +177,11 @@ impl Refusal {
     }
 }
 
+/// The call that waits, if that is why it is refused.
+fn waiting(error: &Error) -> Option<Box<ApprovalRequest>> {
+    if let Error::ApprovalNeeded(request) = error { Some(request.clone()) } else { None }
+}
+
 pub(crate) struct ToolCall<'a> {
     pub(crate) tool: &'static Tool,
     pub(crate) args: Args,
@@ -307,8 +315,22 @@ impl<'a> Tools<'a> {
         let start_line = tool.params.iter().any(|param| param.name == "start_line" && param.required);
         let surface = Surface::Mcp(ToolTerms { root: &root, asked: &asked, start_line });
         symbols::refusal(error, surface, &|name| self.seen().is_some_and(|seen| seen.is_file(name))).unwrap_or_else(
-            || Refusal { facts: editing::facts(error), ..Refusal::new(error.code(), surface.error(error)) },
+            || Refusal {
+                facts: editing::facts(error),
+                approval: waiting(error),
+                ..Refusal::new(error.code(), surface.error(error))
+            },
         )
+    }
+
+    /// Records what the person said in the client about a call that waits.
+    pub(crate) fn decide(&self, id: &str, decision: Decision) -> Result<(), Refusal> {
+        let (scope, how) = (Scope::Once, How::Elicitation);
+        let operation = Operation::Decide { id: id.to_owned(), decision, scope, how };
+        let conversation = &mut LoggedSession::named(None);
+        let (caller, control) = (self.caller, Control::WAIT);
+        let done = self.engine.perform(engine::Call { caller, conversation, operation, control });
+        done.map(drop).map_err(|error| Refusal::new(error.code(), Surface::Cli.error(&error)))
     }
 
     /// How names that are not there are taken: as the strict table has it, never as another's.

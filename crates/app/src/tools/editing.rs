@@ -139,6 +139,10 @@ pub(super) fn facts(error: &Error) -> Map<String, Value> {
         json!({"path": path, "conflict": id.map(|id| id.to_string()), "actual": hash(Some(*actual))})
     } else if let Error::Edit { path, source, .. } = error {
         placing(path, source)
+    } else if let Error::ApprovalNeeded(request) = error {
+        json!({"id": request.id, "act": request.act.as_str(), "paths": request.paths, "expires_at": request.expires_at})
+    } else if let Error::NotApproved { id, paths, .. } = error {
+        json!({"id": id, "paths": paths})
     } else if let Error::BadPatch { source } = error {
         json!({"line": source.line})
     } else {

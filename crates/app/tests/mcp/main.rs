@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
 mod answers;
+mod approvals;
 mod attacks;
 mod calls;
 mod client;

@@ -43,13 +43,16 @@ pub(super) struct Workspace {
     pub(super) notices: Mutex<Vec<Notice>>,
     pub(super) rollouts: Arc<Mutex<Rollouts>>,
     pub(super) handles: Handles,
+    /// How long a person may take to answer.
+    pub(super) patience: Duration,
 }
 
 impl Workspace {
     pub(super) fn new(engine: Engine) -> Self {
         let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
         let notices = Mutex::new(engine.take_notices());
-        Self { handles, notices, lanes: Lanes::new(engine), rollouts: Arc::new(Mutex::new(rollouts)) }
+        let patience = Duration::from_secs(u64::from(engine.settings().approval_minutes) * 60);
+        Self { handles, patience, notices, lanes: Lanes::new(engine), rollouts: Arc::new(Mutex::new(rollouts)) }
     }
 }
 
