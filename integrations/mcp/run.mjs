@@ -4,13 +4,20 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { approvals } from "./approvals.mjs";
 import { CASES, EVERY, PROFILES, shown } from "./cases.mjs";
 import { inspector } from "./clients/inspector.mjs";
+import { inspectorAsked } from "./clients/mcpdo.mjs";
 import { python } from "./clients/python.mjs";
-import { typescript } from "./clients/typescript.mjs";
+import { typescript, typescriptAsked } from "./clients/typescript.mjs";
 import { make } from "./world.mjs";
 
 const ERAS = { legacy: "2025-11-25", modern: "2026-07-28" };
+/** Clients whose person can be asked. */
+const ASKED = new Map([
+	[typescript, typescriptAsked],
+	[inspector, inspectorAsked],
+]);
 const CLIENTS = Object.entries({ typescript, python, inspector }).flatMap(([name, client]) => Object.keys(ERAS).map((era) => ({ name: `${name} ${era}`, era, client })));
 
 const need = (name) => {
@@ -53,7 +60,18 @@ async function tryClient({ name, era, client }) {
 	}
 	told.forEach((one, i) => listed(name, era, Object.keys(PROFILES)[i], one));
 	const calls = told.flatMap(({ results }, i) => results.map((result, k) => called(name, jobs[i].calls[k], result))).length;
-	console.log(`${failed === before ? "ok   " : "FAIL "} ${name}: ${told.length} lists, ${calls} calls (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
+	const asked = ASKED.has(client) ? await tryApprovals(name, era, ASKED.get(client)) : 0;
+	console.log(`${failed === before ? "ok   " : "FAIL "} ${name}: ${told.length} lists, ${calls} calls, ${asked} to approve (${((Date.now() - begin) / 1000).toFixed(1)} s)`);
+}
+
+async function tryApprovals(name, era, client) {
+	const make = (call) => client({ ...places, era, ...call });
+	try {
+		return await approvals({ program, scratch, make, judge: (what, came, expected) => judge(name, what, came, expected) });
+	} catch (error) {
+		judge(name, "approvals", error.stack, "that all is answered");
+		return 0;
+	}
 }
 
 function listed(name, era, profile, { tools, version, server }) {

@@ -24,6 +24,27 @@ export async function typescript({ packages, era, jobs }) {
 	return told;
 }
 
+/** Makes one call; the person behind this client answers what is asked. Without an answer the client cannot ask. */
+export async function typescriptAsked({ packages, era, server, call, answer: said }) {
+	const load = createRequire(path.join(packages, "from-here.js"));
+	const { Client } = load("@modelcontextprotocol/client");
+	const { StdioClientTransport } = load("@modelcontextprotocol/client/stdio");
+	const mode = era === "modern" ? { pin: MODERN } : "legacy";
+	const capabilities = said === undefined ? {} : { elicitation: { form: {} } };
+	const client = new Client({ name: "readproof-typescript", version: "0" }, { capabilities, versionNegotiation: { mode } });
+	const questions = [];
+	if (said !== undefined) {
+		client.setRequestHandler("elicitation/create", async ({ params }) => {
+			questions.push(params.message);
+			return said;
+		});
+	}
+	await client.connect(new StdioClientTransport({ ...server, stderr: "inherit" }));
+	const result = await answer(client, call, []);
+	await client.close();
+	return { result, questions };
+}
+
 async function answer(client, { tool, args, known }, results) {
 	const handle = known === undefined ? {} : { known: results[known]._meta["readproof/contract"].meta.handle };
 	try {
