@@ -49,7 +49,7 @@ async function tryClient({ name, era, client }) {
 	const workspace = fs.mkdtempSync(path.join(scratch, "workspace-"));
 	make(workspace);
 	const jobs = Object.keys(PROFILES).map((profile) => {
-		const args = ["mcp", "--workspace", workspace, "--set", "handles=always", "--set", `state_dir=${path.join(scratch, "state")}`, "--tools", profile];
+		const args = ["mcp", "--workspace", workspace, "--set", "handles=always", "--set", "policy_preset=open", "--set", `state_dir=${path.join(scratch, "state")}`, "--tools", profile];
 		return { server: { command: program, args, cwd: workspace }, calls: profile === EVERY ? CASES : [] };
 	});
 	let told = [];

@@ -20,3 +20,18 @@ pub use soundness::{changes, glimpse, kept, mcp, op, pi, report, run, world};
 pub fn state_dir() -> std::path::PathBuf {
     std::env::temp_dir().join(format!("readproof-tests-{}", readproof_disk::user_id()))
 }
+
+/// The person's choice in runs in which nobody can be asked: only rules that are written down ask or deny.
+#[must_use]
+pub fn nobody_asks() -> readproof_disk::PolicySources {
+    readproof_disk::PolicySources {
+        preset: Some(readproof_core::policy::Preset::Open),
+        ..readproof_disk::PolicySources::default()
+    }
+}
+
+/// The default settings under that choice.
+#[must_use]
+pub fn open_settings() -> readproof_engine::Settings {
+    readproof_engine::Settings { policy: nobody_asks(), ..readproof_engine::Settings::default() }
+}

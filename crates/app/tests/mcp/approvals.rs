@@ -8,9 +8,13 @@ use std::{fs, process::Command};
 
 const TEXT: &str = "one\ntwo\n";
 
+/// What else is deleted needs nobody.
+const RULE: &str = "[[policy.rule]]\neffect = \"ask\"\npaths = [\"ask*\"]\nacts = [\"delete\"]\n";
+
 /// A server of the first era whose client has these capabilities; deleting `ask.txt` needs a person.
 fn first_era(capabilities: Value) -> Server {
-    let mut server = Server::spawn(tempfile::tempdir().unwrap(), &["--tools", "files"]);
+    let mut server = Server::spawn(tempfile::tempdir().unwrap(), &["--tools", "files", "--set", "policy_preset=open"]);
+    server.put("readproof.toml", RULE);
     server.put("ask.txt", TEXT);
     server.put("other.txt", TEXT);
     let client = json!({"name": "test", "version": "1"});
@@ -22,7 +26,8 @@ fn first_era(capabilities: Value) -> Server {
 
 /// The same in the second era.
 fn second_era(capabilities: Value) -> Server {
-    let mut server = Server::spawn(tempfile::tempdir().unwrap(), &["--tools", "files"]);
+    let mut server = Server::spawn(tempfile::tempdir().unwrap(), &["--tools", "files", "--set", "policy_preset=open"]);
+    server.put("readproof.toml", RULE);
     server.put("ask.txt", TEXT);
     server.put("ask-too.txt", TEXT);
     let meta = json!({

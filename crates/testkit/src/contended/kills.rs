@@ -107,7 +107,7 @@ fn stopping(root: &Path, stop: Stop, tell: &Tell) -> Result<Engine, Broken> {
             }
         }
     }));
-    Ok(Engine::new(watched, bearings, Settings::default(), Box::new(|| 0))?)
+    Ok(Engine::new(watched, bearings, crate::open_settings(), Box::new(|| 0))?)
 }
 
 /// A process that patches until it is killed: `patcher ROOT MOMENT NUMBER`.

@@ -137,7 +137,7 @@ pub fn races(edits: u64, seed: u64) -> Result<Races, Broken> {
             }
         }));
         let bearings = Bearings { cwd: root.display().to_string(), home: None };
-        let engine = Engine::new(watched, bearings, Settings::default(), Box::new(|| 0))?;
+        let engine = Engine::new(watched, bearings, crate::open_settings(), Box::new(|| 0))?;
         let mut random = Random::new(seed.wrapping_add(round));
         for number in 0..PER_WORKSPACE {
             let broken = |error: Broken| format!("workspace {round}, edit {number}: {error}");

@@ -135,7 +135,7 @@ pub fn writer(words: &[String], tell: &Tell) -> Result<(), Broken> {
     let (root, number, seed): (_, usize, u64) = (PathBuf::from(root), number.parse()?, seed.parse()?);
     let end = Instant::now() + Duration::from_millis(time.parse()?);
     let bearings = Bearings { cwd: root.display().to_string(), home: None };
-    let engine = Engine::new(Root::open(&root)?, bearings, Settings::default(), Box::new(|| 0))?;
+    let engine = Engine::new(Root::open(&root)?, bearings, crate::open_settings(), Box::new(|| 0))?;
     let failed: Mutex<Option<String>> = Mutex::new(None);
     thread::scope(|scope| {
         for (at, dialect) in DIALECTS.into_iter().enumerate() {

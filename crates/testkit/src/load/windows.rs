@@ -181,7 +181,7 @@ impl Editor {
                 }
             }
         }));
-        Ok(Engine::new(root, bearings, Settings::default(), Box::new(|| 0))?)
+        Ok(Engine::new(root, bearings, crate::open_settings(), Box::new(|| 0))?)
     }
 }
 

@@ -101,7 +101,7 @@ impl World {
             markers,
         };
         let small_texts = if random.below(2) == 0 { SmallTexts::Together } else { SmallTexts::Apart };
-        let settings = Settings { limits, answers, small_texts, ..Settings::default() };
+        let settings = Settings { limits, answers, small_texts, policy: crate::nobody_asks(), ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
         let mut world = Self {
             _dir: dir,

@@ -72,7 +72,7 @@ impl World {
         let mut random = Random::new(seed);
         let shape = if random.below(3) == 0 { Shape::Tiny } else { Shape::Ample };
         let answers = if random.below(6) == 0 { Answers::Seed } else { Answers::Held };
-        let settings = Settings { answers, ..Settings::default() };
+        let settings = Settings { answers, policy: crate::nobody_asks(), ..Settings::default() };
         let root = top.join("real");
         fs::create_dir_all(root.join("sub"))?;
         symlink("sub", root.join("folder"))?;
