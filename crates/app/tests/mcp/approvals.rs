@@ -84,7 +84,7 @@ fn the_first_era_asks_by_a_request() {
         let params = &asked.1["params"];
         let message = params["message"].as_str().unwrap();
         assert!(message.starts_with("The agent wants to delete ask.txt. Approve it? (request "), "{message}");
-        assert!(message.contains("\nThe rule that asks: readproof.toml:1\n") && message.ends_with("\n-one\n-two"));
+        assert!(message.contains("\nThe rule that asks: readproof.toml:3\n") && message.ends_with("\n-one\n-two"));
         assert!(!message.contains("ask*"), "what the rule says is not for every client: {message}");
         assert_eq!(params["requestedSchema"]["properties"]["decision"]["enum"], json!(["approve", "deny"]));
         assert_eq!(params["requestedSchema"]["required"], json!(["decision"]));

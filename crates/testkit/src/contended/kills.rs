@@ -5,7 +5,7 @@
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Create, LocalStore, Moment, Root, SessionName};
 use readproof_engine::{
-    Engine, Settings, Written,
+    Engine, Written,
     operation::{Operation, Over, Patch, Read},
 };
 use readproof_hosts::{

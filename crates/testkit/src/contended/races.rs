@@ -5,7 +5,7 @@
 use readproof_core::{edit::Places, path::Bearings, text::ContentHash};
 use readproof_disk::{Loaded, LocalStore, Moment, Root, SessionName, Store};
 use readproof_engine::{
-    Engine, Settings, Written,
+    Engine, Written,
     operation::{Change, Operation, Over, Patch, Write},
 };
 use std::{

@@ -137,6 +137,8 @@ struct Case {
     new: String,
     all: bool,
     over: Over,
+    /// See [`Case::told_otherwise`]: of the base, and of the text that is read again.
+    behind: [bool; 2],
 }
 
 impl Case {
@@ -177,6 +179,7 @@ impl Case {
             new,
             all,
             over,
+            behind: [false; 2],
         }
     }
 
@@ -198,10 +201,8 @@ impl Case {
     /// The texts that the agent read, and of each place of `old` in them whether all lines that go were shown last.
     fn places(&self) -> Vec<(&String, Vec<bool>)> {
         let within = |shown: Option<(usize, usize)>, line: usize| shown.is_none_or(|(a, b)| (a..=b).contains(&line));
-        let shown = |text: &str, is: &dyn Fn(usize) -> bool| -> Vec<bool> {
-            // Where all places change, lines put between lines are a change of the line behind them.
-            let behind = usize::from(self.all && self.old.ends_with('\n') && self.new.starts_with(&self.old));
-            let count = self.old.lines().count() + behind;
+        let shown = |text: &str, behind: bool, is: &dyn Fn(usize) -> bool| -> Vec<bool> {
+            let count = self.old.lines().count() + usize::from(behind);
             let line = |(at, _): (usize, &str)| text[..at].matches('\n').count();
             let whole = |first: usize| (first + 1..=(first + count).min(text.lines().count())).all(is);
             text.match_indices(&self.old).map(line).map(whole).collect()
@@ -211,39 +212,72 @@ impl Case {
             within(self.shown, line) && !(self.again.is_some() && within(self.shown_again, line))
         };
         let of_again = |line: usize| within(self.shown_again, line);
-        let base = (&self.base, shown(&self.base, &of_base));
-        let again = self.again.as_ref().map(|again| (again, shown(again, &of_again)));
+        let base = (&self.base, shown(&self.base, self.behind[0], &of_base));
+        let again = self.again.as_ref().map(|again| (again, shown(again, self.behind[1], &of_again)));
         [base].into_iter().chain(again).collect()
     }
 
     /// The text with the edit, if `old` is in it as often as it may be.
     fn edited(&self, text: &str) -> Option<String> {
-        match (text.matches(&self.old).count(), self.all) {
+        // Places that overlap are places too.
+        let starts = text.char_indices().filter(|(at, _)| text[*at..].starts_with(&self.old)).count();
+        match (starts, self.all) {
             (1, _) | (2.., true) => Some(text.replace(&self.old, &self.new)),
             (_, _) => None,
         }
     }
 
-    /// What must become of the edit.
-    fn expected(&self, scratch: &Path) -> Result<Verdict, Broken> {
-        let Some(present) = &self.present else { return Ok(Verdict::Refused) };
-        let base = match self.over {
+    /// Lines that are put between lines may be told as a change of the line before or of the line behind, where all places change.
+    /// The same case with every way to tell it.
+    fn told_otherwise(&self) -> impl Iterator<Item = Self> {
+        let both_ways = self.all && self.old.ends_with('\n') && self.new.starts_with(&self.old);
+        let ways = [[false, true], [true, false], [true, true]];
+        ways.into_iter().filter(move |_| both_ways).map(|behind| Self { behind, ..self.clone() })
+    }
+
+    /// Whether the edit can be told to be at a place beside the other's change, as well as apart from it: git takes the last place,
+    /// other programs another, so a merge may be made or left to a person.
+    fn is_disputed(&self) -> bool {
+        let bases = [Some(&self.base), self.again.as_ref()];
+        bases.into_iter().flatten().zip([&self.present, &self.present]).any(|(base, present)| {
+            let (Some(ours), Some(present)) = (self.edited(base), present) else { return false };
+            let (own, other) = (reach(base, &ours), reach(base, present));
+            let slides = |(first, last): (usize, usize), text: &str| {
+                last - first > base.lines().count().abs_diff(text.lines().count())
+            };
+            (slides(own, &ours) || slides(other, present)) && own.0 <= other.1 && other.0 <= own.1
+        })
+    }
+
+    /// What may become of the edit. Where the agent saw the lines that go in two texts, the newer one may stand for both, or
+    /// neither counts.
+    fn expected(&self, scratch: &Path) -> Result<Vec<Verdict>, Broken> {
+        let Some(present) = &self.present else { return Ok(vec![Verdict::Refused]) };
+        let held = self.held();
+        let bases = match self.over {
             Over::Hash(hash) => {
                 let known = [Some(&self.base), self.again.as_ref(), Some(present)];
                 let named = known.into_iter().flatten().find(|text| ContentHash::of(text.as_bytes()) == hash);
                 match named {
-                    Some(text) if self.edited(text).is_some() => Some(text),
-                    _ => return Ok(Verdict::Refused),
+                    Some(text) if self.edited(text).is_some() => vec![text],
+                    _ => return Ok(vec![Verdict::Refused]),
                 }
             }
-            Over::Held => match self.held()[..] {
-                [one] => Some(one),
-                [] if self.is_tied(present) => return Ok(Verdict::Refused),
-                _ => None,
-            },
-            Over::Anything => None,
+            Over::Held if held.is_empty() && self.is_tied(present) => return Ok(vec![Verdict::Refused]),
+            Over::Held => held,
+            Over::Anything => Vec::new(),
         };
-        let Some(base) = base else { return Ok(self.in_present(present)) };
+        let in_base = |base: &&String| self.in_base(base, present, scratch);
+        let mut expected = bases.iter().map(in_base).collect::<Result<Vec<_>, _>>()?;
+        // A read of another text may also end what was held.
+        let may_be_lost = self.again.is_some() && matches!(self.over, Over::Held);
+        if bases.len() != 1 || may_be_lost {
+            expected.push(self.in_present(present));
+        }
+        Ok(expected)
+    }
+
+    fn in_base(&self, base: &String, present: &String, scratch: &Path) -> Result<Verdict, Broken> {
         let Some(ours) = self.edited(base) else { return Ok(Verdict::Refused) };
         if base == present {
             return Ok(Verdict::Made(ours));
@@ -270,6 +304,17 @@ impl Case {
             Some(_) | None => Verdict::Refused,
         }
     }
+}
+
+/// The lines of a text between which all changes to another lie, wherever they are told to be.
+fn reach(base: &str, text: &str) -> (usize, usize) {
+    let (old, new): (Vec<&str>, Vec<&str>) = (base.lines().collect(), text.lines().collect());
+    let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
+    let head = same(&mut old.iter().zip(&new));
+    let tail = same(&mut old.iter().rev().zip(new.iter().rev()));
+    let shorter = old.len().min(new.len());
+    let (gone, end) = (old.len() - shorter, old.len() - tail.min(shorter));
+    (end.saturating_sub(gone).min(head), end.max(head + gone))
 }
 
 /// Where cases are run.
@@ -306,7 +351,7 @@ impl Place<'_> {
             }
             None => fs::remove_file(&path)?,
         }
-        let expected = case.expected(self.scratch)?;
+        let mut expected = case.expected(self.scratch)?;
         let (before, held) = (self.state()?, self.held(&session, case)?);
         let places = if case.all { Places::All } else { Places::One };
         let change = Change::Replace { old: case.old.clone(), new: case.new.clone(), places };
@@ -338,7 +383,16 @@ impl Place<'_> {
             }
             Err(error) => return Err(format!("{error:?}").into()),
         };
-        if found != expected {
+        for other in case.told_otherwise() {
+            expected.extend(other.expected(self.scratch)?);
+        }
+        let fits = |expected: &Verdict| match (expected, &found) {
+            (Verdict::Merged(_), Verdict::Conflict) => case.is_disputed(),
+            // Who saw a part of the newer text, and is then told of a change of it, need not be told of the rest.
+            (Verdict::Merged(merged), Verdict::Made(made)) => merged == made && case.again.is_some(),
+            (expected, found) => expected == found,
+        };
+        if !expected.iter().any(fits) {
             return Err(format!("expected {expected:?}\nfound {found:?}\n{outcome:?}").into());
         }
         if outcome.is_err() {

@@ -5,7 +5,7 @@
 use readproof_core::{edit::Places, path::Bearings, text::ContentHash};
 use readproof_disk::{Create, Loaded, LocalStore, ReplaceAllError, ReplaceError, Root, SessionName, Store};
 use readproof_engine::{
-    Engine, Error, Settings, Written,
+    Engine, Error, Written,
     operation::{Change, Operation, Over, Patch, Read, Write},
 };
 use readproof_hosts::{

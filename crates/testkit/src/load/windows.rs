@@ -6,7 +6,7 @@ use readproof_core::edit::Places;
 use readproof_core::path::Bearings;
 use readproof_disk::{Moment, ReplaceError, Root, SessionName, is_ours};
 use readproof_engine::{
-    Engine, Error, Settings,
+    Engine, Error,
     operation::{Change, Read},
 };
 use std::{
