@@ -41,9 +41,9 @@ pub struct FileStat {
     pub exists: bool,
     /// `file`, `directory`, `fifo`, `socket`, `char_device`, `block_device` or `unknown`.
     pub kind: Option<&'static str>,
-    /// Its size.
+    /// Its size; `None` for a folder, as that would tell how many names are in it that a rule hides.
     pub size_bytes: Option<u64>,
-    /// When its content last changed.
+    /// When its content last changed; `None` for a folder, for the same reason.
     pub modified_unix_ms: Option<i64>,
 }
 
@@ -125,13 +125,17 @@ impl Engine {
             ) => return Err(Error::Locate(error)),
         };
         match self.root.found(&file) {
-            Ok(found) => Ok(FileStat {
-                path: file.key().to_string(),
-                exists: true,
-                kind: Some(kind(found.kind)),
-                size_bytes: Some(found.len),
-                modified_unix_ms: Some(found.mtime_ms),
-            }),
+            Ok(found) => {
+                let kind = kind(found.kind);
+                let told = kind != "directory";
+                Ok(FileStat {
+                    path: file.key().to_string(),
+                    exists: true,
+                    kind: Some(kind),
+                    size_bytes: told.then_some(found.len),
+                    modified_unix_ms: told.then_some(found.mtime_ms),
+                })
+            }
             Err(SnapshotError::Missing { .. }) => self.missing(&names),
             Err(error) => Err(error.into()),
         }

@@ -158,7 +158,8 @@ pub(crate) fn stat_text(stat: &FileStat) -> String {
         (Some(kind), Some(bytes), Some(ms)) => {
             format!("{path}: {kind}, {bytes} bytes, changed {ms} ms after 1970")
         }
-        (Some(_) | None, _, _) => format!("{path}: does not exist"),
+        (Some(kind), _, _) => format!("{path}: {kind}"),
+        (None, _, _) => format!("{path}: does not exist"),
     }
 }
 

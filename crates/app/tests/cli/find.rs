@@ -232,6 +232,7 @@ fn what_a_path_leads_to() {
             (&json!(false), &Value::Null, &json!(name))
         );
     }
+    ws.run("stat dir").gives("dir: directory\n");
     ws.run("stat none").gives("none: does not exist\n");
     ws.run("stat out").refused(1, &["out of the workspace"]);
     ws.run("stat /etc/passwd").refused(1, &["outside the workspace"]);
