@@ -108,7 +108,7 @@ impl Engine {
         let fits = |depth: &u32| top.entries(*depth) <= most;
         let depth = asked.depth.unwrap_or_else(|| (1..=whole).take_while(fits).last().unwrap_or(1)).clamp(1, whole);
         let mut listed = Listed { path: under, files: top.all, depth, deeper: depth < whole, ..Listed::default() };
-        let is_file = prefix.strip_suffix('/').is_some_and(|name| top.files.contains(name));
+        let is_file = !self.is_folder(here);
         collect(&top, if is_file { "" } else { &prefix }, depth, &mut listed.entries);
         listed.left_out = listed.entries.len().saturating_sub(most) as u64;
         listed.entries.truncate(most);
