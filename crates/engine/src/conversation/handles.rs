@@ -14,7 +14,7 @@ use readproof_core::{
     trailer::Trailer,
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::session::{Call, EntryId, Stands};
+use readproof_hosts::session::{Answered, Call, EntryId, Stands};
 
 use super::{Conversation, ConversationStatus, LoggedSession, NotOurs, session};
 use crate::{
@@ -246,7 +246,8 @@ impl Conversation for HandleConversation {
         let counted = engine.with_session(name, Create::No, |session| {
             let mut status =
                 ConversationStatus { name: Some(name.clone()), known: true, ..ConversationStatus::default() };
-            for answer in session.transcript().answered().filter(|answer| !answer.for_program) {
+            let counts = |answer: &&Answered| !answer.for_program && engine.may_name(&answer.path);
+            for answer in session.transcript().answered().filter(counts) {
                 status.plain_bytes += answer.plain_bytes;
                 status.sent_bytes += answer.sent_bytes;
                 if let Some(mode) = Mode::parse(&answer.mode) {

@@ -166,7 +166,8 @@ fn status(engine: &Engine, name: &SessionName) -> Result<ConversationStatus, Err
                 lines: held.iter().filter_map(span).collect(),
             })
             .collect();
-        let (window, reads) = transcript.window();
+        let (window, mut reads) = transcript.window();
+        reads.retain(|read| engine.may_name(&read.path));
         let mut counts = BTreeMap::new();
         for mode in reads.iter().filter_map(|read| Mode::parse(&read.mode)) {
             *counts.entry(mode).or_default() += 1;
