@@ -20,6 +20,7 @@ pub fn unverifiable(error: &Unverifiable) -> String {
         Unverifiable::Unfinished => {
             "a write was begun here and its outcome is not recorded: it was refused, failed or was cut off".to_owned()
         }
+        Unverifiable::Hidden => "a rule hides its file".to_owned(),
         Unverifiable::PutAside(why) => {
             let why = if let LogError::Damaged { line, .. } = why {
                 format!("it is damaged at line {line}")
@@ -48,6 +49,7 @@ pub fn wrong(error: &Wrong) -> String {
         Wrong::NotThatEdit(first, last, count) => {
             format!("the text after it is not the text before it with lines {first}-{last} replaced by {count} lines")
         }
+        Wrong::Hidden => "it does not come out the same; a rule hides its file".to_owned(),
         Wrong::NotAlike => "lines that it calls the same in two texts are not".to_owned(),
     }
 }

@@ -127,6 +127,8 @@ pub enum Unverifiable {
     Unfinished,
     /// Nothing relies on it any more, so damage to it is no fault of an answer.
     PutAside(LogError),
+    /// It is about a file that a rule hides.
+    Hidden,
 }
 
 impl Unverifiable {
@@ -142,6 +144,7 @@ impl Unverifiable {
             Self::Newer => "newer_log",
             Self::Unfinished => "unfinished_write",
             Self::PutAside(_) => "put_aside",
+            Self::Hidden => "hidden",
         }
     }
 }
@@ -172,6 +175,8 @@ pub enum Wrong {
     NotThatEdit(u32, u32, u32),
     /// Lines that were said to be the same.
     NotAlike,
+    /// It is about a file that a rule hides.
+    Hidden,
 }
 
 /// Why what was held does not allow an answer.
@@ -208,6 +213,7 @@ impl Wrong {
             Self::NotAnnounced => "not_announced",
             Self::NotThatEdit(..) => "not_that_edit",
             Self::NotAlike => "not_alike",
+            Self::Hidden => "hidden",
         }
     }
 }
@@ -284,14 +290,23 @@ fn replay_retired(store: &dyn Store, session: SessionName, log: &RetiredLog) -> 
 }
 
 impl Replayed {
-    /// Hides names that may not be shown.
+    /// Of findings about files that may not be shown only leaves that there is one: hashes and details tell of their texts.
     fn hide(&mut self, named: &dyn Fn(&str) -> String) {
-        let of_unverifiable = self.unverifiable.iter_mut().map(|finding| &mut finding.path);
-        let of_outside = self.outside.iter_mut().map(|finding| &mut finding.path);
-        let of_wrong = self.wrong.iter_mut().map(|finding| &mut finding.path);
-        for path in of_unverifiable.chain(of_outside).chain(of_wrong).flatten() {
-            *path = named(path);
+        let hide = |path: &mut Option<String>| {
+            let shown = path.as_ref().map(|path| named(path)).filter(|shown| Some(shown) != path.as_ref());
+            shown.is_some_and(|shown| path.replace(shown).is_some())
+        };
+        for finding in &mut self.unverifiable {
+            if hide(&mut finding.path) {
+                finding.what = Unverifiable::Hidden;
+            }
         }
+        for finding in &mut self.wrong {
+            if hide(&mut finding.path) {
+                finding.what = Wrong::Hidden;
+            }
+        }
+        self.outside.retain_mut(|finding| !hide(&mut finding.path));
     }
 }
 
