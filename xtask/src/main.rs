@@ -125,6 +125,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::contended,
     },
     Command {
+        name: "hidden",
+        arguments: "[--calls N] [--seed S]",
+        about: "calls in workspaces that differ only in denied files, through the door and over the wires: no answer differs",
+        run: testkit::hidden,
+    },
+    Command {
         name: "attacks",
         arguments: "[--only NAME] [--rounds N] [--seed S]",
         about: "hostile trees, repositories, requests and kills at length, on the release build",

@@ -1,5 +1,5 @@
 //! The commands that run the testkit's programs: `soundness`, `edits`, `crash`, `processes`, `fulldisk`, `readonly` and `clock` in
-//! release; `attacks` and `savings` against the `readproof` program; and the bench. Knows none of their options.
+//! release; `attacks`, `hidden` and `savings` against the `readproof` program; and the bench. Knows none of their options.
 
 use std::{env, path::Path, process::Command};
 
@@ -53,6 +53,30 @@ fn run(root: &Path, program: &[&str], name: &str, arguments: &[String]) -> Resul
     let mut cargo = process::cargo(root);
     cargo.args(["run", "--release", "--locked", "-p", "readproof-testkit", "--bin"]).args(program).args(arguments);
     process::finish(&mut cargo, &format!("the {name} run"))
+}
+
+/// Calls in workspaces that differ only in denied files: through the door, then a fiftieth as many over the wires.
+pub(crate) fn hidden(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    let (mut calls, mut seed) = (100_000_u64, 1_u64);
+    for pair in arguments.chunks(2) {
+        let number = pair.get(1).and_then(|number| number.parse().ok());
+        match (pair[0].as_str(), number) {
+            ("--calls", Some(number)) => calls = number,
+            ("--seed", Some(number)) => seed = number,
+            _ => return Err(Failure::usage("hidden takes --calls N and --seed S")),
+        }
+    }
+    let mut cargo = process::cargo(root);
+    cargo.args(["build", "--release", "--locked", "-p", "readproof", "-p", "readproof-testkit", "--bins"]);
+    process::finish(&mut cargo, "the build")?;
+    let built = process::target(root).join("release");
+    let run = |calls: u64, more: &[&Path]| {
+        let mut hidden = Command::new(built.join("hidden"));
+        hidden.args(["--calls", &calls.to_string(), "--seed", &seed.to_string()]).args(more);
+        process::finish(&mut hidden, "the run with denied files")
+    };
+    run(calls, &[])?;
+    run(calls / 50, &[Path::new("--binary"), &built.join("readproof")])
 }
 
 /// The attacks at length, on the release build.

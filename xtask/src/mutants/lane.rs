@@ -113,7 +113,7 @@ impl Lane {
     fn build(&self, name: &str, threads: usize) -> Result<Result<(), ()>, Failure> {
         let mut cargo = process::cargo(self.tree.folder());
         cargo.env("CARGO_TARGET_DIR", &self.build).env("CARGO_INCREMENTAL", "1");
-        cargo.args(["build", "--locked", "-p", "readproof-testkit", "--bin", "soundness"]);
+        cargo.args(["build", "--locked", "-p", "readproof-testkit", "--bin", "soundness", "--bin", "hidden"]);
         cargo.args(["--jobs", &threads.to_string()]);
         let ended = runs::run_logged(&mut cargo, &self.log(name), Duration::MAX)?;
         Ok(if ended == Ended::Exit(Some(0)) { Ok(()) } else { Err(()) })
@@ -121,9 +121,10 @@ impl Lane {
 
     fn soundness(&self, name: &str, runs: Runs, limit: Duration) -> Result<Verdict, Failure> {
         // Not through cargo, so that stopping a run that hangs stops the program itself.
-        let mut command = Command::new(self.build.join("debug/soundness"));
+        let (program, options) = runs.program(self.steps);
+        let mut command = Command::new(self.build.join("debug").join(program));
         command.current_dir(self.tree.folder());
-        command.args(runs.option()).args(["--steps", &self.steps.to_string(), "--seed", &self.seed.to_string()]);
+        command.args(options).args(["--seed", &self.seed.to_string()]);
         let ended = runs::run_logged(&mut command, &self.log(name), limit)?;
         Ok(runs::judge(ended, &runs::read_log(&self.log(name))?))
     }

@@ -31,6 +31,8 @@ pub(crate) enum Runs {
     Pi,
     /// Those of agents that return handles: `Runs: mcp`.
     Mcp,
+    /// Those with denied files: `Runs: hidden`.
+    Hidden,
 }
 
 impl Runs {
@@ -40,15 +42,22 @@ impl Runs {
             Self::Own => "own",
             Self::Pi => "pi",
             Self::Mcp => "mcp",
+            Self::Hidden => "hidden",
         }
     }
 
-    /// The option of the soundness program that selects them.
-    pub(crate) fn option(self) -> Option<&'static str> {
+    /// The program that plays them, and its options for so many steps.
+    pub(crate) fn program(self, steps: u64) -> (&'static str, Vec<String>) {
+        let steps_of = |option: Option<&str>| {
+            let words = option.into_iter().map(str::to_owned);
+            words.chain(["--steps".to_owned(), steps.to_string()]).collect()
+        };
         match self {
-            Self::Own => None,
-            Self::Pi => Some("--pi"),
-            Self::Mcp => Some("--mcp"),
+            Self::Own => ("soundness", steps_of(None)),
+            Self::Pi => ("soundness", steps_of(Some("--pi"))),
+            Self::Mcp => ("soundness", steps_of(Some("--mcp"))),
+            // Each call is made in three workspaces that are made anew.
+            Self::Hidden => ("hidden", vec!["--calls".to_owned(), (steps / 5).to_string()]),
         }
     }
 }
@@ -77,6 +86,7 @@ impl Patch {
         let said = |line: &str| match line {
             "Runs: pi" => Some(Runs::Pi),
             "Runs: mcp" => Some(Runs::Mcp),
+            "Runs: hidden" => Some(Runs::Hidden),
             _ => None,
         };
         let runs = head().find_map(said).unwrap_or_default();
@@ -151,6 +161,7 @@ mod tests {
         let runs = |text: &str| Patch::from_text("x", PathBuf::new(), text).runs;
         assert_eq!(runs("A hole.\n\nRuns: pi\n\ndiff --git a/x b/x\n"), Runs::Pi);
         assert_eq!(runs("A hole.\n\nRuns: mcp\n\ndiff --git a/x b/x\n"), Runs::Mcp);
+        assert_eq!(runs("A hole.\n\nRuns: hidden\n\ndiff --git a/x b/x\n"), Runs::Hidden);
         assert_eq!(runs("A hole.\n\ndiff --git a/x b/x\nRuns: pi\n"), Runs::Own);
     }
 }

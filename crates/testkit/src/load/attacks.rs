@@ -5,7 +5,7 @@ mod kills;
 mod races;
 mod repos;
 mod requests;
-mod server;
+pub(crate) mod server;
 
 use std::path::Path;
 

@@ -14,7 +14,7 @@ use std::{
 use crate::{state_dir, world::Broken};
 
 /// A running server.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
@@ -25,7 +25,7 @@ pub(super) struct Server {
 
 impl Server {
     /// Starts the program in a folder, with an empty environment.
-    pub(super) fn start(binary: &Path, words: &[&str], folder: &Path, patience: Duration) -> Result<Self, Broken> {
+    pub(crate) fn start(binary: &Path, words: &[&str], folder: &Path, patience: Duration) -> Result<Self, Broken> {
         let mut command = Command::new(binary);
         command.args(words).current_dir(folder).env_clear();
         command.env("READPROOF_WORKSPACE", folder).env("READPROOF_STATE_DIR", state_dir());
@@ -38,7 +38,7 @@ impl Server {
     }
 
     /// The same for MCP, after the handshake.
-    pub(super) fn mcp(binary: &Path, words: &[&str], folder: &Path, patience: Duration) -> Result<Self, Broken> {
+    pub(crate) fn mcp(binary: &Path, words: &[&str], folder: &Path, patience: Duration) -> Result<Self, Broken> {
         let words: Vec<&str> = ["mcp"].iter().chain(words).copied().collect();
         let mut server = Self::start(binary, &words, folder, patience)?;
         let client = json!({"name": "attacks", "version": "1"});
@@ -49,13 +49,13 @@ impl Server {
     }
 
     /// Sends one line.
-    pub(super) fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), Broken> {
+    pub(crate) fn send(&mut self, line: impl AsRef<[u8]>) -> Result<(), Broken> {
         self.input.write_all(&[line.as_ref(), b"\n"].concat())?;
         Ok(())
     }
 
     /// Sends a message under a new id, and returns the id.
-    pub(super) fn ask(&mut self, mut message: Value) -> Result<u64, Broken> {
+    pub(crate) fn ask(&mut self, mut message: Value) -> Result<u64, Broken> {
         self.next += 1;
         message["id"] = json!(self.next);
         self.send(message.to_string())?;
@@ -63,18 +63,18 @@ impl Server {
     }
 
     /// The next line.
-    pub(super) fn line(&self) -> Result<String, Broken> {
+    pub(crate) fn line(&self) -> Result<String, Broken> {
         self.lines.recv_timeout(self.patience).map_err(|_| "no answer in time, or the server is gone".into())
     }
 
     /// The next message.
-    pub(super) fn message(&self) -> Result<Value, Broken> {
+    pub(crate) fn message(&self) -> Result<Value, Broken> {
         let line = self.line()?;
         serde_json::from_str(&line).map_err(|_| format!("this is not the protocol's: {line:?}").into())
     }
 
     /// The answer to a request, and how long it took.
-    pub(super) fn request(&mut self, method: &str, params: &Value) -> Result<(Value, Duration), Broken> {
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<(Value, Duration), Broken> {
         let began = Instant::now();
         let id = self.ask(json!({"jsonrpc": "2.0", "method": method, "params": params}))?;
         loop {
@@ -90,12 +90,12 @@ impl Server {
     }
 
     /// The answer to a call of a tool, and how long it took.
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Value, Duration), Broken> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Value, Duration), Broken> {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
     /// Its peak memory, in KiB.
-    pub(super) fn peak_kib(&self) -> Result<u64, Broken> {
+    pub(crate) fn peak_kib(&self) -> Result<u64, Broken> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("its memory is not told")?;
         Ok(line.trim().trim_end_matches(" kB").parse()?)
