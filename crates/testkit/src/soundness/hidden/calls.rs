@@ -20,6 +20,8 @@ pub(super) enum Step {
     Call { operation: Operation, arrives: bool },
     /// The indexes are made, as a server does when nobody waits.
     Index,
+    /// Someone else, who may see more, looks for something. What they are told is nobody's business.
+    Beside(Operation),
     /// Another program changes a file.
     Outside { name: String, text: String },
 }
@@ -28,6 +30,8 @@ pub(super) enum Step {
 pub(super) struct Spelling<'a> {
     pub(super) tree: &'a Tree,
     pub(super) denied: &'a [String],
+    /// A file that many calls are about, so that they have to do with each other.
+    pub(super) often: &'a str,
     /// The workspace's absolute path.
     pub(super) root: &'a str,
 }
@@ -38,7 +42,8 @@ impl Spelling<'_> {
     /// A name as it is in the tree.
     pub(super) fn plain(&self, random: &mut Random) -> String {
         let folders: Vec<&String> = self.tree.folders.iter().collect();
-        match random.below(14) {
+        match random.below(17) {
+            14.. => self.often.to_owned(),
             0..=2 => random.pick(self.denied).cloned().unwrap_or_default(),
             3 if !self.tree.links.is_empty() => nth(&self.tree.links, random).0,
             4 if !self.tree.links.is_empty() => {
@@ -99,6 +104,13 @@ impl Spelling<'_> {
     pub(super) fn step(&self, random: &mut Random) -> Step {
         match random.below(30) {
             0 => Step::Index,
+            2 => Step::Beside(match random.below(3) {
+                0 => Operation::Read(self.read(random)),
+                1 => {
+                    Operation::ListSymbols(ListSymbols { query: None, path: None, glob: None, kind: None, limit: None })
+                }
+                _ => Operation::Search(self.search(random)),
+            }),
             1 => {
                 let name = nth(&self.tree.files, random).0;
                 let text = any_text(&name, random);

@@ -83,7 +83,9 @@ impl Case {
                 gone.insert(folder);
             }
         }
-        let spelling = Spelling { tree: &tree, denied: &denied, root: place.root.to_str().unwrap_or_default() };
+        let root = place.root.to_str().unwrap_or_default();
+        let often = tree.files.keys().filter(|name| !denied.contains(name)).nth(random.below(8)).cloned();
+        let spelling = Spelling { tree: &tree, denied: &denied, often: often.as_deref().unwrap_or("none.rs"), root };
         let mut steps: Vec<Step> = (0..5 + random.below(26)).map(|_| spelling.step(random)).collect();
         // A call that the rules allow for one of them may show it.
         let mut fits = Vec::new();
@@ -176,7 +178,7 @@ fn chosen(
 /// Whether every file that varies is denied to the step, and to what is suggested if it fails.
 fn hides(step: &Step, denied: &[String], judge: &Judge) -> Result<bool, Broken> {
     match step {
-        Step::Index => Ok(true),
+        Step::Index | Step::Beside(_) => Ok(true),
         Step::Outside { name, .. } => Ok(!denied.contains(name)),
         Step::Call { operation, .. } => {
             let needed = Acts::needed_by(operation);

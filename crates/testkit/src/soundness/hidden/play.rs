@@ -23,7 +23,10 @@ use super::{
     tree::{Tree, set_times},
     wires::Line,
 };
-use crate::world::Broken;
+use crate::{
+    ask::{Ask, WAIT},
+    world::Broken,
+};
 
 /// Where two worlds came apart.
 #[derive(Clone, Debug)]
@@ -143,6 +146,8 @@ impl<'a> Player<'a> {
             for name in &case.denied {
                 player.get_to_know(name)?;
             }
+            player.engine.make_index();
+            player.engine.make_word_index();
             for name in first.files.keys().filter(|name| !player.tree.files.contains_key(*name)) {
                 fs::remove_file(root.join(name))?;
             }
@@ -164,7 +169,8 @@ impl<'a> Player<'a> {
         let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
         let name = format!("{}/{name}", self.root.display());
         let read = Read { path: name.clone(), ..Read::default() };
-        self.logged(Operation::Read(read), true).0;
+        self.logged(Operation::Read(read.clone()), true);
+        self.logged(Operation::Read(Read { offset: Some(2), limit: Some(500), ..read }), true);
         fs::write(&path, text.replace("marker = 1", "marker = 5"))?;
         let change =
             Change::Replace { old: "marker = 1".to_owned(), new: "marker = 3".to_owned(), places: Places::One };
@@ -188,7 +194,12 @@ impl<'a> Player<'a> {
                     kind = (!told.is_empty()).then_some((operation.name(), how));
                     told
                 }
-                Step::Index if self.line.is_some() => String::new(),
+                Step::Index | Step::Beside(_) if self.line.is_some() => String::new(),
+                Step::Beside(operation) => {
+                    drop(self.engine.call(&mut LoggedSession::named(None), operation.clone(), WAIT));
+                    drop(self.engine.take_notices());
+                    String::new()
+                }
                 Step::Index => {
                     self.engine.make_index();
                     self.engine.make_word_index();
