@@ -199,7 +199,8 @@ impl Root {
         let Ok(found) = open::find(self, &file, ask) else { return all };
         let Some(prefix) = found.name.strip_suffix(".gitignore").map(str::to_owned) else { return all };
         for name in found.hidden_names().unwrap_or_default() {
-            let Some(name) = name.strip_prefix(&prefix) else { continue };
+            // A denied file must not be why others are shown that lie beside it.
+            let Some(name) = name.strip_prefix(&prefix).filter(|name| self.shows(name, false)) else { continue };
             all.extend(name.match_indices('/').map(|(at, _)| name[..at].to_owned()));
             all.insert(name.to_owned());
         }
