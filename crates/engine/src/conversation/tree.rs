@@ -52,7 +52,13 @@ impl Engine {
             let leaf = transcript.leaf().map(EntryId);
             let branch: BTreeSet<EntryId> = transcript.branch(leaf).into_iter().collect();
             let listed = |entry: ListedEntry<'_>| {
-                let (kind, path, mode, note) = described(&entry.kind, &|name| self.named(name));
+                let (kind, path, mut mode, mut note) = described(&entry.kind, &|name| self.named(name));
+                if let EntryKind::Read { answer, delivered } = &entry.kind
+                    && !self.may_name(&answer.path)
+                {
+                    // Which lines there were, and how they were answered, follows from the file's text.
+                    (mode, note) = (None, unconfirmed(*delivered));
+                }
                 let on_branch = branch.contains(&entry.id);
                 SessionEntry { id: entry.id, parent: entry.parent, on_branch, kind, path, mode, note }
             };
@@ -141,11 +147,14 @@ fn free_name(name: &SessionName, taken: &[SessionName]) -> Result<SessionName, E
     Ok(SessionName::parse(&free.unwrap_or_default())?)
 }
 
+fn unconfirmed(delivered: bool) -> String {
+    if delivered { String::new() } else { "not confirmed".to_owned() }
+}
+
 fn described(
     step: &EntryKind<'_>,
     named: &dyn Fn(&str) -> String,
 ) -> (&'static str, Option<String>, Option<Mode>, String) {
-    let unconfirmed = |delivered: bool| if delivered { String::new() } else { "not confirmed".to_owned() };
     match step {
         EntryKind::Read { answer, delivered } => {
             let note = if *delivered { answer.scope.clone() } else { format!("{}, not confirmed", answer.scope) };
