@@ -4,11 +4,11 @@
 use readproof_core::{edit::Places, path::Bearings};
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{
-    Engine, FileStat, Listed, ListedKind, Replayed, Settings, Status,
+    Engine, FileStat, Listed, ListedKind, Replayed, SessionView, Settings, Status,
     operation::{Change, List, Operation, Over, Read, Write},
 };
 use readproof_testkit::{ask::Ask, hidden::hidden};
-use std::fs;
+use std::{fs, process::Command};
 use tempfile::TempDir;
 
 #[test]
@@ -97,4 +97,30 @@ fn a_replay_tells_no_hashes_of_denied_files() {
     assert_eq!(replay()[0].outside.len(), 1);
     fixture.deny("secret");
     assert!(replay()[0].outside.is_empty());
+}
+
+#[test]
+fn the_view_of_a_session_tells_no_lines_of_denied_files() {
+    let fixture = Fixture::new(&[("secret", "one\ntwo\nthree\n")]);
+    fixture.read("secret:2-9");
+    fixture.deny("secret");
+    let view: SessionView = fixture.engine.ask(Some(&s()), Operation::ShowSession).unwrap();
+    let entry = &view.entries[0];
+    assert_eq!((entry.path.as_deref(), entry.mode, entry.note.as_str()), (Some("(hidden by a rule)"), None, ""));
+}
+
+#[test]
+fn a_denied_file_that_git_tracks_does_not_show_what_lies_beside_it() {
+    let fixture = Fixture::new(&[("a", "x\n"), (".hidden/beside", "x\n"), (".hidden/secret", "x\n")]);
+    for words in ["init -q", "add .hidden/secret"] {
+        let git = Command::new("git").current_dir(fixture.dir.path()).args(words.split(' ')).status();
+        assert!(git.unwrap().success());
+    }
+    let names = || {
+        let listed: Listed = fixture.engine.ask(None, Operation::List(List::default())).unwrap();
+        listed.entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>()
+    };
+    assert!(names().contains(&".hidden/secret".to_owned()));
+    fixture.deny("secret");
+    assert_eq!(names(), ["a", "readproof.toml"]);
 }
