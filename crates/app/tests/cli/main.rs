@@ -22,6 +22,7 @@ mod interrupted;
 mod names;
 mod patches;
 mod pi_sessions;
+mod policy;
 mod reads;
 mod regressions;
 mod replay;

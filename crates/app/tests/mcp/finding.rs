@@ -1,4 +1,4 @@
-//! `docs/finding.md` and `docs/editing.md` show what the server answers: their examples are run in the files that they list, in their
+//! `docs/finding.md`, `docs/editing.md` and `docs/policy.md` show what the server answers: their examples are run in the files that they list, in their
 //! order. `UPDATE_DOCS=1 cargo nextest run -p readproof finding` writes the answers anew.
 
 use crate::client::Server;
@@ -14,6 +14,11 @@ fn docs_finding_md_is_true() {
 fn docs_editing_md_is_true_by_finding_out() {
     let tools = ["edit", "write_file", "apply_patch", "get_diff", "delete_file", "move_file", "read_lines", "read"];
     is_true("editing", &tools, 2, 12);
+}
+
+#[test]
+fn docs_policy_md_is_true_by_finding_out() {
+    is_true("policy", &["read", "search", "list", "edit"], 6, 6);
 }
 
 /// Runs every call of a page, at least so many, in at least so many files.
