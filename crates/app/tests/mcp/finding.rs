@@ -58,6 +58,14 @@ fn answer(server: &mut Server, tool: &str, call: &str) -> String {
     let arguments: Value = serde_json::from_str(call).unwrap_or_else(|error| panic!("{call}: {error}"));
     let given = server.call(tool, arguments);
     let word = if given.is_error { "error" } else { "block" };
-    let block = |block: &String| format!("--- {word}\n{}\n", block.trim_end_matches('\n'));
+    let block = |block: &String| format!("--- {word}\n{}\n", without_id(block.trim_end_matches('\n')));
     given.blocks.iter().map(block).collect()
+}
+
+/// The id of a request is another one in every store.
+fn without_id(text: &str) -> String {
+    const BEFORE: &str = "readproof approvals approve ";
+    let Some((before, rest)) = text.split_once(BEFORE) else { return text.to_owned() };
+    let id = rest.find('`').unwrap_or(rest.len());
+    format!("{before}{BEFORE}ID{}", &rest[id..])
 }
