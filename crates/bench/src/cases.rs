@@ -6,7 +6,8 @@ use std::{
     hint::black_box,
     io::{self, Read as _},
     path::{Path, PathBuf},
-    time::SystemTime,
+    thread,
+    time::{Duration, SystemTime},
 };
 
 use readproof_core::{decide::Mode, limits::Limits, path::Bearings, text::ContentHash};
@@ -40,6 +41,13 @@ pub(crate) const CASES: &[Case] = &[
         bar: Bar::AtMost(2.0),
         rounds: 4000,
         run: |rounds| reads(rounds, SMALL, Change::None),
+    },
+    Case {
+        name: "unchanged-10k-rules",
+        about: "a file of 10 KB that the model holds is read again, under 200 rules of access",
+        bar: Bar::AtMost(2.0),
+        rounds: 4000,
+        run: |rounds| measure(rounds, &mut Reads::new(SMALL, Change::None)?.under_rules()?),
     },
     Case {
         name: "unchanged-500k",
@@ -84,6 +92,9 @@ pub(crate) const CASES: &[Case] = &[
         run: programs::version,
     },
 ];
+
+/// So many rules, of every kind.
+const RULES: usize = 200;
 
 /// What happens to the file before each read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,6 +189,29 @@ impl Reads {
     }
 }
 
+impl Reads {
+    /// The same with rules, none of which is about the file.
+    fn under_rules(mut self) -> Result<Self, Broken> {
+        let mut rules = String::from("[policy]\ndeny = [");
+        for n in 0..RULES / 2 {
+            rules.push_str(&format!("\"private/part_{n}/\", "));
+        }
+        rules.push_str("]\n");
+        for n in 0..RULES / 2 {
+            let acts = if n % 2 == 0 { "read" } else { "edit" };
+            rules.push_str(&format!(
+                "[[policy.rule]]\neffect = \"ask\"\npaths = [\"*_{n}.gen.rs\"]\nacts = [\"{acts}\"]\n"
+            ));
+        }
+        fs::write(self.folder.path().join("readproof.toml"), rules)?;
+        // A file that was changed just now is read again each time.
+        thread::sleep(Duration::from_millis(2500));
+        self.case_is(None)?;
+        self.settle()?;
+        Ok(self)
+    }
+}
+
 impl Subject for Reads {
     fn prepare(&mut self, round: u32) -> Result<(), Broken> {
         match self.change {
@@ -199,6 +233,7 @@ impl Subject for Reads {
         Ok(floor_read(&self.file)?)
     }
 
+    #[inline(never)]
     fn case(&mut self) -> Result<(), Broken> {
         self.case_is(Some(self.expected))
     }

@@ -40,7 +40,7 @@ fn warn(warnings: &[readproof_disk::PolicyWarning]) {
 /// Who is meant by `mcp`, `client:NAME` or `token:NAME`, or several of them with commas between.
 fn caller_of(text: &str) -> Result<Caller, Failure> {
     let wrong = || {
-        Failure::usage(format!("--as {text}: expected a surface (cli, mcp, pi), client:NAME or token:NAME, or several"))
+        Failure::usage(format!("--as {text}: expected a surface (cli, mcp, …), client:NAME or token:NAME, or several"))
     };
     let mut caller = Caller::default();
     for part in text.split(',').map(str::trim) {
