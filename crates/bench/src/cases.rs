@@ -93,7 +93,7 @@ pub(crate) const CASES: &[Case] = &[
     },
 ];
 
-/// So many rules, of every kind.
+/// So many rules, a quarter each of folders, endings, names at any depth and single files.
 const RULES: usize = 200;
 
 /// What happens to the file before each read.
@@ -193,15 +193,16 @@ impl Reads {
     /// The same with rules, none of which is about the file.
     fn under_rules(mut self) -> Result<Self, Broken> {
         let mut rules = String::from("[policy]\ndeny = [");
-        for n in 0..RULES / 2 {
-            rules.push_str(&format!("\"private/part_{n}/\", "));
+        for n in 0..RULES / 4 {
+            rules.push_str(&format!("\"private/part_{n}/\", \"*.secret{n}\", "));
         }
         rules.push_str("]\n");
-        for n in 0..RULES / 2 {
-            let acts = if n % 2 == 0 { "read" } else { "edit" };
-            rules.push_str(&format!(
-                "[[policy.rule]]\neffect = \"ask\"\npaths = [\"*_{n}.gen.rs\"]\nacts = [\"{acts}\"]\n"
-            ));
+        for n in 0..RULES / 4 {
+            for (acts, path) in [("read", format!("docs/**/draft_{n}.md")), ("edit", format!("/config/{n}.toml"))] {
+                rules.push_str(&format!(
+                    "[[policy.rule]]\neffect = \"ask\"\npaths = [\"{path}\"]\nacts = [\"{acts}\"]\n"
+                ));
+            }
         }
         fs::write(self.folder.path().join("readproof.toml"), rules)?;
         // A file that was changed just now is read again each time.

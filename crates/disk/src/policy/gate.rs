@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     ffi::OsString,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use readproof_core::{
@@ -43,6 +43,8 @@ pub struct Gate {
     minds_sensitive: bool,
     /// What applies in the folders that were met in this call.
     folders: RwLock<HashMap<String, Arc<FolderState>>>,
+    /// What was said last about a file and about a folder: one call judges the same name several times.
+    last: [Mutex<Option<(String, Acts, Vec<Ruling>)>>; 2],
 }
 
 impl Gate {
@@ -58,7 +60,17 @@ impl Gate {
         };
         let minds_sensitive = rules.presets.iter().flat_map(PresetRules::iter).any(minds);
         let (caller, root) = (caller.clone(), root.unguarded());
-        Self { rules, root, caller, acts, asks, sensitive, minds_sensitive, folders: RwLock::default() }
+        Self {
+            rules,
+            root,
+            caller,
+            acts,
+            asks,
+            sensitive,
+            minds_sensitive,
+            folders: RwLock::default(),
+            last: Default::default(),
+        }
     }
 
     fn folder(&self, name: &str) -> Result<FolderRules<'_>, PolicyError> {
@@ -88,16 +100,30 @@ impl Gate {
     }
 
     /// The strongest verdict over all acts.
-    fn strongest(&self, acts: Acts, of: impl Fn(Act) -> Verdict) -> Option<Verdict> {
-        let verdicts = acts.iter().filter_map(|act| self.counts(of(act)));
+    fn strongest(&self, verdicts: impl Iterator<Item = Verdict>) -> Option<Verdict> {
+        let verdicts = verdicts.filter_map(|verdict| self.counts(verdict));
         verdicts.reduce(|one, other| if other.effect() > one.effect() { other } else { one })
     }
 
     fn judged(&self, acts: Acts, name: &str, is_folder: bool) -> Option<Verdict> {
-        match self.folder(parent(name)) {
-            Ok(folder) => self.strongest(acts, |act| folder.judge(&self.asked(act, name, is_folder)).verdict),
+        match self.rulings(acts, name, is_folder) {
+            Ok(rulings) => self.strongest(rulings.into_iter().map(|ruling| ruling.verdict)),
             Err(error) => Some(Verdict::Deny(unusable(&error))),
         }
+    }
+
+    /// What the rules say about each act.
+    fn rulings(&self, acts: Acts, name: &str, is_folder: bool) -> Result<Vec<Ruling>, PolicyError> {
+        let last = || self.last[usize::from(is_folder)].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, said_of, rulings)) = &*last()
+            && (of.as_str(), *said_of) == (name, acts)
+        {
+            return Ok(rulings.clone());
+        }
+        let folder = self.folder(parent(name))?;
+        let rulings: Vec<Ruling> = acts.iter().map(|act| folder.judge(&self.asked(act, name, is_folder))).collect();
+        *last() = Some((name.to_owned(), acts, rulings.clone()));
+        Ok(rulings)
     }
 
     /// Whether a rule at the top of the workspace, or a choice of the person, can hide any name.
@@ -133,7 +159,7 @@ impl Guard for Gate {
 
     fn passes(&self, folder: &str) -> bool {
         let Ok(outer) = self.folder(parent(folder)) else { return false };
-        self.strongest(self.acts, |act| outer.passes(&self.asked(act, folder, true)).verdict).is_none()
+        self.strongest(self.acts.iter().map(|act| outer.passes(&self.asked(act, folder, true)).verdict)).is_none()
     }
 
     fn filter(&self, folder: &str, entries: &mut Vec<(OsString, EntryKind)>) {
@@ -150,11 +176,10 @@ impl Guard for Gate {
             name.truncate(prefix);
             name.push_str(&entry.to_string_lossy());
             let is_folder = *kind == EntryKind::Folder;
-            let shown =
-                self.strongest(self.acts, |act| rules.judge(&self.asked(act, &name, is_folder)).verdict).is_none();
-            let passed =
-                || self.strongest(self.acts, |act| rules.passes(&self.asked(act, &name, true)).verdict).is_none();
-            shown || (is_folder && passed())
+            let judged = |act| rules.judge(&self.asked(act, &name, is_folder)).verdict;
+            let passed = |act| rules.passes(&self.asked(act, &name, true)).verdict;
+            self.strongest(self.acts.iter().map(judged)).is_none()
+                || (is_folder && self.strongest(self.acts.iter().map(passed)).is_none())
         });
     }
 
@@ -176,9 +201,8 @@ impl Guard for Gate {
     }
 
     fn refuses_size(&self, name: &str, bytes: u64) -> Option<Verdict> {
-        let Ok(folder) = self.folder(parent(name)) else { return None };
-        let ruling = |act| -> Ruling { folder.judge(&self.asked(act, name, false)) };
-        self.strongest(self.acts, |act| ruling(act).at_size(bytes))
+        let rulings = self.rulings(self.acts, name, false).ok()?;
+        self.strongest(rulings.iter().map(|ruling| ruling.at_size(bytes)))
     }
 }
 
