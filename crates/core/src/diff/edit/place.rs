@@ -219,23 +219,35 @@ impl<'p> Made<'_, 'p> {
 
 /// Hunks that have an order must stand in it: one that is found at or above the hunk before it has lost its own place, and what was
 /// found is another that looks like it. So has one that is found within that hunk, unless the text is known to be the one that the
-/// hunks were written for.
+/// hunks were written for; and one that is found in lines that go with that hunk, whatever is known.
 fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), EditError> {
-    let mut last: Option<(usize, &Range<usize>)> = None;
+    let mut last: Option<(&Found<'_>, &Place)> = None;
     for found in found.iter().filter(|found| found.piece.ordered) {
-        let [Place { range, .. }] = &found.places[..] else { continue };
-        match last {
-            Some((first, before)) if range.start <= before.start && before.start < range.end => {
-                return Err(EditError::Overlap { first, second: found.index });
-            }
-            Some((_, before)) if range.start <= before.start => return Err(missing(base, found)),
-            Some((first, before)) if range.end <= before.end && numbers == Numbers::Ignore && !range.is_empty() => {
-                return Err(EditError::Overlap { first, second: found.index });
-            }
-            Some(_) | None => last = Some((found.index, range)),
+        let [place @ Place { range, .. }] = &found.places[..] else { continue };
+        let Some((first, Place { range: before, .. })) = last else {
+            last = Some((found, place));
+            continue;
+        };
+        let overlap = EditError::Overlap { first: first.index, second: found.index };
+        if range.start <= before.start {
+            return Err(if before.start < range.end { overlap } else { missing(base, found) });
         }
+        let is_within = range.end <= before.end && !range.is_empty();
+        let is_gone = || last.is_some_and(|(first, place)| removes(base, first, place, range));
+        if is_within && (numbers == Numbers::Ignore || is_gone()) {
+            return Err(overlap);
+        }
+        last = Some((found, place));
     }
     Ok(())
+}
+
+/// Whether a piece at its place removes all of these bytes.
+fn removes(base: &Text, found: &Found<'_>, place: &Place, range: &Range<usize>) -> bool {
+    let Some(new) = find::made(base, found, place) else { return false };
+    let cores = Cores::of(&base.as_str()[place.range.clone()], &new);
+    let start = place.range.start;
+    start + cores.old.start <= range.start && range.end <= start + cores.old.end
 }
 
 fn missing(base: &Text, found: &Found<'_>) -> EditError {

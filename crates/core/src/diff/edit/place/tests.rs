@@ -494,3 +494,16 @@ fn a_hunk_within_another_needs_a_known_base() {
     assert_eq!(after("a\nb\nc\nd\n", Numbers::BreakTies), Ok("a\nx\nb\ny\nd\n".into()));
     assert_eq!(made("a\nb\nc\nd\n", &[hunk("b\nc\n", "B\nc\n"), hunk("c\nd\n", "C\nd\n")]), Ok("a\nB\nC\nd\n".into()));
 }
+
+/// The line that the second hunk puts a line before is the one that the first removes: its own is gone.
+#[test]
+fn a_hunk_in_lines_that_go_is_refused_also_where_the_base_is_known() {
+    let base = text("g\neg\nb\ne\na\nb\na\n");
+    let patch = "--- a/f\n+++ b/f\n@@ -2,4 +2,3 @@\n eg\n b\n-e\n a\n@@ -7,1 +6,2 @@\n-e\n+b\n+e\n";
+    let (_, files) = parse_patch(patch).unwrap();
+    let FileChange::Edit(pieces) = &files[0].change else { panic!("{files:?}") };
+    for numbers in [Numbers::BreakTies, Numbers::Ignore] {
+        let made = place(&base, pieces, numbers);
+        assert!(matches!(made, Err(EditError::Overlap { first: 0, second: 1 })), "{made:?}");
+    }
+}
