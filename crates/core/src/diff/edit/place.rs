@@ -49,10 +49,11 @@ fn look<'p>(base: &Text, index: usize, piece: &'p Piece, numbers: Numbers) -> Re
     if !found.all {
         return Err(find::many(base, index, found.places.iter()));
     }
+    // Also where it happens to stand at the end of a line.
+    if let Some(line) = odd::elision_in(base, &piece.old) {
+        return Err(EditError::Elision { piece: index, line });
+    }
     if found.places.is_empty() {
-        if let Some(line) = odd::elision_in(base, &piece.old) {
-            return Err(EditError::Elision { piece: index, line });
-        }
         if odd::is_ours(&piece.old) {
             return Err(EditError::Ours { piece: index });
         }

@@ -507,3 +507,17 @@ fn a_hunk_in_lines_that_go_is_refused_also_where_the_base_is_known() {
         assert!(matches!(made, Err(EditError::Overlap { first: 0, second: 1 })), "{made:?}");
     }
 }
+
+/// A line of dots is text left out, unless the file has such a line.
+#[test]
+fn dots_at_the_end_of_a_line_are_not_the_line_of_dots_that_is_meant() {
+    let dots = [Piece::replace("...\n", "x\n", Places::One)];
+    let made = place(&text("a\n// and so on ...\nb\n"), &dots, Numbers::Ignore);
+    assert!(matches!(&made, Err(EditError::Elision { piece: 0, line }) if line == "..."), "{made:?}");
+    let made = place(
+        &text("def f():\n    ...\n"),
+        &[Piece::replace("    ...\n", "    return 1\n", Places::One)],
+        Numbers::Ignore,
+    );
+    assert_eq!(made.unwrap().after.as_str(), "def f():\n    return 1\n");
+}
