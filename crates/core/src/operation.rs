@@ -808,6 +808,18 @@ impl Fields {
             .answered(read.freshness, read.audience)
     }
 
+    fn collect(self, collect: &Collect) -> Self {
+        self.maybe("older_than_ms", collect.older_than_ms)
+            .maybe("max_bytes", collect.max_bytes)
+            .with("needed_too", collect.needed == Needed::Remove)
+            .with("dry_run", collect.dry_run)
+    }
+
+    fn checked(self, path: &str, act: Option<policy::Act>, caller: Option<&Caller>) -> Self {
+        let fields = self.with("path", path).maybe("act", act.map(policy::Act::as_str));
+        fields.maybe("as", caller.map(|caller| &*caller.surface))
+    }
+
     fn extent(self, extent: &Extent) -> Self {
         self.maybe("path", extent.path.as_ref())
             .maybe("glob", extent.glob.as_ref())
@@ -1043,18 +1055,10 @@ impl Operation {
                 fields.with("target", *target).maybe("text_bytes", text.as_ref().map(String::len))
             }
             Self::Distrust { why } => fields.with("why", why),
-            Self::Collect(collect) => fields
-                .maybe("older_than_ms", collect.older_than_ms)
-                .maybe("max_bytes", collect.max_bytes)
-                .with("needed_too", collect.needed == Needed::Remove)
-                .with("dry_run", collect.dry_run),
-            Self::CheckPolicy { path, act, caller } => fields
-                .with("path", path)
-                .maybe("act", act.map(policy::Act::as_str))
-                .maybe("as", caller.as_ref().map(|caller| &*caller.surface)),
-            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::ListPolicy | Self::Doctor => {
-                fields
-            }
+            Self::Collect(collect) => fields.collect(collect),
+            Self::CheckPolicy { path, act, caller } => fields.checked(path, *act, caller.as_ref()),
+            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay => fields,
+            Self::ListPolicy | Self::Doctor => fields,
         };
         fields.0
     }

@@ -104,11 +104,9 @@ impl Engine {
         self.recover();
         let operation = self.admit(caller, operation)?;
         let acts = Acts::needed_by(&operation);
-        let mut seen = match operation {
-            // It tells what is wrong with the policy.
-            Operation::Doctor => self.clone(),
-            _ => self.seen_when(caller, acts, Asks::Refuse)?,
-        };
+        // `doctor` tells what is wrong with the policy.
+        let is_open = operation == Operation::Doctor;
+        let mut seen = if is_open { self.clone() } else { self.seen_when(caller, acts, Asks::Refuse)? };
         let mut outcome = seen.answer((caller, &control), conversation, &operation);
         if let Err(error) = outcome {
             outcome = self.agreed(caller, &operation, error).and_then(|()| {

@@ -29,6 +29,9 @@ pub enum Asks {
     Agreed,
 }
 
+/// A name, acts, and what the rules say about each.
+type Said = (String, Acts, Vec<Ruling>);
+
 /// The rules for one call.
 #[derive(Debug)]
 pub struct Gate {
@@ -44,7 +47,7 @@ pub struct Gate {
     /// What applies in the folders that were met in this call.
     folders: RwLock<HashMap<String, Arc<FolderState>>>,
     /// What was said last about a file and about a folder: one call judges the same name several times.
-    last: [Mutex<Option<(String, Acts, Vec<Ruling>)>>; 2],
+    last: [Mutex<Option<Said>>; 2],
 }
 
 impl Gate {

@@ -91,10 +91,11 @@ impl Engine {
     /// Says of an error that is a refusal by a rule what it means for the caller. Where a rule asks, `Ok` says that a person has
     /// agreed to this very call.
     pub(crate) fn agreed(&self, caller: &Caller, operation: &Operation, error: Error) -> Result<(), Error> {
-        let refusal = match error {
-            Error::Locate(LocateError::Refused(refusal)) | Error::Snapshot(SnapshotError::Refused(refusal)) => *refusal,
-            other => return Err(other),
+        let (Error::Locate(LocateError::Refused(refusal)) | Error::Snapshot(SnapshotError::Refused(refusal))) = error
+        else {
+            return Err(error);
         };
+        let refusal = *refusal;
         match refusal.verdict {
             Verdict::Allow => Err(Error::Aborted),
             Verdict::Deny(rule) => Err(Error::Denied { path: refusal.name, rule }),
