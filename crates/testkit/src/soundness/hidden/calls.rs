@@ -91,6 +91,10 @@ impl Spelling<'_> {
     }
 
     fn extent(&self, random: &mut Random) -> Extent {
+        // What is known of the whole workspace is kept from one call to the next.
+        if random.below(3) == 0 {
+            return Extent::default();
+        }
         let glob = match random.below(6) {
             0 => random.pick(&GLOBS).map(|glob| (*glob).to_owned()),
             1 => random.pick(self.denied).cloned(),
@@ -104,12 +108,12 @@ impl Spelling<'_> {
     pub(super) fn step(&self, random: &mut Random) -> Step {
         match random.below(30) {
             0 => Step::Index,
-            2 => Step::Beside(match random.below(3) {
+            2 | 3 => Step::Beside(match random.below(3) {
                 0 => Operation::Read(self.read(random)),
                 1 => {
                     Operation::ListSymbols(ListSymbols { query: None, path: None, glob: None, kind: None, limit: None })
                 }
-                _ => Operation::Search(self.search(random)),
+                _ => Operation::Search(Search { extent: Extent::default(), ..self.search(random) }),
             }),
             1 => {
                 let name = nth(&self.tree.files, random).0;

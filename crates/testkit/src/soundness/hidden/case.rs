@@ -1,6 +1,9 @@
 //! One case: a tree, its rules, who calls, which denied files vary, and what is asked.
 
-use readproof_core::policy::{Act, Acts};
+use readproof_core::{
+    operation::{Against, AnswerLimit, Compare, Operation},
+    policy::{Act, Acts},
+};
 use readproof_engine::operation::Caller;
 use std::{collections::BTreeSet, fmt::Write, fs};
 
@@ -71,7 +74,9 @@ impl Case {
         let acts: &[Acts] = if wire.is_some() { &Act::ALL.map(|act| Acts::of(&[act])) } else { &[Acts::SUGGESTING] };
         let Some(denied) = chosen(&mut tree, (&judge, acts), random)? else { return Ok(None) };
         let other = denied.iter().map(|name| (name.clone(), other_text(name, random))).collect();
-        let keeps = random.below(3) == 0;
+        let often = tree.files.keys().filter(|name| !denied.contains(name)).nth(random.below(8)).cloned();
+        let renamed = random.below(2) == 0 && renames(&mut tree, often.as_deref(), &denied[0]);
+        let keeps = !renamed && random.below(3) == 0;
         let known = wire.is_none() && random.below(4) == 0;
         let leads = (!known && random.below(6) == 0).then(|| "src".to_owned());
         let mut gone = BTreeSet::new();
@@ -84,10 +89,18 @@ impl Case {
             }
         }
         let root = place.root.to_str().unwrap_or_default();
-        let often = tree.files.keys().filter(|name| !denied.contains(name)).nth(random.below(8)).cloned();
-        let spelling = Spelling { tree: &tree, denied: &denied, often: often.as_deref().unwrap_or("none.rs"), root };
+        let often = often.unwrap_or_default();
+        let spelling = Spelling { tree: &tree, denied: &denied, often: &often, root };
         let mut steps: Vec<Step> = (0..5 + random.below(26)).map(|_| spelling.step(random)).collect();
+        if renamed {
+            let (path, most) = (often.clone(), AnswerLimit::NONE);
+            let operation = Operation::Compare(Compare { path, against: Against::Head, content: None, most });
+            steps.insert(0, Step::Call { operation, arrives: true });
+        }
         // A call that the rules allow for one of them may show it.
+        if random.below(4) == 0 {
+            steps.insert(0, Step::Index);
+        }
         let mut fits = Vec::new();
         for step in &steps {
             fits.push(hides(step, &denied, &judge)?);
@@ -148,6 +161,18 @@ impl Case {
         }
         told
     }
+}
+
+/// Makes a file one that git knows by a denied name, which is gone. `false` if there is no repository.
+fn renames(tree: &mut Tree, file: Option<&str>, denied: &str) -> bool {
+    let (Some(git), Some(file)) = (&mut tree.git, file) else { return false };
+    let Some(text) = tree.files.get(file) else { return false };
+    for kept in git.all() {
+        kept.remove(file);
+        kept.insert(denied.to_owned(), text.clone());
+    }
+    tree.files.remove(denied);
+    true
 }
 
 /// Some of the names that are denied when they are looked for.

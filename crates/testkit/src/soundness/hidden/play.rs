@@ -249,7 +249,7 @@ impl<'a> Player<'a> {
 
     fn without_commit(&self, told: String) -> String {
         match &self.commit {
-            Some(id) => told.replace(id, "COMMIT"),
+            Some(id) => told.replace(id, "COMMIT").replace(&format!("({})", &id[..7]), "(COMMIT)"),
             None => told,
         }
     }

@@ -69,7 +69,7 @@ fn table(tree: &Tree, random: &mut Random) -> String {
                 (0..1 + random.below(3)).filter_map(|_| Some(random.pick(&Act::ALL)?.as_str())).collect();
             text += &format!("acts = {acts:?}\n");
         }
-        if random.below(4) == 0 {
+        if random.below(2) == 0 {
             let caller = random.pick(&["mcp", "cli", "pi", "client:cur*"]).unwrap_or(&"mcp");
             text += &format!("callers = [{caller:?}]\n");
         }
