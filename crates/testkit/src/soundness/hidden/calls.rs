@@ -26,6 +26,19 @@ pub(super) enum Step {
     Outside { name: String, text: String },
 }
 
+impl Step {
+    /// Someone else looks for something, and the caller for the same: what is kept of the first must not serve the second.
+    pub(super) fn one_after_another() -> Vec<Self> {
+        let words = Search { query: "load".to_owned(), ..Search::default() };
+        let all = ListSymbols { query: None, path: None, glob: None, kind: None, limit: Some(500) };
+        let mut steps = vec![Self::Index];
+        for operation in [Operation::ListSymbols(all), Operation::Search(words)] {
+            steps.extend([Self::Beside(operation.clone()), Self::Call { operation, arrives: true }]);
+        }
+        steps
+    }
+}
+
 /// The names that calls are about.
 pub(super) struct Spelling<'a> {
     pub(super) tree: &'a Tree,
@@ -77,6 +90,7 @@ impl Spelling<'_> {
             10 => format!("{name}/"),
             11 => format!("{name}/{file}"),
             12 => name.to_uppercase(),
+            13 => encoded(self.root, &name),
             _ => name,
         }
     }
@@ -289,6 +303,12 @@ fn word(random: &mut Random) -> &'static str {
 fn query(random: &mut Random) -> String {
     let other = random.pick(&["hidden_word", "marker", "only_elsewhere", "first line"]).unwrap_or(&"marker");
     if random.below(4) == 0 { (*other).to_owned() } else { word(random).to_owned() }
+}
+
+/// A name as a URL that only a host decodes.
+pub(super) fn encoded(root: &str, name: &str) -> String {
+    let letters = name.bytes().map(|byte| if byte == b'a' { "%61".to_owned() } else { char::from(byte).to_string() });
+    format!("file://{root}/{}", letters.collect::<String>())
 }
 
 fn misspelt(name: &str, random: &mut Random) -> String {

@@ -5,11 +5,11 @@ use readproof_core::{
     policy::{Act, Acts},
 };
 use readproof_engine::operation::Caller;
-use std::{collections::BTreeSet, fmt::Write, fs};
+use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use super::{
     Place,
-    calls::{Spelling, Step},
+    calls::{Spelling, Step, encoded},
     rules::{Judge, any_caller, any_rules},
     tree::{Files, Git, Tree, any_text, folders_of},
     wires::Wire,
@@ -98,8 +98,8 @@ impl Case {
             steps.insert(0, Step::Call { operation, arrives: true });
         }
         // A call that the rules allow for one of them may show it.
-        if random.below(4) == 0 {
-            steps.insert(0, Step::Index);
+        if random.below(3) == 0 {
+            steps.splice(0..0, Step::one_after_another());
         }
         let mut fits = Vec::new();
         for step in &steps {
@@ -142,6 +142,12 @@ impl Case {
             }
         }
         tree
+    }
+
+    /// Whether a path is a file that varies, as it is spelt or once a host has decoded it.
+    pub(super) fn is_denied(&self, root: &Path, path: &str) -> bool {
+        let root = root.to_str().unwrap_or_default();
+        self.denied.iter().any(|name| path == name || path == encoded(root, name))
     }
 
     /// For a person who looks into a leak.

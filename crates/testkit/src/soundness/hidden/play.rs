@@ -222,7 +222,7 @@ impl<'a> Player<'a> {
         }
         let mut conversation = self.talk.call(None);
         let (caller, control) = (&self.case.caller, Control::WAIT);
-        let denied = matches!(&operation, Operation::Read(read) if self.case.denied.contains(&read.path));
+        let denied = matches!(&operation, Operation::Read(read) if self.case.is_denied(self.root, &read.path));
         let outcome = self.engine.perform(Call { caller, conversation: &mut conversation, operation, control });
         let (how, mut told) = (how(&outcome), self.told(&outcome, Surface::Pi));
         if denied && self.case.here.is_empty() && !matches!(outcome, Err(Error::Denied { .. })) {
@@ -237,7 +237,7 @@ impl<'a> Player<'a> {
         let Some(line) = &mut self.line else { return Ok(Default::default()) };
         let mut told = line.call(operation, plain)?.unwrap_or_default();
         if let Operation::Read(read) = operation
-            && self.case.denied.contains(&read.path)
+            && self.case.is_denied(self.root, &read.path)
             && told.contains(r#""own":"#)
         {
             // The host would read it.
@@ -259,6 +259,10 @@ impl<'a> Player<'a> {
         let (caller, control) = (&self.case.caller, Control::WAIT);
         let mut outcome = self.engine.perform(Call { caller, conversation: &mut conversation, operation, control });
         let receipts = outcome.as_mut().map(receipts).unwrap_or_default();
+        let of_records = matches!(
+            &outcome,
+            Ok(Outcome::Status(_) | Outcome::Session(_) | Outcome::Replayed(_) | Outcome::Conflicts(_))
+        );
         if let Ok(Outcome::Status(status)) = &mut outcome
             && self.case.known
         {
@@ -268,6 +272,9 @@ impl<'a> Player<'a> {
         let how = how(&outcome);
         let root = self.root.to_str().unwrap_or_default();
         let mut told = self.told(&outcome, Surface::Mcp(ToolTerms { root, asked: "x", start_line: false }));
+        if of_records && self.names_denied(&told) {
+            told += &format!("\nnames a denied file, {:?}", self.world);
+        }
         for Receipt { session, entry, log: _ } in &receipts {
             // The id of the log is its inode and a random number.
             told += &format!("\nreceipt {session} {entry}");
@@ -287,6 +294,12 @@ impl<'a> Player<'a> {
             told += &format!("\nnotice {}", notice(&said));
         }
         self.without_commit(told)
+    }
+
+    /// Whether an answer that nobody named a file for names one that varies: records have it in every world.
+    fn names_denied(&self, told: &str) -> bool {
+        let mut words = told.split(['"', ' ', ',']);
+        self.case.known && words.any(|word| self.case.denied.iter().any(|name| name == word))
     }
 
     /// Every file that is there, but those that vary: of them, only whether they are as they were put.

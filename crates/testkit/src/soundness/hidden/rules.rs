@@ -21,7 +21,14 @@ pub(super) fn any_caller(random: &mut Random) -> Caller {
 /// The files with rules, made for this tree.
 pub(super) fn any_rules(tree: &Tree, random: &mut Random) -> Files {
     let mut files = Files::new();
-    if random.below(4) > 0 {
+    if random.below(6) == 0 {
+        // Only for some.
+        let name = nth(&tree.files, random).0;
+        let rule = format!(
+            "[[policy.rule]]\neffect = \"deny\"\npaths = [\"/{name}\"]\ncallers = [\"mcp\", \"cli\", \"pi\"]\n"
+        );
+        files.insert("readproof.toml".to_owned(), rule);
+    } else if random.below(4) > 0 {
         files.insert("readproof.toml".to_owned(), table(tree, random));
     }
     for _ in 0..random.below(3) {

@@ -120,7 +120,32 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
             Some(json!({"op": "read", "header": header, "leaf": null, "path": compare.path, "fresh": true}))
         }
         Operation::Status => Some(json!({"op": "status", "header": header, "leaf": null})),
-        _ => None,
+        Operation::ReadSymbol(_)
+        | Operation::ReadEnd(_)
+        | Operation::SearchFile(_)
+        | Operation::Search(_)
+        | Operation::ListSymbols(_)
+        | Operation::List(_)
+        | Operation::Write(_)
+        | Operation::Patch(_)
+        | Operation::CompareVersions(_)
+        | Operation::ListConflicts { .. }
+        | Operation::ShowConflict { .. }
+        | Operation::ShowSession
+        | Operation::Replay
+        | Operation::Propose { .. }
+        | Operation::Resolve { .. }
+        | Operation::ListSessions
+        | Operation::Branch { .. }
+        | Operation::Switch { .. }
+        | Operation::Fork { .. }
+        | Operation::Compact { .. }
+        | Operation::EditContext { .. }
+        | Operation::Distrust { .. }
+        | Operation::Collect(_)
+        | Operation::CheckPolicy { .. }
+        | Operation::ListPolicy
+        | Operation::Doctor => None,
     }
 }
 
@@ -176,7 +201,24 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         }
         Operation::Status => ("readcache_status", json!({})),
         Operation::Refresh(refresh) => ("readcache_refresh", json!({"path": refresh.path})),
-        _ => return None,
+        Operation::Compare(_)
+        | Operation::ListConflicts { .. }
+        | Operation::ShowConflict { .. }
+        | Operation::ShowSession
+        | Operation::Replay
+        | Operation::Propose { .. }
+        | Operation::Resolve { .. }
+        | Operation::ListSessions
+        | Operation::Branch { .. }
+        | Operation::Switch { .. }
+        | Operation::Fork { .. }
+        | Operation::Compact { .. }
+        | Operation::EditContext { .. }
+        | Operation::Distrust { .. }
+        | Operation::Collect(_)
+        | Operation::CheckPolicy { .. }
+        | Operation::ListPolicy
+        | Operation::Doctor => return None,
     };
     Some((name, without_nulls(arguments)))
 }
@@ -261,7 +303,19 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         Operation::ShowSession => list(&["session", "show", "s"]),
         Operation::Replay => list(&["replay"]),
         Operation::Refresh(refresh) => list(&["refresh", &refresh.path, "--session=s"]),
-        _ => return None,
+        Operation::Propose { .. }
+        | Operation::Resolve { .. }
+        | Operation::ListSessions
+        | Operation::Branch { .. }
+        | Operation::Switch { .. }
+        | Operation::Fork { .. }
+        | Operation::Compact { .. }
+        | Operation::EditContext { .. }
+        | Operation::Distrust { .. }
+        | Operation::Collect(_)
+        | Operation::CheckPolicy { .. }
+        | Operation::ListPolicy
+        | Operation::Doctor => return None,
     };
     Some((words, input))
 }
