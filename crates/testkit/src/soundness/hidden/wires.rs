@@ -143,6 +143,9 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         | Operation::EditContext { .. }
         | Operation::Distrust { .. }
         | Operation::Collect(_)
+        | Operation::ListApprovals { .. }
+        | Operation::ShowApproval { .. }
+        | Operation::Decide { .. }
         | Operation::CheckPolicy { .. }
         | Operation::ListPolicy
         | Operation::Doctor => None,
@@ -216,6 +219,9 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::EditContext { .. }
         | Operation::Distrust { .. }
         | Operation::Collect(_)
+        | Operation::ListApprovals { .. }
+        | Operation::ShowApproval { .. }
+        | Operation::Decide { .. }
         | Operation::CheckPolicy { .. }
         | Operation::ListPolicy
         | Operation::Doctor => return None,
@@ -313,6 +319,9 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         | Operation::EditContext { .. }
         | Operation::Distrust { .. }
         | Operation::Collect(_)
+        | Operation::ListApprovals { .. }
+        | Operation::ShowApproval { .. }
+        | Operation::Decide { .. }
         | Operation::CheckPolicy { .. }
         | Operation::ListPolicy
         | Operation::Doctor => return None,
