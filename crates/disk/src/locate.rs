@@ -308,7 +308,7 @@ impl Root {
         let mut names = vec![key.to_owned()];
         let mut done: Vec<String> = Vec::new();
         let mut left: Vec<String> = key.split('/').rev().map(str::to_owned).collect();
-        let mut exists = true;
+        let (mut exists, mut links) = (true, 0);
         while let Some(part) = left.pop() {
             match &*part {
                 "" | "." => continue,
@@ -320,9 +320,12 @@ impl Root {
                 _ => done.push(part),
             }
             let Some(target) = self.link_at(&done.join("/"), &mut exists)? else { continue };
-            if names.len() > LINKS {
+            links += 1;
+            if links > LINKS {
                 return Err(Errno::LOOP.into());
             }
+            // The link's own name: what a link says may go there by `..`.
+            names.push(done.join("/"));
             done.pop();
             left.extend(target.split('/').rev().map(str::to_owned));
             names.push(done.iter().chain(left.iter().rev()).map(String::as_str).collect::<Vec<_>>().join("/"));
@@ -350,7 +353,8 @@ impl Root {
                 text.map(Some).map_err(|_| io::ErrorKind::InvalidData.into())
             }
             Ok(_) => Ok(None),
-            Err(error) if Fault::of(&error) == Fault::Missing => {
+            // The same whether nothing is there, or a file where a folder would have to be.
+            Err(error) if matches!(Fault::of(&error), Fault::Missing | Fault::NotFolder) => {
                 *exists = false;
                 Ok(None)
             }

@@ -299,6 +299,51 @@ mod tests {
     }
 
     #[test]
+    fn every_link_on_the_way_is_judged_by_its_own_name() {
+        let (temp, root) = world();
+        // A denied name that is itself a link, reached by a link that says `..`.
+        fs::remove_file(temp.path().join("a/secret")).unwrap();
+        symlink("../dir", temp.path().join("a/secret")).unwrap();
+        symlink("../a/secret", temp.path().join("dir/over")).unwrap();
+        // A guard that goes by whole names.
+        #[derive(Debug)]
+        struct Whole;
+        impl Guard for Whole {
+            fn refuses(&self, name: &str, _is_folder: bool) -> Option<Verdict> {
+                (name == "a/secret").then(|| Verdict::Deny(rule()))
+            }
+
+            fn for_acts(&self, _acts: Acts) -> Arc<dyn Guard> {
+                Arc::new(Self)
+            }
+
+            fn refuses_act(&self, _act: Act, name: &str) -> Option<Verdict> {
+                self.refuses(name, false)
+            }
+
+            fn passes(&self, _folder: &str) -> bool {
+                false
+            }
+
+            fn sight(&self) -> Option<String> {
+                None
+            }
+        }
+        let seen = root.guarded(Arc::new(Whole));
+        let locate = |name: &str| match seen.locate(&[seen.absolute(name)]) {
+            Ok(_) => "found",
+            Err(LocateError::Refused(_)) => "refused",
+            Err(_) => "missing",
+        };
+        assert_eq!([locate("dir/over"), locate("dir/over/y"), locate("dir/y")], ["refused", "refused", "found"]);
+        // A file where a folder would have to be is as nothing: what is below its name is judged by that name.
+        fs::remove_file(temp.path().join("a/secret")).unwrap();
+        let without = locate("dir/over/y");
+        fs::write(temp.path().join("a/secret"), "x").unwrap();
+        assert_eq!(locate("dir/over/y"), without);
+    }
+
+    #[test]
     fn a_file_located_before_is_not_read_through_a_new_link() {
         let (temp, root) = world();
         let seen = root.guarded(Arc::new(Word("secret")));
