@@ -248,6 +248,7 @@ impl<'a> Player<'a> {
     }
 
     fn without_commit(&self, told: String) -> String {
+        let told = without_requests(&told);
         match &self.commit {
             Some(id) => told.replace(id, "COMMIT").replace(&format!("({})", &id[..7]), "(COMMIT)"),
             None => told,
@@ -358,4 +359,24 @@ fn how<G>(outcome: &Result<Outcome<G>, Error>) -> usize {
         Err(Error::Denied { .. }) => 1,
         Err(_) => 2,
     }
+}
+
+/// The id of a request begins with a random number of its log.
+fn without_requests(told: &str) -> String {
+    let is_id = |word: &str| {
+        let parts = word.split_once('-');
+        parts.is_some_and(|(tag, number)| {
+            tag.len() == 6
+                && tag.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && !number.is_empty()
+                && number.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let ends = |c: char| !c.is_ascii_alphanumeric() && c != '-';
+    told.split_inclusive(ends)
+        .map(|part| {
+            let word = part.trim_end_matches(ends);
+            if is_id(word) { part.replacen(word, "REQUEST", 1) } else { part.to_owned() }
+        })
+        .collect()
 }
