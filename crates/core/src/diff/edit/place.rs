@@ -219,7 +219,8 @@ impl<'p> Made<'_, 'p> {
 }
 
 /// Hunks that have an order must stand in it: one that is found at or above the hunk before it has lost its own place, and what was
-/// found is another that looks like it. So has one that is found within that hunk, unless the text is known to be the one that the
+/// found is another that looks like it. So has one that is found within that hunk, or in lines of it although the stated lines are
+/// apart, unless the text is known to be the one that the
 /// hunks were written for; and one that is found in lines that go with that hunk, whatever is known.
 fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), EditError> {
     let mut last: Option<(&Found<'_>, &Place)> = None;
@@ -233,14 +234,22 @@ fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), Ed
         if range.start <= before.start {
             return Err(if before.start < range.end { overlap } else { missing(base, found) });
         }
-        let is_within = range.end <= before.end && !range.is_empty();
+        let overlaps = range.start < before.end && !range.is_empty();
+        let is_within = overlaps && range.end <= before.end;
         let is_gone = || last.is_some_and(|(first, place)| removes(base, first, place, range));
-        if is_within && (numbers == Numbers::Ignore || is_gone()) {
+        let is_lost = numbers == Numbers::Ignore && (is_within || stated_apart(first.piece, found.piece));
+        if overlaps && (is_lost || is_gone()) {
             return Err(overlap);
         }
         last = Some((found, place));
     }
     Ok(())
+}
+
+/// Whether the second piece is stated to begin below all lines of the first.
+fn stated_apart(first: &Piece, second: &Piece) -> bool {
+    let below = |line: u32| line.saturating_add(u32::try_from(first.old.lines().count()).unwrap_or(u32::MAX));
+    first.line.zip(second.line).is_some_and(|(first, second)| second >= below(first))
 }
 
 /// Whether a piece at its place removes all of these bytes.

@@ -521,3 +521,15 @@ fn dots_at_the_end_of_a_line_are_not_the_line_of_dots_that_is_meant() {
     );
     assert_eq!(made.unwrap().after.as_str(), "def f():\n    return 1\n");
 }
+
+/// The line that the second hunk removes is gone; the same lines stand where the first hunk ends.
+#[test]
+fn a_hunk_in_the_context_of_another_is_refused_where_the_base_is_not_known() {
+    let patch = "--- a/f\n+++ b/f\n@@ -1,3 +1,2 @@\n-a\n f\n g\n@@ -5,2 +4,1 @@\n g\n-d\n";
+    let (_, files) = parse_patch(patch).unwrap();
+    let FileChange::Edit(pieces) = &files[0].change else { panic!("{files:?}") };
+    let made = place(&text("a\nf\ng\nd\ng\ne\n"), pieces, Numbers::Ignore);
+    assert!(matches!(made, Err(EditError::Overlap { first: 0, second: 1 })), "{made:?}");
+    let made = place(&text("a\nf\ng\nd\ng\nd\n"), pieces, Numbers::BreakTies);
+    assert_eq!(made.unwrap().after.as_str(), "f\ng\nd\ng\n");
+}
