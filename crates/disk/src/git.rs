@@ -137,12 +137,6 @@ pub struct Compared {
 }
 
 impl Root {
-    /// The name, if it is spelt as one inside the root; it need not be one that may be used.
-    #[must_use]
-    pub fn spelt_inside(&self, candidate: &str) -> Option<FileRef> {
-        self.file_ref(candidate)
-    }
-
     /// The names that are spelt as inside the root and may be used, in their order.
     #[must_use]
     pub fn names(&self, candidates: &[String]) -> Vec<FileRef> {

@@ -146,8 +146,9 @@ impl Root {
         found
     }
 
-    /// The name, if it is spelt as one inside the root.
-    pub(crate) fn file_ref(&self, candidate: &str) -> Option<FileRef> {
+    /// The name, if it is spelt as one inside the root; it need not be one that may be used.
+    #[must_use]
+    pub fn file_ref(&self, candidate: &str) -> Option<FileRef> {
         FileRef::new(self, candidate).filter(|_| check_name(candidate).is_ok())
     }
 

@@ -44,8 +44,10 @@ pub fn locate(terms: Terms<'_>, error: &LocateError) -> String {
 }
 
 /// The rule itself is for the person who wrote it: what it says can name what is denied.
-fn refused(name: &str) -> String {
-    format!("a rule of this workspace does not allow that for `{name}`")
+pub(crate) fn refused(name: &str) -> String {
+    format!(
+        "a rule of this workspace does not allow that for `{name}`; `readproof policy check {name}` tells a person which"
+    )
 }
 
 /// What a [`RootError`] is in words.

@@ -78,10 +78,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::NoContent => "against=WORKTREE compares the working file with other text: give that as content, or use against=HEAD or INDEX".to_owned(),
         Error::Bytes { path, whose, why } => format!("`{path}`: {whose} is not text: {}; use `git diff --binary`", not_text(why)),
         Error::NoConversation => "nothing is known without a session; name one".to_owned(),
-        Error::Denied { path, .. } => format!(
-            "a rule of this workspace does not allow that for `{}`; `readproof policy check` tells a person which",
-            terms.name(path)
-        ),
+        Error::Denied { path, .. } => super::disk::refused(terms.name(path)),
         Error::Policy(error) => super::disk::policy(error),
         Error::ApprovalNeeded(request) => format!("{} {}: a person must approve this first; nothing was done. A person approves it with `readproof approvals approve {}`; then make the same call again", request.what, request.paths.join(", "), request.id),
         Error::NotApproved { id, what, paths } => format!("{what} {}: a person refused this (request {id}); nothing was done. Do not repeat the call; ask what to do instead", paths.join(", ")),

@@ -15,7 +15,7 @@ pub use caller::{BadCaller, CallerPattern};
 pub use dialect::Dialect;
 pub use preset::{Preset, PresetRules, RuleNames};
 
-use super::{Caller, Operation};
+use super::Caller;
 
 /// Where a rule stands, for the person who wrote it. Not for the model: the text can name what is denied.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -283,12 +283,6 @@ impl Ruling {
             }
         }
     }
-}
-
-/// The verdict on a call, before any file is looked for. The door does not ask the rules yet, so every call is allowed.
-#[must_use]
-pub fn verdict(_caller: &Caller, _operation: &Operation) -> Verdict {
-    Verdict::Allow
 }
 
 #[cfg(test)]

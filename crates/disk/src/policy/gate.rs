@@ -16,7 +16,7 @@ use readproof_core::{
 use super::{
     Guard, PolicyError, Sensitive,
     folder::FolderState,
-    rules::{FolderRules, Owner, Rules},
+    rules::{FolderRules, Rules},
 };
 use crate::{root::Root, snapshot::EntryKind};
 
@@ -131,18 +131,8 @@ impl Gate {
 
     /// Whether a rule at the top of the workspace, or a choice of the person, can hide any name.
     fn hides(&self) -> bool {
-        let rules = &self.rules;
-        let meant = |of: Acts| self.acts.iter().any(|act| of.contains(act));
-        let of_presets = || {
-            let mut all = rules.presets.iter().flat_map(PresetRules::iter);
-            all.any(|(effect, of, _, _)| effect > Effect::Allow && meant(of))
-        };
-        let of_rules = || {
-            let is_for = |rule: &super::rules::CompiledRule| rule.effect > Effect::Allow && meant(rule.acts);
-            rules.rules.iter().any(is_for) || rules.layers.iter().any(|layer| layer.otherwise.is_some())
-        };
-        let of_files = || rules.owners.iter().any(|owner| matches!(owner, Owner::Dialect(_)));
-        rules.honoured.len() != Dialect::ALL.len() || of_presets() || of_rules() || of_files()
+        let by_person = self.rules.honoured.len() != Dialect::ALL.len() || self.minds_sensitive;
+        by_person || !self.rules.top_allows_all(&self.caller, self.acts)
     }
 }
 
@@ -204,8 +194,10 @@ impl Guard for Gate {
     }
 
     fn refuses_size(&self, name: &str, bytes: u64) -> Option<Verdict> {
-        let rulings = self.rulings(self.acts, name, false).ok()?;
-        self.strongest(rulings.iter().map(|ruling| ruling.at_size(bytes)))
+        match self.rulings(self.acts, name, false) {
+            Ok(rulings) => self.strongest(rulings.iter().map(|ruling| ruling.at_size(bytes))),
+            Err(error) => Some(Verdict::Deny(unusable(&error))),
+        }
     }
 }
 

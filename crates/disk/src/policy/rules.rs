@@ -241,7 +241,7 @@ impl Rules {
     }
 
     /// Whether no rule at the top of the workspace can refuse anything, unless a preset minds that it is sensitive.
-    fn top_allows_all(&self, caller: &Caller, acts: Acts) -> bool {
+    pub(super) fn top_allows_all(&self, caller: &Caller, acts: Acts) -> bool {
         let meant = |of: Acts| acts.iter().any(|act| of.contains(act));
         let mut of_presets = self.presets.iter().flat_map(PresetRules::iter);
         let of_caller = |rule: &CompiledRule| {

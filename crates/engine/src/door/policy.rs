@@ -80,7 +80,7 @@ impl Engine {
         for name in names {
             let real = self.root.leads_to(Path::new(&name)).map(|name| self.root.absolute(&name));
             let inside = [Some(name), real].into_iter().flatten();
-            let mut files = inside.flat_map(|name| self.root.spelt_inside(&name));
+            let mut files = inside.flat_map(|name| self.root.file_ref(&name));
             if let Some(refusal) = files.find_map(|file| self.root.refuses(&file)) {
                 return Some(Refusal { name: path.to_owned(), ..refusal });
             }

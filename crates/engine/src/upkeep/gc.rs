@@ -342,9 +342,8 @@ impl Needs {
             self.unread.push((session.clone(), Unread::Log(error)));
         }
         for record in past.lines.iter().filter_map(|line| line.record.as_ref()) {
-            let is_denied = record.file().is_some_and(denies);
-            for hash in record.mentions() {
-                self.judge(is_denied, hash);
+            for (path, hash) in record.mentions() {
+                self.judge(denies(path), hash);
                 self.by_text.entry(hash).or_default().insert(session.clone());
             }
         }

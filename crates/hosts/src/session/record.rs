@@ -248,34 +248,17 @@ impl Record {
         matches!(self, Self::Open { v, .. } if *v > VERSION)
     }
 
-    /// The file whose texts it mentions.
+    /// Every text that is mentioned, with its file: a superset of what a later answer could rely on.
     #[must_use]
-    pub fn file(&self) -> Option<&str> {
-        match self {
-            Self::Answer { answer, .. } => Some(&answer.path),
-            Self::Change { changed, .. } => Some(&changed.path),
-            Self::Alike { found, .. } => Some(&found.path),
-            Self::Open { .. }
-            | Self::Begun { .. }
-            | Self::Delivered { .. }
-            | Self::Seen { .. }
-            | Self::Refresh { .. }
-            | Self::Compact { .. }
-            | Self::ContextEdit { .. }
-            | Self::Distrust { .. }
-            | Self::Switch { .. }
-            | Self::Unknown { .. } => None,
-        }
-    }
-
-    /// Every text that is mentioned: a superset of what a later answer could rely on.
-    #[must_use]
-    pub fn mentions(&self) -> Vec<ContentHash> {
-        let texts = match self {
-            Self::Answer { answer, .. } => [answer.hash, answer.base],
-            Self::Change { changed, .. } => [changed.before, changed.after].map(|text| text.map(|(sha, _)| sha)),
+    pub fn mentions(&self) -> Vec<(&str, ContentHash)> {
+        let (path, texts) = match self {
+            Self::Answer { answer, .. } => (&answer.path, vec![answer.hash, answer.base]),
+            Self::Change { changed, .. } => {
+                (&changed.path, [changed.before, changed.after].map(|text| text.map(|(sha, _)| sha)).to_vec())
+            }
             Self::Alike { found, .. } => {
-                return found.pieces.iter().map(|(Sha(base), _, _)| *base).chain([found.version.0.0]).collect();
+                let bases = found.pieces.iter().map(|(base, _, _)| Some(*base));
+                (&found.path, bases.chain([Some(found.version.0)]).collect())
             }
             Self::Open { .. }
             | Self::Begun { .. }
@@ -286,9 +269,9 @@ impl Record {
             | Self::ContextEdit { .. }
             | Self::Distrust { .. }
             | Self::Switch { .. }
-            | Self::Unknown { .. } => [None, None],
+            | Self::Unknown { .. } => return Vec::new(),
         };
-        texts.into_iter().flatten().map(|Sha(hash)| hash).collect()
+        texts.into_iter().flatten().map(|Sha(hash)| (path.as_str(), hash)).collect()
     }
 
     /// A copy with other entry numbers.

@@ -226,19 +226,18 @@ fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), Ed
     let mut last: Option<(&Found<'_>, &Place)> = None;
     for found in found.iter().filter(|found| found.piece.ordered) {
         let [place @ Place { range, .. }] = &found.places[..] else { continue };
-        let Some((first, Place { range: before, .. })) = last else {
+        let Some((first, at)) = last else {
             last = Some((found, place));
             continue;
         };
-        let overlap = EditError::Overlap { first: first.index, second: found.index };
+        let (before, overlap) = (&at.range, EditError::Overlap { first: first.index, second: found.index });
         if range.start <= before.start {
             return Err(if before.start < range.end { overlap } else { missing(base, found) });
         }
         let overlaps = range.start < before.end && !range.is_empty();
         let is_within = overlaps && range.end <= before.end;
-        let is_gone = || last.is_some_and(|(first, place)| removes(base, first, place, range));
         let is_lost = numbers == Numbers::Ignore && (is_within || stated_apart(first.piece, found.piece));
-        if overlaps && (is_lost || is_gone()) {
+        if overlaps && (is_lost || removes(base, first, at, range)) {
             return Err(overlap);
         }
         last = Some((found, place));

@@ -306,7 +306,7 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         Operation::ListConflicts { .. } => list(&["conflicts", "list"]),
         Operation::ShowConflict { id } => list(&["conflicts", "show", id]),
         Operation::Status => list(&["status", "--session=s"]),
-        Operation::ShowSession => list(&["session", "show", "s"]),
+        Operation::ShowSession => list(&["session", "show", "--session=s"]),
         Operation::Replay => list(&["replay"]),
         Operation::Refresh(refresh) => list(&["refresh", &refresh.path, "--session=s"]),
         Operation::Propose { .. }
