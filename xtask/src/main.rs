@@ -120,8 +120,8 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "contended",
-        arguments: "all|merges|stale|helped|writers|kills|races [--cases N] [--seconds N] [--seed S]",
-        about: "changes under load: merges as git's, stale edits, refusals that help, 15 writers, kills inside patches",
+        arguments: "all|merges|stale|helped|writers|kills|approved|races [--cases N] [--seconds N] [--seed S]",
+        about: "changes under load: merges as git's, stale edits, refusals that help, 15 writers, kills inside patches and after approvals",
         run: testkit::contended,
     },
     Command {

@@ -516,7 +516,7 @@ pub(crate) enum PolicyCommand {
     Check {
         /// The name; it need not lead anywhere
         path: String,
-        /// For this caller: a surface (cli, mcp, pi), client:NAME or token:NAME, or several with commas between
+        /// For this caller: a surface (cli, mcp, pi), client:NAME, user:NAME or token:NAME, or several with commas between
         #[arg(long = "as", value_name = "CALLER")]
         caller: Option<String>,
         /// Only this operation (read, list, search, edit, write, delete, history, export), with what every source says

@@ -28,7 +28,7 @@ use std::{
 
 use crate::{
     cli::{Cli, Command, SearchArgs, StatusArgs, SymbolsArgs},
-    config::Config,
+    config::{Beyond, Config},
     output::{self, Failure},
     report::{self, json},
     serve::{bridge, mcp},
@@ -39,7 +39,8 @@ type Done = Result<(), Failure>;
 /// Runs one command.
 pub(crate) fn run(cli: Cli) -> Done {
     let Cli { workspace, json, set, command } = cli;
-    let open = || Terminal::open(workspace.clone(), &set, json);
+    let open_with = |beyond| Terminal::open(workspace.clone(), &set, json, beyond);
+    let open = || open_with(Beyond::Nothing);
     match command {
         Command::Read(args) if args.unified.mode.is_some() => read::as_tool(&open()?, &args),
         Command::Read(args) => read::read(&open()?.for_one_read(), *args),
@@ -62,7 +63,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Patch(args) => edit::patch(&open()?, args),
         Command::Delete(args) => edit::delete(&open()?, args),
         Command::Move(args) => edit::rename(&open()?, args),
-        Command::Conflicts(command) => conflicts::run(&open()?, command),
+        Command::Conflicts(command) => conflicts::run(&open_with(Beyond::Review)?, command),
         Command::Policy(command) => policy::run(&open()?, command),
         Command::Approvals(command) => approvals::run(&open()?, command),
         Command::Status(args) => status(&open()?, args),
@@ -96,8 +97,8 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Opens the workspace and prints notices about its settings.
-    fn open(workspace: Option<PathBuf>, set: &[String], json: bool) -> Result<Self, Failure> {
-        let config = Config::load(workspace, set)?;
+    fn open(workspace: Option<PathBuf>, set: &[String], json: bool, beyond: Beyond<'_>) -> Result<Self, Failure> {
+        let config = Config::load_with(workspace, set, beyond)?;
         config.notices.iter().for_each(|notice| output::notice(notice));
         let engine =
             Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?.with_names_from_root();
@@ -105,7 +106,8 @@ impl Terminal {
     }
 
     pub(crate) fn of(engine: Engine, json: bool) -> Self {
-        Self { engine, caller: Caller::of("cli"), json }
+        let caller = Caller { user: engine.settings().user.clone(), ..Caller::of("cli") };
+        Self { engine, caller, json }
     }
 
     fn for_one_read(self) -> Self {

@@ -86,7 +86,7 @@ fn a_concern_is_one_file_and_acts_on_every_wire() {
     let server = mcp::Server::new(engine(temp.path(), &counting), None, ToolList::All, || 0).ok().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answers = runtime.block_on(over_mcp(server, &calls));
-    assert!(answers[0].contains("a text") && answers[2].contains("OVER_BUDGET"), "{answers:?}");
+    assert!(answers[0].contains("a text") && answers[2].contains("BUDGET_EXCEEDED"), "{answers:?}");
 
     let mut pi = bridge::Server::new(engine(temp.path(), &counting));
     let lines = [r#"{"id":1,"op":"read","path":"a.txt"}"#, r#"{"id":2,"op":"status"}"#];

@@ -2,6 +2,7 @@
 //! nowhere else. A workspace may come from a stranger, so its file can only narrow what the user allows.
 
 mod narrow;
+mod wall;
 
 use readproof_core::{
     limits::{Answers, Markers},
@@ -10,10 +11,12 @@ use readproof_core::{
     text::ContentHash,
 };
 use readproof_disk::{
-    HardLinks, LocateError, PolicySources, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder,
-    is_folder, is_program, user_id,
+    HardLinks, LocateError, NoWall, PolicySources, Root, Sensitive, SnapshotRules, find_workspace, is_current_folder,
+    is_folder, is_program, user_id, user_name,
 };
-use readproof_engine::{Arguments, Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Whose};
+use readproof_engine::{
+    Arguments, Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Walling, Whose,
+};
 use readproof_words::{Terms, disk::locate};
 use std::{
     env,
@@ -23,6 +26,8 @@ use std::{
 
 use crate::output::Failure;
 use narrow::Narrow;
+
+pub(crate) use wall::Beyond;
 
 /// The user's settings, relative to the user's configuration directory.
 const USER_FILE: &str = "readproof/config.toml";
@@ -100,7 +105,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 21] = [
+pub(crate) const SETTINGS: [Setting; 27] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -128,6 +133,14 @@ pub(crate) const SETTINGS: [Setting; 21] = [
     number!("window_lines", "the most lines the unified `read` shows without a `limit`", window.lines, u32),
     number!("window_chars", "the most characters the unified `read` shows without a `limit`", window.chars, u32),
     number!("file_bytes", "the largest file that is read or written", file_bytes, u64),
+    number!(
+        "write_bytes",
+        "the most bytes that one call writes: the text it brings, or by how much files grow",
+        writes.bytes,
+        u64
+    ),
+    number!("write_files", "the most files that one call changes", writes.files, u64),
+    number!("write_calls", "how many calls of one conversation may change files", writes.calls, u64),
     number!("diff_bytes", "texts with more bytes are not diffed", limits.diff_bytes, u32),
     number!("diff_lines", "texts with more lines are not diffed", limits.diff_lines, u32),
     Setting {
@@ -140,6 +153,21 @@ pub(crate) const SETTINGS: [Setting; 21] = [
         },
         expects: "\"loose\" or \"strict\"",
         narrow: Narrow::Any,
+    },
+    Setting {
+        key: "fences",
+        help: "whether MCP tools put the text of a file between lines that no file can contain: \"never\" or \"always\"",
+        show: |s| toml::Value::String(if s.fences.is_some() { "always" } else { "never" }.to_owned()),
+        set: |s, v| {
+            s.fences = match v.as_str()? {
+                "always" => Some(some_secret()?),
+                "never" => None,
+                _ => return None,
+            };
+            Some(())
+        },
+        expects: "\"never\" or \"always\"",
+        narrow: Narrow::Down(&["always", "never"]),
     },
     Setting {
         key: "handles",
@@ -203,6 +231,28 @@ pub(crate) const SETTINGS: [Setting; 21] = [
         },
         expects: "\"open\", \"standard\", \"careful\" or \"locked\"",
         narrow: Narrow::Never,
+    },
+    Setting {
+        key: "wall",
+        help: "what keeps this program from opening files outside the workspace, beside its own checks: \"none\", or \"landlock\" (the Linux kernel; see docs/policy.md)",
+        show: |s| toml::Value::String(s.wall.as_str().to_owned()),
+        set: |s, v| {
+            s.wall = Walling::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"none\" or \"landlock\"",
+        narrow: Narrow::Down(&["landlock", "none"]),
+    },
+    Setting {
+        key: "write_roots",
+        help: "folders outside the workspace in which files may be changed after a person agreed to each change; only settable in your own readproof/config.toml",
+        show: |s| words(&s.write_roots),
+        set: |s, v| {
+            s.write_roots = list(v)?;
+            Some(())
+        },
+        expects: "a list of folders, as in [\"~/notes\"]",
+        narrow: Narrow::OwnFile,
     },
     Setting {
         key: "pi_sessions",
@@ -273,6 +323,11 @@ pub(crate) const SETTINGS: [Setting; 21] = [
     },
 ];
 
+/// A secret for as long as this process runs.
+fn some_secret() -> Option<String> {
+    getrandom::u64().ok().zip(getrandom::u64().ok()).map(|(one, two)| format!("{one:016x}{two:016x}"))
+}
+
 fn words(list: &[String]) -> toml::Value {
     toml::Value::Array(list.iter().cloned().map(toml::Value::String).collect())
 }
@@ -293,18 +348,29 @@ pub(crate) struct Config {
     pub(crate) sources: Vec<Source>,
     /// Notices about settings: what the workspace's file may not set, or why all of it is ignored.
     pub(crate) notices: Vec<String>,
+    /// What came of the wall; `None` if none is asked for, or not yet.
+    pub(crate) wall: Option<Result<(), NoWall>>,
 }
 
 impl Config {
-    /// Finds the workspace and reads its settings.
+    /// Finds the workspace and reads its settings. If they ask for a wall, it is raised: from then on nothing else can be opened.
     pub(crate) fn load(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
-        let mut config = Self::bare(workspace)?;
-        config.fill(overrides)?;
-        Ok(config)
+        Self::load_with(workspace, overrides, Beyond::Nothing)
     }
 
-    /// The same for a server: an invalid `readproof.toml` must not keep it from serving. It is then ignored as a whole, with a
-    /// notice.
+    /// The same, with what the command can open beyond that.
+    pub(crate) fn load_with(
+        workspace: Option<PathBuf>,
+        overrides: &[String],
+        beyond: Beyond<'_>,
+    ) -> Result<Self, Failure> {
+        let mut config = Self::bare(workspace)?;
+        config.fill(overrides)?;
+        config.walled(beyond)
+    }
+
+    /// Reads the settings for a server, and raises no wall. An invalid `readproof.toml` must not keep it from serving: it is then
+    /// ignored as a whole, with a notice.
     pub(crate) fn load_to_serve(workspace: Option<PathBuf>, overrides: &[String]) -> Result<Self, Failure> {
         let mut config = Self::bare(workspace)?;
         config.read_user_file()?;
@@ -332,9 +398,22 @@ impl Config {
         let whose = Whose::Kept(state_folders());
         let user_file = config_home().map(|folder| folder.join(USER_FILE));
         let policy = PolicySources { user_file, home: home(), ..PolicySources::default() };
-        let settings =
-            Settings { git_files: git_files(), codex_home: codex_home(), whose, policy, ..Settings::default() };
-        Ok(Self { root, bearings, settings, sources: vec![Source::Default; SETTINGS.len()], notices: Vec::new() })
+        let settings = Settings {
+            git_files: git_files(),
+            codex_home: codex_home(),
+            user: Some(user_name()),
+            whose,
+            policy,
+            ..Settings::default()
+        };
+        Ok(Self {
+            root,
+            bearings,
+            settings,
+            sources: vec![Source::Default; SETTINGS.len()],
+            notices: Vec::new(),
+            wall: None,
+        })
     }
 
     /// Reads the settings in this order: the user's file, the workspace's file, the environment, the flags of this call.
@@ -530,9 +609,14 @@ fn pi_folder() -> Option<PathBuf> {
 /// The hosts that keep texts in a workspace.
 pub(crate) const HOSTS_WITH_TEXTS: [&str; 1] = ["pi"];
 
-/// The texts that hosts keep in the workspace. pi's session files are those in its folder, those named in the settings, and
-/// those named in this call.
+/// The texts that hosts keep in the workspace.
 pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Arc<dyn HostTexts>> {
+    let (named, folder) = pi_session_places(config, named);
+    vec![Arc::new(PiSources { named, folder })]
+}
+
+/// pi's session files, or folders of them: those named in the settings and in this call; and pi's own folder.
+fn pi_session_places(config: &Config, named: &[PathBuf]) -> (Vec<PathBuf>, Option<PathBuf>) {
     let told = env::var_os("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
     let folder = told.map(PathBuf::from).or_else(|| pi_folder().map(|folder| folder.join("sessions")));
     let absolute = |text: &String| match (text.strip_prefix("~/"), home()) {
@@ -540,7 +624,7 @@ pub(crate) fn host_texts(config: &Config, named: &[PathBuf]) -> Vec<Arc<dyn Host
         _ => config.root.path().join(text),
     };
     let settings = config.settings.pi_sessions.iter().map(absolute);
-    vec![Arc::new(PiSources { named: settings.chain(named.iter().cloned()).collect(), folder })]
+    (settings.chain(named.iter().cloned()).collect(), folder)
 }
 
 /// What the location of hosts' settings depends on, outside the workspace.

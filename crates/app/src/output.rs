@@ -2,6 +2,7 @@
 //! beside it goes to standard error, so the two cannot be confused.
 #![allow(clippy::print_stderr, reason = "this is the file that may")]
 
+use readproof_core::render::trailer::hidden;
 use readproof_engine::Error;
 use readproof_words::Surface;
 use serde::Serialize;
@@ -78,7 +79,16 @@ pub(crate) fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
-/// Prints file text as exact bytes. On a terminal a missing final newline is added.
+/// Prints lines of files as exact bytes, and names their hidden characters beside them.
+pub(crate) fn lines(lines: &str) -> io::Result<()> {
+    text(lines)?;
+    if let Some(hidden) = hidden(lines) {
+        notice(&hidden);
+    }
+    Ok(())
+}
+
+/// Prints text as exact bytes. On a terminal a missing final newline is added.
 pub(crate) fn text(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

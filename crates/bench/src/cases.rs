@@ -93,6 +93,9 @@ pub(crate) const CASES: &[Case] = &[
     },
 ];
 
+/// After this time a change of a file is known to be over.
+const SETTLED: Duration = Duration::from_millis(2500);
+
 /// So many rules, a quarter each of folders, endings, names at any depth and single files.
 const RULES: usize = 200;
 
@@ -151,6 +154,8 @@ impl Reads {
             Self { folder, engine, session, request, file, bytes, change, expected: Mode::Full, receipt: None };
         fs::write(&reads.file, text(bytes, None))?;
         reads.case()?;
+        // In a folder that was changed just now, policy files are looked for each time.
+        thread::sleep(SETTLED);
         reads.settle()?;
         reads.expected = expected;
         Ok(reads)
@@ -206,7 +211,7 @@ impl Reads {
         }
         fs::write(self.folder.path().join("readproof.toml"), rules)?;
         // A file that was changed just now is read again each time.
-        thread::sleep(Duration::from_millis(2500));
+        thread::sleep(SETTLED);
         self.case_is(None)?;
         self.settle()?;
         Ok(self)

@@ -27,9 +27,11 @@ pub const VERSION: u32 = 1;
 pub struct Caller {
     /// The wire: `cli`, `mcp`, …
     pub surface: Cow<'static, str>,
-    /// What the client calls itself.
+    /// What the client calls itself: a claim that nobody checks.
     pub client: Option<String>,
-    /// The local user, or the holder of a token.
+    /// The local user on whose behalf the process runs, as the system knows it; on wires of this machine.
+    pub user: Option<String>,
+    /// The holder of a token.
     pub identity: Option<String>,
     /// The conversation, by the name of its log.
     pub conversation: Option<String>,
@@ -924,6 +926,12 @@ impl Operation {
             Self::ListPolicy => "list_policy",
             Self::Doctor => "doctor",
         }
+    }
+
+    /// Whether it changes files by name.
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        matches!(self, Self::Write(_) | Self::Patch(_))
     }
 
     /// The path it is about, as written, if it names one.

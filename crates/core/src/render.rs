@@ -1,6 +1,7 @@
 //! Turns a decision into the exact text of the answer, and decides how much of a text one answer shows, by whole lines. Only
 //! this file makes a [`Shown`], so what is recorded is what was shown.
 
+pub mod fence;
 pub mod meta;
 pub mod page;
 pub mod trailer;

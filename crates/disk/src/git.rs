@@ -10,6 +10,7 @@ mod index;
 mod look;
 mod open;
 mod opened;
+mod outside;
 mod settings;
 
 pub(crate) use clean::utf_32;

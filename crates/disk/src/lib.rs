@@ -23,8 +23,8 @@ pub use git::{
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use policy::{
-    Asks, BadPattern, Explained, FolderRules, Gate, Guard, Listed as ListedRule, NoEffect, Policy, PolicyError,
-    PolicySources, PolicyWarning, Refusal, Rules, STANDARD_PATTERNS, Sensitive,
+    Asks, BadPattern, Explained, FolderRules, Gate, Guard, Listed as ListedRule, NoEffect, NoWall, Policy, PolicyError,
+    PolicySources, PolicyWarning, Refusal, Rules, STANDARD_PATTERNS, Sensitive, Wall, can_raise_wall,
 };
 pub use replace::{
     Applied, BesideError, Conflicting, DisplacedText, Expected, Leftover, Load, Moment, NOTE, Outcome, Present,
@@ -39,6 +39,6 @@ pub use stores::{
     BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,
     Logs, Objects, OpenedStore, Payload, Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName,
     SmallTexts, Store, StoreError, Stored, Stores, Strange, TakeLine, Usage, Whose, database_in_memory, is_folder,
-    user_id,
+    user_id, user_name,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};

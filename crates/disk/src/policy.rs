@@ -15,6 +15,7 @@ mod pattern;
 mod rules;
 mod sensitive;
 mod table;
+mod wall;
 
 pub use error::{NoEffect, PolicyError, PolicyWarning};
 pub use gate::{Asks, Gate};
@@ -22,3 +23,4 @@ pub use guard::{Guard, Refusal};
 pub use look::{Policy, PolicySources};
 pub use rules::{Explained, FolderRules, Listed, Rules};
 pub use sensitive::{BadPattern, STANDARD_PATTERNS, Sensitive};
+pub use wall::{NoWall, Wall, can_raise_wall};

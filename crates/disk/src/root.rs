@@ -119,11 +119,12 @@ impl Root {
         self.holds(path) || (path.is_absolute() && fs::canonicalize(path).is_ok_and(|real| self.holds(&real)))
     }
 
-    /// The name inside that an absolute path leads to, links followed; `None` if it leads nowhere or elsewhere.
+    /// The name inside that an absolute path leads to, links followed, `.` for the root; `None` if it leads nowhere or elsewhere.
     #[must_use]
     pub fn leads_to(&self, path: &Path) -> Option<String> {
         let real = fs::canonicalize(path).ok().filter(|_| path.is_absolute())?;
-        real.strip_prefix(&self.path).ok()?.to_str().map(str::to_owned)
+        let name = real.strip_prefix(&self.path).ok()?.to_str()?;
+        Some(if name.is_empty() { "." } else { name }.to_owned())
     }
 
     /// Whether a path is spelt as one inside and, if it exists, leads inside.

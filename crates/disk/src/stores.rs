@@ -15,7 +15,9 @@ mod store;
 mod store_error;
 
 pub use leases::{Lease, Leases, Right};
-pub use local_store::{LocalStore, LocalStores, STORE_NAME, SmallTexts, Whose, database_in_memory, is_folder, user_id};
+pub use local_store::{
+    LocalStore, LocalStores, STORE_NAME, SmallTexts, Whose, database_in_memory, is_folder, user_id, user_name,
+};
 pub use log_error::LogError;
 pub use logs::{Log, LogId, LogName, Logs, Payload, RetiredLog, TakeLine};
 pub use objects::{Loaded, Objects, Put, Removal, Removed, Stored};

@@ -2,6 +2,7 @@
 //! record after it. A new concern is one file that implements [`Concern`]; no wire and no operation changes.
 
 mod approval;
+mod elsewhere;
 mod error;
 mod explain;
 mod outcome;
@@ -15,6 +16,7 @@ pub use outcome::{
     Answer, CompareNotice, LogAfter, NoIndex, Notice, Outcome, Reading, Receipt, Refreshed, ShownLines, ShownText,
     Written, WrittenFile,
 };
+pub(crate) use policy::refusal;
 
 use readproof_core::{
     budget,
@@ -24,7 +26,7 @@ use readproof_core::{
 };
 use readproof_disk::{Create, HardLinks, LocalStores, Policy, Root, Sensitive, SnapshotRules, Stores};
 use readproof_hosts::session::{EntryId, SessionError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
 use crate::{Clock, Engine, HostTexts, Settings, Shared, conversation::locked};
 
@@ -133,11 +135,15 @@ impl Engine {
             words: crate::find::Words::default(),
             versions: Mutex::default(),
             approvals: Mutex::default(),
+            unnamed_writes: AtomicU64::default(),
         };
         Ok(Self {
             root,
             one_read: false,
             names_from_root: false,
+            asking: None,
+            unseen: false,
+            asker: None,
             concerns: Arc::default(),
             hosts: Arc::default(),
             shared: Arc::new(shared),

@@ -6,6 +6,7 @@
 mod base;
 mod commit;
 mod conflict;
+mod limits;
 mod merge;
 mod plan;
 mod recover;
@@ -39,9 +40,6 @@ const ATTEMPTS: u32 = 8;
 /// How often, and with which pauses, another's change over several files is waited for: about ten seconds.
 const WAITS: u32 = 2000;
 const WAIT: Duration = Duration::from_millis(5);
-
-/// The most files that one patch may change.
-const MOST_FILES: usize = 200;
 
 /// One file of a call, and what is wanted of it.
 struct Wanted<'a> {
@@ -87,9 +85,7 @@ impl Engine {
         control: &Control<'_>,
     ) -> Result<Written, Error> {
         let (_, files) = parse_patch(&request.patch).map_err(|source| Error::BadPatch { source })?;
-        if files.len() > MOST_FILES {
-            return Err(Error::ManyFiles { files: files.len(), most: MOST_FILES });
-        }
+        self.within_limits(0, files.len(), 0)?;
         let alone = files.len() == 1;
         let mut wanted = Vec::new();
         for FilePatch { path, change } in &files {
@@ -148,7 +144,8 @@ impl Engine {
         let mut asked = None;
         for one in &wanted {
             self.may_change(&one.file)?;
-            asked = asked.or(self.asks(one)?);
+            let reading = self.asking.clone().map(|rule| (one.intent.act(), rule));
+            asked = asked.or(self.asks(one)?).or(reading);
         }
         self.refuse_twice(&wanted)?;
         if let Some(name) = conversation.log() {
@@ -159,8 +156,9 @@ impl Engine {
         loop {
             control.check_cancelled()?;
             let plans = wanted.iter().map(|one| self.plan(caller, conversation, one)).collect::<Result<Vec<_>, _>>()?;
+            self.may_write(caller, &wanted, &plans)?;
             if let Some((act, rule)) = &asked {
-                let ask = ask(operation, (*act, rule.clone()), &plans);
+                let ask = self.ask(operation, (*act, rule.clone()), &plans);
                 let digest = Some(ask.digest);
                 if digest != approved {
                     self.approved(caller, ask)?;
@@ -170,7 +168,10 @@ impl Engine {
             let done = self.commit(caller, conversation.log(), operation, plans);
             self.keep_displaced();
             let error = match done {
-                Ok(written) => return Ok(written),
+                Ok(written) => {
+                    self.count_write(caller);
+                    return Ok(written);
+                }
                 Err(error) => error,
             };
             if let Error::ReplaceAll(ReplaceAllError::Step { left, .. }) = &error {
@@ -192,6 +193,16 @@ impl Engine {
                 return Err(error);
             }
         }
+    }
+
+    /// What a person is asked before plans are carried out: these files, these texts, this change.
+    fn ask(&self, what: &'static str, (act, rule): (Act, Rule), plans: &[Plan]) -> Ask {
+        let hash = |text: &Option<Text>| text.as_ref().map(Text::hash);
+        let paths: Vec<String> = plans.iter().map(|plan| self.named_to_person(&plan.path)).collect();
+        let texts = plans.iter().zip(&paths).map(|(plan, path)| (path.as_str(), hash(&plan.before), hash(&plan.after)));
+        let digest = Ask::digest_of(what, texts);
+        let diff: String = plans.iter().map(Plan::diff).collect();
+        Ask { what, act, paths, rule, digest, diff: Some(diff).filter(|diff| !diff.is_empty()) }
     }
 
     /// The rule that asks a person before this is done. One that denies it is an error.
@@ -254,22 +265,6 @@ fn undone(error: &Error) -> Option<&ReplaceError> {
 /// Whether changes can be those of a file that is not there yet.
 fn is_new(pieces: &[Piece]) -> bool {
     matches!(pieces, [piece] if piece.old.is_empty())
-}
-
-/// What a person is asked before plans are carried out: these files, these texts, this change.
-fn ask(operation: &'static str, (act, rule): (Act, Rule), plans: &[Plan]) -> Ask {
-    let hash = |text: &Option<Text>| text.as_ref().map(Text::hash);
-    let texts = plans.iter().map(|plan| (plan.path.as_str(), hash(&plan.before), hash(&plan.after)));
-    let digest = Ask::digest_of(operation, texts);
-    let diff: String = plans.iter().map(Plan::diff).collect();
-    Ask {
-        what: operation,
-        act,
-        paths: plans.iter().map(|plan| plan.path.clone()).collect(),
-        rule,
-        digest,
-        diff: Some(diff).filter(|diff| !diff.is_empty()),
-    }
 }
 
 /// Texts that were worked out for one call.

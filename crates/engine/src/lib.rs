@@ -38,22 +38,23 @@ pub use readproof_index::{
     BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind, UseKind,
     Uses,
 };
-pub use settings::{Arguments, Handles, Settings};
+pub use settings::{Arguments, Handles, Settings, Walling};
 pub use upkeep::{
     About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
     OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
 };
 
 use conversation::Open;
+use door::refusal;
 use find::{Symbols, Words};
 use read::Recent;
 use readproof_core::{
     operation::{Caller, Operation},
     path::Bearings,
-    policy::Acts,
+    policy::{Acts, Rule},
 };
 use readproof_disk::{Asks, Policy, Root, Sensitive, Stores};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
 /// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
 pub const SETTINGS_FILE: &str = "readproof.toml";
@@ -70,6 +71,12 @@ pub struct Engine {
     one_read: bool,
     /// Set by [`Engine::with_names_from_root`].
     names_from_root: bool,
+    /// A rule that asks before the files of a change may be read.
+    asking: Option<Rule>,
+    /// Whether a person must agree before what this call tells is shown, so that nothing of it is recorded as shown.
+    unseen: bool,
+    /// Of a folder outside the workspace: the workspace whose person is asked.
+    asker: Option<Box<Engine>>,
     concerns: Arc<Vec<Arc<dyn Concern>>>,
     hosts: Arc<Vec<Arc<dyn HostTexts>>>,
     shared: Arc<Shared>,
@@ -89,6 +96,8 @@ struct Shared {
     words: Words,
     versions: Mutex<Option<Versions>>,
     approvals: Mutex<Option<Approvals>>,
+    /// Calls that wrote, of callers who name no conversation.
+    unnamed_writes: AtomicU64,
     /// What is to be said beside the next answer.
     notices: Mutex<Vec<Notice>>,
 }
@@ -101,6 +110,9 @@ impl Engine {
     /// [`Error`] says what failed, as data. Nothing was recorded as shown.
     pub fn perform<C: Conversation>(&self, call: Call<'_, C>) -> Result<Outcome<C::Given>, Error> {
         let Call { caller, conversation, operation, control } = call;
+        if let Some(done) = self.perform_elsewhere((caller, &control), &operation) {
+            return done;
+        }
         self.recover();
         let operation = self.admit(caller, operation)?;
         let acts = Acts::needed_by(&operation);
@@ -108,11 +120,8 @@ impl Engine {
         let is_open = operation == Operation::Doctor;
         let mut seen = if is_open { self.clone() } else { self.seen_when(caller, acts, Asks::Refuse)? };
         let mut outcome = seen.answer((caller, &control), conversation, &operation);
-        if let Err(error) = outcome {
-            outcome = self.agreed(caller, &operation, error).and_then(|()| {
-                seen = self.seen_when(caller, acts, Asks::Agreed)?;
-                seen.answer((caller, &control), conversation, &operation)
-            });
+        if let Some(refused) = outcome.as_ref().err().and_then(refusal).cloned() {
+            outcome = self.answer_agreed(&mut seen, (caller, &control), conversation, (&operation, &refused));
         }
         self.keep_displaced();
         let mut outcome = outcome.map_err(|error| seen.with_suggestions(error, &operation, &control));

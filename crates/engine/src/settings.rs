@@ -2,6 +2,7 @@
 //! here.
 
 use readproof_core::{
+    budget::WriteLimits,
     limits::{Answers, FILE_BYTES, HANDLE_BYTES, Limits},
     operation::AnswerLimit,
     text::ContentHash,
@@ -18,6 +19,10 @@ pub struct Settings {
     pub answers: Answers,
     /// The largest file that is read or written.
     pub file_bytes: u64,
+    /// How much may be written.
+    pub writes: WriteLimits,
+    /// Folders outside the workspace in which a person may be asked to allow changes.
+    pub write_roots: Vec<String>,
     /// Whether files with several hard links are read.
     pub hard_links: HardLinks,
     /// Patterns of names whose files are always sent as plain text and never stored.
@@ -36,6 +41,8 @@ pub struct Settings {
     pub approver_key: Option<ContentHash>,
     /// What the unified `read` shows of a file without a `limit`.
     pub window: AnswerLimit,
+    /// The secret of the fences around the text of files in answers of tools; none if it is not fenced.
+    pub fences: Option<String>,
     /// Which arguments of tools are accepted.
     pub args: Arguments,
     /// When handles are issued and accepted.
@@ -48,6 +55,10 @@ pub struct Settings {
     pub git: GitSettings,
     /// Which stores are trusted.
     pub whose: Whose,
+    /// The local user, by which callers on this machine are known; none if nobody looked.
+    pub user: Option<String>,
+    /// What keeps this process from opening other files.
+    pub wall: Walling,
     /// Notices about the settings themselves, to give with the first answer.
     pub notices: Vec<String>,
     /// Git's configuration files outside the repository. A repository is kept open only while none of them changes.
@@ -78,6 +89,33 @@ impl Arguments {
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Loose, Self::Strict].into_iter().find(|style| style.as_str() == word)
+    }
+}
+
+/// What keeps the process from opening files other than the workspace's, beside our own checks of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Walling {
+    /// Nothing.
+    #[default]
+    None,
+    /// The kernel, where it can.
+    Landlock,
+}
+
+impl Walling {
+    /// As written in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Landlock => "landlock",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::None, Self::Landlock].into_iter().find(|wall| wall.as_str() == word)
     }
 }
 
@@ -118,6 +156,8 @@ impl Default for Settings {
             limits: Limits::default(),
             answers: Answers::default(),
             file_bytes: FILE_BYTES,
+            writes: WriteLimits::default(),
+            write_roots: Vec::new(),
             hard_links: HardLinks::Allow,
             sensitive: STANDARD_PATTERNS.iter().map(ToString::to_string).collect(),
             policy: PolicySources::default(),
@@ -127,12 +167,15 @@ impl Default for Settings {
             approval_minutes: 60,
             approver_key: None,
             window: AnswerLimit::WINDOW,
+            fences: None,
             args: Arguments::default(),
             handles: Handles::default(),
             handle_bytes: HANDLE_BYTES,
             codex_home: PathBuf::new(),
             git: GitSettings::default(),
             whose: Whose::default(),
+            user: None,
+            wall: Walling::default(),
             notices: Vec::new(),
             git_files: Vec::new(),
         }

@@ -190,9 +190,11 @@ impl Request {
     }
 }
 
-/// What a person approved for one caller says nothing about another: it may be a read.
-fn same_caller(one: &By, other: &By) -> bool {
-    (&one.surface, &one.client, &one.identity) == (&other.surface, &other.client, &other.identity)
+/// What a person approved for one caller says nothing about another: it may be a read. Records of earlier versions name no user;
+/// a log is readable for one user only, so they are of that one.
+fn same_caller(asked: &By, call: &By) -> bool {
+    (&asked.surface, &asked.client, &asked.identity) == (&call.surface, &call.client, &call.identity)
+        && (asked.user.is_none() || asked.user == call.user)
 }
 
 /// What the log says about a call.

@@ -39,6 +39,9 @@ pub struct By {
     pub surface: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+    /// Absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,8 +52,8 @@ pub struct By {
 
 impl From<&Caller> for By {
     fn from(caller: &Caller) -> Self {
-        let Caller { surface, client, identity, conversation, agent } = caller.clone();
-        Self { surface: surface.into_owned(), client, identity, conversation, agent }
+        let Caller { surface, client, user, identity, conversation, agent } = caller.clone();
+        Self { surface: surface.into_owned(), client, user, identity, conversation, agent }
     }
 }
 
@@ -164,13 +167,20 @@ struct Known {
     newer: bool,
     changes: BTreeMap<u64, Change>,
     conflicts: BTreeMap<u64, OpenedConflict>,
+    /// How many calls of a conversation changed files, by its surface and its name.
+    calls: BTreeMap<(String, String), u64>,
 }
 
 impl Known {
     fn take(&mut self, line: u64, record: Record) {
         match record {
             Record::Open { v, .. } => (self.is_open, self.newer) = (true, self.newer || v > VERSION),
-            Record::Change(change) => drop(self.changes.insert(line, *change)),
+            Record::Change(change) => {
+                if let Some(conversation) = &change.by.conversation {
+                    *self.calls.entry((change.by.surface.clone(), conversation.clone())).or_default() += 1;
+                }
+                self.changes.insert(line, *change);
+            }
             Record::Conflict(conflict) => {
                 let opened =
                     OpenedConflict { id: VersionId(line), conflict: *conflict, proposal: None, resolved: None };
@@ -305,6 +315,12 @@ impl Versions {
     /// Every change, oldest first.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = (VersionId, &Change)> {
         self.known.changes.iter().map(|(line, change)| (VersionId(*line), change))
+    }
+
+    /// How many calls of a conversation changed files.
+    #[must_use]
+    pub fn calls_of(&self, surface: &str, conversation: &str) -> u64 {
+        self.known.calls.get(&(surface.to_owned(), conversation.to_owned())).copied().unwrap_or_default()
     }
 
     /// The change of that number.

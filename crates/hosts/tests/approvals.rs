@@ -92,6 +92,30 @@ fn an_approval_of_one_call_is_used_once() {
 }
 
 #[test]
+fn an_approval_is_for_one_user() {
+    let of = |user: Option<&str>, text: &str| Asked {
+        by: By { user: user.map(str::to_owned), ..by(Some("s")) },
+        ..delete("a", text, 0)
+    };
+    let fixture = Fixture::new();
+    let mut log = fixture.open();
+    let id = waits(log.ask(&of(Some("alice"), "1")).unwrap());
+    assert!(decide(&mut log, id, (Decision::Approve, Scope::Always), 1).is_ok());
+    assert_eq!(log.ask(&of(Some("alice"), "2")).unwrap(), Standing::Approved(id));
+    assert_ne!(waits(log.ask(&of(Some("bob"), "2")).unwrap()), id);
+    assert_ne!(waits(log.ask(&of(None, "2")).unwrap()), id);
+
+    // A record of an earlier version has no user, and still counts.
+    let fixture = Fixture::new();
+    let id = waits(fixture.open().ask(&of(None, "1")).unwrap());
+    assert!(!fs::read_to_string(fixture.file()).unwrap().contains("user"));
+    assert!(decide(&mut fixture.open(), id, (Decision::Approve, Scope::Always), 1).is_ok());
+    assert_eq!(fixture.open().ask(&of(Some("alice"), "2")).unwrap(), Standing::Approved(id));
+    let read: By = serde_json::from_str(r#"{"surface":"cli","identity":"uid 7"}"#).unwrap();
+    assert_eq!((read.user, read.identity.as_deref()), (None, Some("uid 7")));
+}
+
+#[test]
 fn a_process_that_died_after_it_was_allowed_left_nothing_approved() {
     let fixture = Fixture::new();
     let call = delete("a", "1", 0);

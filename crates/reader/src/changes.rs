@@ -3,6 +3,7 @@
 //! Every part must say what the call asked for, of the file that it names. A part says nothing about another file.
 
 use crate::edit::{self, Replaces};
+use crate::name::labelled;
 use crate::view::View;
 use crate::{Complaint, Glimpse, demand};
 
@@ -53,14 +54,14 @@ impl Change {
 
     /// What the first line of its part may begin with.
     fn heads(&self) -> Vec<String> {
-        let path = &self.path;
+        let path = labelled(&self.path);
         match &self.what {
             What::Edit { .. } => vec![format!("edited {path}: ")],
             What::Whole(_) | What::Chosen => vec![format!("wrote {path}: ")],
             What::Create(_) => vec![format!("created {path}: ")],
             What::Append(_) => vec![format!("edited {path}: "), format!("created {path}: ")],
             What::Delete => vec![format!("deleted {path}")],
-            What::Move { from } => vec![format!("moved {from} to {path}: ")],
+            What::Move { from } => vec![format!("moved {} to {path}: ", labelled(from))],
         }
     }
 

@@ -50,7 +50,11 @@ pub(crate) fn edited(
     demand!(call.replaces == Replaces::Several || !call.old.is_empty(), "an edit of nothing is said to have been made");
     let (stated, rest) = answer.split_once('\n').map_or((answer, None), |(stated, rest)| (stated, Some(rest)));
     let Some(said) = said(stated) else {
-        demand!(stated.contains(" places, too many to state, "), "the answer does not say what was edited: {answer:?}");
+        let unsaid = [" places, too many to state, ", ": no lines to state it by, "];
+        demand!(
+            unsaid.iter().any(|words| stated.contains(words)),
+            "the answer does not say what was edited: {answer:?}"
+        );
         let bare = rest.is_none_or(|rest| rest.split('\n').all(is_note));
         demand!(bare, "lines are shown of an edit that is not stated: {answer:?}");
         return Ok(None);

@@ -24,6 +24,7 @@ use std::fmt;
 
 pub use changes::{Change, What, refusal};
 pub use edit::Replaces;
+pub use name::labelled;
 use rebuild::Call;
 use view::View;
 

@@ -15,6 +15,17 @@ pub(crate) fn header_name(field: &str, side: &str) -> Option<Vec<u8>> {
     if name.is_empty() { None } else { Some(name.to_vec()) }
 }
 
+/// A name as it stands in an answer: in one that reads like a trailer, the special characters are escaped.
+#[must_use]
+pub fn labelled(path: &str) -> String {
+    let like = ["[readcache", "; ", ": line", ": empty", "known="].iter().any(|words| path.contains(words));
+    let sign = |c: char| match c {
+        '[' | ']' | ';' | ':' | '=' if like => format!("\\u{{{:x}}}", u32::from(c)),
+        other => other.to_string(),
+    };
+    path.chars().map(sign).collect()
+}
+
 /// The bytes between C quotes, with the escapes that git writes.
 fn unquote(inner: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -6,6 +6,7 @@ use readproof_engine::{
     PiConversation, PiGiven, Reading, Receipt, Written,
     operation::{Caller, Change, Operation, Over, Read, Write},
 };
+use std::fmt::Debug;
 
 /// Asked between the stages of a call.
 pub type Hook<'a> = &'a dyn Fn() -> bool;
@@ -49,7 +50,7 @@ pub trait Ask {
     ///
     /// # Errors
     /// Those of [`Engine::perform`].
-    fn call<C: Conversation>(
+    fn call<C: Conversation<Given: Debug>>(
         &self,
         conversation: &mut C,
         operation: Operation,
@@ -134,7 +135,7 @@ pub trait Ask {
 }
 
 impl Ask for Engine {
-    fn call<C: Conversation>(
+    fn call<C: Conversation<Given: Debug>>(
         &self,
         conversation: &mut C,
         operation: Operation,

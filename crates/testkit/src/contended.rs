@@ -1,7 +1,8 @@
 //! Edits under load, through the real disk and the door: merges and stale edits compared with git, refusals that a scripted
-//! caller follows, many writers, writers that are killed, and work that reads only parts of files. What is expected is worked
+//! caller follows, many writers, writers that are killed, approved calls that are killed, and work that reads only parts of files. What is expected is worked
 //! out here or by git, never by the product.
 
+pub mod approved;
 pub mod git;
 pub mod helped;
 pub mod kills;

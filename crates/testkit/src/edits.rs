@@ -1,6 +1,6 @@
 //! Generated edits: real files, every dialect, the mistakes that models make. The generator knows the bytes that are meant; every
 //! edit must give exactly these or be refused. Where `git apply` takes a diff, the bytes must also be those of git, or the place
-//! is not unique.
+//! is not unique; a diff that git itself puts elsewhere than was meant is counted apart.
 
 mod intent;
 mod judge;
@@ -10,7 +10,7 @@ mod written;
 use std::{collections::BTreeMap, fmt};
 
 use self::{
-    judge::{Judge, Outcome},
+    judge::{Git, Judge, Outcome},
     sources::Sources,
     written::{Form, Mistake, write},
 };
@@ -20,8 +20,9 @@ use crate::{op::Random, world::Broken};
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub cases: u64,
-    /// Those compared with `git apply`, and those that it took.
-    pub git: (u64, u64),
+    /// Those compared with `git apply`, those that it took, and those of which it made something else than was meant while we
+    /// made what was meant.
+    pub git: (u64, u64, u64),
     /// Files to choose from.
     pub files: usize,
     rows: BTreeMap<(Form, Mistake), Row>,
@@ -71,7 +72,8 @@ pub fn run(count: u64, seed: u64) -> Result<Tally, Broken> {
             Outcome::Other => row.other += 1,
         }
         tally.git.0 += u64::from(judged.git.is_some());
-        tally.git.1 += u64::from(judged.git == Some(true));
+        tally.git.1 += u64::from(matches!(judged.git, Some(Git::Took | Git::Misplaced)));
+        tally.git.2 += u64::from(judged.git == Some(Git::Misplaced));
         if let Some(why) = judged.wrong {
             tally.wrong.push(format!("{form:?} {mistake:?}, number {}: {why}", number - 1));
         }
@@ -116,10 +118,10 @@ impl fmt::Display for Tally {
         for wrong in self.wrong.iter().take(EXAMPLES) {
             writeln!(f, "WRONG: {wrong}")?;
         }
-        let (asked, took) = self.git;
+        let (asked, took, misplaced) = self.git;
         write!(
             f,
-            "{} edits of {} files, {asked} given to git, which took {took}: {} silently wrong",
+            "{} edits of {} files, {asked} given to git, which took {took} and misplaced {misplaced} that we did not: {} silently wrong",
             self.cases,
             self.files,
             self.wrong.len()

@@ -2,7 +2,8 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 use readproof_testkit::contended::{
-    helped::helped, kills::kills, merges::merges, races::races, stale::stale, workflows::workflows, writers::writers,
+    approved::approved, helped::helped, kills::kills, merges::merges, races::races, stale::stale, workflows::workflows,
+    writers::writers,
 };
 use std::{path::Path, time::Duration};
 
@@ -37,6 +38,12 @@ fn writers_lose_nothing() {
 fn killed_patches_are_there_or_not() {
     let done = kills(Path::new(EDITS), 20, 1).expect("each is there or not");
     assert!(done.windows.len() >= 9 && done.persons > 2 && done.undone > 0, "{done}");
+}
+
+#[test]
+fn an_approved_call_that_is_killed_is_made_once_or_not_at_all() {
+    let done = approved(Path::new(EDITS), 40, 1).expect("made once or not at all");
+    assert!(done.kills > 15 && done.windows.len() >= 4 && done.made > 5 && done.asked_anew > 3, "{done}");
 }
 
 #[test]

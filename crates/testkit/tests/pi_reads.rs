@@ -9,7 +9,7 @@ use readproof_core::{
 };
 use readproof_disk::Root;
 use readproof_engine::{
-    Answer, Engine, NotOurs, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings, instead,
+    Answer, Engine, Error, NotOurs, PiConversation, PiGiven, PiInstead, PiMeta, Reading, Settings, instead,
     operation::{Audience, Freshness, Read},
 };
 use readproof_testkit::ask::{Ask, WAIT};
@@ -91,6 +91,10 @@ impl Pi {
             Reading::Answer(answer) => *answer,
             Reading::NotOurs(why) => panic!("left to pi: {why:?}"),
         }
+    }
+
+    fn refused(&mut self, read: &Read) -> Error {
+        self.engine.read_in_pi(&mut self.talk, self.leaf.as_deref(), read.clone(), WAIT).unwrap_err()
     }
 
     /// One turn: the call, our answer, and its result in the session.
@@ -527,4 +531,31 @@ fn records_of_the_older_tool_that_can_be_misread() {
     let record = older(&pi, forged, forged, "full", None, (1, 1));
     read(&mut pi, &json!({ "path": "f" }), record);
     assert_eq!(pi.read("f").mode, Mode::Full);
+}
+
+#[test]
+fn lines_behind_an_allowed_name_are_no_other_name() {
+    let mut pi = Pi::new();
+    fs::write(pi.path("g"), OLD).unwrap();
+    fs::write(pi.path("readproof.toml"), "[policy]\ndefault = \"deny\"\nallow = [\"/f\"]\n").unwrap();
+    let lines = |name: &str| Read { path: format!("{name}:1-2"), ..Read::default() };
+    assert!(pi.ask(&lines("f")).text.starts_with("one, where it begins\ntwo"));
+    assert_eq!(pi.engine.read(None, lines("f")).unwrap().text, "one, where it begins\ntwo\n");
+    for name in ["g", "no-such-file"] {
+        assert_eq!(pi.engine.read(None, lines(name)).unwrap_err().code(), "DENIED");
+        assert_eq!(pi.refused(&lines(name)).code(), "DENIED");
+    }
+}
+
+/// Nobody is asked about what would be denied then.
+#[test]
+fn a_denial_comes_before_a_question() {
+    let mut pi = Pi::new();
+    fs::create_dir(pi.path("sub")).unwrap();
+    fs::write(pi.path("sub/g"), OLD).unwrap();
+    fs::write(pi.path("readproof.toml"), "[policy]\nask = [\"sub/\"]\n").unwrap();
+    let lines = Read { path: "sub/g:1-2".to_owned(), ..Read::default() };
+    assert_eq!(pi.refused(&lines).code(), "APPROVAL_NEEDED");
+    fs::write(pi.path("sub/.aiignore"), "/g\n").unwrap();
+    assert_eq!(pi.refused(&lines).code(), "DENIED");
 }

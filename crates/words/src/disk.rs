@@ -2,8 +2,8 @@
 
 use readproof_core::policy::{Layer, Rule};
 use readproof_disk::{
-    BadPattern, Conflicting, LocateError, NOTE, NoEffect, PolicyError, PolicyWarning, ReplaceAllError, ReplaceError,
-    RootError, SnapshotError, TranscriptError,
+    BadPattern, Conflicting, LocateError, NOTE, NoEffect, NoWall, PolicyError, PolicyWarning, ReplaceAllError,
+    ReplaceError, RootError, SnapshotError, TranscriptError,
 };
 use std::path::Path;
 
@@ -252,6 +252,20 @@ pub fn policy(error: &PolicyError) -> String {
         PolicyError::TooComplex { reason } => return format!("the rules cannot be compiled together: {reason}"),
     };
     format!("{place}: the policy cannot be used, so nothing is answered: {why}; put it right or remove it")
+}
+
+/// What a [`NoWall`] is in words.
+#[must_use]
+pub fn no_wall(why: &NoWall) -> String {
+    match why {
+        NoWall::Unsupported => "there is no wall, although `wall = \"landlock\"` asks for one: this system cannot (it takes \
+                                Linux 5.19 or newer with Landlock switched on), so only the program's own checks keep it \
+                                inside the workspace"
+            .to_owned(),
+        NoWall::Failed { reason } => {
+            format!("the wall that `wall = \"landlock\"` asks for could not be raised, so nothing is done: {reason}")
+        }
+    }
 }
 
 /// What a [`PolicyWarning`] is in words.

@@ -1,5 +1,9 @@
 //! Words for what the engine refuses.
 
+use readproof_core::{
+    budget::{Over, Spending},
+    path::label,
+};
 use readproof_engine::{ApprovalState, Candidate, Error, NoIndex, ShownLines, SymbolKind, Undecided};
 use readproof_index::{LINE_BYTES, Unindexed};
 
@@ -25,16 +29,15 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::BackThroughLink { path } => format!("`{}` goes back by `..` out of a symbolic link; name the file without that", terms.name(path)),
         Error::Snapshot(source) => snapshot(source),
         Error::Replace(source) => replace(source),
-        Error::Edit { path, source, shown, of } => format!("{path}: {}; nothing was changed{}", edit(source, *of), lines(shown)),
+        Error::Edit { path, source, shown, of } => format!("{}: {}; nothing was changed{}", label(path), edit(source, *of), lines(shown)),
         Error::BadPatch { source } => format!("{}; nothing was changed", bad_patch(source)),
-        Error::ManyFiles { files, most } => format!("the patch changes {files} files, {most} are possible; send several patches"),
         Error::Twice { path } => format!("the call names {path} twice; put all changes of a file together"),
         Error::Precondition { path, expected: Some(expected), actual: Some(actual) } => format!("{path} has another text than the call is for: expected {expected}, actual {actual}; nothing was changed. Read it again, then use expected_hash={actual}"),
         Error::Precondition { path, expected: Some(expected), actual: None } => format!("{path} does not exist or is sensitive, and the call is for the text {expected}; nothing was changed"),
         Error::Precondition { path, expected: None, actual: Some(actual) } => format!("{path} exists, and this conversation has not shown all of it; nothing was changed. Read all of it first, change it with edit, or say which text may go: expected_hash={actual}"),
         Error::Precondition { path, expected: None, actual: None } => format!("{path} exists and is sensitive, so its text is never held; nothing was changed. Change it with edit, or let a person replace it with `readproof write --force`"),
         Error::Exists { path, actual } => format!("{path} exists; nothing was changed. Use another name, or change it with edit{}", actual.map_or_else(String::new, |hash| format!("; to replace all of it, use mode=truncate and expected_hash={hash}"))),
-        Error::Conflict { path, id, shown, actual } => format!("{path}: someone else changed the same lines since you read them; nothing was changed{}. Repeat the edit for the lines as they are now (the file's hash is {actual}){}", id.map_or_else(String::new, |id| format!(" (conflict {id})")), lines(shown)),
+        Error::Conflict { path, id, shown, actual } => format!("{}: someone else changed the same lines since you read them; nothing was changed{}. Repeat the edit for the lines as they are now (the file's hash is {actual}){}", label(path), id.map_or_else(String::new, |id| format!(" (conflict {id})")), lines(shown)),
         Error::NoConflict { id } => format!("there is no conflict `{id}`; `readproof conflicts list` shows those there are"),
         Error::ConflictOver { id, how } => format!("conflict {id} is over: resolved with {how}"),
         Error::NoProposal { id } => format!("nobody proposed a text for conflict {id}; resolve it with ours, theirs or a file"),
@@ -88,9 +91,26 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::Undecided { id, why: Undecided::NoSession } => format!("the call of request {id} belongs to no session; approve it with --once or --always"),
         Error::Approvals(source) => approvals(source),
         Error::OverBudget { why } => why.clone(),
+        Error::OverLimit(over) => over_limit(*over),
+        Error::Elsewhere { folder, source } => format!("in {}: {}", label(folder), error(terms, source)),
         Error::NotQuick => "the file is too large to be read quickly".to_owned(),
         Error::OtherOutcome => "the call came to another kind of outcome than it asked for, which is a fault of this program".to_owned(),
         Error::Aborted => "the call was aborted; nothing was recorded".to_owned(),
+    }
+}
+
+/// A limit on writing, and what to do about it.
+fn over_limit(Over { what, asked, most }: Over) -> String {
+    match what {
+        Spending::Bytes => format!(
+            "the call writes {asked} bytes, and one call may write {most} (`write_bytes`); nothing was changed. Write less at a time: create the file, then append to it"
+        ),
+        Spending::Files => format!(
+            "the call changes {asked} files, and one call may change {most} (`write_files`); nothing was changed. Send several patches"
+        ),
+        Spending::Calls => format!(
+            "this conversation has changed files {most} times, which is as often as it may (`write_calls`); nothing was changed. Ask the person how to go on"
+        ),
     }
 }
 

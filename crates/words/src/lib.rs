@@ -17,6 +17,7 @@ pub mod setup;
 pub mod stores;
 pub mod upkeep;
 
+use readproof_core::path::printable;
 use readproof_engine::Error;
 
 /// Who is spoken to.
@@ -45,11 +46,22 @@ impl Surface<'_> {
     /// An error in the words of the surface.
     #[must_use]
     pub fn error(&self, error: &Error) -> String {
-        match self {
+        let said = match self {
             Self::Cli => cli::error(error),
             Self::Mcp(tool) => mcp::error(tool, error),
             Self::Pi => pi::error(error),
-        }
+        };
+        in_lines(error, &said)
+    }
+}
+
+/// One line, whatever a name holds; only the search engine draws, and lines of a file behind a refusal are exact.
+fn in_lines(error: &Error, said: &str) -> String {
+    let error = if let Error::Elsewhere { source, .. } = error { source } else { error };
+    match (error, said.split_once('\n')) {
+        (Error::Query(_), _) => said.lines().map(printable).collect::<Vec<_>>().join("\n"),
+        (Error::Edit { .. } | Error::Conflict { .. }, Some((first, lines))) => format!("{}\n{lines}", printable(first)),
+        _ => printable(said),
     }
 }
 

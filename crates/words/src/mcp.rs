@@ -1,7 +1,7 @@
 //! What tools say otherwise. The workspace's absolute path is never shown, lines have the names of the tool's own arguments, and
-//! a file that is too large comes with the tools that take it. One line, whatever a name holds.
+//! a file that is too large comes with the tools that take it.
 
-use readproof_core::path::printable;
+use readproof_core::path::{label, printable};
 use readproof_disk::RootError;
 use readproof_engine::{ApprovalRequest, Error};
 
@@ -14,17 +14,6 @@ const ANY_SIZE: &str = "; read_file_head, read_file_tail and search_in_file take
 pub(crate) fn error(tool: &ToolTerms<'_>, error: &Error) -> String {
     let first_line = if tool.start_line { ("start_line", "a start_line") } else { Terms::PLAIN.first_line };
     let message = engine::error(Terms { hidden: Some((tool.root, tool.asked)), first_line }, error);
-    // Only the search engine draws; a name with a line end in it must not.
-    let message = if let Error::Query(_) = error {
-        message.lines().map(printable).collect::<Vec<_>>().join("\n")
-    } else if let (Error::Edit { .. } | Error::Conflict { .. }, Some((first, lines))) =
-        (error, message.split_once('\n'))
-    {
-        // The lines of the file behind it are exact.
-        format!("{}\n{lines}", printable(first))
-    } else {
-        printable(&message)
-    };
     if error.code() == "TOO_LARGE" { message + ANY_SIZE } else { message }
 }
 
@@ -48,7 +37,7 @@ const DIFF_CHARS: usize = 3_000;
 /// says: some clients keep the question where the model sees it.
 #[must_use]
 pub fn question(request: &ApprovalRequest) -> String {
-    let paths = request.paths.join(", ");
+    let paths = request.paths.iter().map(|path| label(path)).collect::<Vec<_>>().join(", ");
     let rule = if request.rule.file.is_empty() {
         String::new()
     } else {

@@ -160,7 +160,7 @@ fn a_tool_says_what_takes_large_files_and_stays_on_a_line() {
         "a\\nb: 2 bytes are more than the largest file this workspace allows (1); raise `file_bytes`; read_file_head, \
          read_file_tail and search_in_file take a file of any size"
     );
-    assert!(Surface::Cli.error(&large).starts_with("a\nb: 2 bytes"));
+    assert!(Surface::Cli.error(&large).starts_with("a\\nb: 2 bytes"));
     let query = Error::Query(BadQuery { query: "(".to_owned(), why: "a\nb".to_owned() });
     assert_eq!(Surface::Mcp(TOOL).error(&query).lines().count(), 2);
     assert_eq!(Surface::Pi.error(&Error::Aborted), "Operation aborted");

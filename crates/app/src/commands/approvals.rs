@@ -2,10 +2,9 @@
 //! approver's key, so that an agent's shell does not approve the agent's own calls.
 
 use readproof_core::operation::{
-    Caller, Operation,
+    Operation,
     approval::{Decision, How, Scope},
 };
-use readproof_disk::user_id;
 use readproof_engine::{Approval, ApprovalRequest, ApprovalState, By, Control, Error, LoggedSession};
 use serde_json::{Value, json};
 
@@ -14,6 +13,7 @@ use crate::{
     cli::{ApprovalScope, ApprovalsCommand},
     config::has_approver_key,
     output::{self, Failure},
+    report::label,
 };
 
 pub(super) fn run(terminal: &Terminal, command: ApprovalsCommand) -> Done {
@@ -81,9 +81,8 @@ fn not_a_person(terminal: &Terminal) -> Failure {
 }
 
 fn record(terminal: &Terminal, id: String, (decision, scope, how): (Decision, Scope, How)) -> Result<Approval, Error> {
-    let person = Caller { identity: Some(format!("uid {}", user_id())), ..terminal.caller.clone() };
     let operation = Operation::Decide { id, decision, scope, how };
-    let done = terminal.ask_as(&person, &mut LoggedSession::named(None), operation, Control::WAIT)?;
+    let done = terminal.ask_with(&mut LoggedSession::named(None), operation, Control::WAIT)?;
     let decided: Box<Approval> = done.try_into()?;
     Ok(*decided)
 }
@@ -111,7 +110,8 @@ fn lines(found: &[Approval]) -> String {
 
 fn line(found: &Approval) -> String {
     let (request, asked) = (&found.request, &found.request.asked);
-    format!("{}  {} {}  {}", request.id, asked.what, asked.paths.join(", "), state(found))
+    let paths: Vec<String> = asked.paths.iter().map(|path| label(path)).collect();
+    format!("{}  {} {}  {}", request.id, asked.what, paths.join(", "), state(found))
 }
 
 fn state(found: &Approval) -> String {
@@ -132,15 +132,20 @@ fn state(found: &Approval) -> String {
     }
 }
 
+/// The wire, the local user, and the client as it calls itself, which is said to be only that.
 fn who(by: &By) -> String {
-    let parts = [Some(by.surface.as_str()), by.client.as_deref(), by.identity.as_deref()];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let user = by.user.as_ref().map(|name| format!(", user {}", label(name)));
+    let token = by.identity.as_ref().map(|name| format!(", {}", label(name)));
+    let client = by.client.as_ref().map(|name| format!(", a client that calls itself {}", label(name)));
+    let parts = [Some(by.surface.clone()), user, token, client];
+    parts.into_iter().flatten().collect()
 }
 
 /// Everything that a person needs to decide.
 fn text(found: &Approval) -> String {
     let asked = &found.request.asked;
-    let conversation = asked.by.conversation.as_ref().map(|name| format!(", session {name}")).unwrap_or_default();
+    let conversation =
+        asked.by.conversation.as_ref().map(|name| format!(", session {}", label(name))).unwrap_or_default();
     let why = asked.rule.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let place = if asked.rule.file.is_empty() {
         format!("`{}`{why}", asked.rule.text)

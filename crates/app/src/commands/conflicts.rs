@@ -13,6 +13,7 @@ use super::{Done, Terminal, diff::content, edit};
 use crate::{
     cli::ConflictsCommand,
     output::{self, Failure},
+    report::label,
 };
 
 pub(super) fn run(terminal: &Terminal, command: ConflictsCommand) -> Done {
@@ -59,7 +60,7 @@ fn lines(found: &[OpenedConflict]) -> String {
             (None, Some(_)) => "open, with a proposal".to_owned(),
             (None, None) => "open".to_owned(),
         };
-        format!("{}  {}  {state}", open.id, open.conflict.path)
+        format!("{}  {}  {state}", open.id, label(&open.conflict.path))
     };
     found.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -102,7 +103,7 @@ fn show(terminal: &Terminal, found: &ConflictTexts) -> Done {
     if let Some(text) = shown {
         output::text(text.as_str())?;
     }
-    let (id, path) = (found.conflict.id, &found.conflict.conflict.path);
+    let (id, path) = (found.conflict.id, label(&found.conflict.conflict.path));
     let what = if found.sides.proposal.is_some() { "the proposal" } else { "both changes between markers" };
     output::notice(&format!(
         "{path}: {what}; `readproof conflicts resolve {id} --with ours|theirs|proposal|FILE` ends it"

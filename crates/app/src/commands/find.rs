@@ -23,7 +23,7 @@ pub(super) fn end(terminal: &Terminal, args: PieceArgs, end: End) -> Done {
     if terminal.json {
         return Ok(output::line(&found::end_json(&end).to_string())?);
     }
-    output::text(&end.text)?;
+    output::lines(&end.text)?;
     notices(found::cut_notice(&end), &end.notices);
     Ok(())
 }
@@ -45,7 +45,7 @@ pub(super) fn grep(terminal: &Terminal, args: GrepArgs) -> Done {
         return Ok(output::line(&found::in_file_json(&found).to_string())?);
     }
     let context = args.before > 0 || args.after > 0;
-    output::text(&found::lines_text(&found.path, &found.lines, context))?;
+    output::lines(&found::lines_text(&found.path, &found.lines, context))?;
     let cut = found.truncated.then(|| format!("{} of {} matching lines are shown", found.given, found.matches));
     notices(cut, &found.notices);
     Ok(())
@@ -89,7 +89,7 @@ pub(super) fn search(terminal: &Terminal, args: SearchArgs) -> Done {
     if terminal.json {
         return Ok(output::line(&found::search_json(&found).to_string())?);
     }
-    output::text(&found::search_text(&found, args.context > 0))?;
+    output::lines(&found::search_text(&found, args.context > 0))?;
     notices(found::uses_notice(&found), &[]);
     notices(found::search_notice(&found), &found.notices);
     Ok(())

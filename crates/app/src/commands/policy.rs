@@ -14,12 +14,14 @@ use super::{Done, Terminal, diff::content};
 use crate::{
     cli::PolicyCommand,
     output::{self, Failure},
+    report::label,
 };
 
 pub(super) fn run(terminal: &Terminal, command: PolicyCommand) -> Done {
     match command {
         PolicyCommand::Check { path, caller, op } => {
-            let (caller, act) = (caller.as_deref().map(caller_of).transpose()?, op.as_deref().map(act_of).transpose()?);
+            let caller = caller.as_deref().map(|text| caller_of(terminal, text)).transpose()?;
+            let act = op.as_deref().map(act_of).transpose()?;
             let checked: PolicyChecked = terminal.ask_in(None, Operation::CheckPolicy { path, act, caller })?;
             warn(&checked.warnings);
             terminal.show(|| checked_facts(&checked), || checked_lines(&checked, act.is_some()))
@@ -37,16 +39,19 @@ fn warn(warnings: &[readproof_disk::PolicyWarning]) {
     warnings.iter().for_each(|warning| output::notice(&policy_warning(warning)));
 }
 
-/// Who is meant by `mcp`, `client:NAME` or `token:NAME`, or several of them with commas between.
-fn caller_of(text: &str) -> Result<Caller, Failure> {
+/// Who is meant by `mcp`, `client:NAME`, `user:NAME` or `token:NAME`, or several of them with commas between. The user is the one
+/// who asks, unless another is named.
+fn caller_of(terminal: &Terminal, text: &str) -> Result<Caller, Failure> {
     let wrong = || {
-        Failure::usage(format!("--as {text}: expected a surface (cli, mcp, …), client:NAME or token:NAME, or several"))
+        let expected = "expected a surface (cli, mcp, …), client:NAME, user:NAME or token:NAME, or several";
+        Failure::usage(format!("--as {text}: {expected}"))
     };
-    let mut caller = Caller::default();
+    let mut caller = Caller { user: terminal.caller.user.clone(), ..Caller::default() };
     for part in text.split(',').map(str::trim) {
         match CallerPattern::parse(part).map_err(|_| wrong())? {
             CallerPattern::Surface(name) => caller.surface = name.into(),
             CallerPattern::Client(name) => caller.client = Some(name),
+            CallerPattern::User(name) => caller.user = Some(name),
             CallerPattern::Token(name) => caller.identity = Some(name),
         }
     }
@@ -70,8 +75,8 @@ fn verdict(ruling: &Ruling) -> String {
 
 fn checked_lines(checked: &PolicyChecked, with_layers: bool) -> String {
     let name = match &checked.real {
-        Some(real) => format!("{} (leads to {real})", checked.path),
-        None => checked.path.clone(),
+        Some(real) => format!("{} (leads to {})", label(&checked.path), label(real)),
+        None => label(&checked.path),
     };
     let mut lines = vec![name];
     for RuledAct { act, ruling, layers } in &checked.acts {
@@ -183,7 +188,7 @@ fn test(terminal: &Terminal, file: &Path) -> Done {
         let expected = Effect::parse(&case.expect)
             .ok_or_else(|| wrong(format!("expect = \"{}\": there are allow, ask and deny", case.expect)))?;
         let act = act_of(case.op.as_deref().unwrap_or("read"))?;
-        let caller = case.caller.as_deref().map(caller_of).transpose()?;
+        let caller = case.caller.as_deref().map(|text| caller_of(terminal, text)).transpose()?;
         let operation = Operation::CheckPolicy { path: case.path.clone(), act: Some(act), caller };
         let checked: PolicyChecked = terminal.ask_in(None, operation)?;
         let Some(ruled) = checked.acts.first() else { continue };
@@ -191,7 +196,12 @@ fn test(terminal: &Terminal, file: &Path) -> Done {
         failed += usize::from(!met);
         let word = if met { "ok" } else { "FAILED" };
         let found = verdict(&ruled.ruling);
-        lines.push(format!("{word:7}{} {}: expected {}, found {found}", act.as_str(), checked.path, expected.as_str()));
+        lines.push(format!(
+            "{word:7}{} {}: expected {}, found {found}",
+            act.as_str(),
+            label(&checked.path),
+            expected.as_str()
+        ));
         facts.push(json!({"path": checked.path, "op": act.as_str(), "expected": expected.as_str(),
             "found": ruled.ruling.verdict.effect().as_str(), "by": ruled.ruling.verdict.rule().map(rule_facts), "ok": met}));
     }

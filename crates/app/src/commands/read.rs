@@ -26,7 +26,7 @@ pub(super) fn read(terminal: &Terminal, args: ReadArgs) -> Done {
     if terminal.json {
         output::line(&json::answer(&answer).to_string())?;
     } else {
-        output::text(&answer.text)?;
+        output::lines(&answer.text)?;
         super::notices(None, &answer.notices);
     }
     terminal.confirm(answer.given.as_ref());

@@ -8,6 +8,7 @@ use readproof_engine::{
     RetainedBy,
 };
 use readproof_words::{
+    disk::no_wall,
     replay::{outside_change, unverifiable, wrong},
     stores::store,
     upkeep::{says, unread},
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     cli::{GcArgs, ReplayArgs},
-    config::{self, Config},
+    config::{self, Beyond, Config},
     output::{self, Failure},
     report::{printable, size},
 };
@@ -122,7 +123,7 @@ const DAYS: u32 = 30;
 
 /// Removes stored texts by age and total size.
 pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json: bool) -> Done {
-    let config = Config::load(workspace, set)?;
+    let config = Config::load_with(workspace, set, Beyond::Transcripts(&args.host_session))?;
     config.notices.iter().for_each(|notice| output::notice(notice));
     let hosts = config::host_texts(&config, &args.host_session);
     let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
@@ -241,7 +242,10 @@ pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> 
             Check::problem("settings", failure.message, "correct it; until then every command refuses")
         }
     };
+    // Their settings are all over the home folder, so this comes before the wall.
     let hosts = check_hosts(&config.root, &config::host_environment());
+    config.raise_wall(Beyond::Nothing)?;
+    let wall = wall_check(&config);
     let texts = config::host_texts(&config, &[]);
     let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     let terminal = Terminal::of(texts.into_iter().fold(engine, Engine::with_host_texts), json);
@@ -257,10 +261,26 @@ pub(super) fn doctor(workspace: Option<PathBuf>, set: &[String], json: bool) -> 
     let at = checks.len().saturating_sub(config::HOSTS_WITH_TEXTS.len());
     let mut checks: Vec<OfHost> = checks.into_iter().map(|check| (None, check)).collect();
     let hosts = hosts.into_iter().map(|HostCheck { host, check }| (Some(host), check));
-    checks.splice(at..at, [(None, settings)].into_iter().chain(hosts));
+    checks.splice(at..at, [(None, settings)].into_iter().chain(wall.map(|check| (None, check))).chain(hosts));
     let sick = checks.iter().any(|(_, check)| check.health == Health::Problem);
     output::line(&if json { doctor_json(&checks, !sick).to_string() } else { doctor_text(&checks) })?;
     if sick { Err(Failure::reported()) } else { Ok(()) }
+}
+
+/// What came of the wall, if one is asked for.
+fn wall_check(config: &Config) -> Option<Check> {
+    Some(match config.wall.as_ref()? {
+        Ok(()) => Check::ok(
+            "wall",
+            "landlock: the kernel lets this program open nothing outside the workspace but what docs/policy.md lists"
+                .to_owned(),
+        ),
+        Err(why) => Check::warning(
+            "wall",
+            no_wall(why),
+            "use a kernel with Landlock, or a container or sandbox around the program",
+        ),
+    })
 }
 
 /// A check, with the host if it is about one.

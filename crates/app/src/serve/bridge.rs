@@ -49,8 +49,10 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64
     if output::input_is_terminal() {
         output::notice("this speaks JSON lines on standard input and is started by the pi extension; Ctrl-D ends it");
     }
+    // Before the thread that listens: a wall holds only for threads that are started after it.
+    let config = Config::load(workspace, set);
     let (lines, aborted) = listen();
-    let server = Config::load(workspace, set).and_then(|mut config| {
+    let server = config.and_then(|mut config| {
         config.settings.notices = config.notices;
         let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
         Ok(Server::new(engine))
@@ -128,7 +130,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { conversation: new_conversation(&engine), caller: Caller::of("pi"), engine }
+        let caller = Caller { user: engine.settings().user.clone(), ..Caller::of("pi") };
+        Self { conversation: new_conversation(&engine), caller, engine }
     }
 
     /// The answer to one line; none to a cancellation, which was noted when it arrived.

@@ -10,8 +10,8 @@ mod roots;
 mod scan;
 
 use readproof_core::operation::{Audience, Caller, approval::Decision};
-use readproof_disk::SessionName;
-use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts};
+use readproof_disk::{SessionName, can_raise_wall};
+use readproof_engine::{Engine, Error, Handles, Settings, SmallTexts, Walling};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
     model::{
@@ -38,7 +38,7 @@ use super::{
     parting::{GRACE, exit_with_client},
 };
 use crate::{
-    config::{Config, names_workspace},
+    config::{Beyond, Config, names_workspace},
     output::{self, Failure},
     tools::{
         Tool, ToolList,
@@ -66,9 +66,18 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let named = names_workspace(workspace.as_deref());
-    let engine = open(workspace, set, clock)?;
+    // No thread is running yet.
+    let config = Config::load_to_serve(workspace, set)?.walled(Beyond::Nothing)?;
+    let is_walled = matches!(config.wall, Some(Ok(())));
+    let engine = engine_of(config, clock)?;
     let set = set.to_vec();
-    let root: Arc<Open> = Arc::new(move |folder| open(Some(folder), &set, clock));
+    let root: Arc<Open> = Arc::new(move |folder| {
+        let config = Config::load_to_serve(Some(folder), &set)?;
+        if is_walled || (config.settings.wall == Walling::Landlock && can_raise_wall().is_ok()) {
+            return Err(Failure::refused("NO_WALL", NO_OTHER_ROOT.to_owned()));
+        }
+        engine_of(config, clock)
+    });
     let server = Server::new(engine, (!named).then_some(root), listed, clock)?;
     // Started only after the first answer, for which the client waits. The counter never grows, so running calls get
     // one grace period.
@@ -79,8 +88,13 @@ pub(crate) fn run(workspace: Option<PathBuf>, set: &[String], tools: &str, clock
     ended
 }
 
-fn open(workspace: Option<PathBuf>, set: &[String], clock: fn() -> u64) -> Result<Engine, Failure> {
-    let Config { root, bearings, settings, .. } = Config::load_to_serve(workspace, set)?;
+/// Why no root of the client is served where there is, or should be, a wall: that stands around one workspace, and cannot be
+/// raised around another one once threads run.
+const NO_OTHER_ROOT: &str = "with `wall = \"landlock\"` a server stays in the workspace that it was started in; name this one \
+                             with --workspace or READPROOF_WORKSPACE";
+
+fn engine_of(config: Config, clock: fn() -> u64) -> Result<Engine, Failure> {
+    let Config { root, bearings, settings, .. } = config;
     let settings = Settings { small_texts: SmallTexts::Together, ..settings };
     Ok(Engine::new(root, bearings, settings, Box::new(clock))?.with_names_from_root())
 }
@@ -153,7 +167,7 @@ impl Server {
     async fn answer(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> CallToolResponse {
         let workspace = self.workspaces.for_call(&context).await;
         let origin = self.origin(&workspace, &context).await;
-        let caller = Arc::new(self.caller(&context, &origin));
+        let caller = Arc::new(self.caller(&context, &origin, workspace.user.clone()));
         let (name, given) = (request.name.into_owned(), Arc::new(request.arguments.unwrap_or_default()));
         let call = Incoming { workspace, name, given, origin, caller };
         let mut brought = Brought::new(request.request_state, request.input_responses);
@@ -170,11 +184,11 @@ impl Server {
         finish(&call.workspace, said).into()
     }
 
-    /// The caller, as far as the client reports it.
-    fn caller(&self, context: &RequestContext<RoleServer>, origin: &Origin) -> Caller {
+    /// The caller: the local user, and the client by the name that it claims.
+    fn caller(&self, context: &RequestContext<RoleServer>, origin: &Origin, user: Option<String>) -> Caller {
         let client = context.client_info().map(|client| client.name);
         let conversation = origin.session.as_ref().map(ToString::to_string);
-        Caller { client, conversation, ..Caller::of("mcp") }
+        Caller { client, user, conversation, ..Caller::of("mcp") }
     }
 
     /// Whether an answer to this client can have a handle; elsewhere nothing is said about them. Codex reports its window with

@@ -1,7 +1,7 @@
 //! Checks the arguments of one call against the table. Common other names are accepted, and numbers may come as text.
 //! Invalid arguments are refused with what was expected, what was received, and a valid call.
 
-use readproof_core::path::printable;
+use readproof_core::{path::printable, render::trailer::hidden};
 use readproof_engine::{ApprovalRequest, Arguments};
 use serde_json::{Map, Value, json};
 
@@ -34,6 +34,14 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
+    /// The same, with the hidden characters of the lines that it shows named behind them.
+    pub(crate) fn naming_hidden(mut self) -> Self {
+        if let Some(named) = hidden(&self.message) {
+            self.message = format!("{}\n[{named}]", self.message);
+        }
+        self
+    }
+
     pub(crate) fn new(code: &'static str, message: String) -> Self {
         Self { code, message, ..Self::default() }
     }

@@ -10,6 +10,7 @@ use readproof_core::{
     },
     path::printable,
     policy::Acts,
+    render::{fence::fenced, trailer::hidden},
     scope::{Lines, ScopeError},
 };
 use readproof_disk::{LocateError, SnapshotError};
@@ -32,6 +33,8 @@ use super::{
 pub(crate) struct ToolOutput {
     /// The text block; none if only the location was asked for.
     pub(crate) text: Option<String>,
+    /// Whether that is text of a file as it is, and nothing else.
+    pub(crate) is_plain: bool,
     /// Context lines of a definition, in a separate block.
     pub(crate) context: Option<String>,
     /// The last block.
@@ -71,6 +74,23 @@ impl ToolOutput {
             None => format!("[{more}]").into(),
         };
         Self { trailer: Some(trailer), ..self }
+    }
+
+    /// The same, with the hidden characters of its text named in the last block. The text stays as it is.
+    fn naming_hidden(mut self) -> Self {
+        self.several = self.several.into_iter().map(Self::naming_hidden).collect();
+        let found: Vec<String> =
+            [&self.text, &self.context].into_iter().flatten().filter_map(|text| hidden(text)).collect();
+        self.adding(&found)
+    }
+
+    /// The same, with the text of files between fences.
+    fn fenced(mut self, secret: &str) -> Self {
+        self.several = self.several.into_iter().map(|part| part.fenced(secret)).collect();
+        let is_plain = self.is_plain;
+        self.text = self.text.map(|text| if is_plain { fenced(&text, secret) } else { text });
+        self.context = self.context.map(|context| fenced(&context, secret));
+        self
     }
 
     /// The same without the handle, for a call after which it is unknown what the model saw last.
@@ -236,7 +256,11 @@ impl<'a> Tools<'a> {
         let asked = args.text("path").or(args.text("filepath")).or(args.text("target")).unwrap_or_default().to_owned();
         let (ignored, all) = (args.ignored(), args.clone());
         let run = || self.run(ToolCall { tool, args, origin, control });
-        let said = self.refusable((tool, &asked, Some(&all)), run)?;
+        let said = self.refusable((tool, &asked, Some(&all)), run).map_err(Refusal::naming_hidden)?;
+        let said = match &self.engine.settings().fences {
+            Some(secret) => said.naming_hidden().fenced(secret),
+            None => said.naming_hidden(),
+        };
         Ok(said.adding(ignored.as_slice()).beside(&self.engine.take_notices()))
     }
 

@@ -4,6 +4,7 @@ use readproof_core::{
     edit::{EditError, Piece, Places},
     limits::TEXT_CHARS,
     operation::{AnswerLimit, Change, CompareVersions, Operation, Over, Patch, Write},
+    path::label,
     text::ContentHash,
 };
 use readproof_engine::{ComparedVersions, Error, Which, Written, WrittenFile};
@@ -184,9 +185,9 @@ pub(crate) fn compared(found: &ComparedVersions) -> ToolOutput {
     let (from, to, (added, removed)) = (name(&found.sides.0), name(&found.sides.1), found.changed);
     let cut = if found.is_cut { "; only a part fits, so read the file" } else { "" };
     let trailer = if found.diff.is_empty() {
-        format!("[{}: {from} and {to} are the same]", found.path)
+        format!("[{}: {from} and {to} are the same]", label(&found.path))
     } else {
-        format!("[{}: {from} to {to}, +{added} -{removed}{cut}]", found.path)
+        format!("[{}: {from} to {to}, +{added} -{removed}{cut}]", label(&found.path))
     };
     let contract = json!({
         "ok": true,

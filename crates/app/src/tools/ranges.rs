@@ -91,7 +91,14 @@ fn end(tools: &Tools<'_>, call: &ToolCall<'_>, end: End, lines: u64, error: Erro
     said.extend(notices(&found.notices).iter().map(|notice| short(&printable(notice))));
     said.push("too large for anything to be known of it".to_owned());
     let trailer = Some(format!("[{}]", said.join("; ")).into());
-    Ok(ToolOutput { text: Some(found.text), trailer, contract, text_key: "content", ..ToolOutput::default() })
+    Ok(ToolOutput {
+        text: Some(found.text),
+        is_plain: true,
+        trailer,
+        contract,
+        text_key: "content",
+        ..ToolOutput::default()
+    })
 }
 
 fn path(call: &ToolCall<'_>) -> String {
@@ -116,6 +123,7 @@ fn said(call: &ToolCall<'_>, answer: Answer<Handle>, asked_to: Option<u64>, trun
     let said = if answer.reduced { vec!["one answer holds no more of them".to_owned()] } else { Vec::new() };
     let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles);
     ToolOutput {
+        is_plain: !answer.mode.is_derived(),
         text: Some(answer.text),
         trailer: Some(trailer),
         contract: Value::Object(contract),

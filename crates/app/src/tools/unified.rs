@@ -248,8 +248,9 @@ pub(super) fn shown(
     let reduced = answer.reduced.then(|| "fewer lines around it than asked for".to_owned());
     let said: Vec<String> = said.iter().cloned().chain(reduced).collect();
     let trailer = Trailers::of(&answer, asked_to, next_argument, &said, call.origin.handles && shows);
+    let is_plain = !answer.mode.is_derived();
     let text = shows.then_some(answer.text);
-    ToolOutput { text, trailer: Some(trailer), contract, text_key: "text", ..ToolOutput::default() }
+    ToolOutput { text, is_plain, trailer: Some(trailer), contract, text_key: "text", ..ToolOutput::default() }
 }
 
 fn contract(call: &ToolCall<'_>, answer: &Answer<Handle>, limit: Option<u64>, most: Option<AnswerLimit>) -> Value {

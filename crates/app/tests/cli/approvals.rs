@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use readproof_core::text::ContentHash;
+use readproof_disk::user_name;
 
 use crate::workspace::{Done, READPROOF, Workspace, finish, finish_with, numbered};
 
-const KEY: &str = "a long and random key";
+pub(crate) const KEY: &str = "a long and random key";
 
 /// A workspace in which deleting `ask.txt` needs a person, and the approver's key is set.
-fn asking() -> Workspace {
+pub(crate) fn asking() -> Workspace {
     let ws = Workspace::with(&[("ask.txt", "one\n\u{1b}[2Jtwo\n")]);
     own_file(&ws, &format!("approver_key = \"{}\"\n", ContentHash::of(KEY.as_bytes())));
     ws
@@ -22,14 +23,14 @@ fn own_file(ws: &Workspace, text: &str) {
 }
 
 /// Runs `readproof` as whoever has this key.
-fn with_key(ws: &Workspace, key: &str, words: &str) -> Done {
+pub(crate) fn with_key(ws: &Workspace, key: &str, words: &str) -> Done {
     finish(ws.command(READPROOF).env("READPROOF_APPROVER_KEY", key).args(words.split_whitespace()))
 }
 
-const DELETE: &str = "delete ask.txt --force --session s";
+pub(crate) const DELETE: &str = "delete ask.txt --force --session s";
 
 /// Makes the call, which waits, and gives its id.
-fn waits(ws: &Workspace, words: &str) -> String {
+pub(crate) fn waits(ws: &Workspace, words: &str) -> String {
     let said = ws.run(&format!("{words} --json"));
     assert_eq!(said.code, Some(1));
     let said: Value = serde_json::from_str(&said.out).unwrap();
@@ -50,13 +51,13 @@ fn a_call_waits_is_approved_with_the_key_and_made_once() {
     let one = &listed["approvals"][0];
     assert_eq!((&one["id"], &one["state"], &one["act"]), (&json!(id), &json!("waiting"), &json!("delete")));
     assert_eq!(one["paths"], json!(["ask.txt"]));
-    assert_eq!(one["by"], json!({"surface": "cli", "conversation": "s"}));
+    assert_eq!(one["by"], json!({"surface": "cli", "user": user_name(), "conversation": "s"}));
     assert!(ws.run("approvals list").text().ends_with("delete ask.txt  waiting, 60 min left\n"));
 
     let said = with_key(&ws, &format!(" {KEY}\n"), &format!("approvals approve {id} --json")).json();
     assert_eq!((&said["ok"], &said["state"]), (&json!(true), &json!("approved")));
     assert_eq!((&said["decided"]["how"], &said["decided"]["scope"]), (&json!("key"), &json!("once")));
-    assert!(said["decided"]["by"]["identity"].as_str().unwrap().starts_with("uid "));
+    assert_eq!(said["decided"]["by"], json!({"surface": "cli", "user": user_name()}));
     ws.run(DELETE).gives("deleted ask.txt\n");
     assert!(!ws.path("ask.txt").exists());
 
@@ -65,6 +66,82 @@ fn a_call_waits_is_approved_with_the_key_and_made_once() {
     with_key(&ws, KEY, &format!("approvals approve {id}")).refused(1, &["was approved and used", "asks anew"]);
     assert_eq!(ws.run("approvals list --json").json()["approvals"].as_array().unwrap().len(), 1);
     assert_eq!(ws.run("approvals list --all --json").json()["approvals"][0]["state"], "used");
+}
+
+#[test]
+fn outside_the_workspace_a_change_is_made_only_in_a_listed_folder_and_after_a_yes() {
+    let ws = asking();
+    let notes = ws.top().join("notes");
+    std::fs::create_dir(&notes).unwrap();
+    let key = ContentHash::of(KEY.as_bytes());
+    let file = notes.join("a.md").display().to_string();
+    let write = |more: &str| ws.feed(&format!("write {file} --session s{more}"), "a note\n");
+    write("").refused(1, &["outside"]);
+    write(&format!(" --set write_roots={}", notes.display())).refused(2, &["only readproof/config.toml of your own"]);
+    ws.put("readproof.toml", format!("write_roots = [\"{}\"]\n", notes.display()));
+    assert_eq!(write("").code, Some(1), "a workspace cannot list a folder");
+    ws.put("readproof.toml", "");
+    own_file(&ws, &format!("approver_key = \"{key}\"\nwrite_roots = [\"~/gone\", \"{}\"]\n", notes.display()));
+    let said = write(" --json");
+    let said: Value = serde_json::from_str(&said.out).unwrap();
+    let message = said["error"]["message"].as_str().unwrap();
+    assert_eq!(said["error"]["code"], "APPROVAL_NEEDED", "{said}");
+    assert!(message.starts_with(&format!("write {file}: ")) && !notes.join("a.md").exists(), "{message}");
+    let listed = ws.run("approvals list --json").json();
+    let id = listed["approvals"][0]["id"].as_str().unwrap();
+    assert_eq!(listed["approvals"][0]["rule"]["reason"], "outside the workspace");
+    with_key(&ws, KEY, &format!("approvals approve {id}")).text();
+    write("").gives(&format!("wrote {file}: 7 bytes, 1 lines\n"));
+    assert_eq!(std::fs::read_to_string(notes.join("a.md")).unwrap(), "a note\n");
+    // One yes is for one call; reads there stay refused, and nothing else outside is in reach.
+    ws.run_args(&["edit", &file, "--old", "note", "--new", "b"]).refused(1, &["a person must approve"]);
+    ws.run_args(&["read", &file]).refused(1, &["outside"]);
+    ws.run_args(&["delete", &file, "--force"]).refused(1, &["a person must approve"]);
+    let near = ws.run_args(&["edit", &file, "--old", "nowhere", "--new", "b"]);
+    near.refused(1, &[&format!("in {}: a.md: the old text does not occur", notes.display())]);
+    std::os::unix::fs::symlink(ws.top().join("home"), notes.join("link")).unwrap();
+    ws.feed(&format!("write {}/link/x --session s", notes.display()), "x").refused(1, &["out"]);
+    ws.feed(&format!("write {}/../x --session s", notes.display()), "x").refused(1, &["outside"]);
+    assert_eq!(std::fs::read_to_string(notes.join("a.md")).unwrap(), "a note\n");
+    // A folder that holds the workspace would go round its rules; of several folders the innermost counts.
+    let top = ws.top().display().to_string();
+    own_file(&ws, &format!("approver_key = \"{key}\"\nwrite_roots = [\"{top}\"]\n"));
+    write("").refused(1, &["outside"]);
+    std::fs::create_dir(notes.join("inner")).unwrap();
+    std::fs::write(notes.join("inner/readproof.toml"), "[policy]\nread_only = true\n").unwrap();
+    own_file(&ws, &format!("approver_key = \"{key}\"\nwrite_roots = [\"{top}/notes\", \"{top}/notes/inner\"]\n"));
+    ws.feed(&format!("write {top}/notes/inner/x --session s"), "x").refused(1, &["does not allow"]);
+}
+
+#[test]
+fn who_agreed_to_a_read_did_not_agree_to_a_change() {
+    let ws = asking();
+    ws.put(".env", "KEY=1\n");
+    ws.put("sec/t", "text\n");
+    ws.put("readproof.toml", "[[policy.rule]]\neffect = \"ask\"\npaths = [\"sec/\", \".env\"]\nacts = [\"read\"]\n");
+    for file in [".env", "sec/t"] {
+        let id = waits(&ws, &format!("read {file}"));
+        with_key(&ws, KEY, &format!("approvals approve {id} --always")).text();
+        assert!(!ws.run(&format!("read {file}")).text().is_empty());
+    }
+    // Deletions and changes of sensitive files ask, whatever was agreed to before.
+    let id = waits(&ws, "delete sec/t --force");
+    let asked = ws.run(&format!("approvals show {id} --json")).json();
+    assert_eq!((&asked["act"], &asked["paths"]), (&json!("delete"), &json!(["sec/t"])), "{asked}");
+    assert!(ws.path("sec/t").exists());
+    waits(&ws, "edit .env --old KEY --new TOKEN");
+    assert_eq!(ws.get(".env"), "KEY=1\n");
+    // One question is about the whole change; a change that cannot be made is a question too, as why tells of the text.
+    ws.put("readproof.toml", "[[policy.rule]]\neffect = \"ask\"\npaths = [\"new/\"]\nacts = [\"read\"]\n");
+    ws.put("new/t", "secret words\n");
+    let id = waits(&ws, "edit new/t --old secret --new known");
+    let asked = ws.run(&format!("approvals show {id} --json")).json();
+    assert!(asked["act"] == "edit" && asked["diff"].as_str().unwrap().contains("-secret words"), "{asked}");
+    with_key(&ws, KEY, &format!("approvals approve {id}")).text();
+    ws.run("edit new/t --old secret --new known").gives("edited new/t: lines 1-1 are now 1-1; 1 lines\n");
+    let id = waits(&ws, "edit new/t --old nothing --new known");
+    with_key(&ws, KEY, &format!("approvals approve {id}")).text();
+    ws.run("edit new/t --old nothing --new known").refused(1, &["does not occur"]);
 }
 
 #[test]
@@ -133,7 +210,7 @@ fn an_approval_may_last_and_be_taken_back() {
     let other = waits(&ws, "delete ask.txt --force --session t");
     with_key(&ws, KEY, &format!("approvals approve {other} --always")).text();
     ws.run("delete ask.txt --force").gives("deleted ask.txt\n");
-    assert!(ws.run("approvals list").text().contains("approved always by cli uid "));
+    assert!(ws.run("approvals list").text().contains(&format!("approved always by cli, user {} (key)", user_name())));
     ws.put("ask.txt", "y\n");
     with_key(&ws, KEY, &format!("approvals deny {other}")).text();
     let homeless = waits(&ws, "delete ask.txt --force");
@@ -149,7 +226,8 @@ fn requests_are_shown_to_the_person() {
     ws.run("approvals show 000000-1").refused(1, &["there is no request `000000-1`"]);
     let id = waits(&ws, DELETE);
     let shown = ws.run(&format!("approvals show {id}")).text();
-    let expected = ["asked by cli, session s\n", "rule `ask delete: every name`\n", "-one\n", "[2Jtwo"];
+    let asked = format!("asked by cli, user {}, session s\n", user_name());
+    let expected = [asked.as_str(), "rule `ask delete: every name`\n", "-one\n", "[2Jtwo"];
     assert!(expected.iter().all(|part| shown.contains(part)), "{shown}");
     assert!(!shown.contains('\u{1b}'), "a file must not draw on the terminal: {shown:?}");
     assert!(ws.run("doctor --json").out.contains("\"approvals\""));

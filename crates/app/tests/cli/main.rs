@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests and their helpers")]
 
 mod approvals;
+mod approvals_killed;
 mod bad_input;
 mod bridge;
 mod delivery;
@@ -32,5 +33,6 @@ mod status;
 mod strange_store;
 mod symbols;
 mod upkeep;
+mod wall;
 mod workspace;
 mod writes;

@@ -21,7 +21,8 @@ fn check(name: &str, before: &str, after: &str) {
     let typed = format!("./{name}");
     assert_eq!(ws.read(&typed), before);
     ws.put(name, after);
-    let diff = ws.read(&typed);
+    // Hidden characters are named beside it.
+    let diff = ws.run_args(&["read", &typed, "--session", "s"]).noticed(&[]);
     assert!(diff.starts_with("[readcache: ") && diff.contains("\n--- "), "no diff: {diff}");
     fs::write(ws.top().join("diff"), &diff).unwrap();
     follow(&ws, name, before, after, &["patch", "-p1", "--no-backup-if-mismatch", "-i", "../diff"]);

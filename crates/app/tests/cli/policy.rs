@@ -87,3 +87,34 @@ fn what_becomes_denied_is_erased_by_gc() {
     let kept = ws.run("status --json").json()["store"]["objects"].clone();
     assert_eq!(kept, 1, "only the other text is left");
 }
+
+#[test]
+fn a_rule_can_name_the_local_user() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    let rule = |user: &str, path: &str| {
+        format!("[[policy.rule]]\neffect = \"deny\"\npaths = [\"{path}\"]\ncallers = [\"user:{user}\"]\n")
+    };
+    let me = readproof_disk::user_name();
+    ws.put("readproof.toml", rule(&me, "a.txt") + &rule("nobody-of-this-name", "b.txt"));
+    ws.run("read a.txt").refused(1, &["a rule of this workspace does not allow that"]);
+    ws.run("read b.txt").gives("two\n");
+    let verdict = |words: &str| ws.run(&format!("policy check --op read {words}")).text();
+    assert!(verdict("b.txt --as mcp,user:nobody-of-this-name").contains("read    deny"));
+    assert!(verdict("b.txt --as mcp").contains("read    allow"));
+    assert!(verdict("a.txt --as mcp").contains("read    deny"), "who asks is the same user");
+    assert!(verdict("a.txt --as mcp,user:nobody-of-this-name").contains("read    allow"));
+    ws.run("policy check a.txt --as users:x").refused(2, &["client:NAME, user:NAME or token:NAME"]);
+    // Whose call it was is in the log of versions.
+    ws.run("edit b.txt --session s --old two --new three").text();
+    let log = std::fs::read_to_string(ws.path(".readproof/log/versions")).unwrap();
+    assert!(log.contains(&format!("\"by\":{{\"surface\":\"cli\",\"user\":\"{me}\"")), "{log}");
+}
+
+#[test]
+fn a_denied_name_is_not_suggested_behind_a_link_to_its_folder() {
+    let ws = Workspace::with(&[("src/Alpha.ts", "x\n"), ("src/beta.ts", "y\n"), (".rooignore", "/src/Alpha.ts\n")]);
+    std::os::unix::fs::symlink("src", ws.path("link")).unwrap();
+    let missing = ws.run("read link/alpha.rs");
+    assert!(missing.code == Some(1) && !missing.err.contains("Alpha"), "{missing:?}");
+    ws.run("read link/bet.ts").refused(1, &["did you mean link/beta.ts"]);
+}

@@ -151,9 +151,16 @@ fn text_that_looks_like_a_marker_is_sent_with_a_notice() {
 
 #[test]
 fn every_byte_of_a_text_comes_out() {
-    for text in ["", "\n", "x", "x\r\ny\r\n", "\u{feff}bom\n", "tab\t \n\n\n", "\u{2028}\u{85}\u{c}\n", "lone\rcr"] {
+    for text in ["", "\n", "x", "x\r\ny\r\n", "\u{feff}bom\n", "tab\t \n\n\n"] {
         let ws = Workspace::with(&[("a.txt", text)]);
         ws.run("read a.txt --session s").gives(text);
+    }
+    for (text, named) in
+        [("\u{2028}\u{85}\u{c}\n", "U+2028 in its line 1, U+0085"), ("a\nlone\rcr", "U+000D in its line 2")]
+    {
+        let ws = Workspace::with(&[("a.txt", text)]);
+        let shown = ws.run("read a.txt --session s").noticed(&["the text has hidden characters", named]);
+        assert_eq!(shown, text);
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use readproof_core::text::ContentHash;
 
-use crate::workspace::{Workspace, numbered};
+use crate::workspace::{Done, Workspace, numbered};
 
 #[test]
 fn what_was_written_is_known() {
@@ -217,6 +217,73 @@ fn writes_that_are_refused_change_nothing() {
     ws.feed("write a.txt", "new\n").refused(1, &["has not shown all of it"]);
     assert_eq!((ws.get("a.txt"), ws.get("folder/x")), ("old\n".to_owned(), "x\n".to_owned()));
     assert_eq!(fs::read_to_string(ws.top().join("beside")).unwrap(), "beside\n");
+}
+
+#[test]
+fn what_is_written_is_limited_by_call_and_by_conversation() {
+    let ws =
+        Workspace::with(&[("a.txt", "x x x x x x x x\n"), ("b.txt", "b\n"), ("long.txt", "0123456789 0123456789\n")]);
+    ws.put("readproof.toml", "write_bytes = 10\nwrite_files = 1\nwrite_calls = 3\n");
+    let refused = |done: Done, word: &str| done.refused(1, &[word, "nothing was changed"]);
+    refused(
+        ws.feed("write new.txt --session s", "eleven byte"),
+        "writes 11 bytes, and one call may write 10 (`write_bytes`)",
+    );
+    let grows = ["edit", "a.txt", "--session", "s", "--old", "x", "--new", "abc", "--all"];
+    refused(ws.run_args(&grows), "writes 16 bytes");
+    let patch = "*** Begin Patch\n*** Add File: c.txt\n+c\n*** Update File: b.txt\n@@\n-b\n+d\n*** End Patch\n";
+    refused(ws.feed("patch --session s", patch), "changes 2 files, and one call may change 1 (`write_files`)");
+    assert!(!ws.path("new.txt").exists() && !ws.path("c.txt").exists());
+    // A small change of a long file is small, and a move brings nothing.
+    ws.run_args(&["edit", "long.txt", "--session", "s", "--old", " ", "--new", "_"]).text();
+    ws.run("move b.txt to.txt --session s").text();
+    ws.run_args(&["edit", "long.txt", "--session", "s", "--old", "_", "--new", " "]).text();
+    refused(
+        ws.feed("write new.txt --session s", "n\n"),
+        "has changed files 3 times, which is as often as it may (`write_calls`)",
+    );
+    let told = ws.feed("write new.txt --session s --json", "n\n");
+    assert!(told.out.contains("BUDGET_EXCEEDED"), "{told:?}");
+    assert!(!ws.path("new.txt").exists());
+    ws.feed("write new.txt --session other", "n\n").text();
+}
+
+#[test]
+fn a_line_that_moved_is_not_taken_for_the_one_that_was_read() {
+    let lines = |moved: usize| -> String {
+        let mut all: Vec<String> = (1..=20).map(|n| format!("line {n}\n")).collect();
+        (all[2], all[16]) = ("\n".to_owned(), "\n".to_owned());
+        all.insert(moved, "moves\n".to_owned());
+        all.concat()
+    };
+    let ws = Workspace::with(&[("a.txt", &lines(2))]);
+    ws.read("a.txt");
+    // Someone moves the line to another blank line, where nothing was shown since.
+    ws.put("a.txt", lines(16));
+    ws.run("read a.txt:19-21 --session s")
+        .gives("[readcache: unchanged in lines 19-21; changes exist outside this range]");
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@\n-moves\n-\n+moves\n+\n+more\n@@\n \n-line 18\n+LINE 18\n line 19\n";
+    ws.feed("patch --session s", patch).refused(1, &["has another text than the call is for", "nothing was changed"]);
+    assert_eq!(ws.get("a.txt"), lines(16));
+}
+
+#[test]
+fn a_text_that_was_held_twice_is_not_looked_for_elsewhere() {
+    let lines = |of: &[(usize, &str)]| -> String {
+        let word =
+            |n| of.iter().find(|(at, _)| *at == n).map_or_else(|| format!("line {n}"), |(_, word)| (*word).to_owned());
+        (1..=40).map(|n| word(n) + "\n").collect()
+    };
+    let ws = Workspace::with(&[("a.txt", &lines(&[(5, "target")]))]);
+    ws.read("a.txt");
+    ws.put("a.txt", lines(&[(5, "target"), (30, "other")]));
+    ws.run("read a.txt:3-12 --session s")
+        .gives("[readcache: unchanged in lines 3-12; changes exist outside this range]");
+    let now = lines(&[(20, "target"), (30, "other")]);
+    ws.put("a.txt", &now);
+    let edit = ["edit", "a.txt", "--session", "s", "--old", "target", "--new", "EDITED"];
+    ws.run_args(&edit).refused(1, &["someone else changed the same lines"]);
+    assert_eq!(ws.get("a.txt"), now);
 }
 
 #[test]

@@ -164,6 +164,10 @@ fn texts_that_lie() {
     let given = server.call("read_file", json!({"path": "lie.txt"}));
     assert_eq!(given.text(), lie, "text is text");
     assert!(given.trailer().contains("look like this tool's own markers"), "{}", given.trailer());
+    let named = "the text has hidden characters: U+001B in its line 3, U+202E in its line 3";
+    assert!(given.trailer().contains(named), "{}", given.trailer());
+    let found = server.call("search", json!({"query": "red", "mode": "regex"}));
+    assert!(found.text().contains("\u{1b}[31mred\u{202e}") && found.trailer().contains("U+202E"), "{:?}", found.blocks);
     for (name, bytes) in
         [("utf16", &b"\xff\xfea\0b\0"[..]), ("binary", &b"a\0b\xff\xfe"[..]), ("latin", &b"caf\xe9\n"[..])]
     {
@@ -190,10 +194,33 @@ fn names_of_files_that_lie() {
         assert_eq!(given.text(), "findme\n");
         assert_eq!(given.trailer().lines().count(), 1);
     }
+    let odd = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{200b}';
+    for name in names {
+        for (tool, args) in [
+            ("edit", json!({"path": name, "old": "findme", "new": "found"})),
+            ("edit", json!({"path": name, "old": "nowhere", "new": "found"})),
+            ("edit", json!({"path": name, "old": "found", "new": "findme"})),
+            ("write_file", json!({"filepath": name, "content": "findme\n", "mode": "create"})),
+            ("write_file", json!({"filepath": format!("{name}.new"), "content": "findme\n", "mode": "create"})),
+            ("move_file", json!({"filepath": format!("{name}.new"), "to": format!("{name}.moved")})),
+            ("get_diff", json!({"filepath": name})),
+            ("delete_file", json!({"filepath": name})),
+            ("stat", json!({"path": name})),
+            ("read", json!({"path": name, "mode": "diff_preview"})),
+            ("read", json!({"path": format!("{name}.gone")})),
+            ("outline", json!({"path": name})),
+            ("list", json!({"path": "."})),
+            ("search_in_file", json!({"path": name, "query": "findme"})),
+        ] {
+            let given = server.call(tool, args);
+            let whole = given.blocks.join("\n");
+            assert!(!whole.replace('\t', " ").contains(odd), "{tool} {name:?}: {whole:?}");
+            assert!(!whole.lines().any(|line| line.starts_with("a.txt:1:forged")), "{tool} {name:?}: {whole:?}");
+        }
+    }
     for mode in ["text", "regex", "path", "references"] {
         let query = if mode == "path" { "x" } else { "findme" };
         let found = server.call("search", json!({"query": query, "mode": mode}));
-        let odd = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{200b}';
         assert!(!found.text().contains(odd), "{mode}: {:?}", found.text());
         assert!(!found.text().lines().any(|line| line.starts_with("a.txt:1:forged")), "{mode}");
     }

@@ -257,3 +257,20 @@ fn many_roots_cost_little() {
     let all = who(&mut server).blocks.concat();
     assert!(all.contains("is not used as the workspace") && all.len() < 10_000, "{}", all.len());
 }
+
+#[test]
+fn behind_a_wall_the_server_stays_where_it_was_started() {
+    // Whether the kernel can raise it or not: the same server serves one workspace.
+    let roots = |dir: &Path| listed(dir, &["project"]);
+    let mut server = started(&["home", "project"], roots, &["--set", "wall=landlock"]);
+    let first = who(&mut server);
+    assert_eq!(first.text(), "home");
+    let said = first.blocks.join("\n");
+    assert!(said.contains("a server stays in the workspace that it was started in"), "{said}");
+    assert!(said.contains("READPROOF_WORKSPACE"), "{said}");
+
+    let mut server = started(&["home", "project"], roots, &[]);
+    fs::write(server.path("project/readproof.toml"), "wall = \"landlock\"\n").unwrap();
+    let first = who(&mut server);
+    assert!(first.text() == "home" && first.blocks.join("\n").contains("stays in the workspace"), "{first:?}");
+}

@@ -19,7 +19,7 @@ use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
 use self::compose::{Kept, Seg};
-use crate::{knowledge::Hunk, scope::Lines, text::Text};
+use crate::{knowledge::Hunk, path::label, scope::Lines, text::Text};
 
 /// The most places that an answer lists.
 pub const MOST_STATED: usize = 16;
@@ -278,7 +278,7 @@ pub fn stated(hunks: &[Hunk], total: u32) -> Option<String> {
 #[must_use]
 pub fn answer(path: &str, hunks: &[Hunk], total: u32, count: usize) -> String {
     match stated(hunks, total) {
-        Some(said) => format!("edited {path}: {said}"),
+        Some(said) => format!("edited {}: {said}", label(path)),
         None => too_many(path, total, count),
     }
 }
@@ -286,7 +286,11 @@ pub fn answer(path: &str, hunks: &[Hunk], total: u32, count: usize) -> String {
 /// The first line of an answer that cannot say where the changes are.
 #[must_use]
 pub fn too_many(path: &str, total: u32, count: usize) -> String {
-    format!("edited {path}: {count} places, too many to state, so read it again; {total} lines")
+    let path = label(path);
+    match count {
+        0 | 1 => format!("edited {path}: no lines to state it by, so read it again; {total} lines"),
+        count => format!("edited {path}: {count} places, too many to state, so read it again; {total} lines"),
+    }
 }
 
 #[cfg(test)]

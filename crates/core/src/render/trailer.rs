@@ -5,7 +5,7 @@ use alloc::{format, string::String, vec::Vec};
 
 use crate::{
     limits::TRAILER_CHARS,
-    path::{label, printable},
+    path::{is_odd, label, printable},
     scope::Lines,
 };
 
@@ -59,6 +59,37 @@ pub fn remark(path: &str, said: &str, notices: &[String]) -> String {
     format!("[{}]", short(&parts.join("; "), TRAILER_CHARS as usize - 2))
 }
 
+/// The most characters that [`hidden`] names one by one.
+const NAMED: usize = 4;
+
+/// Names the characters of a shown text that nobody sees but that change what is seen, or what a program makes of it: control
+/// characters, such that reverse the direction, and such without width. Tabs, line ends and a byte order mark at the
+/// beginning are none of these.
+#[must_use]
+pub fn hidden(text: &str) -> Option<String> {
+    let is_usual = |byte: u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
+    if text.bytes().all(is_usual) {
+        return None;
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut places = Vec::new();
+    let mut more = 0_u32;
+    for (line, number) in text.split('\n').zip(1_u32..) {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        for c in line.chars().filter(|c| *c != '\t' && is_odd(*c)) {
+            if places.len() < NAMED {
+                places.push(format!("U+{:04X} in its line {number}", u32::from(c)));
+            } else {
+                more += 1;
+            }
+        }
+    }
+    if more > 0 {
+        places.push(format!("{more} more"));
+    }
+    (!places.is_empty()).then(|| format!("the text has hidden characters: {}", places.join(", ")))
+}
+
 /// The most characters of a path in a trailer.
 const PATH_CHARS: usize = 400;
 
@@ -73,6 +104,18 @@ fn short(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_characters_are_named() {
+        for plain in ["", "a\tb\r\nc\n", "\u{feff}a\n", "über 日本 😀\n"] {
+            assert_eq!(hidden(plain), None, "{plain:?}");
+        }
+        let said = "the text has hidden characters: U+202E in its line 2, U+001B in its line 3";
+        assert_eq!(hidden("a\nb\u{202e}c\n\u{1b}[2J\n").as_deref(), Some(said));
+        let said = "the text has hidden characters: U+000D in its line 1, U+200B in its line 1, U+200B in its line 1, \
+                    U+FEFF in its line 2, 2 more";
+        assert_eq!(hidden("a\rb\u{200b}\u{200b}\n\u{feff}\u{7f}\u{ad}").as_deref(), Some(said));
+    }
 
     #[test]
     fn one_line_says_it_all() {

@@ -95,7 +95,7 @@ fn find_with<'a>(
 }
 
 /// Finds the files of a repository: `.git` may be a file or a link that leads elsewhere.
-fn locate(root: &Root, place: &mut Place) -> Result<(), GitError> {
+pub(super) fn locate(root: &Root, place: &mut Place) -> Result<(), GitError> {
     const NOWHERE: &str = "it leads nowhere";
     let git = place.git.clone();
     let found = fs::symlink_metadata(&git).map_err(|_| place.broken("`.git`", NOWHERE))?;
@@ -266,7 +266,7 @@ impl Found<'_> {
 }
 
 /// The `.git` of the innermost repository: searched upwards as git does, never on another file system.
-fn nearest(path: &Path, key: &str) -> Result<PathBuf, GitError> {
+pub(super) fn nearest(path: &Path, key: &str) -> Result<PathBuf, GitError> {
     let none = || GitError::NoRepository { name: key.to_owned() };
     let mut device = None;
     for folder in path.ancestors().skip(1) {

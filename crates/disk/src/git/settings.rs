@@ -17,7 +17,7 @@ use super::{
 };
 
 /// How deep files may include others, as in git.
-const DEEPEST: usize = 10;
+pub(super) const DEEPEST: usize = 10;
 
 /// What matters in the repository's own settings before it is opened.
 pub(super) struct RepositorySettings {
@@ -82,7 +82,7 @@ impl Read<'_> {
     }
 }
 
-fn included(file: &File) -> Vec<Vec<u8>> {
+pub(super) fn included(file: &File) -> Vec<Vec<u8>> {
     let sections = ["include", "includeIf"].into_iter().filter_map(|name| file.sections_by_name(name));
     sections.flatten().flat_map(|section| section.values("path")).map(|path| path.to_vec()).collect()
 }

@@ -93,24 +93,27 @@ impl Gate {
         Asked { caller: &self.caller, act, name, kind, sensitive: minds && self.sensitive.is_sensitive_name(name) }
     }
 
-    /// A verdict, unless it allows or a person has agreed.
-    fn counts(&self, verdict: Verdict) -> Option<Verdict> {
+    /// A verdict on these acts, unless it allows or a person has agreed: to what the call needs, and to nothing else.
+    fn counts(&self, acts: Acts, verdict: Verdict) -> Option<Verdict> {
         match verdict.effect() {
             Effect::Allow => None,
-            Effect::Ask => (self.asks == Asks::Refuse).then_some(verdict),
+            Effect::Ask => {
+                let is_agreed = self.asks == Asks::Agreed && acts.iter().all(|act| self.acts.contains(act));
+                (!is_agreed).then_some(verdict)
+            }
             Effect::Deny => Some(verdict),
         }
     }
 
     /// The strongest verdict over all acts.
-    fn strongest(&self, verdicts: impl Iterator<Item = Verdict>) -> Option<Verdict> {
-        let verdicts = verdicts.filter_map(|verdict| self.counts(verdict));
+    fn strongest(&self, acts: Acts, verdicts: impl Iterator<Item = Verdict>) -> Option<Verdict> {
+        let verdicts = verdicts.filter_map(|verdict| self.counts(acts, verdict));
         verdicts.reduce(|one, other| if other.effect() > one.effect() { other } else { one })
     }
 
     fn judged(&self, acts: Acts, name: &str, is_folder: bool) -> Option<Verdict> {
         match self.rulings(acts, name, is_folder) {
-            Ok(rulings) => self.strongest(rulings.into_iter().map(|ruling| ruling.verdict)),
+            Ok(rulings) => self.strongest(acts, rulings.into_iter().map(|ruling| ruling.verdict)),
             Err(error) => Some(Verdict::Deny(unusable(&error))),
         }
     }
@@ -152,7 +155,8 @@ impl Guard for Gate {
 
     fn passes(&self, folder: &str) -> bool {
         let Ok(outer) = self.folder(parent(folder)) else { return false };
-        self.strongest(self.acts.iter().map(|act| outer.passes(&self.asked(act, folder, true)).verdict)).is_none()
+        self.strongest(self.acts, self.acts.iter().map(|act| outer.passes(&self.asked(act, folder, true)).verdict))
+            .is_none()
     }
 
     fn filter(&self, folder: &str, entries: &mut Vec<(OsString, EntryKind)>) {
@@ -171,8 +175,8 @@ impl Guard for Gate {
             let is_folder = *kind == EntryKind::Folder;
             let judged = |act| rules.judge(&self.asked(act, &name, is_folder)).verdict;
             let passed = |act| rules.passes(&self.asked(act, &name, true)).verdict;
-            self.strongest(self.acts.iter().map(judged)).is_none()
-                || (is_folder && self.strongest(self.acts.iter().map(passed)).is_none())
+            self.strongest(self.acts, self.acts.iter().map(judged)).is_none()
+                || (is_folder && self.strongest(self.acts, self.acts.iter().map(passed)).is_none())
         });
     }
 
@@ -181,8 +185,8 @@ impl Guard for Gate {
             return None;
         }
         let by_caller = self.rules.rules.iter().any(|rule| rule.callers.is_some());
-        let caller =
-            by_caller.then(|| format!("{:?} {:?} {:?}", self.caller.surface, self.caller.client, self.caller.identity));
+        let Caller { surface, client, user, identity, .. } = &self.caller;
+        let caller = by_caller.then(|| format!("{surface:?} {client:?} {user:?} {identity:?}"));
         let all = format!(
             "{} {} {:?} {caller:?} {:?}",
             self.rules.id(),
@@ -195,7 +199,7 @@ impl Guard for Gate {
 
     fn refuses_size(&self, name: &str, bytes: u64) -> Option<Verdict> {
         match self.rulings(self.acts, name, false) {
-            Ok(rulings) => self.strongest(rulings.iter().map(|ruling| ruling.at_size(bytes))),
+            Ok(rulings) => self.strongest(self.acts, rulings.iter().map(|ruling| ruling.at_size(bytes))),
             Err(error) => Some(Verdict::Deny(unusable(&error))),
         }
     }

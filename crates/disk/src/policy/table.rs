@@ -286,7 +286,7 @@ allow = ["src/**"]
 effect = "deny"
 paths = ["vendor/**", "!vendor/README.md"]
 acts = ["edit", "write"]
-callers = ["mcp", "client:cursor*", "token:ci"]
+callers = ["mcp", "client:cursor*", "user:alice", "token:ci"]
 larger_than = 1000000
 reason = "generated"
 
@@ -326,7 +326,7 @@ x = 1
                 format!("7 deny {all} Some(\"7:secrets/ 8:*.sqlite\") 0 None"),
                 format!("9 ask {all} Some(\"9:infra/**\") 0 None"),
                 format!("10 allow {all} Some(\"10:src/**\") 0 None"),
-                "13 deny edit,write Some(\"14:vendor/** 14:!vendor/README.md\") 3 Some(1000000)".to_owned(),
+                "13 deny edit,write Some(\"14:vendor/** 14:!vendor/README.md\") 4 Some(1000000)".to_owned(),
                 "21 ask history None 0 None".to_owned(),
             ]
         );
@@ -365,7 +365,7 @@ x = 1
         assert_eq!(at("[policy]\noff = [\n\".gitignore\"]\n"), "3 off=.gitignore");
         assert_eq!(at("[[policy.rule]]\neffect = \"no\"\n"), "2 effect=no");
         assert_eq!(at("[[policy.rule]]\neffect = \"ask\"\nacts = [\"read\", \"run\"]\n"), "3 acts=run");
-        assert_eq!(at("[[policy.rule]]\neffect = \"ask\"\ncallers = [\"user:me\"]\n"), "3 callers=user:me");
+        assert_eq!(at("[[policy.rule]]\neffect = \"ask\"\ncallers = [\"users:me\"]\n"), "3 callers=users:me");
         assert_eq!(at("[[policy.rule]]\neffect = \"allow\"\nlarger_than = 5\n"), "3 larger_than=5");
         assert!(at("[[policy.rule]]\neffect = \"ask\"\nlarger_than = -5\n").starts_with("3 "));
     }

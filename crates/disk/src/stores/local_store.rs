@@ -10,7 +10,7 @@ pub use database::database_in_memory;
 pub use folder::is_folder;
 pub(super) use folder::{Privacy, entries, shared_folder};
 pub(crate) use folder::{READ_FLAGS, names, open_folder, private_folder, remove};
-pub use owner::user_id;
+pub use owner::{user_id, user_name};
 
 use std::{
     fs::File,
@@ -53,6 +53,22 @@ pub enum Whose {
     Anyones,
     /// Only this user's on this machine, by an id that is kept in the first of these folders that can be used.
     Kept(Vec<PathBuf>),
+}
+
+impl Whose {
+    /// The folders that have to be readable so that a store counts. The id is created now if there is none, so that nothing has
+    /// to be written there later.
+    #[must_use]
+    pub fn settled(&self, root: &Root) -> &[PathBuf] {
+        match self {
+            Self::Anyones => &[],
+            Self::Kept(folders) => {
+                // Without one, nothing is remembered, and whoever opens the store says so.
+                drop(Owner::of(root, folders));
+                folders
+            }
+        }
+    }
 }
 
 /// Opens the local store of one workspace.

@@ -8,7 +8,7 @@ use readproof_core::{
     operation::Read,
     path::PathKey,
     pick::Pick,
-    render::Notice,
+    render::{Notice, fence::FENCE_BYTES},
     scope::{Lines, Scope},
     text::ContentHash,
     trailer::Trailer,
@@ -139,7 +139,8 @@ impl HandleConversation {
 
     /// The most bytes of a text that may have a handle.
     fn most(&self, engine: &Engine) -> usize {
-        self.cut.unwrap_or(u32::MAX).min(engine.settings().handle_bytes).saturating_sub(TRAILER) as usize
+        let fence = engine.settings().fences.as_ref().map_or(0, |_| FENCE_BYTES);
+        self.cut.unwrap_or(u32::MAX).min(engine.settings().handle_bytes).saturating_sub(TRAILER + fence) as usize
     }
 
     /// The handle of an answer that was recorded.

@@ -99,6 +99,9 @@ impl Engine {
     /// [`Error::ApprovalNeeded`] if it waits now, [`Error::NotApproved`] if a person refused it. If the log cannot be used, the
     /// call must not be made either.
     pub(crate) fn approved(&self, caller: &Caller, ask: Ask) -> Result<(), Error> {
+        if let Some(asker) = &self.asker {
+            return asker.approved(caller, ask);
+        }
         let Ask { what, act, paths, rule, digest, diff } = ask;
         let (at, diff) = (self.now(), diff.map(|diff| bounded(&diff)));
         let asked = Asked {
@@ -270,7 +273,7 @@ mod tests {
 
     fn decide(engine: &Engine, id: &str, decision: Decision, scope: Scope) -> Result<State, Error> {
         let operation = Operation::Decide { id: id.to_owned(), decision, scope, how: How::Key };
-        let person = Caller { identity: Some("uid 7".to_owned()), ..Caller::of("cli") };
+        let person = Caller { user: Some("uid 7".to_owned()), ..Caller::of("cli") };
         let conversation = &mut LoggedSession::named(None);
         let call = Call { caller: &person, conversation, operation, control: Control::WAIT };
         let approval: Box<Approval> = engine.perform(call)?.try_into()?;
@@ -292,7 +295,7 @@ mod tests {
         assert_ne!(waiting(&engine, "1").id, request.id);
         let all = engine.list_approvals(true).unwrap();
         let decided = all[0].request.decided.as_ref().unwrap();
-        assert_eq!((decided.how.as_str(), decided.by.identity.as_deref()), ("key", Some("uid 7")));
+        assert_eq!((decided.how.as_str(), decided.by.user.as_deref()), ("key", Some("uid 7")));
         assert_eq!(engine.list_approvals(false).unwrap().len(), 2, "what is used is over");
     }
 

@@ -1,6 +1,7 @@
 //! What a caller can be told: what failed, with which value, and what to do next. Nothing was recorded as shown.
 
 use readproof_core::{
+    budget::Over,
     edit::{BadPatch, EditError},
     policy::Rule,
     scope::ScopeError,
@@ -74,13 +75,6 @@ pub enum Error {
     BadPatch {
         /// Where, and why.
         source: BadPatch,
-    },
-    /// More files than one patch may change.
-    ManyFiles {
-        /// How many.
-        files: usize,
-        /// How many may be.
-        most: usize,
     },
     /// One call names a file twice.
     Twice {
@@ -322,6 +316,15 @@ pub enum Error {
         /// What to do instead.
         why: String,
     },
+    /// More would be written than may be.
+    OverLimit(Over),
+    /// A change in a folder outside the workspace.
+    Elsewhere {
+        /// The folder that the person listed.
+        folder: String,
+        /// Why.
+        source: Box<Error>,
+    },
     /// The file is larger than the caller wants to wait for.
     NotQuick,
     /// An outcome of another operation than was asked for: a fault of this program.
@@ -383,7 +386,6 @@ impl Error {
             Self::Replace(_) => "WRITE_FAILED",
             Self::Edit { source, .. } => edit_code(source),
             Self::BadPatch { .. } | Self::Twice { .. } => "BAD_PATCH",
-            Self::ManyFiles { .. } => "TOO_LARGE",
             Self::Precondition { .. } | Self::Exists { .. } => "PRECONDITION_FAILED",
             Self::Conflict { .. } => "CONFLICT",
             Self::NoConflict { .. } | Self::NoVersion { .. } | Self::NoProposal { .. } => "NOT_FOUND",
@@ -424,11 +426,17 @@ impl Error {
             Self::TooManyApprovals { .. } => "TOO_MANY_APPROVALS",
             Self::Undecided { why, .. } => undecided_code(why),
             Self::Policy(_) => "BAD_POLICY",
-            Self::OverBudget { .. } => "OVER_BUDGET",
+            Self::OverBudget { .. } | Self::OverLimit(_) => "BUDGET_EXCEEDED",
+            Self::Elsewhere { source, .. } => source.code(),
             Self::NotQuick => "NOT_QUICK",
             Self::OtherOutcome => "INTERNAL",
             Self::Aborted => "ABORTED",
         }
+    }
+
+    /// Whether a person has not agreed.
+    pub(crate) fn is_of_person(&self) -> bool {
+        matches!(self, Self::ApprovalNeeded(_) | Self::NotApproved { .. } | Self::TooManyApprovals { .. })
     }
 
     /// Whether the call itself was malformed, rather than refused by what is there.

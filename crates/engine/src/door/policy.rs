@@ -12,7 +12,7 @@ use readproof_core::{
 use readproof_disk::{Asks, FileRef, Gate, LocateError, Refusal, SnapshotError};
 
 use super::Ask;
-use crate::{Control, Conversation, Engine, Error, Reading};
+use crate::{Control, Conversation, Engine, Error, Outcome, Reading};
 
 /// Stands for a name that a rule hides.
 const HIDDEN: &str = "(hidden by a rule)";
@@ -63,6 +63,7 @@ impl Engine {
     ) -> Result<Reading<C::Given>, Error> {
         let reading = self.read(conversation, read, control);
         if conversation.hands_on()
+            && !reading.as_ref().is_err_and(|error| refusal(error).is_some())
             && let Ok(Reading::NotOurs(_)) | Err(_) = &reading
             && let Some(refusal) = self.refuses_to_hand_on(&read.path)
         {
@@ -88,21 +89,44 @@ impl Engine {
         None
     }
 
-    /// Says of an error that is a refusal by a rule what it means for the caller. Where a rule asks, `Ok` says that a person has
-    /// agreed to this very call.
-    pub(crate) fn agreed(&self, caller: &Caller, operation: &Operation, error: Error) -> Result<(), Error> {
-        let (Error::Locate(LocateError::Refused(refusal)) | Error::Snapshot(SnapshotError::Refused(refusal))) = error
-        else {
-            return Err(error);
+    /// Performs a call again that a rule refused, once a person has agreed to it. A change is asked about as a whole, with what it
+    /// would do; unless it fails, and why tells of the file.
+    pub(crate) fn answer_agreed<C: Conversation>(
+        &self,
+        seen: &mut Self,
+        by: (&Caller, &Control<'_>),
+        conversation: &mut C,
+        (operation, refused): (&Operation, &Refusal),
+    ) -> Result<Outcome<C::Given>, Error> {
+        let asking = match &refused.verdict {
+            Verdict::Ask(rule) if operation.is_change() => Some(rule.clone()),
+            Verdict::Ask(_) | Verdict::Allow | Verdict::Deny(_) => None,
         };
-        let refusal = *refusal;
-        match refusal.verdict {
+        let as_a_whole = asking.is_some();
+        if !as_a_whole {
+            self.agreed(by.0, operation, refused)?;
+        }
+        *seen = self.seen_when(by.0, Acts::needed_by(operation), Asks::Agreed)?;
+        (seen.asking, seen.unseen) = (asking, as_a_whole);
+        let mut outcome = seen.answer(by, conversation, operation);
+        if as_a_whole && outcome.as_ref().is_err_and(|error| !error.is_of_person() && error.code() != "DENIED") {
+            self.agreed(by.0, operation, refused)?;
+            seen.unseen = false;
+            outcome = seen.answer(by, conversation, operation);
+        }
+        outcome
+    }
+
+    /// Says of a refusal by a rule what it means for the caller. Where the rule asks, `Ok` says that a person has agreed to this
+    /// very call.
+    pub(crate) fn agreed(&self, caller: &Caller, operation: &Operation, refusal: &Refusal) -> Result<(), Error> {
+        match &refusal.verdict {
             Verdict::Allow => Err(Error::Aborted),
-            Verdict::Deny(rule) => Err(Error::Denied { path: refusal.name, rule }),
-            Verdict::Ask(ref rule) => {
-                let digest = self.digest_of(operation, &refusal);
+            Verdict::Deny(rule) => Err(Error::Denied { path: refusal.name.clone(), rule: rule.clone() }),
+            Verdict::Ask(rule) => {
+                let digest = self.digest_of(operation, refusal);
                 let act = Acts::needed_by(operation).iter().next().unwrap_or(Act::Read);
-                let paths = vec![refusal.name.clone()];
+                let paths = vec![self.named_to_person(&refusal.name)];
                 self.approved(
                     caller,
                     Ask { what: operation.name(), act, paths, rule: rule.clone(), digest, diff: None },
@@ -116,7 +140,8 @@ impl Engine {
         let file = self.root.locate_new(&[self.root.absolute(&refusal.name)]);
         let text = file.ok().and_then(|file| self.root.snapshot(&file, &self.snapshot_rules()).ok());
         let text = text.map(|read| read.text.hash());
-        ContentHash::of(format!("{operation:?} {text:?}").as_bytes())
+        let name = self.named_to_person(&refusal.name);
+        ContentHash::of(format!("{name:?} {operation:?} {text:?}").as_bytes())
     }
 
     /// Refuses to do something with a file that a rule denies; says which rule asks, if one does.
@@ -128,6 +153,15 @@ impl Engine {
             Some(Refusal { verdict: Verdict::Allow, .. }) => Ok(None),
         }
     }
+}
+
+/// The refusal by a rule that an error is.
+pub(crate) fn refusal(error: &Error) -> Option<&Refusal> {
+    let (Error::Locate(LocateError::Refused(refusal)) | Error::Snapshot(SnapshotError::Refused(refusal))) = error
+    else {
+        return None;
+    };
+    Some(refusal)
 }
 
 /// What a URL of a file means once its escapes are resolved.

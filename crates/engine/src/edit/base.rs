@@ -2,6 +2,7 @@
 //! model holds none of them, or holds them of several texts.
 
 use readproof_core::{
+    diff::made,
     edit::{Edit, EditError, Numbers, Piece, place},
     knowledge::Knowledge,
     limits::Answers,
@@ -61,7 +62,7 @@ impl Engine {
                 hashes.push(version.hash);
             }
         }
-        let (mut found, mut otherwise) = (None, Base::Unknown);
+        let (mut found, mut otherwise): (Option<(Text, Edit)>, _) = (None, Base::Unknown);
         let same_without_numbers = pieces.iter().all(|piece| piece.line.is_none());
         for hash in hashes {
             let is_there = hash == present.hash();
@@ -71,10 +72,15 @@ impl Engine {
                 // A loose match in a text that is gone may be an exact one in the text that is there.
                 Ok(edit) if !edit.assumed.is_empty() && !is_there => {}
                 Ok(edit) if edit.hunks.iter().all(|hunk| is_held(hunk.old)) => {
-                    if found.is_some() {
-                        return Base::Unknown;
+                    let now = (text, edit);
+                    match &found {
+                        Some(before) if !same_places(before, &now) => {
+                            return Base::Tied(if is_there { before.0.hash() } else { hash });
+                        }
+                        // Both mean the same lines: nothing has to be carried over from the text that is there.
+                        Some(_) if !is_there => {}
+                        Some(_) | None => found = Some(now),
                     }
-                    found = Some((text, edit));
                 }
                 Err(error) if !is_there && tied_places(pieces, &error).into_iter().any(is_held) => {
                     otherwise = Base::Tied(hash);
@@ -90,6 +96,24 @@ impl Engine {
             None => otherwise,
         }
     }
+}
+
+/// Whether changes that were made in two texts are changes of the same lines.
+fn same_places((one, first): &(Text, Edit), (other, second): &(Text, Edit)) -> bool {
+    let changes = made(one, other, "").hunks;
+    let moved = |lines: Lines| -> Option<Lines> {
+        let mut by = 0;
+        for change in changes.iter().take_while(|change| change.old.first() <= lines.last()) {
+            if change.old.last() >= lines.first() {
+                return None;
+            }
+            by += i64::from(change.new_count) - i64::from(change.old.count());
+        }
+        let line = |line: u32| u32::try_from(i64::from(line) + by).ok();
+        Lines::new(line(lines.first())?, line(lines.last())?)
+    };
+    let pairs = || first.hunks.iter().zip(&second.hunks);
+    first.hunks.len() == second.hunks.len() && pairs().all(|(first, second)| moved(first.old) == Some(second.old))
 }
 
 /// The lines of the places that are alike, if that is why an edit cannot be made.

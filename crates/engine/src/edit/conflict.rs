@@ -104,7 +104,7 @@ impl Engine {
         plan: &Plan,
         (base, ours, theirs): (&Text, &Text, &Text),
     ) -> Result<Option<VersionId>, Error> {
-        if plan.sensitive {
+        if plan.sensitive || self.unseen {
             return Ok(None);
         }
         if let Some(store) = self.store(Create::Yes)? {

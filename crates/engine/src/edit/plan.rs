@@ -7,7 +7,7 @@ use readproof_core::{
     knowledge::{Hunk, Keeps, Knowledge},
     limits::Answers,
     operation::{Caller, Over},
-    path::PathKey,
+    path::{PathKey, label},
     policy::Act,
     text::{ContentHash, Form, Text},
 };
@@ -158,7 +158,7 @@ impl Engine {
             Intent::Pieces(pieces) => self.edited(caller, conversation, plan, (pieces, over), &there)?,
             Intent::Delete => {
                 self.may_replace(conversation, file, &there, over)?;
-                Plan { said: format!("deleted {}", plan.path), ..plan }
+                Plan { said: format!("deleted {}", label(&self.named_to_person(&plan.path))), ..plan }
             }
             Intent::Arrive { from, pieces } => match there.text() {
                 Some(_) => return Err(Error::Exists { path: plan.path, actual: there.told_hash() }),
@@ -174,7 +174,8 @@ impl Engine {
 
     fn written(&self, plan: Plan, content: &str, word: &str) -> Result<Plan, Error> {
         let after = text_for(&plan.path, content.to_owned())?;
-        let said = format!("{word} {}: {} bytes, {} lines", plan.path, after.as_str().len(), after.total());
+        let name = label(&self.named_to_person(&plan.path));
+        let said = format!("{word} {name}: {} bytes, {} lines", after.as_str().len(), after.total());
         Ok(Plan { after: Some(after), whole: true, said, ..plan })
     }
 
@@ -186,7 +187,7 @@ impl Engine {
             .into_iter()
             .map(|hunk| Hunk { keeps: Keeps::Unknown, ..hunk })
             .collect();
-        let said = answer(&plan.path, &hunks, after.total(), 1);
+        let said = answer(&self.named_to_person(&plan.path), &hunks, after.total(), 1);
         Ok(Plan { after: Some(after), hunks, said, ..plan })
     }
 
@@ -211,7 +212,8 @@ impl Engine {
                     .after
             }
         };
-        let said = format!("moved {} to {}: {} lines", from.key(), plan.path, after.total());
+        let name = |path: &str| label(&self.named_to_person(path));
+        let said = format!("moved {} to {}: {} lines", name(from.key().as_str()), name(&plan.path), after.total());
         let sensitive = plan.sensitive || there.sensitive;
         Ok(Plan { after: Some(after), from: Some(from.clone()), sensitive, said, ..plan })
     }
@@ -316,12 +318,12 @@ impl Engine {
             let one = pieces.len() == 1;
             let hunks: Vec<Hunk> =
                 hunks.into_iter().map(|hunk| if one { hunk } else { Hunk { keeps: Keeps::Unknown, ..hunk } }).collect();
-            let said = answer(&plan.path, &hunks, after.total(), count);
+            let said = answer(&self.named_to_person(&plan.path), &hunks, after.total(), count);
             return Plan { after: Some(after), hunks, said, ..plan };
         }
         let Some(before) = plan.before.clone() else { return plan };
         let notes: Vec<String> = assumed.iter().map(assumption).collect();
-        let (hunks, said) = told(&plan.path, &before, &after, &notes);
+        let (hunks, said) = told((&self.named_to_person(&plan.path), &plan.path), &before, &after, &notes);
         Plan { after: Some(after), hunks, assumed, said, ..plan }
     }
 
@@ -329,7 +331,7 @@ impl Engine {
     fn merged(&self, plan: Plan, base: Text, merged: Text, assumed: Vec<Assumed>) -> Plan {
         let mut notes: Vec<String> = assumed.iter().map(assumption).collect();
         notes.push("merged with what someone else changed since you read it; the diff shows both".to_owned());
-        let (hunks, said) = told(&plan.path, &base, &merged, &notes);
+        let (hunks, said) = told((&self.named_to_person(&plan.path), &plan.path), &base, &merged, &notes);
         Plan { base: Some(base), after: Some(merged), hunks, assumed, said, ..plan }
     }
 
@@ -405,16 +407,16 @@ pub(super) fn text_for(path: &str, content: String) -> Result<Text, Error> {
 }
 
 /// The answer to a change that is more or other than its call says: where it is, what was assumed, and all of it as a diff.
-fn told(path: &str, base: &Text, after: &Text, notes: &[String]) -> (Vec<Hunk>, String) {
+fn told((name, path): (&str, &str), base: &Text, after: &Text, notes: &[String]) -> (Vec<Hunk>, String) {
     let made = made(base, after, path);
     let fits = made.diff.lines().count() <= SHOWN_LINES as usize && made.diff.len() <= SHOWN_CHARS;
     let place = stated(&made.hunks, after.total()).filter(|_| fits);
     let notes = notes.join("\n");
     match place {
-        Some(place) => (made.hunks, format!("edited {path}: {place}\n{notes}\n{}", made.diff)),
+        Some(place) => (made.hunks, format!("edited {}: {place}\n{notes}\n{}", label(name), made.diff)),
         None => {
             let (added, removed, count) = (made.added, made.removed, made.hunks.len());
-            let first = too_many(path, after.total(), count);
+            let first = too_many(name, after.total(), count);
             (Vec::new(), format!("{first}\n{notes} (+{added} -{removed} lines, not shown)"))
         }
     }

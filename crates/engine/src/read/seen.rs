@@ -105,7 +105,7 @@ impl Engine {
         call: Option<Call>,
         shown: impl Iterator<Item = Glimpse>,
     ) -> Vec<Notice> {
-        let Some(name) = session else { return Vec::new() };
+        let Some(name) = session.filter(|_| !self.unseen) else { return Vec::new() };
         let at = self.now();
         let known = match self.with_session(name, Create::No, |session| session.transcript().files()) {
             Ok(known) => known,

@@ -121,6 +121,8 @@ impl Engine {
                 return Ok(ResolvedTarget { file, opened, offset, limit, reduced: false, instead_of: None });
             }
             Err(error @ (LocateError::Missing { .. } | LocateError::NameTooLong { .. })) => error,
+            // Where a rule allows only some names, none of them ends in a range: what counts is the name before it.
+            Err(error @ LocateError::Refused(_)) if matches!(split_range(path), Ok(Some(_))) => error,
             Err(error) => return Err(Error::Locate(error)),
         };
         let parts = path.rsplit_once(':').filter(|(bare, _)| !bare.is_empty());
@@ -319,7 +321,14 @@ impl Engine {
         let (folder, name) = key.rsplit_once('/').unwrap_or((".", key));
         let join = |name: String| if folder == "." { name } else { format!("{folder}/{name}") };
         // A dangling link is listed under the name that leads nowhere.
-        let names = nearest(name, &self.root.list_names(folder)).into_iter().filter(|near| near != name);
+        let mut there = self.root.list_names(folder);
+        let real = self.root.leads_to(Path::new(&self.root.absolute(folder)));
+        if let Some(real) = real.filter(|real| real != folder) {
+            // Behind a link, the rules for where it leads count too.
+            let seen = self.root.list_names(&real);
+            there.retain(|name| seen.contains(name));
+        }
+        let names = nearest(name, &there).into_iter().filter(|near| near != name);
         names.map(join).collect()
     }
 }

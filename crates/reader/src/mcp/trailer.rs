@@ -6,6 +6,7 @@ use crate::{
     Complaint,
     answer::{FILE_TEXT_NOTICE, Origin, Part, decimal, fields},
     demand,
+    name::labelled,
 };
 
 /// What a trailer says.
@@ -27,16 +28,6 @@ pub(super) struct Trailer {
     pub(super) origin: Origin,
     /// The parts of the handle.
     pub(super) handle: Vec<String>,
-}
-
-/// A name as it stands in a trailer: in one that reads like a trailer, the special characters are escaped.
-fn labelled(path: &str) -> String {
-    let like = ["[readcache", "; ", ": line", ": empty", "known="].iter().any(|words| path.contains(words));
-    let sign = |c: char| match c {
-        '[' | ']' | ';' | ':' | '=' if like => format!("\\u{{{:x}}}", u32::from(c)),
-        other => other.to_string(),
-    };
-    path.chars().map(sign).collect()
 }
 
 /// Parses the trailer of an answer about a file.

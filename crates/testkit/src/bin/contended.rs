@@ -1,9 +1,10 @@
 //! Edits under load. `merges` and `stale`: against git. `helped`: refusals that a caller follows. `writers`: many of them at
-//! once. `kills`: in the middle of patches. `races`: with another program. `all`: one after the other. Exit code 0: all in order. 1: something is wrong. 2: usage.
+//! once. `kills`: in the middle of patches. `approved`: between an approval and its deletion. `races`: with another program. `all`: one after the other. Exit code 0: all in order. 1: something is wrong. 2: usage.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
     contended::{
+        approved::{self, approved},
         helped::helped,
         kills::{self, kills},
         merges::merges,
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     match command.as_str() {
         "patcher" => return finished(kills::patcher(rest, &told())),
         "writer" => return finished(writers::writer(rest, &told())),
+        "deleter" => return finished(approved::deleter(rest, &told())),
         "opener" => return finished(kills::opener(rest, &told())),
         _ => {}
     }
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     finished(known.iter().try_for_each(|name| one(name, &numbers)))
 }
 
-const ALL: [&str; 6] = ["merges", "stale", "helped", "writers", "kills", "races"];
+const ALL: [&str; 7] = ["merges", "stale", "helped", "writers", "kills", "approved", "races"];
 
 fn one(name: &str, numbers: &BTreeMap<String, u64>) -> Result<(), Broken> {
     let number = |name: &str, otherwise| numbers.get(name).copied().unwrap_or(otherwise);
@@ -52,6 +54,7 @@ fn one(name: &str, numbers: &BTreeMap<String, u64>) -> Result<(), Broken> {
         "stale" => timed(|| stale(number("cases", 1000), seed)),
         "helped" => timed(|| helped(number("cases", 1000), seed)),
         "kills" => timed(|| kills(&program, number("cases", 300), seed)),
+        "approved" => timed(|| approved(&program, number("cases", 300), seed)),
         "writers" => timed(|| writers(&program, Duration::from_secs(number("seconds", 60)), seed)),
         _ => timed(|| races(number("cases", 1000), seed)),
     }
@@ -87,7 +90,7 @@ fn timed<T: fmt::Display>(work: impl FnOnce() -> Result<T, Broken>) -> Result<()
 
 fn usage(message: &str) -> ExitCode {
     eprintln!(
-        "{message}\nusage: contended merges|stale|helped|kills|races [--cases N] [--seed S]\n       contended writers [--seconds N] [--seed S]\n       contended all [--seed S]"
+        "{message}\nusage: contended merges|stale|helped|kills|approved|races [--cases N] [--seed S]\n       contended writers [--seconds N] [--seed S]\n       contended all [--seed S]"
     );
     ExitCode::from(2)
 }

@@ -5,7 +5,7 @@
 use readproof_core::{path::Bearings, text::ContentHash};
 use readproof_disk::{Create, LocalStore, Moment, Root, SessionName};
 use readproof_engine::{
-    Engine, Written,
+    Engine, Settings, Written,
     operation::{Operation, Over, Patch, Read},
 };
 use readproof_hosts::{
@@ -87,13 +87,13 @@ pub type Stop = Option<(Moment, u64)>;
 pub type Tell = Arc<dyn Fn(&Said) + Send + Sync>;
 
 /// Parses `MOMENT NUMBER`; anything else is no window.
-fn stop(moment: &str, number: &str) -> Result<Stop, Broken> {
+pub(super) fn stop(moment: &str, number: &str) -> Result<Stop, Broken> {
     let all = Moment::ALL.into_iter().chain(Moment::OF_NAMES).chain(Moment::OF_SEVERAL);
     let found = all.into_iter().find(|known| format!("{known:?}") == moment);
     found.map(|moment| Ok::<_, Broken>((moment, number.parse()?))).transpose()
 }
 
-fn stopping(root: &Path, stop: Stop, tell: &Tell) -> Result<Engine, Broken> {
+pub(super) fn stopping(root: &Path, stop: Stop, tell: &Tell, settings: Settings) -> Result<Engine, Broken> {
     let bearings = Bearings { cwd: root.display().to_string(), home: None };
     let (tell, times) = (tell.clone(), AtomicU64::new(0));
     let watched = Root::open(root)?.watched(Arc::new(move |moment| {
@@ -107,7 +107,7 @@ fn stopping(root: &Path, stop: Stop, tell: &Tell) -> Result<Engine, Broken> {
             }
         }
     }));
-    Ok(Engine::new(watched, bearings, crate::open_settings(), Box::new(|| 0))?)
+    Ok(Engine::new(watched, bearings, settings, Box::new(|| 0))?)
 }
 
 /// A process that patches until it is killed: `patcher ROOT MOMENT NUMBER`.
@@ -117,7 +117,7 @@ fn stopping(root: &Path, stop: Stop, tell: &Tell) -> Result<Engine, Broken> {
 pub fn patcher(words: &[String], tell: &Tell) -> Result<(), Broken> {
     let [root, moment, number] = words else { return Err("patcher ROOT MOMENT NUMBER".into()) };
     let (root, session) = (PathBuf::from(root), SessionName::parse("patcher")?);
-    let engine = stopping(&root, stop(moment, number)?, tell)?;
+    let engine = stopping(&root, stop(moment, number)?, tell, crate::open_settings())?;
     loop {
         let now = count_of(&fs::read_to_string(root.join(COUNTED[0]))?)?;
         let next = now + 1;
@@ -142,7 +142,7 @@ pub fn patcher(words: &[String], tell: &Tell) -> Result<(), Broken> {
 /// When the workspace cannot be opened.
 pub fn opener(words: &[String], tell: &Tell) -> Result<(), Broken> {
     let [root, moment, number] = words else { return Err("opener ROOT MOMENT NUMBER".into()) };
-    let engine = stopping(Path::new(root), stop(moment, number)?, tell)?;
+    let engine = stopping(Path::new(root), stop(moment, number)?, tell, crate::open_settings())?;
     // A person may have deleted it.
     let _ = engine.read(None, Read { path: COUNTED[0].to_owned(), ..Read::default() });
     Ok(())

@@ -21,11 +21,20 @@ pub(super) enum Outcome {
     Other,
 }
 
+/// What git did with a diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Git {
+    Refused,
+    Took,
+    /// It made something else of it than was meant, and we did not.
+    Misplaced,
+}
+
 pub(super) struct Judged {
     pub(super) outcome: Outcome,
     pub(super) wrong: Option<String>,
-    /// Whether git took it; `None` if it was not asked.
-    pub(super) git: Option<bool>,
+    /// What git did; `None` if it was not asked.
+    pub(super) git: Option<Git>,
 }
 
 pub(super) struct Judge {
@@ -64,9 +73,12 @@ impl Judge {
         let mut git = None;
         if let (true, Request::Patch(patch)) = (case.git, &case.request) {
             let theirs = self.git(&case.base, patch)?;
-            git = Some(theirs.is_some());
+            git = Some(if theirs.is_some() { Git::Took } else { Git::Refused });
             let tied = matches!(made, Some(Err(EditError::Many { .. } | EditError::NoContext { .. })));
             if let Some(theirs) = theirs.filter(|theirs| !tied && Some(theirs.as_str()) != after) {
+                if after.is_some() && after == case.intended.as_deref() {
+                    return Ok(Judged { outcome, wrong, git: Some(Git::Misplaced) });
+                }
                 let ours = made.map(|made| made.map(|edit| edit.after.as_str().to_owned()));
                 wrong.get_or_insert(format!("git made {theirs:.300?} of {patch:?}, not {ours:.300?}"));
             }

@@ -19,7 +19,7 @@ use crate::{
     glimpse::Shown,
     op::Random,
     run::{Step, violation},
-    world::{Broken, Shape, World, changed, lines},
+    world::{Broken, Shape, World, changed, lines, watch::is_by_rule},
 };
 
 /// Names that a run may create files under, or move them to.
@@ -243,6 +243,19 @@ impl Draft {
         made.contains(&Some(bare(after))) && self.brings_no_more(before, after)
     }
 
+    /// The same where some of several pieces stand in the file to the byte as they were sent, perhaps within a line end.
+    fn made_partly_loosely(&self, before: &str, after: &str, said: Said) -> bool {
+        let is_exact = |at: &usize| before.matches(self.sent[*at].0.as_str()).count() == 1;
+        let (exact, loose): (Vec<usize>, Vec<usize>) = (0..self.sent.len()).partition(is_exact);
+        if exact.is_empty() || loose.is_empty() {
+            return false;
+        }
+        let exact = Self { pieces: exact.iter().map(|at| self.sent[*at].clone()).collect(), ..self.clone() };
+        let pieces = loose.iter().map(|at| self.pieces[*at].clone()).collect();
+        let loose = Self { pieces, swaps: loose.iter().map(|at| self.swaps[*at].clone()).collect(), ..self.clone() };
+        exact.made_in(before).is_some_and(|made| loose.made_loosely(&made, after, said))
+    }
+
     /// Whether no more lines have other bytes than the draft can have brought.
     fn brings_no_more(&self, before: &str, after: &str) -> bool {
         let known: Vec<&str> = before.split_inclusive('\n').collect();
@@ -254,7 +267,7 @@ impl Draft {
     fn allows(&self, (before, after): (&str, &str), earlier: &[String], said: Said) -> Result<bool, Broken> {
         // What is meant loosely may stand in the file to the byte, even within a line end.
         let exactly = Self { pieces: self.sent.clone(), ..self.clone() }.made_in(before);
-        if exactly.as_deref() == Some(after) {
+        if exactly.as_deref() == Some(after) || self.made_partly_loosely(before, after, said) {
             return Ok(true);
         }
         if self.made(before, said).iter().flatten().any(|made| made == after) || self.made_loosely(before, after, said)
@@ -614,7 +627,7 @@ fn merged(base: &str, ours: &str, theirs: &str) -> Result<Option<String>, Broken
 fn shown_by(words: &str, files: &[Change]) -> Result<Shown, Complaint> {
     let lines = readproof_reader::refusal(words)?;
     let mut paths = files.iter().flat_map(Change::paths);
-    match paths.find(|path| words.starts_with(&format!("{path}: "))) {
+    match paths.find(|path| words.starts_with(&format!("{}: ", readproof_reader::labelled(path)))) {
         Some(path) => Ok(vec![(path.to_owned(), lines)]),
         None if lines.is_empty() => Ok(Vec::new()),
         None => Err(Complaint(format!("lines are shown of no file of the call: {words:?}"))),
@@ -623,21 +636,22 @@ fn shown_by(words: &str, files: &[Change]) -> Result<Shown, Complaint> {
 
 /// Whether a call may be refused so.
 fn may_be_refused(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Edit { .. }
-            | Error::Conflict { .. }
-            | Error::Precondition { .. }
-            | Error::Exists { .. }
-            | Error::Missing { .. }
-            | Error::Snapshot(_)
-            | Error::Twice { .. }
-            | Error::BadPatch { .. }
-            | Error::EmptyPath
-            | Error::SensitiveTogether { .. }
-            | Error::Replace(_)
-            | Error::ReplaceAll(_)
-    )
+    is_by_rule(error)
+        || matches!(
+            error,
+            Error::Edit { .. }
+                | Error::Conflict { .. }
+                | Error::Precondition { .. }
+                | Error::Exists { .. }
+                | Error::Missing { .. }
+                | Error::Snapshot(_)
+                | Error::Twice { .. }
+                | Error::BadPatch { .. }
+                | Error::EmptyPath
+                | Error::SensitiveTogether { .. }
+                | Error::Replace(_)
+                | Error::ReplaceAll(_)
+        )
 }
 
 /// For which text a call is said to be.

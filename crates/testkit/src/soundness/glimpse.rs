@@ -3,7 +3,7 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Compared, ComparedVersions, Engine, Error, InFile, Line, Outlined, Outlines, Searched,
+    Compared, ComparedVersions, Error, InFile, Line, Outlined, Outlines, Searched,
     operation::{
         Against, AnswerLimit, Compare, CompareVersions, Matching, Operation, Outline, Search, SearchFile, SearchMode,
     },
@@ -19,7 +19,7 @@ pub type Shown = Vec<(String, Vec<Glimpse>)>;
 ///
 /// # Errors
 /// A refusal by the engine.
-pub fn search(engine: &Engine, session: &SessionName, text: &str, random: &mut Random) -> Result<Shown, Error> {
+pub fn search(engine: &impl Ask, session: &SessionName, text: &str, random: &mut Random) -> Result<Shown, Error> {
     let mode = [SearchMode::Text, SearchMode::Regex, SearchMode::References][random.below(3)];
     let query = if mode == SearchMode::Regex { pattern(text, random) } else { word(text, random) };
     let limit = (random.below(3) == 0).then(|| 1 + random.below(4));
@@ -33,7 +33,7 @@ pub fn search(engine: &Engine, session: &SessionName, text: &str, random: &mut R
 /// # Errors
 /// A refusal by the engine.
 pub fn find_in(
-    engine: &Engine,
+    engine: &impl Ask,
     session: &SessionName,
     (path, text): (&str, &str),
     random: &mut Random,
@@ -56,7 +56,7 @@ pub fn find_in(
 /// # Errors
 /// A refusal by the engine.
 pub fn preview(
-    engine: &Engine,
+    engine: &impl Ask,
     session: &SessionName,
     (path, content): (&str, String),
     random: &mut Random,
@@ -76,7 +76,7 @@ pub fn preview(
 ///
 /// # Errors
 /// A refusal by the engine.
-pub fn versions(engine: &Engine, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
+pub fn versions(engine: &impl Ask, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
     let mut some = || match random.below(5) {
         0 => Some("first".to_owned()),
         1 => Some("working".to_owned()),
@@ -94,7 +94,7 @@ pub fn versions(engine: &Engine, session: &SessionName, path: &str, random: &mut
 ///
 /// # Errors
 /// A refusal by the engine.
-pub fn outline(engine: &Engine, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
+pub fn outline(engine: &impl Ask, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
     let max_chars = if random.below(3) == 0 { 60 + random.below(200) } else { 12_000 };
     let asked = Outline { path: path.to_owned(), signatures: true, max_chars };
     let found: Outlines = engine.ask(Some(session), Operation::Outline(asked))?;

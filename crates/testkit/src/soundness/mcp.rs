@@ -12,7 +12,7 @@ mod step;
 pub use op::{Kind, script};
 
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Replayed, operation::Operation};
+use readproof_engine::{Replayed, operation::Operation};
 use readproof_reader::mcp::{Agent, Asks};
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     op::{Op, Random},
     report::Report,
     run::{Outcome, Stop},
-    world::{Broken, World},
+    world::{Broken, Watched, World},
 };
 
 /// Files that every run has besides those of its world: one whose name looks like a trailer, and two with unusual ends.
@@ -30,6 +30,11 @@ const MORE: [(&str, &str); 3] = [
     ("open.txt", "first\nsecond\nwithout an end"),
     ("empty.txt", ""),
 ];
+
+/// The names of all that a run has besides the files of its world.
+fn names_of_more() -> Vec<&'static str> {
+    MORE.iter().map(|(name, _)| *name).chain(code::FILES).collect()
+}
 
 /// What the host tells about the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +70,7 @@ struct Run {
     agents: Vec<Participant>,
     current: usize,
     /// A process that only looks at what is recorded.
-    observer: Engine,
+    observer: Watched,
     /// The process that answers.
     process: usize,
     /// The number of conversations so far.
@@ -104,6 +109,7 @@ fn outcome(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Bro
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op<Kind>]) -> Result<Vec<Replayed>, Broken> {
     let (run, _) = play(seed, ops, Keep::OnDisk)?;
+    run.world.watch.lift()?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
@@ -112,8 +118,16 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, 
     let mut run = Run::new(seed, keep)?;
     for (at, op) in ops.iter().enumerate() {
         run.report.begin(op.kind);
-        match run.step(op) {
+        let done = run.step(op);
+        if let Some(wrong) = run.world.watch.wrong() {
+            return Ok((run, Some((at, wrong))));
+        }
+        match done {
             Ok(()) => {}
+            Err(Stop::Refused) => {
+                run.report.refused += 1;
+                run.note("a rule refuses it".to_owned());
+            }
             Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
             Err(Stop::Broken(error)) => return Err(error),
         }
@@ -124,7 +138,7 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<(Run, Option<(usize, 
 impl Run {
     fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
         let mut random = Random::new(seed ^ 0x006d_6370);
-        let mut world = World::new(seed, keep)?;
+        let mut world = World::new(seed, keep, &names_of_more())?;
         let mut names = world.names().to_vec();
         for (name, text) in MORE {
             world.put(name, text)?;

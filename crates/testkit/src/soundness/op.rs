@@ -74,6 +74,8 @@ pub enum Kind {
     Outside,
     /// A file goes back to an earlier text.
     Revert,
+    /// A person writes, changes or takes back rules that deny files.
+    Policy,
     /// The agent writes a file.
     Write,
     /// The agent edits a file.
@@ -125,7 +127,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 38] = [
+const WEIGHTS: [(Kind, usize); 39] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -140,6 +142,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
     (Kind::MovedUnder, 2),
     (Kind::Outside, 12),
     (Kind::Revert, 6),
+    (Kind::Policy, 5),
     (Kind::Write, 4),
     (Kind::Edit, 7),
     (Kind::EditAll, 3),
@@ -167,7 +170,7 @@ const WEIGHTS: [(Kind, usize); 38] = [
 ];
 
 /// Without the last kind: after a prune everything is plain, by rule.
-const EVENTS: [Kind; 37] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 38] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

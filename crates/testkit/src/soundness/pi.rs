@@ -89,7 +89,12 @@ fn play(seed: u64, ops: &[Op<Kind>], keep: Keep) -> Result<Outcome<Kind>, Broken
     let mut violation = None;
     for (at, op) in ops.iter().enumerate() {
         run.report.begin(op.kind);
-        match run.step(op) {
+        let done = run.step(op);
+        if let Some(wrong) = run.world.watch.wrong() {
+            violation = Some((at, wrong));
+            break;
+        }
+        match done {
             Ok(()) => {}
             Err(Stop::Violation(what)) => {
                 violation = Some((at, what));

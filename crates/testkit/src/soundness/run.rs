@@ -10,7 +10,7 @@ mod step;
 use readproof_core::scope::{Lines, ScopeError};
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Engine, EntryId, Error, Receipt, Replayed, Status,
+    EntryId, Error, Receipt, Replayed, Status,
     operation::{Audience, Freshness, Operation, Read},
 };
 use readproof_reader::{Rebuilt, Rendered, Seen};
@@ -24,7 +24,7 @@ use crate::{
     kept::Keep,
     op::{Kind, Op, Random},
     report::Report,
-    world::{Broken, MIDDLING, NAMES, World, session},
+    world::{Broken, MIDDLING, NAMES, Watched, World, session, watch::is_by_rule},
 };
 
 /// The result of a run.
@@ -40,6 +40,8 @@ pub struct Outcome<K = Kind> {
 pub(crate) enum Stop {
     /// The product broke a promise.
     Violation(String),
+    /// A rule refused what was asked for, as it should.
+    Refused,
     /// The harness itself failed.
     Broken(Broken),
 }
@@ -56,9 +58,13 @@ impl From<std::io::Error> for Stop {
     }
 }
 
-/// What the harness asks for outside of reads is always allowed.
+/// What the harness asks for outside of reads is always allowed, unless a rule denies it: whether one does is judged where the
+/// call is made.
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
+        if is_by_rule(&error) {
+            return Self::Refused;
+        }
         Self::Violation(format!("refused without a reason: {error}"))
     }
 }
@@ -141,6 +147,7 @@ fn outcome(seed: u64, ops: &[Op], keep: Keep) -> Result<Outcome, Broken> {
 /// When the harness itself cannot work.
 pub fn replayed(seed: u64, ops: &[Op], keep: Keep) -> Result<Vec<Replayed>, Broken> {
     let (run, _) = play(seed, ops, keep)?;
+    run.world.watch.lift()?;
     Ok(run.world.open()?.ask(None, Operation::Replay)?)
 }
 
@@ -155,7 +162,7 @@ pub fn left(seed: u64, ops: &[Op]) -> Result<World, Broken> {
 /// Runs to the end, or to the first operation that breaks a promise.
 fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String)>), Broken> {
     let mut run = Run {
-        world: World::new(seed, keep)?,
+        world: World::new(seed, keep, &[])?,
         conversations: vec![NamedConversation { name: session(0)?, conversation: Conversation::default() }],
         current: 0,
         agent: 0,
@@ -165,8 +172,12 @@ fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String
     };
     for (at, op) in ops.iter().enumerate() {
         run.report.begin(op.kind);
-        match run.step(op).and_then(|()| run.claims()) {
-            Ok(()) => {}
+        let done = run.step(op).or_else(|stop| run.refused_by_rule(stop)).and_then(|()| run.claims());
+        if let Some(wrong) = run.world.watch.wrong() {
+            return Ok((run, Some((at, wrong))));
+        }
+        match done {
+            Ok(()) | Err(Stop::Refused) => {}
             Err(Stop::Violation(what)) => return Ok((run, Some((at, what)))),
             Err(Stop::Broken(error)) => return Err(error),
         }
@@ -181,11 +192,23 @@ impl Run {
         Ok(())
     }
 
+    /// An operation that a rule ended has no more to do.
+    fn refused_by_rule(&mut self, stop: Stop) -> Step {
+        match stop {
+            Stop::Refused => {
+                self.report.refused += 1;
+                self.note("a rule refuses it".to_owned());
+                Ok(())
+            }
+            Stop::Violation(_) | Stop::Broken(_) => Err(stop),
+        }
+    }
+
     pub(crate) fn note(&mut self, what: String) {
         self.trace.push(what);
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Watched {
         self.world.engine(self.agent)
     }
 
@@ -335,6 +358,7 @@ impl Run {
     fn refused(&mut self, call: &Call, truths: &[Option<String>], error: &Error) -> Step {
         let start = call.offset.unwrap_or(1);
         let justified = truths.iter().any(|truth| match (truth, error) {
+            (_, error) if is_by_rule(error) => true,
             (None, Error::Missing { .. }) => true,
             (Some(text), Error::Range { source: ScopeError::BeyondEnd { .. }, .. }) => {
                 start > lines(text).len().max(1) as u64

@@ -1,17 +1,26 @@
 //! A scratch workspace with files of every awkward shape, two engines on one store, and changes from outside.
 
+pub mod kept;
+pub(crate) mod rules;
+pub(crate) mod watch;
+
 use readproof_core::limits::{Answers, Limits, Markers};
 use readproof_disk::SessionName;
-use readproof_engine::{Engine, Settings, SmallTexts};
+use readproof_engine::{Settings, SmallTexts};
 use std::{
     collections::BTreeMap,
     fs, io,
     os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
+    rc::Rc,
 };
 use tempfile::TempDir;
 
-use super::kept::{Keep, Kept, OWN_TEXTS, Texts};
+pub use self::watch::Watched;
+use self::{
+    kept::{Keep, Kept, OWN_TEXTS, Texts},
+    watch::{Watch, some_secret, some_word},
+};
 use crate::op::Random;
 
 /// The names a run reads, and the file that each leads to.
@@ -63,7 +72,8 @@ pub struct World {
     root: PathBuf,
     kept: Kept,
     settings: Settings,
-    engines: Vec<Engine>,
+    engines: Vec<Watched>,
+    pub(crate) watch: Rc<Watch>,
     shape: Shape,
     names: Vec<&'static str>,
     /// Earlier texts of each file.
@@ -81,11 +91,11 @@ impl World {
         Ok(())
     }
 
-    /// A new workspace.
+    /// A new workspace; the run has `more` files beside those that every run has.
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn new(seed: u64, keep: Keep) -> Result<Self, Broken> {
+    pub fn new(seed: u64, keep: Keep, more: &[&'static str]) -> Result<Self, Broken> {
         let dir = tempfile::tempdir()?;
         let root = dir.path().canonicalize()?;
         let mut random = Random::new(seed);
@@ -103,9 +113,12 @@ impl World {
         let small_texts = if random.below(2) == 0 { SmallTexts::Together } else { SmallTexts::Apart };
         let settings = Settings { limits, answers, small_texts, policy: crate::nobody_asks(), ..Settings::default() };
         fs::create_dir(root.join("sub"))?;
+        let known = NAMES.iter().map(|(name, _)| *name).chain(crate::changes::FRESH).chain(more.iter().copied());
+        let watch = Watch::new(root.clone(), vec![root.display().to_string()], "", known.collect());
         let mut world = Self {
             _dir: dir,
             root,
+            watch,
             kept: Kept::new(keep),
             settings,
             engines: Vec::new(),
@@ -121,6 +134,7 @@ impl World {
         }
         symlink("small.txt", world.root.join("link.txt"))?;
         fs::hard_link(world.root.join("medium.rs"), world.root.join("hard.rs"))?;
+        world.remember("hard.rs");
         world.engines = vec![world.open()?, world.open()?];
         Ok(world)
     }
@@ -129,12 +143,13 @@ impl World {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn open(&self) -> Result<Engine, Broken> {
-        self.kept.engine(&self.root, self.root.display().to_string(), &self.settings)
+    pub fn open(&self) -> Result<Watched, Broken> {
+        let engine = self.kept.engine(&self.root, self.root.display().to_string(), &self.settings)?;
+        Ok(Watched::new(engine, &self.watch))
     }
 
     /// One of the two agents' engines.
-    pub fn engine(&self, which: usize) -> &Engine {
+    pub fn engine(&self, which: usize) -> &Watched {
         &self.engines[which % self.engines.len()]
     }
 
@@ -178,9 +193,15 @@ impl World {
         &self.root
     }
 
+    /// Notes that a file has the words of a text.
+    pub(crate) fn note_words(&self, name: &str, text: &str) {
+        self.watch.note(name, text);
+    }
+
     /// Remembers the text of a write, so that it can be reverted to.
     pub fn remember(&mut self, name: &str) {
         if let Some(text) = self.truth(name) {
+            self.watch.note(name, &text);
             let texts = self.history.entry(target(name).to_owned()).or_default();
             if texts.last() != Some(&text) {
                 texts.push(text);
@@ -217,6 +238,15 @@ impl World {
             return self.put(target(name), &new);
         }
         self.put(name, &new)
+    }
+
+    /// A line comes that no other file has.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn hide_a_line(&mut self, name: &str, random: &mut Random) -> Result<(), Broken> {
+        let text = self.truth(name).unwrap_or_default();
+        self.put(name, &format!("{text}{}", some_secret(random)))
     }
 
     /// A line moves from the first half of a file to the second; returns that line.
@@ -349,8 +379,10 @@ pub(crate) fn line(shape: Shape, random: &mut Random) -> String {
     let count = random.below(6);
     let mut text: Vec<String> = (0..count).map(|_| (*random.pick(&WORDS).unwrap_or(&"")).to_owned()).collect();
     // Some lines are equal, most are not.
-    if random.below(3) > 0 {
-        text.push(random.below(1000).to_string());
+    match random.below(3) {
+        0 => {}
+        1 => text.push(random.below(1000).to_string()),
+        _ => text.push(some_word(random)),
     }
     text.join(" ")
 }

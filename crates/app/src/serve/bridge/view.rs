@@ -7,7 +7,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use crate::{
     cli::HostSessionArgs,
-    config::Config,
+    config::{Beyond, Config},
     output::{self, Failure},
     report::{json::range, printable},
 };
@@ -19,7 +19,7 @@ pub(crate) fn show_session(
     set: &[String],
     as_json: bool,
 ) -> Result<(), Failure> {
-    let config = Config::load(workspace.clone(), set)?;
+    let config = Config::load_with(workspace.clone(), set, Beyond::Transcripts(std::slice::from_ref(&args.file)))?;
     let asked = PiSession {
         file: args.file,
         leaf: args.leaf,

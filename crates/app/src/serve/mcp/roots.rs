@@ -43,6 +43,8 @@ pub(super) struct Workspace {
     pub(super) notices: Mutex<Vec<Notice>>,
     pub(super) rollouts: Arc<Mutex<Rollouts>>,
     pub(super) handles: Handles,
+    /// The local user.
+    pub(super) user: Option<String>,
     /// How long a person may take to answer.
     pub(super) patience: Duration,
 }
@@ -52,7 +54,8 @@ impl Workspace {
         let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
         let notices = Mutex::new(engine.take_notices());
         let patience = Duration::from_secs(u64::from(engine.settings().approval_minutes) * 60);
-        Self { handles, patience, notices, lanes: Lanes::new(engine), rollouts: Arc::new(Mutex::new(rollouts)) }
+        let user = engine.settings().user.clone();
+        Self { handles, user, patience, notices, lanes: Lanes::new(engine), rollouts: Arc::new(Mutex::new(rollouts)) }
     }
 }
 

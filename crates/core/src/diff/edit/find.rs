@@ -130,7 +130,8 @@ pub(super) fn made<'p>(text: &Text, found: &Found<'p>, place: &Place) -> Option<
     }
     if place.rung == Rung::Exact && place.loose == [Looseness::LineEnds] {
         let lines = found.new.replace("\r\n", "\n");
-        let end = loose::line_end(text.as_str(), place.range.end).unwrap_or("\n");
+        let at = if found.old.starts_with('\n') { place.range.start } else { place.range.end };
+        let end = loose::line_end(text.as_str(), at).unwrap_or("\n");
         return Some(Cow::Owned(if end == "\n" { lines } else { lines.replace('\n', end) }));
     }
     loose::adapt(text.as_str(), place, &found.old, &found.new).map(Cow::Owned)
@@ -177,7 +178,11 @@ fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> 
         Shape::Block | Shape::Hunk => is_whole(text, range, (old, new)),
     };
     let (ranges, all) = occurrences(text, old, places, fits);
-    let mut found: Vec<Place> = ranges.into_iter().map(Place::exact).collect();
+    let mut found: Vec<Place> = ranges.into_iter().map(|range| whole_end(text, old, range)).collect();
+    let unusable = found.iter().filter(|place| place.rung == Rung::Uneven).count();
+    if unusable > 0 && (places == Places::All || found.len() == 1) {
+        return Hits { places: Vec::new(), all };
+    }
     if shape == Shape::Text && !old.contains('\n') && new.contains('\n') {
         // Nothing in the old text says how lines end.
         let other = |place: &&mut Place| loose::line_end(text, place.range.end).is_some_and(|end| has_other(new, end));
@@ -191,6 +196,18 @@ fn exact(text: &str, old: &str, new: &str, (shape, places): (Shape, Places)) -> 
         }
     }
     Hits { places: found, all }
+}
+
+/// A place of the very bytes, where it does not begin between CR and LF. One that does would leave half a line end behind: it takes
+/// the CR along, and the new lines end likewise. If more lines of it end otherwise, it cannot be used.
+fn whole_end(text: &str, old: &str, range: Range<usize>) -> Place {
+    // Whoever writes a CR sees them.
+    let blind = !old.contains('\r') && text[..range.start].ends_with('\r');
+    let Some(rest) = old.strip_prefix('\n').filter(|_| blind) else {
+        return Place::exact(range);
+    };
+    let rung = if rest.contains('\n') { Rung::Uneven } else { Rung::Exact };
+    Place { range: range.start - 1..range.end, rung, loose: Vec::from([Looseness::LineEnds]) }
 }
 
 /// Whether every line of a text ends in the other way.

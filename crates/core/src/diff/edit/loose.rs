@@ -63,6 +63,9 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 /// Comparing stops after this many bytes for each byte of text and piece, so that texts that repeat themselves cost no more.
 const WORK: usize = 16;
 
+/// How far changes are moved to see whether the outcome depends on it.
+const SLIDES: usize = 64;
+
 /// What a line counts for beside its bytes.
 const ROW: usize = 16;
 
@@ -384,7 +387,7 @@ pub(super) fn adapt(text: &str, place: &Place, old: &str, new: &str) -> Option<S
         let (olds, news) = (olds.iter().rev().map(content), news.iter().rev().map(content));
         let mut back: Vec<Change> = compared(olds, news, (0, 0)).map(|change| lined.turned(&change)).collect();
         back.reverse();
-        if back != forth && lined.written(&back).as_ref() != Some(&out) {
+        if (back != forth && lined.written(&back).as_ref() != Some(&out)) || lined.slides(&forth, &out) {
             return None;
         }
     }
@@ -392,11 +395,12 @@ pub(super) fn adapt(text: &str, place: &Place, old: &str, new: &str) -> Option<S
     let (ended, file_ended) = (old.ends_with('\n'), text[..place.range.end].ends_with('\n'));
     if place.loose.contains(&Looseness::FinalNewline) {
         if ended && !file_ended {
-            let bare = out.strip_suffix('\n').map_or(out.len(), |bare| bare.strip_suffix('\r').unwrap_or(bare).len());
-            out.truncate(bare);
-            if out.ends_with('\n') {
-                // A blank last line without its newline is no line.
-                return None;
+            if let Some(bare) = out.strip_suffix('\n').map(|bare| bare.strip_suffix('\r').unwrap_or(bare)) {
+                if bare.is_empty() || bare.ends_with('\n') {
+                    // A blank last line without its newline is no line.
+                    return None;
+                }
+                out.truncate(bare.len());
             }
         } else if !ended && file_ended && !out.is_empty() && !out.ends_with('\n') {
             out.push_str(files.last().map_or("\n", |line| line.end));
@@ -422,6 +426,56 @@ impl Lined<'_> {
             count.saturating_sub(range.end)..count.saturating_sub(range.start)
         };
         Change { old: turn(&change.old, self.olds.len()), new: turn(&change.new, self.news.len()) }
+    }
+
+    /// Whether lines that go or come could as well be equal ones beside them, with another outcome. A change that can be moved
+    /// too far counts as such.
+    fn slides(&self, changes: &[Change], out: &str) -> bool {
+        for (at, change) in changes.iter().enumerate() {
+            let mut steps = 0;
+            if change.old.is_empty() == change.new.is_empty() {
+                continue;
+            }
+            let first = at.checked_sub(1).map_or((0, 0), |at| (changes[at].old.end, changes[at].new.end));
+            let last = changes.get(at + 1).map(|next| (next.old.start, next.new.start));
+            for down in [true, false] {
+                let mut moved = change.clone();
+                while self.slide(&mut moved, first, last, down) {
+                    steps += 1;
+                    let mut changes = changes.to_vec();
+                    changes[at] = moved.clone();
+                    if steps > SLIDES || self.written(&changes).as_deref() != Some(out) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    /// Moves a change by one line, if the line that it takes in equals the one that it lets go.
+    fn slide(&self, change: &mut Change, first: (u32, u32), last: Option<(u32, u32)>, down: bool) -> bool {
+        let count = |lines: &[Line<'_>]| u32::try_from(lines.len()).unwrap_or(u32::MAX);
+        let last = last.unwrap_or((count(self.olds), count(self.news)));
+        let room = if down {
+            change.old.end < last.0 && change.new.end < last.1
+        } else {
+            change.old.start > first.0 && change.new.start > first.1
+        };
+        let (lines, range) = if change.new.is_empty() { (self.olds, &change.old) } else { (self.news, &change.new) };
+        let pair = if down {
+            Some((range.start, range.end))
+        } else {
+            range.start.checked_sub(1).zip(range.end.checked_sub(1))
+        };
+        let content = |at: u32| lines.get(at as usize).map(|line| line.content);
+        if !room || !pair.is_some_and(|(one, other)| content(one).is_some() && content(one) == content(other)) {
+            return false;
+        }
+        let by =
+            |range: &Range<u32>| if down { range.start + 1..range.end + 1 } else { range.start - 1..range.end - 1 };
+        *change = Change { old: by(&change.old), new: by(&change.new) };
+        true
     }
 
     /// The new lines, of which those outside the changes are the file's.

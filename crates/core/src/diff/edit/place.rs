@@ -220,8 +220,8 @@ impl<'p> Made<'_, 'p> {
 
 /// Hunks that have an order must stand in it: one that is found at or above the hunk before it has lost its own place, and what was
 /// found is another that looks like it. So has one that is found within that hunk, or in lines of it although the stated lines are
-/// apart, unless the text is known to be the one that the
-/// hunks were written for; and one that is found in lines that go with that hunk, whatever is known.
+/// apart, unless the text is known to be the one that the hunks were written for. Whatever is known, one hunk may not take a line
+/// that the other shows as staying, nor stand in lines that all go with the other.
 fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), EditError> {
     let mut last: Option<(&Found<'_>, &Place)> = None;
     for found in found.iter().filter(|found| found.piece.ordered) {
@@ -237,7 +237,7 @@ fn in_order(base: &Text, found: &[Found<'_>], numbers: Numbers) -> Result<(), Ed
         let overlaps = range.start < before.end && !range.is_empty();
         let is_within = overlaps && range.end <= before.end;
         let is_lost = numbers == Numbers::Ignore && (is_within || stated_apart(first.piece, found.piece));
-        if overlaps && (is_lost || removes(base, first, at, range)) {
+        if overlaps && (is_lost || removes(base, first, at, range) || takes_of(base, found, place, before)) {
             return Err(overlap);
         }
         last = Some((found, place));
@@ -257,6 +257,14 @@ fn removes(base: &Text, found: &Found<'_>, place: &Place, range: &Range<usize>) 
     let cores = Cores::of(&base.as_str()[place.range.clone()], &new);
     let start = place.range.start;
     start + cores.old.start <= range.start && range.end <= start + cores.old.end
+}
+
+/// Whether a piece at its place removes some of these bytes, or may be meant to.
+fn takes_of(base: &Text, found: &Found<'_>, place: &Place, range: &Range<usize>) -> bool {
+    let Some(new) = find::made(base, found, place) else { return false };
+    let Cores { old, wide, .. } = Cores::of(&base.as_str()[place.range.clone()], &new);
+    let start = place.range.start;
+    !old.is_empty() && start + wide.start < range.end && range.start < start + wide.end
 }
 
 fn missing(base: &Text, found: &Found<'_>) -> EditError {

@@ -5,15 +5,18 @@ use core::fmt;
 
 use super::Caller;
 
-/// Which callers a rule means: `mcp` (a surface), `client:cursor*` or `token:ci`, with `*` for any text. What a client calls
-/// itself is its own word, so a rule on it keeps well-meaning clients apart and stops no other.
+/// Which callers a rule means: `mcp` (a surface), `client:cursor*`, `user:alice` or `token:ci`, with `*` for any text. What a client
+/// calls itself is its own word, so a rule on it keeps well-meaning clients apart and stops no other. The user is known from the
+/// system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallerPattern {
     /// The wire of this name.
     Surface(String),
     /// Clients of these names, whatever the case of ASCII letters.
     Client(String),
-    /// Holders of these tokens, or local users of these names.
+    /// Local users of these names, or `uid NUMBER` of one without a name.
+    User(String),
+    /// Holders of these tokens.
     Token(String),
 }
 
@@ -31,6 +34,7 @@ impl CallerPattern {
             _ if text.is_empty() || text.ends_with(':') => Err(BadCaller),
             None => Ok(Self::Surface(text.to_owned())),
             Some(("client", name)) => Ok(Self::Client(name.to_owned())),
+            Some(("user", name)) => Ok(Self::User(name.to_owned())),
             Some(("token", name)) => Ok(Self::Token(name.to_owned())),
             Some(_) => Err(BadCaller),
         }
@@ -39,15 +43,16 @@ impl CallerPattern {
     /// Whether it means this caller. One of whom the name is unknown is not meant, not even by `*`.
     #[must_use]
     pub fn matches(&self, caller: &Caller) -> bool {
+        let is = |pattern: &str, name: &Option<String>| {
+            name.as_deref().is_some_and(|name| matches_star(pattern.as_bytes(), name.as_bytes(), |a, b| a == b))
+        };
         match self {
             Self::Surface(name) => *name == *caller.surface,
             Self::Client(pattern) => caller.client.as_deref().is_some_and(|name| {
                 matches_star(pattern.as_bytes(), name.as_bytes(), |a, b| a.eq_ignore_ascii_case(&b))
             }),
-            Self::Token(pattern) => {
-                let is = |name: &str| matches_star(pattern.as_bytes(), name.as_bytes(), |a, b| a == b);
-                caller.identity.as_deref().is_some_and(is)
-            }
+            Self::User(pattern) => is(pattern, &caller.user),
+            Self::Token(pattern) => is(pattern, &caller.identity),
         }
     }
 }
@@ -57,6 +62,7 @@ impl fmt::Display for CallerPattern {
         match self {
             Self::Surface(name) => f.write_str(name),
             Self::Client(name) => write!(f, "client:{name}"),
+            Self::User(name) => write!(f, "user:{name}"),
             Self::Token(name) => write!(f, "token:{name}"),
         }
     }
@@ -115,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_caller_is_meant_by_what_is_known_of_it() {
-        let known = Caller { client: Some("Cursor-2".into()), identity: Some("ci".into()), ..Caller::of("mcp") };
+        let (client, user, identity) = (Some("Cursor-2".into()), Some("alice".into()), Some("ci".into()));
+        let known = Caller { client, user, identity, ..Caller::of("mcp") };
         let unknown = Caller::of("cli");
         for (text, of_known, of_unknown) in [
             ("mcp", true, false),
@@ -124,6 +131,12 @@ mod tests {
             ("client:cursor*", true, false),
             ("client:cursor", false, false),
             ("client:*", true, false),
+            ("user:alice", true, false),
+            ("user:Alice", false, false),
+            ("user:ali*", true, false),
+            ("user:ci", false, false),
+            ("user:*", true, false),
+            ("token:alice", false, false),
             ("token:ci", true, false),
             ("token:CI", false, false),
             ("token:c*", true, false),
@@ -131,7 +144,7 @@ mod tests {
             let pattern = CallerPattern::parse(text).unwrap();
             assert_eq!((pattern.matches(&known), pattern.matches(&unknown)), (of_known, of_unknown), "{text}");
         }
-        for bad in ["", "client:", "user:me", ":", "token:"] {
+        for bad in ["", "client:", "users:me", ":", "token:", "user:"] {
             assert_eq!(CallerPattern::parse(bad), Err(BadCaller), "{bad}");
         }
     }

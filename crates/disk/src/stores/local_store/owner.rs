@@ -100,6 +100,22 @@ pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// The name of that user in the system's list, or `uid NUMBER` if it is not there.
+#[must_use]
+pub fn user_name() -> String {
+    let listed = fs::read("/etc/passwd").unwrap_or_default();
+    name_of(user_id(), &String::from_utf8_lossy(&listed)).unwrap_or_else(|| format!("uid {}", user_id()))
+}
+
+/// The name of a user in a list as `/etc/passwd` has it. Of several the first counts, as everywhere.
+fn name_of(user: u32, listed: &str) -> Option<String> {
+    listed.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, number) = (fields.next()?, fields.nth(1)?);
+        (!name.is_empty() && number.parse() == Ok(user)).then(|| name.to_owned())
+    })
+}
+
 /// Opens the folder of the id; creates it if only its last few components are missing.
 fn state_folder(root: &Root, path: &Path) -> Option<OwnedFd> {
     if !path.is_absolute() {
@@ -216,4 +232,18 @@ pub(super) fn holds_something(folder: BorrowedFd<'_>) -> bool {
         open_folder(folder, name)
             .map_or(true, |part| names(part.as_fd()).iter().any(|name| name != "." && name != ".."))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_the_first_name_in_the_list() {
+        let listed = "root:x:0:0:root:/root:/bin/sh\n\nodd\n:x:7::\nalice:x:1000:1000::/home/a:\nbob:x:1000:1::/:\n";
+        for (user, expected) in [(0, Some("root")), (1000, Some("alice")), (7, None), (1, None)] {
+            assert_eq!(name_of(user, listed).as_deref(), expected, "{user}");
+        }
+        assert!(!user_name().is_empty());
+    }
 }

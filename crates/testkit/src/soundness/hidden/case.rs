@@ -1,7 +1,7 @@
 //! One case: a tree, its rules, who calls, which denied files vary, and what is asked.
 
 use readproof_core::{
-    operation::{Against, AnswerLimit, Compare, Operation},
+    operation::{Against, AnswerLimit, Compare, Operation, Read},
     policy::{Act, Acts},
 };
 use readproof_engine::operation::Caller;
@@ -97,6 +97,11 @@ impl Case {
             let operation = Operation::Compare(Compare { path, against: Against::Head, content: None, most });
             steps.insert(0, Step::Call { operation, arrives: true });
         }
+        let in_pi = caller.surface == "pi" && wire.is_none() && !known && random.below(2) == 0;
+        if in_pi || wire == Some(Wire::Pi) {
+            let read = Read { path: encoded(root, &denied[0]), ..Read::default() };
+            steps.push(Step::Call { operation: Operation::Read(read), arrives: true });
+        }
         // A call that the rules allow for one of them may show it.
         if random.below(3) == 0 {
             steps.splice(0..0, Step::one_after_another());
@@ -108,7 +113,6 @@ impl Case {
         let mut fits = fits.into_iter();
         steps.retain(|_| fits.next().unwrap_or(false));
         let here = if wire.is_none() && random.below(5) == 0 { "src" } else { "" };
-        let in_pi = caller.surface == "pi" && wire.is_none() && !known && random.below(2) == 0;
         Ok(Some(Self { tree, rules, caller, denied, other, leads, keeps, gone, known, here, in_pi, wire, steps }))
     }
 

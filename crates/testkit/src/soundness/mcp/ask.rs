@@ -3,7 +3,7 @@
 use readproof_core::{pick::Pick, scope::ScopeError};
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Answer, Engine, Error, Handle, HandleConversation, Outcome, Reading, Status,
+    Answer, Error, Handle, HandleConversation, Outcome, Reading, Status,
     operation::{AnswerLimit, Audience, Freshness, Operation, Read, ReadSymbol},
 };
 use readproof_reader::{
@@ -22,7 +22,7 @@ use crate::{
     glimpse,
     op::Random,
     run::{Step, violation},
-    world::{Broken, MIDDLING},
+    world::{Broken, MIDDLING, Watched, watch::is_by_rule},
 };
 
 /// A call before it is made.
@@ -62,7 +62,7 @@ struct Request {
 
 impl Request {
     /// Makes the call.
-    fn put(&self, engine: &Engine, hook: Hook<'_>) -> Result<Answer<Handle>, Error> {
+    fn put(&self, engine: &Watched, hook: Hook<'_>) -> Result<Answer<Handle>, Error> {
         let mut conversation = HandleConversation::new(Some(self.session.clone()), self.known.as_deref());
         let outcome = engine.call(&mut conversation, self.operation.clone(), hook)?;
         let reading = if let Outcome::Defined(defined) = outcome { defined.reading } else { outcome.into_reading()? };
@@ -134,9 +134,14 @@ impl Run {
     /// Whether a symbol without a file can mean this file: not if only another file defines it.
     fn means(&self, name: &str, asks: &Asks) -> bool {
         let Asks::Symbol(symbol) = asks else { return false };
-        let count = |file: &str| self.world.truth(file).map_or(0, |text| code::places(&text, symbol).len());
+        let count = |file: &str| self.findable(file).map_or(0, |text| code::places(&text, symbol).len());
         let all: usize = code::FILES.iter().map(|file| count(file)).sum();
         count(name) > 0 || all != 1
+    }
+
+    /// The text of a file in which names are looked for.
+    fn findable(&self, name: &str) -> Option<String> {
+        self.world.truth(name).filter(|_| !self.world.watch.is_unsearched(name))
     }
 
     fn request(&self, question: &Question, audience: Audience) -> Result<Request, Broken> {
@@ -349,6 +354,7 @@ impl Run {
     /// A refusal must be justified by the file.
     fn refused(&mut self, question: &Question, truths: &[Option<String>], error: &Error) -> Step {
         let justified = truths.iter().any(|truth| match (truth, error, &question.asks) {
+            (_, error, _) if is_by_rule(error) => true,
             (None, Error::Missing { .. }, _) => true,
             (Some(text), Error::Range { source: ScopeError::BeyondEnd { .. }, .. }, Asks::Lines { offset, .. }) => {
                 offset.unwrap_or(1) > (lines(text).len() as u64).max(1)
@@ -373,7 +379,8 @@ impl Run {
     /// How often a name is defined where the call looks for it, if its file has this text.
     fn defined(&self, question: &Question, text: &str, name: &str) -> usize {
         let elsewhere = code::FILES.iter().filter(|file| question.anywhere && **file != question.name);
-        let texts = elsewhere.filter_map(|file| self.world.truth(file)).chain([text.to_owned()]);
+        let here = !question.anywhere || self.findable(question.name).is_some();
+        let texts = elsewhere.filter_map(|file| self.findable(file)).chain(here.then(|| text.to_owned()));
         texts.map(|text| code::places(&text, name).len()).sum()
     }
 

@@ -1,7 +1,7 @@
 //! Files of functions that can be located without a parser: each begins with its doc comment or attribute after an empty
 //! line, and ends at the first line that is only a brace.
 
-use crate::op::Random;
+use crate::{op::Random, world::watch::some_word};
 
 pub(super) const FILES: [&str; 2] = ["code.rs", "more.rs"];
 
@@ -36,7 +36,8 @@ fn function(random: &mut Random) -> String {
     text.push_str(&format!("fn {}() {{\n", NAMES[random.below(NAMES.len())]));
     for _ in 0..random.below(most) {
         // Looks like a definition, but is not.
-        let line = ["a();", "let f = \"fn sym0() {\";", "// fn sym1() {}", "b(3);"][random.below(4)];
+        let line = ["a();", "let f = \"fn sym0() {\";", "// fn sym1() {}", "b(3);"].get(random.below(5));
+        let line = line.map_or_else(|| format!("c({});", some_word(random)), |line| (*line).to_owned());
         text.push_str(&format!("    {line}\n"));
     }
     text.push_str("}\n");

@@ -83,7 +83,10 @@ impl Run {
         };
         let path = self.world.path().join(name);
         let is_wide = random.below(2) == 0;
-        fs::write(&path, encoded(&text, is_wide, random))?;
+        let bytes = encoded(&text, is_wide, random);
+        // What Latin-1 leaves out may make words that the text does not have.
+        self.world.note_words(name, &bytes.iter().copied().map(char::from).collect::<String>());
+        fs::write(&path, bytes)?;
         if is_wide && random.below(2) == 0 {
             let (engine, session) = (self.world.engine(self.process), self.session()?);
             let found = if random.below(2) == 0 {

@@ -43,6 +43,7 @@ impl Run {
             | Kind::Lost
             | Kind::Outside
             | Kind::Revert
+            | Kind::Policy
             | Kind::Refresh
             | Kind::Compact
             | Kind::Fork

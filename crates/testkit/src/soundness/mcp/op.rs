@@ -78,6 +78,8 @@ pub enum Kind {
     Outside,
     /// A file goes back to an earlier text.
     Revert,
+    /// A person writes, changes or takes back rules that deny files.
+    Policy,
     /// Fresh text is asked for.
     Refresh,
     /// A summary replaces all answers.
@@ -97,7 +99,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 43] = [
+const WEIGHTS: [(Kind, usize); 44] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
@@ -133,6 +135,7 @@ const WEIGHTS: [(Kind, usize); 43] = [
     (Kind::Lost, 3),
     (Kind::Outside, 12),
     (Kind::Revert, 7),
+    (Kind::Policy, 6),
     (Kind::Refresh, 3),
     (Kind::Compact, 2),
     (Kind::Fork, 2),
@@ -143,7 +146,7 @@ const WEIGHTS: [(Kind, usize); 43] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 43] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 44] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

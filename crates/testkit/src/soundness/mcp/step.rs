@@ -83,6 +83,7 @@ impl Run {
                 self.note(format!("someone changes {name}"));
             }
             Kind::Revert => self.reverted(random)?,
+            Kind::Policy => self.policy(random)?,
             Kind::Refresh => self.refresh(random)?,
             Kind::Compact => self.compact(random),
             Kind::Fork => self.fork(),
@@ -102,6 +103,48 @@ impl Run {
         let name = self.some_name(random);
         self.world.revert(name, random)?;
         self.note(format!("{name} goes back to an earlier text"));
+        Ok(())
+    }
+
+    /// A person changes the rules; or a file that is read through both processes is denied for a while.
+    fn policy(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        if random.below(2) == 0 {
+            let said = self.world.watch.change(name, random)?;
+            self.note(said);
+            return self.hide_a_line(name, random);
+        }
+        let whole = |run: &Self, random: &mut Random| {
+            run.question(name, Asks::Lines { offset: None, limit: None }, run.newest(name), random)
+        };
+        if random.below(2) == 0 {
+            let question = whole(self, random);
+            self.read(&question)?;
+        }
+        let said = self.world.watch.deny(name, random)?;
+        self.note(said);
+        for _ in 0..2 {
+            self.process = 1 - self.process;
+            let question = self.question_of(Kind::Policy, name, random);
+            self.read(&question)?;
+        }
+        if random.below(3) == 0 {
+            self.change(name, random)?;
+            self.note(format!("someone changes {name}"));
+        }
+        self.hide_a_line(name, random)?;
+        let said = self.world.watch.take_back(random)?;
+        self.note(said);
+        let question = whole(self, random);
+        self.read(&question)
+    }
+
+    /// Sometimes the file gets a line that nobody was shown.
+    fn hide_a_line(&mut self, name: &'static str, random: &mut Random) -> Step {
+        if random.below(3) == 0 && name != ".env" && !code::is_code(name) {
+            self.note(format!("{name} gets one more line"));
+            self.world.hide_a_line(name, random)?;
+        }
         Ok(())
     }
 

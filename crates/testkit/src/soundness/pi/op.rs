@@ -36,6 +36,8 @@ pub enum Kind {
     Another,
     /// A file goes back to an earlier text.
     Revert,
+    /// A person writes, changes or takes back rules that deny files.
+    Policy,
     /// The model writes a file.
     Write,
     /// The model edits a file.
@@ -89,7 +91,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 39] = [
+const WEIGHTS: [(Kind, usize); 40] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 18),
     (Kind::ReadFresh, 2),
@@ -104,6 +106,7 @@ const WEIGHTS: [(Kind, usize); 39] = [
     (Kind::Outside, 14),
     (Kind::Another, 3),
     (Kind::Revert, 6),
+    (Kind::Policy, 5),
     (Kind::Write, 4),
     (Kind::Edit, 5),
     (Kind::FailedChange, 2),
@@ -132,7 +135,7 @@ const WEIGHTS: [(Kind, usize); 39] = [
 ];
 
 /// Once a host was noticed to prune, everything is plain until the process ends.
-const EVENTS: [Kind; 37] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 38] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

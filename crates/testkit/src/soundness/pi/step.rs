@@ -23,7 +23,7 @@ use super::{
 use crate::{
     ask::{Ask, WAIT},
     op::{Op, Random},
-    world::{some_edit, some_text},
+    world::{some_edit, some_text, watch::is_by_rule},
 };
 
 /// The most sessions in one run.
@@ -52,6 +52,7 @@ impl Run {
             Kind::Outside => self.outside(random),
             Kind::Another => self.by_another(random),
             Kind::Revert => self.reverted(random),
+            Kind::Policy => self.policy(random),
             Kind::Write | Kind::Edit | Kind::FailedChange | Kind::LostChange | Kind::FalseChange => {
                 let name = self.some_name(random);
                 let Some(change) = self.change(name, op.kind, random) else { return self.idle() };
@@ -248,6 +249,47 @@ impl Run {
         Ok(())
     }
 
+    /// A person changes the rules; or a file is denied for a while.
+    fn policy(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        if random.below(2) == 0 {
+            let said = self.world.watch.change(name, random)?;
+            self.say(said);
+            return self.hide_a_line(name, random);
+        }
+        let how = || How::Answered { fresh: false, race: false, then: Then::Kept };
+        let whole = |run: &Self, random: &mut Random| {
+            let asks = Asks::Read { path: run.world.spelt(name, random), offset: None, limit: None };
+            Wanted { name, asks, how: how() }
+        };
+        if random.below(2) == 0 {
+            let first = whole(self, random);
+            self.turn(vec![first], false, random)?;
+        }
+        let said = self.world.watch.deny(name, random)?;
+        self.say(said);
+        let denied = self.some_read(name, how(), random);
+        self.turn(vec![denied], false, random)?;
+        if random.below(3) == 0 {
+            self.world.change(name, random)?;
+            self.say(format!("{name} changed outside"));
+        }
+        self.hide_a_line(name, random)?;
+        let said = self.world.watch.take_back(random)?;
+        self.say(said);
+        let last = whole(self, random);
+        self.turn(vec![last], false, random)
+    }
+
+    /// Sometimes the file gets a line that nobody was shown.
+    fn hide_a_line(&mut self, name: &'static str, random: &mut Random) -> Step {
+        if random.below(3) == 0 && name != ".env" {
+            self.world.hide_a_line(name, random)?;
+            self.say(format!("{name} gets one more line"));
+        }
+        Ok(())
+    }
+
     /// A change by the model.
     fn change(&mut self, name: &'static str, kind: Kind, random: &mut Random) -> Option<Wanted> {
         self.last = Some(name);
@@ -390,6 +432,7 @@ impl Run {
         let done: Refreshed = match done.and_then(TryInto::try_into) {
             Ok(done) => done,
             Err(Error::Range { .. }) => return self.idle(),
+            Err(error) if is_by_rule(&error) => return self.idle(),
             Err(error) => return violation(format!("{path} could not be refreshed: {error}")),
         };
         let lines = match done.scope {
@@ -403,7 +446,8 @@ impl Run {
             let more = format!(r#""customType":"pi-readcache","data":{data}"#);
             let mut paths = vec![key.clone()];
             // After the last of them, it applies to every name of the file that the product can know.
-            if number + 1 == done.paths.len() && !self.session().is_known_in_part() {
+            let last = number + 1 == done.paths.len() && !self.world.watch.is_unread(name);
+            if last && !self.session().is_known_in_part() {
                 paths.extend(self.world.names_of(name));
             }
             self.session().append("custom", &more, What::Refreshed { paths, lines });

@@ -10,6 +10,7 @@ use readproof_reader::{
     Kind as Form,
     pi::{Asks, Call, Page, Rebuilt, page},
 };
+use readproof_words::Surface;
 use serde_json::{Value, json};
 use std::{cell::Cell, fs, sync::Arc};
 
@@ -18,7 +19,7 @@ use super::{
     session::{ResultOf, What, bare},
     violation,
 };
-use crate::{ask::Ask, op::Random};
+use crate::{ask::Ask, op::Random, world::watch::is_by_rule};
 
 /// What Readproof says after text that looks like one of its markers.
 const FILE_TEXT: &str =
@@ -271,6 +272,12 @@ impl Run {
     ) -> Step<Given> {
         let (path, offset, limit) = asked_for(&want.asks);
         match (instead(error, read), error) {
+            // Whether one denies it is judged where the call is made.
+            (PiInstead::Error, error) if is_by_rule(error) => {
+                self.report.refused += 1;
+                self.say(format!("{} is refused by a rule", call.id));
+                Ok(given(call, "read", &Surface::Cli.error(error), true, None))
+            }
             (PiInstead::PiRead, _) => Ok(self.left_to_pi(want, call, &error.to_string())),
             (PiInstead::Nothing, _) => {
                 self.report.refused += 1;

@@ -6,13 +6,14 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{Create, SessionName, Stores};
-use readproof_engine::{Engine, Settings, Written, operation::Over};
+use readproof_engine::{Settings, Written, operation::Over};
 use readproof_reader::pi::{BYTES, LINES, Place};
 use std::{
     collections::BTreeMap,
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     path::PathBuf,
+    rc::Rc,
     sync::Arc,
 };
 use tempfile::TempDir;
@@ -22,7 +23,10 @@ use crate::{
     changes::Draft,
     kept::{Keep, Kept, Texts},
     op::Random,
-    world::{Broken, Shape, changed, line, lines},
+    world::{
+        Broken, Shape, Watched, changed, line, lines,
+        watch::{Watch, some_secret},
+    },
 };
 
 /// Where pi's texts lie.
@@ -57,7 +61,8 @@ pub(super) struct World {
     pub(super) cwd: String,
     kept: Kept,
     pub(super) settings: Settings,
-    pub(super) engine: Engine,
+    pub(super) engine: Watched,
+    pub(super) watch: Rc<Watch>,
     pub(super) shape: Shape,
     pub(super) names: Vec<&'static str>,
     history: BTreeMap<String, Vec<String>>,
@@ -82,10 +87,13 @@ impl World {
         let below = if random.below(6) == 0 { "/sub" } else { "" };
         let cwd = format!("{}{below}", given.display());
         let kept = Kept::new(keep);
-        let engine = kept.engine(&given, cwd.clone(), &settings)?;
         let names = some_names(shape, &mut random);
+        let tops = vec![root.display().to_string(), given.display().to_string()];
+        let watch = Watch::new(root.clone(), tops, below, names.clone());
+        let engine = Watched::new(kept.engine(&given, cwd.clone(), &settings)?, &watch);
         let (history, texts) = (BTreeMap::new(), BTreeMap::new());
-        let mut world = Self { _dir: dir, root, given, cwd, kept, settings, engine, shape, names, history, texts };
+        let mut world =
+            Self { _dir: dir, root, given, cwd, kept, settings, engine, watch, shape, names, history, texts };
         for name in world.names.clone() {
             if world.truth(name).is_none() {
                 let mut text = first_text(name, shape, &mut random);
@@ -101,7 +109,8 @@ impl World {
 
     /// Ends the process and begins another.
     pub(super) fn restart(&mut self) -> Result<(), Broken> {
-        self.engine = self.kept.engine(&self.given, self.cwd.clone(), &self.settings)?;
+        let engine = self.kept.engine(&self.given, self.cwd.clone(), &self.settings)?;
+        self.engine = Watched::new(engine, &self.watch);
         Ok(())
     }
 
@@ -156,6 +165,7 @@ impl World {
     pub(super) fn put(&mut self, name: &str, text: &str) -> Result<(), Broken> {
         fs::write(self.root.join(name), text)?;
         self.note(text);
+        self.watch.note(name, text);
         let texts = self.history.entry(name.to_owned()).or_default();
         if texts.last().map(String::as_str) != Some(text) {
             texts.push(text.to_owned());
@@ -196,8 +206,15 @@ impl World {
         let done: Result<Written, _> = self.engine.ask(session, draft.asked_of(path, Over::Held));
         let Some(text) = self.truth(name).filter(|_| done.is_ok()) else { return Ok(false) };
         self.note(&text);
+        self.watch.note(name, &text);
         self.history.entry(name.to_owned()).or_default().push(text);
         Ok(true)
+    }
+
+    /// A line comes that no other file has.
+    pub(super) fn hide_a_line(&mut self, name: &str, random: &mut Random) -> Result<(), Broken> {
+        let text = self.truth(name).unwrap_or_default();
+        self.put(name, &format!("{text}{}", some_secret(random)))
     }
 
     /// Back to an earlier text.

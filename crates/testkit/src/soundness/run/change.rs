@@ -2,7 +2,7 @@
 //! compared with what was wanted, and what the answer shows with what the model can know.
 
 use readproof_engine::{
-    Error, OpenedConflict, Receipt, Status, Written,
+    EntryId, Error, OpenedConflict, Receipt, Status, Written,
     operation::{Operation, Resolution},
 };
 use readproof_reader::{Change, Seen, What};
@@ -64,13 +64,19 @@ impl Run {
         let whole = Call { name, offset: None, limit: None };
         let call = if random.below(4) == 0 { self.call_of(name, random) } else { whole.clone() };
         self.read(&call, random)?;
-        let Some(draft) = self.draft(name, 1 + random.below(2), random) else { return self.idle() };
+        let Some(mut draft) = self.draft(name, 1 + random.below(2), random) else { return self.idle() };
         let text = draft.disturbed(self.world.shape(), random);
         self.note(format!("someone changes {name} meanwhile"));
         self.world.put(name, &text)?;
         if random.below(6) == 0 {
             let call = self.call_of(name, random);
             self.read(&call, random)?;
+            let truth = self.world.truth(name);
+            if truth.is_some() && self.conversation().reader().text(name) == truth {
+                // Whoever sees all of the text that is there writes for it.
+                let Some(now) = self.draft(name, 1 + random.below(2), random) else { return self.idle() };
+                draft = now;
+            }
         }
         let over = some_over(&self.world, name, random);
         let wanted = match random.below(4) {
@@ -174,9 +180,10 @@ impl Run {
     /// Two versions of a file side by side.
     pub(crate) fn versions(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.name());
+        let newest = self.newest_entry();
         match glimpse::versions(self.engine(), &session, name, random) {
             Ok(found) => {
-                self.seen_beside(found);
+                self.seen_beside(newest, found);
                 Ok(())
             }
             Err(
@@ -229,6 +236,7 @@ impl Run {
     /// Makes a call, compares the files with what it wanted, and adds it to the conversation.
     fn perform(&mut self, wanted: &Wanted, random: &mut Random) -> Step {
         let before = wanted.texts(&self.world);
+        let newest = self.newest_entry();
         let seen = wanted.replaces().map(|path| self.conversation().reader().text(path));
         self.note(format!("the agent asks for {:?}", wanted.operation));
         match self.engine().ask::<Written>(Some(&self.name()), wanted.operation.clone()) {
@@ -243,23 +251,29 @@ impl Run {
                 let paths: Vec<&str> = wanted.paths().collect();
                 self.answered(&paths, wanted.files.clone(), written, random)
             }
-            Err(error) => self.not_done(wanted, &before, &error),
+            Err(error) => self.not_done(wanted, (&before, newest), &error),
         }
     }
 
     /// What a refusal shows is seen.
-    pub(crate) fn not_done(&mut self, wanted: &Wanted, before: &[Option<String>], error: &Error) -> Step {
+    pub(crate) fn not_done(
+        &mut self,
+        wanted: &Wanted,
+        (before, newest): (&[Option<String>], Option<EntryId>),
+        error: &Error,
+    ) -> Step {
         let words = Surface::Cli.error(error);
         self.note(format!("refused: {words}"));
         let shown = wanted.refused(&self.world, before, error, &words)?;
-        self.seen_beside(shown);
+        self.seen_beside(newest, shown);
         Ok(())
     }
 
     /// Whoever has seen nothing before holds nothing that this could contradict.
-    fn seen_beside(&mut self, shown: glimpse::Shown) {
+    fn seen_beside(&mut self, before: Option<EntryId>, shown: glimpse::Shown) {
         if !self.conversation().nodes.is_empty() {
-            self.shown(shown);
+            let recorded = self.newest_entry() != before;
+            self.shown_beside(shown, recorded);
         }
     }
 

@@ -47,6 +47,8 @@ pub struct Node {
     pub entry: Option<EntryId>,
     /// All entries of a result that is about several files.
     pub also: Vec<EntryId>,
+    /// Whether the product recorded it. It does not where what is shown contradicts nothing that it holds.
+    pub recorded: bool,
 }
 
 /// One conversation.
@@ -82,7 +84,7 @@ impl Conversation {
             (Turn::Called { glimpsed: None } | Turn::Silent, true, _) => {}
             _ => self.reader = None,
         }
-        self.nodes.push(Node { parent, turn, entry, also: Vec::new() });
+        self.nodes.push(Node { parent, turn, entry, also: Vec::new(), recorded: true });
         if follows {
             self.leaf = Some(at);
         }
@@ -114,7 +116,7 @@ impl Conversation {
         self.path(self.leaf).contains(&ancestor)
     }
 
-    /// The newest turn at or below `at`.
+    /// The newest turn at or below `at` that the product knows of, with what was shown right behind it.
     #[must_use]
     pub fn tip(&self, at: usize) -> usize {
         let mut below = vec![at];
@@ -123,7 +125,12 @@ impl Conversation {
                 below.push(child);
             }
         }
-        below.last().copied().unwrap_or(at)
+        let mut tip = below.into_iter().rfind(|at| self.nodes[*at].recorded).unwrap_or(at);
+        let behind = |tip| self.nodes.iter().rposition(|node| node.parent == Some(tip) && !node.recorded);
+        while let Some(next) = behind(tip) {
+            tip = next;
+        }
+        tip
     }
 
     /// Turns on the branch since the barrier.

@@ -20,7 +20,7 @@ impl Run {
 
     /// The result of a search, before the model sees it.
     pub(crate) fn found(&mut self, random: &mut Random) -> Step<Shown> {
-        let before = self.newest();
+        let before = self.newest_entry();
         let (name, session) = (self.some_name(random), self.name());
         let text = self.world.truth(name).unwrap_or_default();
         let found = if random.below(2) == 0 {
@@ -36,7 +36,7 @@ impl Run {
     pub(crate) fn preview(&mut self, random: &mut Random) -> Step {
         let (name, session) = (self.some_name(random), self.name());
         let Some(text) = self.world.truth(name) else { return self.idle() };
-        let before = self.newest();
+        let before = self.newest_entry();
         let content = crate::world::changed(&text, self.world.shape(), random);
         let found = glimpse::preview(self.engine(), &session, (name, content), random);
         let found = self.or_nothing(found)?;
@@ -65,7 +65,7 @@ impl Run {
     }
 
     /// The newest entry of the session, if there is one.
-    fn newest(&mut self) -> Option<EntryId> {
+    pub(crate) fn newest_entry(&mut self) -> Option<EntryId> {
         let session = self.name();
         let view: SessionView = self.engine().ask(Some(&session), Operation::ShowSession).ok()?;
         view.entries.last().map(|entry| entry.id)
@@ -74,15 +74,21 @@ impl Run {
     /// What is shown, if it was recorded in the session: it is not if none of these files was ever read or written, because
     /// then it contradicts nothing.
     fn told(&mut self, before: Option<EntryId>, found: Shown) -> Shown {
-        if self.newest() == before { Shown::new() } else { found }
+        if self.newest_entry() == before { Shown::new() } else { found }
     }
 
     /// The model sees it.
     pub(crate) fn shown(&mut self, found: Shown) {
+        self.shown_beside(found, true);
+    }
+
+    /// The model sees it, and the product recorded it or not.
+    pub(crate) fn shown_beside(&mut self, found: Shown, recorded: bool) {
         for (path, lines) in found.into_iter().filter(|(_, lines)| !lines.is_empty()) {
             let numbers: Vec<u64> = lines.iter().map(|line| line.number).collect();
             self.note(format!("lines {numbers:?} of {path} are shown beside reads"));
-            self.conversation().push(Turn::Saw(Seen::Lines { path, lines }), None);
+            let at = self.conversation().push(Turn::Saw(Seen::Lines { path, lines }), None);
+            self.conversation().nodes[at].recorded = recorded;
         }
     }
 }

@@ -61,6 +61,7 @@ impl Run {
             Kind::Late => self.late(random),
             Kind::Outside => self.outside(random),
             Kind::Revert => self.reverted(random),
+            Kind::Policy => self.policy(random),
             Kind::Write | Kind::LostWrite => self.write(random, op.kind),
             Kind::Edit | Kind::LostEdit => self.edit(random, op.kind),
             Kind::EditAll => self.edit_all(random),
@@ -201,6 +202,44 @@ impl Run {
         Ok(self.world.revert(name, random)?)
     }
 
+    /// A person changes the rules; or a file that both agents read is denied to them for a while.
+    fn policy(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        if random.below(2) == 0 {
+            let said = self.world.watch.change(name, random)?;
+            self.note(said);
+            return self.hide_a_line(name, random);
+        }
+        let whole = Call { name, offset: None, limit: None };
+        if random.below(2) == 0 {
+            self.read(&whole, random)?;
+        }
+        let said = self.world.watch.deny(name, random)?;
+        self.note(said);
+        for _ in 0..2 {
+            self.agent = 1 - self.agent;
+            let call = self.call_of(name, random);
+            self.read(&call, random)?;
+        }
+        if random.below(3) == 0 {
+            self.note(format!("someone changes {name}"));
+            self.world.change(name, random)?;
+        }
+        self.hide_a_line(name, random)?;
+        let said = self.world.watch.take_back(random)?;
+        self.note(said);
+        self.read(&whole, random)
+    }
+
+    /// Sometimes the file gets a line that nobody was shown.
+    fn hide_a_line(&mut self, name: &'static str, random: &mut Random) -> Step {
+        if random.below(3) == 0 && name != ".env" {
+            self.note(format!("{name} gets one more line"));
+            self.world.hide_a_line(name, random)?;
+        }
+        Ok(())
+    }
+
     /// Mostly what was read last, so that operations meet.
     pub(crate) fn some_name(&self, random: &mut Random) -> &'static str {
         match &self.last {
@@ -322,11 +361,14 @@ impl Run {
         self.note(format!("the agent edits {name} ({places:?}): {old:?} becomes {new:?}"));
         let change = Change::Replace { old: old.clone(), new: new.clone(), places };
         let wanted = Wanted::unlikely(name, &[(old.clone(), new.clone())], Over::Anything);
-        let before = wanted.texts(&self.world);
+        let (before, newest) = (wanted.texts(&self.world), self.newest_entry());
         let OneWritten { receipt, text, .. } = match self.engine().write(&self.name(), name, change) {
-            // A last line without an end may be as much like it as the line that is meant.
-            Err(error @ Error::Edit { .. }) if !before.iter().flatten().all(|text| text.ends_with('\n')) => {
-                return self.not_done(&wanted, &before, &error);
+            // A last line without an end may be as much like it as the line that is meant; and no line end is cut in two.
+            Err(error @ Error::Edit { .. })
+                if before.iter().flatten().any(|text| !text.ends_with('\n'))
+                    || (old.starts_with('\n') && before.iter().flatten().any(|text| text.contains('\r'))) =>
+            {
+                return self.not_done(&wanted, (&before, newest), &error);
             }
             written => written?,
         };
@@ -440,6 +482,7 @@ impl Run {
             let pruned = conversation.pruned.contains(at);
             let new_at = copy.push(turn, renamed(node.entry));
             copy.nodes[new_at].also = node.also.iter().filter_map(|entry| renamed(Some(*entry))).collect();
+            copy.nodes[new_at].recorded = node.recorded;
             if pruned {
                 copy.prune(new_at);
             }

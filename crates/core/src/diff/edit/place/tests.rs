@@ -464,6 +464,47 @@ fn a_blank_line_is_not_lost_at_the_end_of_a_file() {
 }
 
 #[test]
+fn which_of_two_equal_lines_stays_must_be_known() {
+    // Of the lines `c`, one ends in a tab in the file; which of them goes cannot be told.
+    let block = |old: &str, new: &str| Piece { shape: Shape::Block, ..hunk(old, new) };
+    for base in ["c\t\ne\n\nc\nm\n", "c\ne\n\nc\t\nm\n"] {
+        assert!(
+            matches!(made(base, &[block("c\ne\n\nc\nm\n", "c\nm\n")]), Err(EditError::NotFound { .. })),
+            "{base:?}"
+        );
+    }
+    // Both are alike, or the line that differs is another.
+    for (base, after) in [("c\t\ne\n\nc\t\nm\n", "c\t\nm\n"), ("c\ne\n\nc\nm \n", "c\nm \n")] {
+        assert_eq!(made(base, &[block("c\ne\n\nc\nm\n", "c\nm\n")]).as_deref(), Ok(after));
+    }
+    assert!(made("c \nm\n", &[block("c\nm\n", "c\nc\nm\n")]).is_err());
+}
+
+#[test]
+fn a_blank_line_is_not_lost_with_the_last_newline() {
+    for base in ["\nb", "a\n\nb"] {
+        let old = alloc::format!("{base}\n");
+        let new = old.strip_suffix("b\n").unwrap();
+        assert!(made(base, &[hunk(&old, new)]).is_err(), "{base:?}");
+    }
+    assert_eq!(made("a\nb", &[hunk("a\nb\n", "a\n")]).as_deref(), Ok("a"));
+    assert_eq!(made("b", &[hunk("b\n", "")]).as_deref(), Ok(""));
+}
+
+#[test]
+fn no_line_end_is_cut_in_two() {
+    let ends = vec![Looseness::LineEnds];
+    // The bytes stand there, but begin between CR and LF.
+    assert!(matches!(made("x\r\n\r\n\n", &[swap("\n\n", "y\nz\n")]), Err(EditError::NotFound { .. })));
+    assert!(matches!(made("x\r\n\r\n\na\n\n", &[swap("\n\n", "y\n")]), Err(EditError::Many { .. })));
+    assert_eq!(loosely("a\r\nb\r\nc\r\n", swap("\nb", "")), Ok(("a\r\nc\r\n".into(), ends.clone())));
+    assert_eq!(loosely("a\r\nb\r\n", swap("\nb", "\nx\ny")), Ok(("a\r\nx\r\ny\r\n".into(), ends.clone())));
+    assert_eq!(loosely("a\r\nb\nc\r\n", swap("\nb", "\nx\ny")), Ok(("a\r\nx\r\ny\nc\r\n".into(), ends)));
+    let all = Piece { places: Places::All, ..swap("\n", "!\n") };
+    assert_eq!(made("a\r\nb\nc\r\n", &[all]).as_deref(), Ok("a!\r\nb!\nc!\r\n"));
+}
+
+#[test]
 fn a_place_that_differs_only_in_line_ends_may_be_meant() {
     assert!(matches!(made("d\nf\r\ng\r\nd\r\n", &[swap("d\n", "")]), Err(EditError::Many { count: 2, .. })));
     assert_eq!(made("d\r\nf\r\n", &[swap("d\r\n", "")]), Ok("f\r\n".into()));
@@ -487,12 +528,26 @@ fn order_chooses_no_place_that_another_hunk_changes() {
 
 #[test]
 fn a_hunk_within_another_needs_a_known_base() {
-    // The line that the second hunk is for was changed by someone else; the first one says that this one stays.
-    let hunks = [hunk("a\nb\nc\n", "a\nx\nb\nc\n"), hunk("c\n", "y\n")];
-    let after = |base, numbers| place(&text(base), &hunks, numbers).map(|edit| String::from(edit.after.as_str()));
-    assert_eq!(after("a\nb\nc\nd\nother\n", Numbers::Ignore), Err(EditError::Overlap { first: 0, second: 1 }));
-    assert_eq!(after("a\nb\nc\nd\n", Numbers::BreakTies), Ok("a\nx\nb\ny\nd\n".into()));
-    assert_eq!(made("a\nb\nc\nd\n", &[hunk("b\nc\n", "B\nc\n"), hunk("c\nd\n", "C\nd\n")]), Ok("a\nB\nC\nd\n".into()));
+    let hunks = [hunk("a\nb\nc\n", "a\nx\nb\nc\n"), hunk("b\nc\n", "b\ny\nc\n")];
+    let after = |numbers| place(&text("a\nb\nc\nd\n"), &hunks, numbers).map(|edit| String::from(edit.after.as_str()));
+    assert_eq!(after(Numbers::Ignore), Err(EditError::Overlap { first: 0, second: 1 }));
+    assert_eq!(after(Numbers::BreakTies), Ok("a\nx\nb\ny\nc\nd\n".into()));
+}
+
+/// The line that the second hunk is for was changed by someone else; the first one says that this one, which is like it, stays.
+#[test]
+fn a_hunk_takes_no_line_that_another_shows_as_staying() {
+    for (first, second) in [("c\n", "y\n"), ("c\nd\n", "y\nd\n"), ("b\nc\n", "b\n"), ("b\nc\nd\n", "b\ny\nd\n")] {
+        let hunks = [hunk("a\nb\nc\n", "a\nx\nb\nc\n"), hunk(first, second)];
+        for numbers in [Numbers::BreakTies, Numbers::Ignore] {
+            let made = place(&text("a\nb\nc\nd\nother\n"), &hunks, numbers);
+            assert_eq!(made.err(), Some(EditError::Overlap { first: 0, second: 1 }), "{first:?}");
+        }
+    }
+    assert_eq!(
+        made("a\nb\nc\nd\n", &[hunk("a\nb\n", "A\nb\n"), hunk("b\nc\nd\n", "b\nC\nd\n")]),
+        Ok("A\nb\nC\nd\n".into())
+    );
 }
 
 /// The line that the second hunk puts a line before is the one that the first removes: its own is gone.

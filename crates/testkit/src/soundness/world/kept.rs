@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use super::world::Broken;
+use super::Broken;
 use crate::memory::{MemoryObjects, MemoryStores};
 
 /// Where the product keeps what it remembers.
