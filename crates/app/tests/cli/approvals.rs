@@ -269,3 +269,16 @@ fn a_person_at_the_terminal_is_asked() {
     let all = ws.run("approvals list --all --json").json();
     assert_eq!(all["approvals"][0]["decided"]["how"], "terminal");
 }
+
+#[test]
+fn of_two_files_one_asks_and_the_other_is_denied() {
+    let ws = Workspace::with(&[("ask.txt", "one\n")]);
+    ws.put("readproof.toml", "[policy]\nask = [\"ask.txt\"]\ndeny = [\"no/\"]\n");
+    let patch = "--- a/ask.txt\n+++ b/ask.txt\n@@ -1,1 +1,1 @@\n-one\n+two\n--- /dev/null\n+++ b/no/new.txt\n@@ -0,0 +1,1 @@\n+x\n";
+    ws.put("p.patch", patch);
+    let said = ws.run("patch p.patch --json");
+    let said: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(said["error"]["code"], "DENIED", "{said}");
+    assert_eq!(ws.run("approvals list --json").json()["approvals"], json!([]));
+    assert_eq!(ws.get("ask.txt"), "one\n");
+}

@@ -1,7 +1,7 @@
 //! Reading the files that hold rules, and telling whether one has changed since. What cannot be read is an error, never
 //! "no rules". Does not know what the files mean.
 
-use std::{fs::File, io, path::Path};
+use std::{fs::File, io, path::Path, thread, time::Duration};
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags},
@@ -116,8 +116,10 @@ pub(super) fn read_path(path: &Path) -> Result<(Option<String>, Mark), PolicyErr
     Ok((Some(text(&opened.into(), &name)?), mark))
 }
 
-/// How often a file that changes while it is read is read again. Half of a file with rules would be fewer rules.
-const ATTEMPTS: usize = 3;
+/// How often a file that changes while it is read is read again, and how long whoever writes it is then given. Half of a file with
+/// rules would be fewer rules.
+const ATTEMPTS: usize = 100;
+const WAIT: Duration = Duration::from_millis(1);
 
 fn text(opened: &File, name: &str) -> Result<String, PolicyError> {
     let file = || name.to_owned();
@@ -132,6 +134,7 @@ fn text(opened: &File, name: &str) -> Result<String, PolicyError> {
         }
         let bytes = read_at(opened, 0, stat.len).map_err(unreadable)?;
         if Stat::of(opened).map_err(unreadable)?.stamp() != stat.stamp() || bytes.len() as u64 != stat.len {
+            thread::sleep(WAIT);
             continue;
         }
         return String::from_utf8(bytes).map_err(|error| {

@@ -114,7 +114,13 @@ impl Engine {
             seen.unseen = false;
             outcome = seen.answer(by, conversation, operation);
         }
-        outcome
+        // Of several files one may ask and another be denied.
+        outcome.map_err(|error| match refusal(&error) {
+            Some(Refusal { name, verdict: Verdict::Deny(rule), .. }) => {
+                Error::Denied { path: name.clone(), rule: rule.clone() }
+            }
+            Some(_) | None => error,
+        })
     }
 
     /// Says of a refusal by a rule what it means for the caller. Where the rule asks, `Ok` says that a person has agreed to this
