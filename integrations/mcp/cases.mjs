@@ -7,8 +7,9 @@ const CONTRACT = "readproof/contract";
 const UNIFIED_TOOLS = ["edit", "list", "outline", "read", "search"];
 const BOUNDED_TOOLS = ["read_file", "read_file_head", "read_file_range", "read_file_tail", "search_in_file", "stat_file"];
 const CHANGING_TOOLS = ["apply_patch", "delete_file", "get_diff", "move_file", "read_lines", "write_file"];
-const FILES_TOOLS = [...CHANGING_TOOLS, "edit", "list"].sort();
-const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, ...CHANGING_TOOLS, "readcache_refresh", "readcache_status"].sort();
+const HISTORY_TOOLS = ["blame", "changes", "checkpoint", "file_history", "list_files", "rollback", "show_version"];
+const FILES_TOOLS = [...CHANGING_TOOLS, ...HISTORY_TOOLS, "edit", "list"].sort();
+const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, ...CHANGING_TOOLS, ...HISTORY_TOOLS, "readcache_refresh", "readcache_status"].sort();
 /** All that can be called: some clients call only what is listed. */
 export const EVERY = [...ALL_TOOLS, "dry_run_diff", "get_snippet", "read_symbol"].join(",");
 
@@ -141,6 +142,15 @@ const CHANGES = [
 	call("no patch", "apply_patch", { patch: "nonsense" }, error("BAD_PATCH"), cheap),
 	call("read_lines", "read_lines", { filepath: "made/a.txt", start: 1, end: 9 }, text(PATCHED)),
 	call("get_diff", "get_diff", { filepath: "made/a.txt", version1: "first" }, having("+uno", "+2.5")),
+	call("checkpoint", "checkpoint", { name: "mark" }, having("checkpoint v", "called mark")),
+	call("another edit", "edit", { path: "made/a.txt", old: "uno", new: "eins" }, changed("edited made/a.txt: lines 1-1 are now 1-1; 4 lines")),
+	call("blame", "blame", { filepath: "made/a.txt" }, having(" 1: eins", " 3: 2.5")),
+	call("file_history", "file_history", { filepath: "made/a.txt" }, having("edit", "made/a.txt")),
+	call("list_files", "list_files", { globs: "made/**" }, having("made/a.txt  4 lines")),
+	call("changes", "changes", { since: "mark" }, having("since v")),
+	call("show_version", "show_version", { version: "v99999", filepath: "made/a.txt" }, error("NOT_FOUND"), cheap),
+	call("what a rollback would do", "rollback", { filepath: "made/a.txt", checkpoint: "mark", dry_run: true }, having("made/a.txt: restored")),
+	call("rollback", "rollback", { filepath: "made/a.txt", checkpoint: "mark" }, changed("edited made/a.txt: lines 1-1 are now 1-1; 4 lines")),
 	call("move_file", "move_file", { filepath: "made/a.txt", to: "made/c.txt" }, changed("moved made/a.txt to made/c.txt")),
 	call("a hash that is not the file's", "delete_file", { filepath: "made/c.txt", expected_hash: hash("x") }, error("PRECONDITION_FAILED"), cheap),
 	call("delete_file", "delete_file", { filepath: "made/c.txt", expected_hash: hash(PATCHED) }, changed("deleted made/c.txt")),

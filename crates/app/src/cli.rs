@@ -1,5 +1,7 @@
 //! The command line: arguments and help. Only parses; what the arguments mean is decided in `config` and `commands`.
 
+pub(crate) mod history;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use readproof_core::operation::{Extent, Hidden};
@@ -131,6 +133,20 @@ pub(crate) enum Command {
     Delete(DeleteArgs),
     /// Give a file another name
     Move(MoveArgs),
+    /// List the files of the workspace: lines, what each is for, and its newest version
+    Files(history::FilesArgs),
+    /// List the changes of a file, or of all files: own calls, and what other programs did
+    Log(history::LogArgs),
+    /// Show the text of a file after a change
+    Show(history::ShowArgs),
+    /// Show which change wrote each line of a file
+    Blame(history::BlameArgs),
+    /// Show what other programs and other agents changed
+    Changes(history::ChangesArgs),
+    /// Mark the present state of all files, to go back to it later
+    Checkpoint(history::CheckpointArgs),
+    /// Go back to a version or a checkpoint: all files that changed since, or some; undone by another rewind
+    Rewind(history::RewindArgs),
     /// Edits that met another's change of the same lines
     #[command(subcommand)]
     Conflicts(ConflictsCommand),

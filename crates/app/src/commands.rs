@@ -7,6 +7,7 @@ mod demo;
 mod diff;
 mod edit;
 pub(crate) mod find;
+mod history;
 mod init;
 mod policy;
 mod read;
@@ -18,7 +19,7 @@ use clap::CommandFactory;
 use readproof_core::operation::{Caller, End, Operation};
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Call, Control, Conversation, Engine, EntryId, Error, LoggedSession, Notice, Outcome, Receipt, Status,
+    Call, Control, Conversation, Engine, EntryId, Error, LoggedSession, Notice, Outcome, Progress, Receipt, Status,
 };
 use readproof_words::{Surface, notice::notices as words};
 use std::{
@@ -63,6 +64,13 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Patch(args) => edit::patch(&open()?, args),
         Command::Delete(args) => edit::delete(&open()?, args),
         Command::Move(args) => edit::rename(&open()?, args),
+        Command::Files(args) => history::files(&open()?, args),
+        Command::Log(args) => history::log(&open()?, args),
+        Command::Show(args) => history::show(&open()?, args),
+        Command::Blame(args) => history::blame(&open()?, args),
+        Command::Changes(args) => history::changes(&open()?, args),
+        Command::Checkpoint(args) => history::checkpoint(&open()?, args),
+        Command::Rewind(args) => history::rewind(&open()?, args),
         Command::Conflicts(command) => conflicts::run(&open_with(Beyond::Review)?, command),
         Command::Policy(command) => policy::run(&open()?, command),
         Command::Approvals(command) => approvals::run(&open()?, command),
@@ -151,9 +159,30 @@ impl Terminal {
     where
         T: TryFrom<Outcome<Option<Receipt>>, Error = Error>,
     {
+        self.ask_in_with(session, operation, Control::WAIT)
+    }
+
+    fn ask_in_with<T>(&self, session: Option<&str>, operation: Operation, control: Control<'_>) -> Result<T, Failure>
+    where
+        T: TryFrom<Outcome<Option<Receipt>>, Error = Error>,
+    {
         let session = session.map(session_name).transpose()?;
         let caller = Caller { conversation: session.as_ref().map(ToString::to_string), ..self.caller.clone() };
-        Ok(self.ask_as(&caller, &mut LoggedSession::named(session), operation, Control::WAIT)?.try_into()?)
+        Ok(self.ask_as(&caller, &mut LoggedSession::named(session), operation, control)?.try_into()?)
+    }
+
+    /// The same, with progress at a terminal: all files are looked at first.
+    fn ask_watched<T>(&self, session: Option<&str>, operation: Operation) -> Result<T, Failure>
+    where
+        T: TryFrom<Outcome<Option<Receipt>>, Error = Error>,
+    {
+        let pace = output::Pace::default();
+        let progress = |Progress { done, total }: Progress| {
+            pace.tell(|| format!("{done} of {} files looked at", total.unwrap_or(done)));
+        };
+        let found = self.ask_in_with(session, operation, Control { progress: &progress, ..Control::WAIT });
+        output::progress("");
+        found
     }
 
     /// Confirms that a result reached the caller. If that fails, knowledge is lost, not the answer.

@@ -15,7 +15,7 @@ use readproof_disk::{
     is_folder, is_program, user_id, user_name,
 };
 use readproof_engine::{
-    Arguments, Error, Handles, HostTexts, PiSources, SETTINGS_FILE as FILE, Settings, Walling, Whose,
+    Arguments, Error, Handles, HostTexts, Keeping, PiSources, SETTINGS_FILE as FILE, Settings, Walling, Whose,
 };
 use readproof_words::{Terms, disk::locate};
 use std::{
@@ -105,7 +105,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 27] = [
+pub(crate) const SETTINGS: [Setting; 28] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -186,6 +186,17 @@ pub(crate) const SETTINGS: [Setting; 27] = [
         handle_bytes,
         u32
     ),
+    Setting {
+        key: "history",
+        help: "of which files earlier texts are kept, whoever changes them: \"all\" that nobody ignores, \"tracked\" by git, or \"off\" (only what readproof itself changes)",
+        show: |s| toml::Value::String(s.history.as_str().to_owned()),
+        set: |s, v| {
+            s.history = Keeping::parse(v.as_str()?)?;
+            Some(())
+        },
+        expects: "\"all\", \"tracked\" or \"off\"",
+        narrow: Narrow::Down(&["off", "tracked", "all"]),
+    },
     Setting {
         key: "hard_links",
         help: "whether files with several hard links are read: \"allow\" or \"refuse\"",

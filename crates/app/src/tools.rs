@@ -8,6 +8,7 @@ mod diffs;
 mod editing;
 mod finding;
 pub(crate) mod habits;
+pub(crate) mod history;
 mod listing;
 mod ranges;
 mod several;
@@ -414,6 +415,82 @@ pub(crate) const TOOLS: &[Tool] = &[
         example: r#"{"filepath":"FILE","to":"other-name.txt"}"#,
     },
     Tool {
+        name: "list_files",
+        title: "List files",
+        group: Group::Files,
+        about: "All files with line counts, what each is for (test, doc, config, code) and its newest version.",
+        params: &[
+            optional("globs", Kind::Text, "as *.rs,src/**", &["glob", "pattern", "patterns", "include"]),
+            optional("tags", Kind::Text, "as test,doc", &["tag"]),
+            optional("changed", Kind::Flag, "only files with recorded changes", &[]),
+            optional("limit", Kind::Number(1), "", &["max_results"]),
+        ],
+        example: r#"{"globs":"*.md"}"#,
+    },
+    Tool {
+        name: "file_history",
+        title: "File history",
+        group: Group::Files,
+        about: "Who changed a file when: own calls, and what other programs did. Without filepath: all files.",
+        params: &[
+            optional("filepath", Kind::Text, "", FILEPATH_NAMES),
+            optional("limit", Kind::Number(1), "", &["max_results"]),
+        ],
+        example: r#"{"filepath":"FILE"}"#,
+    },
+    Tool {
+        name: "show_version",
+        title: "Show a version",
+        group: Group::Files,
+        about: "The text of a file after a change.",
+        params: &[
+            required("version", Kind::Text, "as v12", &["version_id", "id"]),
+            optional("filepath", Kind::Text, "", FILEPATH_NAMES),
+        ],
+        example: r#"{"version":"v2","filepath":"FILE"}"#,
+    },
+    Tool {
+        name: "blame",
+        title: "Blame",
+        group: Group::Files,
+        about: "Which change wrote each line of a file.",
+        params: &[
+            required("filepath", Kind::Text, "", FILEPATH_NAMES),
+            optional("offset", Kind::Number(1), "first line, from 1", &["start_line", "start"]),
+            optional("limit", Kind::Number(1), "number of lines", &["max_lines", "lines"]),
+        ],
+        example: r#"{"filepath":"FILE"}"#,
+    },
+    Tool {
+        name: "changes",
+        title: "What others changed",
+        group: Group::Files,
+        about: "What a shell command, a formatter, a person or another agent changed since, as a diff.",
+        params: &[optional("since", Kind::Text, "a version or checkpoint", &["version", "checkpoint", "from"])],
+        example: "{}",
+    },
+    Tool {
+        name: "checkpoint",
+        title: "Checkpoint",
+        group: Group::Files,
+        about: "Mark the present state of all files, to go back to it with rollback.",
+        params: &[optional("name", Kind::Text, "", &["label", "message"])],
+        example: r#"{"name":"before-refactoring"}"#,
+    },
+    Tool {
+        name: "rollback",
+        title: "Roll back",
+        group: Group::Files,
+        about: "Back to a version or checkpoint: one file, or all that changed since. Another rollback undoes it.",
+        params: &[
+            optional("filepath", Kind::Text, "a file or folder", FILEPATH_NAMES),
+            optional("version", Kind::Text, "as v12", &["version_id", "to"]),
+            optional("checkpoint", Kind::Text, "its name", &[]),
+            optional("dry_run", Kind::Flag, "only say what would be done", &[]),
+        ],
+        example: r#"{"version":"v2"}"#,
+    },
+    Tool {
         name: "readcache_refresh",
         title: "Forget what is known",
         group: Group::Cache,
@@ -532,7 +609,7 @@ impl ToolList {
 impl Tool {
     /// Whether it changes files.
     pub(crate) fn writes(&self) -> bool {
-        ["edit", "write_file", "apply_patch", "delete_file", "move_file"].contains(&self.name)
+        ["edit", "write_file", "apply_patch", "delete_file", "move_file", "rollback"].contains(&self.name)
     }
 
     /// The description; where handles can exist, with what to do about them.
@@ -623,7 +700,7 @@ mod tests {
             |text: &str| -> Vec<&str> { ToolList::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
         assert_eq!(names("unified"), ["read", "search", "list", "outline", "edit"]);
         assert_eq!(names("bounded").len(), 6);
-        assert_eq!(names("all").len(), 19);
+        assert_eq!(names("all").len(), 26);
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
         assert!(ToolList::parse("red").unwrap_err().contains("`red`"));
         assert!(ToolList::parse(" , ").is_err());

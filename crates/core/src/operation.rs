@@ -4,7 +4,12 @@
 
 pub mod approval;
 pub mod budget;
+mod history;
 pub mod policy;
+
+pub use history::{
+    Blame, Changes, History, LISTED_CHANGES, LISTED_FILES, Leaf, ListFiles, OutsideChanges, Rewind, ShowVersion,
+};
 
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -39,11 +44,26 @@ pub struct Caller {
     pub agent: Option<String>,
 }
 
+/// No wire has this name.
+const EVERYONE: &str = "*";
+
 impl Caller {
     /// A caller of which only the wire is known.
     #[must_use]
     pub fn of(surface: &'static str) -> Self {
         Self { surface: Cow::Borrowed(surface), ..Self::default() }
+    }
+
+    /// Stands for all callers together: what one of them may not see, it may not. For what is kept for everyone.
+    #[must_use]
+    pub fn everyone() -> Self {
+        Self::of(EVERYONE)
+    }
+
+    /// Whether it stands for all callers.
+    #[must_use]
+    pub fn is_everyone(&self) -> bool {
+        self.surface == EVERYONE
     }
 }
 
@@ -629,6 +649,23 @@ pub enum Operation {
     Patch(Patch),
     /// Two versions of a file side by side.
     CompareVersions(CompareVersions),
+    /// The files of the workspace.
+    ListFiles(ListFiles),
+    /// The changes of a file, or of all.
+    History(History),
+    /// The text of a file after a change.
+    ShowVersion(ShowVersion),
+    /// Which change wrote each line.
+    Blame(Blame),
+    /// What other programs changed.
+    Changes(Changes),
+    /// A moment to go back to.
+    Checkpoint {
+        /// What it is called.
+        name: Option<String>,
+    },
+    /// Back to an earlier state.
+    Rewind(Rewind),
     /// The conflicts that are open, or all.
     ListConflicts {
         /// Whether those that are over too.
@@ -810,6 +847,14 @@ impl Fields {
             .answered(read.freshness, read.audience)
     }
 
+    fn read_symbol(self, read: &ReadSymbol) -> Self {
+        self.with("target", &read.target)
+            .maybe("path", read.path.as_ref())
+            .with("include_context", read.include_context)
+            .most(Some(read.most))
+            .answered(read.freshness, read.audience)
+    }
+
     fn collect(self, collect: &Collect) -> Self {
         self.maybe("older_than_ms", collect.older_than_ms)
             .maybe("max_bytes", collect.max_bytes)
@@ -903,6 +948,13 @@ impl Operation {
             Self::Write(_) => "write",
             Self::Patch(_) => "patch",
             Self::CompareVersions(_) => "compare_versions",
+            Self::ListFiles(_) => "list_files",
+            Self::History(_) => "history",
+            Self::ShowVersion(_) => "show_version",
+            Self::Blame(_) => "blame",
+            Self::Changes(_) => "changes",
+            Self::Checkpoint { .. } => "checkpoint",
+            Self::Rewind(_) => "rewind",
             Self::ListConflicts { .. } => "list_conflicts",
             Self::ShowConflict { .. } => "show_conflict",
             Self::Propose { .. } => "propose",
@@ -947,13 +999,20 @@ impl Operation {
             | Self::Compare(Compare { path, .. })
             | Self::Write(Write { path, .. })
             | Self::CompareVersions(CompareVersions { path, .. })
+            | Self::Blame(Blame { path, .. })
             | Self::Refresh(Refresh { path, .. }) => Some(path),
             Self::ReadSymbol(ReadSymbol { path, .. })
             | Self::Search(Search { extent: Extent { path, .. }, .. })
             | Self::ListSymbols(ListSymbols { path, .. })
             | Self::Patch(Patch { path, .. })
+            | Self::History(History { path, .. })
+            | Self::ShowVersion(ShowVersion { path, .. })
             | Self::List(List { extent: Extent { path, .. }, .. }) => path.as_deref(),
             Self::Status
+            | Self::ListFiles(_)
+            | Self::Changes(_)
+            | Self::Checkpoint { .. }
+            | Self::Rewind(_)
             | Self::ListConflicts { .. }
             | Self::ShowConflict { .. }
             | Self::Propose { .. }
@@ -985,6 +1044,12 @@ impl Operation {
         if let Self::List(List { limit, .. }) = &mut self {
             *limit = Some(limit.unwrap_or(LISTED));
         }
+        if let Self::ListFiles(ListFiles { limit, .. }) = &mut self {
+            *limit = Some(limit.unwrap_or(LISTED_FILES));
+        }
+        if let Self::History(History { limit, .. }) = &mut self {
+            *limit = Some(limit.unwrap_or(LISTED_CHANGES));
+        }
         self
     }
 
@@ -995,12 +1060,7 @@ impl Operation {
         let fields = Fields::default();
         let fields = match self {
             Self::Read(read) => fields.read(read),
-            Self::ReadSymbol(read) => fields
-                .with("target", &read.target)
-                .maybe("path", read.path.as_ref())
-                .with("include_context", read.include_context)
-                .most(Some(read.most))
-                .answered(read.freshness, read.audience),
+            Self::ReadSymbol(read) => fields.read_symbol(read),
             Self::ReadEnd(read) => fields
                 .with("path", &read.path)
                 .with("end", if read.end == End::Head { "head" } else { "tail" })
@@ -1047,6 +1107,13 @@ impl Operation {
                 .maybe("version1", compare.from.as_ref())
                 .maybe("version2", compare.to.as_ref())
                 .most(Some(compare.most)),
+            Self::ListFiles(list) => fields.files(list),
+            Self::History(History { path, limit }) => fields.maybe("path", path.as_ref()).maybe("limit", *limit),
+            Self::ShowVersion(show) => fields.version(show),
+            Self::Blame(blame) => fields.blame(blame),
+            Self::Changes(Changes { since }) => fields.maybe("since", since.as_ref()),
+            Self::Checkpoint { name } => fields.maybe("name", name.as_ref()),
+            Self::Rewind(rewind) => fields.rewind(rewind),
             Self::ListConflicts { all } | Self::ListApprovals { all } => fields.with("all", *all),
             Self::ShowConflict { id } | Self::ShowApproval { id } => fields.with("id", id),
             Self::Decide { id, decision, scope, how } => fields.with("id", id).decided(*decision, *scope, *how),

@@ -12,12 +12,14 @@ mod open;
 mod opened;
 mod outside;
 mod settings;
+mod tracked;
 
 pub(crate) use clean::utf_32;
 pub(crate) use opened::Opened;
 
 pub use clean::looks_binary;
 pub use error::GitError;
+pub use tracked::BlobId;
 
 use baseline::Staged;
 use cap_std::fs::MetadataExt;
@@ -190,9 +192,7 @@ impl Root {
     #[must_use]
     pub fn tracked_hidden(&self, ask: &Compare<'_>) -> BTreeSet<String> {
         let mut all = BTreeSet::new();
-        let Some(file) = self.file_ref(&self.absolute(".gitignore")) else { return all };
-        let Ok(found) = open::find(self, &file, ask) else { return all };
-        let Some(prefix) = found.name.strip_suffix(".gitignore").map(str::to_owned) else { return all };
+        let Some((found, prefix)) = self.repository(ask) else { return all };
         for name in found.hidden_names().unwrap_or_default() {
             // A denied file must not be why others are shown that lie beside it.
             let Some(name) = name.strip_prefix(&prefix).filter(|name| self.shows(name, false)) else { continue };

@@ -19,7 +19,8 @@ mod stores;
 mod transcript;
 
 pub use git::{
-    Baseline, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError, looks_binary,
+    Baseline, BlobId, Compare, Compared, GitError, GitMode, GitSettings, Kept, StandsIn, Working, WorkingError,
+    looks_binary,
 };
 pub use locate::{FileId, FileRef, LocateError, Opened};
 pub use policy::{

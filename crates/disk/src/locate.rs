@@ -189,10 +189,10 @@ impl Root {
         self.id_of(file.name())
     }
 
-    /// The keys among these that lead to this file now.
+    /// The keys among these that lead to this file now, those included that a rule hides: what is held of them is of the same file.
     #[must_use]
     pub fn names_of(&self, id: FileId, keys: impl Iterator<Item = PathKey>) -> Vec<PathKey> {
-        keys.filter(|key| self.id_of(key.as_str()) == Some(id) && self.may_use(key.as_str())).collect()
+        keys.filter(|key| self.id_of(key.as_str()) == Some(id)).collect()
     }
 
     /// The name with all links resolved, relative to the root; for a file that does not exist yet, where it would be. `None`

@@ -7,6 +7,7 @@ mod error;
 mod explain;
 mod outcome;
 mod policy;
+pub(crate) mod settings;
 
 pub(crate) use approval::Ask;
 pub use approval::{Approval, ApprovalRequest};
@@ -134,6 +135,7 @@ impl Engine {
             symbols: crate::find::Symbols::default(),
             words: crate::find::Words::default(),
             versions: Mutex::default(),
+            registry: Mutex::default(),
             approvals: Mutex::default(),
             unnamed_writes: AtomicU64::default(),
         };
@@ -325,6 +327,9 @@ impl<G> Outcome<G> {
             Self::Compared(compared) => Some(compared.text.as_str()),
             Self::Written(written) => Some(written.text.as_str()),
             Self::ComparedVersions(compared) => Some(compared.diff.as_str()),
+            Self::Version(shown) => Some(shown.text.as_str()),
+            Self::Changes(found) => Some(found.diff.as_str()),
+            Self::Rewound(done) => done.written.as_ref().map(|written| written.text.as_str()),
             Self::Read(Reading::NotOurs(_))
             | Self::Stat(_)
             | Self::InFile(_)
@@ -332,6 +337,10 @@ impl<G> Outcome<G> {
             | Self::Symbols(_)
             | Self::Outlined(_)
             | Self::Listed(_)
+            | Self::Files(_)
+            | Self::History(_)
+            | Self::Blamed(_)
+            | Self::Marked(_)
             | Self::Refreshed(_)
             | Self::Conflicts(_)
             | Self::Conflict(_)

@@ -10,11 +10,9 @@ mod limits;
 mod merge;
 mod plan;
 mod recover;
-mod versions;
 
 pub use conflict::{ConflictTexts, Sides};
 pub use merge::{Merged, three_way};
-pub use versions::{Compared as ComparedVersions, Which};
 
 use readproof_core::{
     edit::{FileChange, FilePatch, Piece, parse_patch},
@@ -32,7 +30,8 @@ use crate::{
     Control, Conversation, Engine, Error,
     door::{Ask, Written},
 };
-use plan::{Intent, Plan};
+pub(crate) use plan::Intent;
+use plan::Plan;
 
 /// How often a change is worked out anew because someone else changes the file meanwhile.
 const ATTEMPTS: u32 = 8;
@@ -42,10 +41,10 @@ const WAITS: u32 = 2000;
 const WAIT: Duration = Duration::from_millis(5);
 
 /// One file of a call, and what is wanted of it.
-struct Wanted<'a> {
-    file: FileRef,
-    intent: Intent<'a>,
-    over: Over,
+pub(crate) struct Wanted<'a> {
+    pub(crate) file: FileRef,
+    pub(crate) intent: Intent<'a>,
+    pub(crate) over: Over,
 }
 
 impl Engine {
@@ -126,7 +125,7 @@ impl Engine {
 
     /// The file of a name under which there need not be one yet. From the current folder only: a new file must not land on
     /// one that the root happens to have.
-    fn new_file(&self, path: &str) -> Result<FileRef, Error> {
+    pub(crate) fn new_file(&self, path: &str) -> Result<FileRef, Error> {
         if path.is_empty() {
             return Err(Error::EmptyPath);
         }
@@ -134,7 +133,7 @@ impl Engine {
         self.root.locate_new(&candidates(path, &self.shared.bearings)).map_err(Error::Locate)
     }
 
-    fn change<C: Conversation>(
+    pub(crate) fn change<C: Conversation>(
         &self,
         caller: &Caller,
         conversation: &mut C,
@@ -215,6 +214,7 @@ impl Engine {
                 self.may(Act::Edit, &one.file)?.or(deleting)
             }
             Intent::Whole(_)
+            | Intent::Restored(..)
             | Intent::Chosen(_)
             | Intent::Create(_)
             | Intent::Append(_)

@@ -27,7 +27,7 @@ use readproof_index::{
 };
 
 use crate::{Control, Engine, Error, Notice, read::Glimpse};
-use list::walk_rules;
+pub(crate) use list::walk_rules;
 
 /// The most characters shown of one line.
 const LINE_CHARS: usize = 2000;

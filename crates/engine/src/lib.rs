@@ -3,25 +3,28 @@
 //! flag that is checked between stages.
 
 mod conversation;
-mod diff;
 mod door;
 mod edit;
 mod find;
+mod history;
 mod read;
-mod settings;
 mod upkeep;
 
 pub use conversation::*;
-pub use diff::{Compared, DiffStatus};
+pub use door::settings::{Arguments, Handles, Keeping, Settings, Walling};
 pub use door::{
     Answer, Approval, ApprovalRequest, Call, CallSummary, CompareNotice, Concern, Control, Error, LogAfter, NoIndex,
     Notice, Outcome, PolicyChecked, PolicyListed, Progress, Reading, Receipt, Refreshed, RuledAct, ShownLines,
     ShownText, Written, WrittenFile,
 };
-pub use edit::{ComparedVersions, ConflictTexts, Merged, Sides, Which, three_way};
+pub use edit::{ConflictTexts, Merged, Sides, three_way};
 pub use find::{
     AROUND_BYTES, Around, Candidate, Defined, FileStat, InFile, Listed, ListedEntry, ListedKind, Outlined, Outlines,
     Resolved, Searched, Surroundings, SymbolsFound,
+};
+pub use history::{
+    Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, DiffStatus, FilesListed, HistoryEntry, HistoryError,
+    HistoryListed, ListedFile, Looked, Rewound, RewoundFile, ShownVersion, Undo, Which,
 };
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
@@ -32,13 +35,12 @@ pub use readproof_hosts::{
     },
     codex::Rollouts,
     session::{EntryId, EntryKind},
-    versions::{By, Change as VersionChange, OpenedConflict, VersionId, Versions},
+    versions::{By, Change as VersionChange, ChangedFile, Gap, OpenedConflict, VersionId, Versions},
 };
 pub use readproof_index::{
-    BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind, UseKind,
-    Uses,
+    BadQuery, BadWalk, Defined as DefinedAt, Fit, Fitting, Hit, Indexed, Line, Skipped, Symbol, SymbolKind, Tag,
+    UseKind, Uses,
 };
-pub use settings::{Arguments, Handles, Settings, Walling};
 pub use upkeep::{
     About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
     OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
@@ -46,6 +48,7 @@ pub use upkeep::{
 
 use conversation::Open;
 use door::refusal;
+pub(crate) use find::walk_rules;
 use find::{Symbols, Words};
 use read::Recent;
 use readproof_core::{
@@ -54,6 +57,7 @@ use readproof_core::{
     policy::{Acts, Rule},
 };
 use readproof_disk::{Asks, Policy, Root, Sensitive, Stores};
+use readproof_index::Registry;
 use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
 /// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
@@ -95,6 +99,7 @@ struct Shared {
     symbols: Symbols,
     words: Words,
     versions: Mutex<Option<Versions>>,
+    registry: Mutex<Option<Registry>>,
     approvals: Mutex<Option<Approvals>>,
     /// Calls that wrote, of callers who name no conversation.
     unnamed_writes: AtomicU64,
@@ -153,6 +158,17 @@ impl Engine {
             Operation::CompareVersions(compare) => {
                 self.compare_versions(conversation.log(), compare, control).map(Outcome::ComparedVersions)
             }
+            Operation::ListFiles(list) => self.list_files(list, control).map(Outcome::Files),
+            Operation::History(asked) => self.history(asked, control).map(Outcome::History),
+            Operation::ShowVersion(asked) => self.show_version(conversation.log(), asked).map(Outcome::Version),
+            Operation::Blame(asked) => self.blame(conversation.log(), asked, control).map(Outcome::Blamed),
+            Operation::Changes(asked) => {
+                self.changes((caller, conversation.log()), asked, control).map(Outcome::Changes)
+            }
+            Operation::Checkpoint { name } => {
+                self.checkpoint(caller, conversation.log(), name.as_deref(), control).map(Outcome::Marked)
+            }
+            Operation::Rewind(rewind) => self.rewind(caller, conversation, rewind, control).map(Outcome::Rewound),
             Operation::ListConflicts { all } => self.list_conflicts(*all).map(Outcome::Conflicts),
             Operation::ShowConflict { id } => self.show_conflict(id).map(Box::new).map(Outcome::Conflict),
             Operation::Propose { id, text } => self.propose(caller, id, text).map(Box::new).map(Outcome::Conflict),

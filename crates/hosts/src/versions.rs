@@ -28,6 +28,8 @@ enum Record {
     Proposal { conflict: u64, text: Sha, by: By, at: u64 },
     /// A conflict is over.
     Resolved { conflict: u64, how: String, by: By, at: u64 },
+    /// Someone marked the state of the tree.
+    Checkpoint(Box<Checkpoint>),
     /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
@@ -57,6 +59,30 @@ impl From<&Caller> for By {
     }
 }
 
+impl By {
+    /// A program other than this one: a shell, an editor, git, or a person with one of them.
+    #[must_use]
+    pub fn outside() -> Self {
+        Self { surface: OUTSIDE.to_owned(), ..Self::default() }
+    }
+
+    /// Whether nobody made a call for it.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        self.surface == OUTSIDE
+    }
+}
+
+const OUTSIDE: &str = "outside";
+
+/// The operation of a change that was met and not made: by any program, by git, a file met for the first time, one that is not
+/// looked at from here on, and a text that another program saved and a write displaced.
+pub const MET: &str = "outside";
+pub const MET_BY_GIT: &str = "git";
+pub const FIRST: &str = "first";
+pub const UNSEEN: &str = "unseen";
+pub const DISPLACED: &str = "displaced";
+
 /// What one call did, to one file or to several at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
@@ -65,6 +91,21 @@ pub struct Change {
     pub files: Vec<ChangedFile>,
     pub by: By,
     /// Milliseconds since 1970. Says nothing about order.
+    pub at: u64,
+    /// The entry of the conversation's log that announced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<u64>,
+}
+
+/// A moment that someone wants to find again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Where the conversation was: its leaf; absent at the root, and without a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<u64>,
+    pub by: By,
     pub at: u64,
 }
 
@@ -98,6 +139,58 @@ pub struct ChangedFile {
     /// Whether it was removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
+    /// Why a text that was there is not known, or not kept. Absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Gaps::are_none")]
+    pub gaps: Gaps,
+}
+
+/// Why texts of a file are not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gaps {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Gap>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Gap>,
+}
+
+impl Gaps {
+    fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Why a text is not known or not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gap {
+    /// Nobody looked at the file then.
+    NotLookedAt,
+    /// It was known by its hash, and whoever kept it has it no more.
+    Lost,
+    TooLarge,
+    NotText,
+    Sensitive,
+    /// The file could not be read.
+    Unreadable,
+    /// A reason that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+impl Gap {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotLookedAt => "not_looked_at",
+            Self::Lost => "lost",
+            Self::TooLarge => "too_large",
+            Self::NotText => "not_text",
+            Self::Sensitive => "sensitive",
+            Self::Unreadable => "unreadable",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// An edit that could not be made because someone else changed the same lines. Nothing was written.
@@ -167,20 +260,33 @@ struct Known {
     newer: bool,
     changes: BTreeMap<u64, Change>,
     conflicts: BTreeMap<u64, OpenedConflict>,
+    checkpoints: BTreeMap<u64, Checkpoint>,
+    /// The changes of each file.
+    by_path: BTreeMap<String, Vec<u64>>,
+    /// The number of the newest line.
+    last: u64,
     /// How many calls of a conversation changed files, by its surface and its name.
     calls: BTreeMap<(String, String), u64>,
 }
 
 impl Known {
     fn take(&mut self, line: u64, record: Record) {
+        self.last = line;
         match record {
             Record::Open { v, .. } => (self.is_open, self.newer) = (true, self.newer || v > VERSION),
             Record::Change(change) => {
                 if let Some(conversation) = &change.by.conversation {
                     *self.calls.entry((change.by.surface.clone(), conversation.clone())).or_default() += 1;
                 }
+                for file in &change.files {
+                    let lines = self.by_path.entry(file.path.clone()).or_default();
+                    if lines.last() != Some(&line) {
+                        lines.push(line);
+                    }
+                }
                 self.changes.insert(line, *change);
             }
+            Record::Checkpoint(checkpoint) => drop(self.checkpoints.insert(line, *checkpoint)),
             Record::Conflict(conflict) => {
                 let opened =
                     OpenedConflict { id: VersionId(line), conflict: *conflict, proposal: None, resolved: None };
@@ -267,9 +373,20 @@ impl Versions {
     pub fn changed_once(&mut self, change: Change) -> Result<(), VersionsError> {
         self.catch_up()?;
         self.append(Record::Change(Box::new(change.clone())), |known| {
-            known.changes.values().any(|old| *old == change)
+            // A journal does not know the entry.
+            known.changes.values().any(|old| Change { entry: None, ..old.clone() } == change)
         })?;
         Ok(self.log.sync()?)
+    }
+
+    /// Records a moment, synced.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn marked(&mut self, checkpoint: Checkpoint) -> Result<VersionId, VersionsError> {
+        let line = self.append(Record::Checkpoint(Box::new(checkpoint)), |_| false)?;
+        self.log.sync()?;
+        Ok(VersionId(line))
     }
 
     /// Records a conflict, synced. The same conflict that is open already is not recorded again.
@@ -327,6 +444,31 @@ impl Versions {
     #[must_use]
     pub fn change(&self, id: VersionId) -> Option<&Change> {
         self.known.changes.get(&id.0)
+    }
+
+    /// The changes of a file, oldest first.
+    pub fn of_path(&self, path: &str) -> impl DoubleEndedIterator<Item = (VersionId, &Change, &ChangedFile)> {
+        self.known.by_path.get(path).into_iter().flatten().filter_map(move |line| {
+            let change = self.known.changes.get(line)?;
+            let file = change.files.iter().rfind(|file| file.path == path)?;
+            Some((VersionId(*line), change, file))
+        })
+    }
+
+    /// Every file of which a change is recorded.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.known.by_path.keys().map(String::as_str)
+    }
+
+    /// Every moment that someone marked, oldest first.
+    pub fn checkpoints(&self) -> impl DoubleEndedIterator<Item = (VersionId, &Checkpoint)> {
+        self.known.checkpoints.iter().map(|(line, checkpoint)| (VersionId(*line), checkpoint))
+    }
+
+    /// The number of the newest record.
+    #[must_use]
+    pub fn newest(&self) -> VersionId {
+        VersionId(self.known.last)
     }
 
     /// Every conflict, oldest first.

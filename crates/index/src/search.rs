@@ -1,6 +1,7 @@
 //! Searches a whole workspace: files that hold words, lines that match a pattern, files by their names, uses of a name. Files are looked at
 //! on several cores, and the answer is the one that a single thread gives. Bounds are by size, never by clock.
 
+mod rank;
 mod references;
 mod scan;
 mod text;
@@ -13,11 +14,12 @@ use readproof_core::operation::{Letters, SearchMode};
 use readproof_disk::{MOST_BYTES, Root, Stream};
 
 use crate::{
-    BadQuery, BadWalk, Case, Extent, FileRules, Finder, Fit, LINE_BYTES, Line, Matches, Query, SearchError,
+    BadQuery, BadWalk, Case, Extent, FileRules, Finder, LINE_BYTES, Line, Matches, Query, SearchError,
     grep::{decoded, label},
-    rank::{Best, Wanted, smart},
     walk::{WalkEntry, WalkRules, walk_by},
 };
+pub use rank::Fit;
+use rank::{Best, Wanted, smart};
 pub use references::{Uses, name_in};
 use scan::{Cancelled, Desk, Met, scan};
 

@@ -3,7 +3,10 @@
 //! not count. `disk` lists folders and reads ignore files; it never blocks on one and never leaves the workspace, whatever
 //! is put in their place during the walk.
 
+mod nearest;
 mod rules;
+
+pub use nearest::nearest;
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -147,10 +150,17 @@ pub(crate) fn walk_watched<'w>(
 
 /// The files that a glob lets through, by their paths in the workspace.
 pub(crate) fn only(glob: &str) -> Result<Override, BadWalk> {
-    let bad = |error: ignore::Error| BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() };
+    only_all([glob].into_iter())
+}
+
+/// The same for several: a file that one of them lets through. The last one that matches decides.
+pub(crate) fn only_all<'g>(globs: impl Iterator<Item = &'g str>) -> Result<Override, BadWalk> {
+    let bad = |glob: &str, error: &ignore::Error| BadWalk::Glob { glob: glob.to_owned(), why: error.to_string() };
     let mut overrides = OverrideBuilder::new("");
-    overrides.add(glob).map_err(bad)?;
-    overrides.build().map_err(bad)
+    for glob in globs {
+        overrides.add(glob).map_err(|error| bad(glob, &error))?;
+    }
+    overrides.build().map_err(|error| bad("", &error))
 }
 
 impl Walk<'_> {

@@ -36,6 +36,8 @@ pub enum What {
     Append(String),
     /// A text that the call names and does not contain.
     Chosen,
+    /// A text of an earlier moment, which the call does not contain.
+    Restored,
     /// That it goes.
     Delete,
     /// That the file of another name gets this one.
@@ -60,6 +62,7 @@ impl Change {
             What::Whole(_) | What::Chosen => vec![format!("wrote {path}: ")],
             What::Create(_) => vec![format!("created {path}: ")],
             What::Append(_) => vec![format!("edited {path}: "), format!("created {path}: ")],
+            What::Restored => vec![format!("edited {path}: "), format!("created {path}: ")],
             What::Delete => vec![format!("deleted {path}")],
             What::Move { from } => vec![format!("moved {} to {path}: ", labelled(from))],
         }
@@ -78,7 +81,9 @@ impl Change {
                 let call = edit::Call { old, new, replaces: *replaces };
                 edit::edited(view, &call, Some(&self.path), part)
             }
-            What::Append(_) if head.starts_with("edited ") => edit::edited(view, &several, Some(&self.path), part),
+            What::Append(_) | What::Restored if head.starts_with("edited ") => {
+                edit::edited(view, &several, Some(&self.path), part)
+            }
             What::Whole(content) | What::Create(content) | What::Append(content) => {
                 let due = format!("{} bytes, {} lines", content.len(), content.split_inclusive('\n').count());
                 demand!(said == due, "{due} were written, the answer says {said:?}");
@@ -88,7 +93,7 @@ impl Change {
                 demand!(said.is_empty(), "more is said of a file that goes: {said:?}");
                 Ok(None)
             }
-            What::Chosen | What::Move { .. } => {
+            What::Chosen | What::Restored | What::Move { .. } => {
                 demand!(!said.contains('\n'), "text is shown of a file that was not edited: {said:?}");
                 Ok(None)
             }

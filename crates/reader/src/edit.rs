@@ -97,7 +97,8 @@ pub(crate) fn edited(
 
 /// A line between the first one and the diff.
 fn is_note(line: &str) -> bool {
-    line.starts_with("change ") || line.starts_with("merged with what someone else changed since you read it")
+    let kinds = ["change ", "merged with what someone else changed since you read it", "as it was at v"];
+    kinds.iter().any(|kind| line.starts_with(kind))
 }
 
 /// The notes, each of a known kind, then a diff.

@@ -4,7 +4,7 @@ use readproof_core::{
     budget::{Over, Spending},
     path::label,
 };
-use readproof_engine::{ApprovalState, Candidate, Error, NoIndex, ShownLines, SymbolKind, Undecided};
+use readproof_engine::{ApprovalState, Candidate, Error, HistoryError, NoIndex, ShownLines, SymbolKind, Undecided};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
     core::{bad_patch, edit, not_text, scope},
     disk::{locate, pattern, replace, replace_all, root, snapshot, transcript},
     git::git,
-    hosts::{approvals, session, versions},
-    index::{query, unusable, walk},
+    hosts::{approvals, gap as gap_in_words, session, versions},
+    index::{query, registry, unusable, walk},
     stores::{session_name, store},
 };
 
@@ -45,6 +45,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::NoVersion { path, version: Some(version) } => format!("`{version}` is no version of {path}; use one as v12, or working"),
         Error::Erased { path, hash } => format!("the text {hash} of {path} is not stored any more"),
         Error::SensitiveVersion { path } => format!("{path} is sensitive, so no versions of it are kept or compared"),
+        Error::History(source) => history(source),
         Error::ReplaceAll(source) => replace_all(source),
         Error::SensitiveTogether { path } => format!("{path} is sensitive: no text of it is stored, so it cannot be put back if a patch over several files is interrupted; change it in a call of its own"),
         Error::Versions(source) => versions(source),
@@ -181,4 +182,33 @@ fn places(candidates: &[Candidate]) -> String {
         format!("{} {name} ({}:{})", symbol.kind.as_str(), candidate.path, symbol.line)
     };
     candidates.iter().map(place).collect::<Vec<_>>().join(", ")
+}
+
+/// What a [`HistoryError`] is in words.
+fn history(said: &HistoryError) -> String {
+    match said {
+        HistoryError::NoMoment { asked } => {
+            format!("`{asked}` is no version and no checkpoint; `readproof log` lists them")
+        }
+        HistoryError::NoMomentName { name } => format!(
+            "a checkpoint cannot be called `{name}`; use a word that is not a version number, as in before-refactoring"
+        ),
+        HistoryError::NotOfConversation { asked } => format!(
+            "`{asked}` was not made in this session, so it cannot go back to it; leave out --conversation to restore the files alone"
+        ),
+        HistoryError::Unresolved { path, id } => format!(
+            "{path} is in conflict {id}; resolve it first with `readproof conflicts resolve {id}`. Nothing was changed"
+        ),
+        HistoryError::SeveralFiles { version, paths } => {
+            format!("{version} changed several files; name one of {}", paths.join(", "))
+        }
+        HistoryError::NotKeptThen { path, version, gap } => {
+            format!("the text of {path} at {version} was not kept: {}", gap_in_words(*gap))
+        }
+        HistoryError::NoTag { tag } => format!("`{tag}` is no tag; use test, doc, config, code or other"),
+        HistoryError::Registry(source) => format!(
+            "the registry of files cannot be used: {}; delete .readproof/registry.db to make a new one",
+            registry(source)
+        ),
+    }
 }

@@ -1,6 +1,10 @@
 //! Words for sessions, versions and approvals that cannot be used.
 
-use readproof_hosts::{approvals::ApprovalsError, session::SessionError, versions::VersionsError};
+use readproof_hosts::{
+    approvals::ApprovalsError,
+    session::SessionError,
+    versions::{Gap, VersionsError},
+};
 
 use crate::stores::log;
 
@@ -54,5 +58,19 @@ pub fn approvals(error: &ApprovalsError) -> String {
         ApprovalsError::NoRandom(why) => {
             format!("no log of approvals can be started: the system gives no random number ({why}); try again")
         }
+    }
+}
+
+/// Why a text is not known or not kept, in words.
+#[must_use]
+pub fn gap(gap: Gap) -> &'static str {
+    match gap {
+        Gap::NotLookedAt => "nobody looked at it then",
+        Gap::Lost => "it is not stored any more",
+        Gap::TooLarge => "it is larger than `file_bytes`",
+        Gap::NotText => "it is not text",
+        Gap::Sensitive => "it is sensitive",
+        Gap::Unreadable => "it could not be read",
+        Gap::Other => "for a reason that only a newer version of this program knows",
     }
 }

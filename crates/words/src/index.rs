@@ -1,6 +1,6 @@
 //! Words for what cannot be searched.
 
-use readproof_index::{BadQuery, BadWalk, IGNORE_BYTES, Unusable};
+use readproof_index::{BadQuery, BadWalk, IGNORE_BYTES, RegistryError, Unusable};
 
 use crate::{Terms, disk::root};
 
@@ -29,5 +29,15 @@ pub fn unusable(error: &Unusable) -> String {
     match error {
         Unusable::Other => "another version of this program uses it".to_owned(),
         Unusable::Broken(error) => error.to_string(),
+    }
+}
+
+/// What a [`RegistryError`] is in words.
+#[must_use]
+pub fn registry(error: &RegistryError) -> String {
+    match error {
+        RegistryError::Cancelled => "it was cancelled".to_owned(),
+        RegistryError::Walk(_) => "the workspace cannot be walked".to_owned(),
+        RegistryError::Database(error) => error.to_string(),
     }
 }

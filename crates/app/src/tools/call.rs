@@ -25,7 +25,7 @@ use super::{
     Tool,
     args::{Args, Refusal, short},
     conversation::Origin,
-    editing, finding, listing, ranges, symbols, tool, unified,
+    editing, finding, history, listing, ranges, symbols, tool, unified,
 };
 
 /// The result of a call.
@@ -386,6 +386,13 @@ impl<'a> Tools<'a> {
             "delete_file" => editing::delete(self, &call),
             "move_file" => editing::rename(self, &call),
             "get_diff" => editing::diff(self, &call),
+            "list_files" => history::files(self, &call),
+            "file_history" => history::history(self, &call),
+            "show_version" => history::show(self, &call),
+            "blame" => history::blame(self, &call),
+            "changes" => history::changes(self, &call),
+            "checkpoint" => history::checkpoint(self, &call),
+            "rollback" => history::rollback(self, &call),
             "read_lines" => ranges::range(
                 self,
                 &named_as(call, &[("filepath", "path"), ("start", "start_line"), ("end", "end_line")]),

@@ -12,7 +12,7 @@ fn repository() -> Workspace {
     ws
 }
 
-fn git(ws: &Workspace, args: &[&str]) -> String {
+pub(crate) fn git(ws: &Workspace, args: &[&str]) -> String {
     let mut git = ws.command("git");
     git.env("GIT_CONFIG_NOSYSTEM", "1").args(["-c", "user.name=a", "-c", "user.email=b"]).args(args);
     let output = git.output().expect("git is in the path");

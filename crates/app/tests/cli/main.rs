@@ -16,6 +16,7 @@ mod faulty_store;
 mod find;
 mod gc_pi;
 mod help;
+mod history;
 mod init;
 mod init_permissions;
 mod init_pi;

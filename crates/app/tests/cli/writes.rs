@@ -326,14 +326,14 @@ fn an_edit_for_a_named_text_that_is_gone_stands_there_to_the_byte() {
     let ws = Workspace::with(&[("a.txt", "one \ntwo\nthree\nfour\n")]);
     ws.read("a.txt");
     let named = ContentHash::of(ws.get("a.txt").as_bytes()).to_string();
-    let now = "zero\none \ntwo\nthree\nfour\n";
+    let now = "one \ntwo\nthree\nfour\nfive\n";
     ws.put("a.txt", now);
     let edit = |old: &str| ws.run_args(&["edit", "a.txt", "--expect", &named, "--old", old, "--new", "1\n2\n"]);
     // A text that only resembles one that is gone may have been written for another.
     edit("one\ntwo\n").refused(1, &["a.txt"]);
     assert_eq!(ws.get("a.txt"), now);
     edit("one \ntwo\n").text();
-    assert_eq!(ws.get("a.txt"), "zero\n1\n2\nthree\nfour\n");
+    assert_eq!(ws.get("a.txt"), "1\n2\nthree\nfour\nfive\n");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `docs/finding.md`, `docs/editing.md` and `docs/policy.md` show what the server answers: their examples are run in the files that they list, in their
+//! `docs/finding.md`, `docs/editing.md`, `docs/policy.md` and `docs/history.md` show what the server answers: their examples are run in the files that they list, in their
 //! order. `UPDATE_DOCS=1 cargo nextest run -p readproof finding` writes the answers anew.
 
 use crate::client::Server;
@@ -19,6 +19,12 @@ fn docs_editing_md_is_true_by_finding_out() {
 #[test]
 fn docs_policy_md_is_true_by_finding_out() {
     is_true("policy", &["read", "search", "list", "edit"], 6, 6);
+}
+
+#[test]
+fn docs_history_md_is_true_by_finding_out() {
+    let tools = ["list_files", "edit", "blame", "show_version", "changes", "checkpoint", "rollback"];
+    is_true("history", &tools, 2, 9);
 }
 
 /// Runs every call of a page, at least so many, in at least so many files.

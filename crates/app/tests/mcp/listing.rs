@@ -13,7 +13,7 @@ fn names(tools: &[Value]) -> Vec<&str> {
 }
 
 /// The tools that change files.
-const CHANGING: [&str; 5] = ["edit", "write_file", "apply_patch", "delete_file", "move_file"];
+const CHANGING: [&str; 6] = ["edit", "write_file", "apply_patch", "delete_file", "move_file", "rollback"];
 
 #[test]
 fn the_default_list_is_short() {
@@ -36,8 +36,12 @@ fn the_default_list_is_short() {
 fn profiles_choose_what_is_listed() {
     let bounded = ["stat_file", "search_in_file", "read_file_range", "read_file_head", "read_file_tail", "read_file"];
     assert_eq!(names(&listed(&["--tools", "bounded"])), bounded);
-    assert_eq!(names(&listed(&["--tools", "all"])).len(), 19);
-    let files = ["list", "edit", "read_lines", "write_file", "apply_patch", "get_diff", "delete_file", "move_file"];
+    assert_eq!(names(&listed(&["--tools", "all"])).len(), 26);
+    let files = [
+        ["list", "edit", "read_lines", "write_file", "apply_patch", "get_diff", "delete_file", "move_file"].as_slice(),
+        &["list_files", "file_history", "show_version", "blame", "changes", "checkpoint", "rollback"],
+    ]
+    .concat();
     assert_eq!(names(&listed(&["--tools", "files"])), files);
     assert_eq!(names(&listed(&["--tools", "read,get_snippet"])), ["read", "get_snippet"]);
 }

@@ -37,6 +37,13 @@ pub fn made(before: &Text, after: &Text, name: &str) -> Made {
     Made { diff, added, removed, hunks: touched(&changes, before.total()) }
 }
 
+/// Which lines of one text are which of another, by what changed: counted from 0, in order, those before and those instead.
+#[must_use]
+pub fn changed_lines(before: &Text, after: &Text) -> Vec<(core::ops::Range<u32>, core::ops::Range<u32>)> {
+    let (changes, _) = large::near(before, after, &|| false).unwrap_or_default();
+    changes.into_iter().map(|change| (change.old, change.new)).collect()
+}
+
 /// Lines that are only added have no number in the text before: the line beside them, which a diff always shows, is then
 /// touched too.
 fn touched(changes: &[Change], total: u32) -> Vec<Hunk> {

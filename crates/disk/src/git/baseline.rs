@@ -167,6 +167,12 @@ impl Found<'_> {
         Ok(tree)
     }
 
+    /// The bytes of an object, if it has at most this many.
+    pub(super) fn bytes_of(&self, id: ObjectId, max: u64) -> Result<Vec<u8>, GitError> {
+        let too_large = |len| self.place.too_large("a version of a file", len, max);
+        Ok(self.object(id, max, too_large)?.detach().data)
+    }
+
     /// An object of at most this size, by the size in its header, before it is inflated.
     fn object(&self, id: ObjectId, max: u64, too_large: impl Fn(u64) -> GitError) -> Result<gix::Object<'_>, GitError> {
         self.go_on()?;

@@ -104,7 +104,7 @@ impl Found<'_> {
     }
 
     /// Every entry, in the order of the file; none if there is no index.
-    fn scan(&self, found: &mut Items, visit: &mut Visit<'_>) -> Result<(), GitError> {
+    pub(super) fn scan(&self, found: &mut Items, visit: &mut Visit<'_>) -> Result<(), GitError> {
         let path = self.place.private.join("index");
         let before = found.clone();
         let Some(mut entries) = self.entries(&path)? else { return Ok(()) };

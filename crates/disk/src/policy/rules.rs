@@ -70,8 +70,14 @@ pub(super) struct CompiledRule {
 
 impl CompiledRule {
     fn applies(&self, asked: &Asked<'_>) -> bool {
-        let by_caller = |callers: &Vec<CallerPattern>| callers.iter().any(|caller| caller.matches(asked.caller));
-        self.acts.contains(asked.act) && self.callers.as_ref().is_none_or(by_caller)
+        self.acts.contains(asked.act) && self.means(asked.caller)
+    }
+
+    /// Whether it is for this caller. What only some may do, not everyone may.
+    fn means(&self, caller: &Caller) -> bool {
+        let by_name = |callers: &Vec<CallerPattern>| callers.iter().any(|pattern| pattern.matches(caller));
+        let by_caller = |callers| if caller.is_everyone() { self.effect != Effect::Allow } else { by_name(callers) };
+        self.callers.as_ref().is_none_or(by_caller)
     }
 }
 
@@ -244,13 +250,10 @@ impl Rules {
     pub(super) fn top_allows_all(&self, caller: &Caller, acts: Acts) -> bool {
         let meant = |of: Acts| acts.iter().any(|act| of.contains(act));
         let mut of_presets = self.presets.iter().flat_map(PresetRules::iter);
-        let of_caller = |rule: &CompiledRule| {
-            rule.callers.as_ref().is_none_or(|callers| callers.iter().any(|pattern| pattern.matches(caller)))
-        };
         self.layers.iter().all(|layer| layer.otherwise.is_none())
             && !of_presets
                 .any(|(effect, of, names, _)| effect > Effect::Allow && names != RuleNames::Sensitive && meant(of))
-            && !self.rules.iter().any(|rule| rule.effect > Effect::Allow && meant(rule.acts) && of_caller(rule))
+            && !self.rules.iter().any(|rule| rule.effect > Effect::Allow && meant(rule.acts) && rule.means(caller))
             && self.owners.iter().all(|owner| matches!(owner, Owner::Rule(_)))
     }
 

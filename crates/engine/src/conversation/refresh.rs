@@ -26,7 +26,10 @@ impl Engine {
         };
         let known = conversation.known_files(self)?;
         let names = self.names(&target.file, known.into_iter());
-        conversation.refresh(self, names, scope)
+        let mut done = conversation.refresh(self, names, scope)?;
+        // Names that a rule hides are forgotten too, and not told.
+        done.paths.retain(|path| self.may_name(path));
+        Ok(done)
     }
 
     /// Every known name of a file, including the one given.

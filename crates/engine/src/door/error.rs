@@ -20,7 +20,7 @@ use readproof_index::{BadQuery, BadWalk, TreeError, Unindexed};
 use std::{path::PathBuf, sync::Arc};
 
 use super::{ShownLines, approval::ApprovalRequest};
-use crate::{Candidate, NoIndex};
+use crate::{Candidate, HistoryError, NoIndex};
 
 /// A request that was refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -144,6 +144,8 @@ pub enum Error {
         /// Which file.
         path: String,
     },
+    /// A version, a checkpoint or a way back that cannot be.
+    History(HistoryError),
     /// Several files cannot be changed together.
     ReplaceAll(#[from] ReplaceAllError),
     /// A sensitive file can only be changed alone.
@@ -389,6 +391,7 @@ impl Error {
             Self::Precondition { .. } | Self::Exists { .. } => "PRECONDITION_FAILED",
             Self::Conflict { .. } => "CONFLICT",
             Self::NoConflict { .. } | Self::NoVersion { .. } | Self::NoProposal { .. } => "NOT_FOUND",
+            Self::History(source) => source.code(),
             Self::ConflictOver { .. } => "CONFLICT_OVER",
             Self::Erased { .. } => "ERASED",
             Self::SensitiveVersion { .. } => "SENSITIVE",

@@ -20,8 +20,9 @@ use std::sync::Arc;
 use super::approval::Approval;
 use super::{PolicyChecked, PolicyListed};
 use crate::{
-    Collection, Compared, ComparedVersions, ConflictTexts, Defined, Error, FileStat, InFile, Listed, NotOurs, Outlines,
-    Searched, SessionView, Status, SymbolsFound,
+    Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, Defined, Error, FileStat, FilesListed,
+    HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView, ShownVersion, Status,
+    SymbolsFound,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };
@@ -197,6 +198,20 @@ outcomes! {
     Written(Written),
     /// Two versions of a file.
     ComparedVersions(ComparedVersions),
+    /// Files of the workspace.
+    Files(FilesListed),
+    /// Changes of files.
+    History(HistoryListed),
+    /// A text after a change.
+    Version(ShownVersion),
+    /// Lines and who wrote them.
+    Blamed(Blamed),
+    /// What others changed.
+    Changes(ChangesFound),
+    /// A moment.
+    Marked(VersionId),
+    /// A rewind.
+    Rewound(Rewound),
     /// Conflicts.
     Conflicts(Vec<OpenedConflict>),
     /// One conflict with its texts.

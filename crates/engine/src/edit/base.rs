@@ -2,7 +2,7 @@
 //! model holds none of them, or holds them of several texts.
 
 use readproof_core::{
-    diff::made,
+    diff::changed_lines,
     edit::{Edit, EditError, Numbers, Piece, place},
     knowledge::Knowledge,
     limits::Answers,
@@ -100,14 +100,16 @@ impl Engine {
 
 /// Whether changes that were made in two texts are changes of the same lines.
 fn same_places((one, first): &(Text, Edit), (other, second): &(Text, Edit)) -> bool {
-    let changes = made(one, other, "").hunks;
+    let changes = changed_lines(one, other);
     let moved = |lines: Lines| -> Option<Lines> {
+        let (start, end) = (lines.first() - 1, lines.last());
         let mut by = 0;
-        for change in changes.iter().take_while(|change| change.old.first() <= lines.last()) {
-            if change.old.last() >= lines.first() {
+        for (before, instead) in changes.iter().take_while(|(before, _)| before.start < end) {
+            // What is only put in before the lines moves them.
+            if before.end > start {
                 return None;
             }
-            by += i64::from(change.new_count) - i64::from(change.old.count());
+            by += i64::from(instead.end - instead.start) - i64::from(before.end - before.start);
         }
         let line = |line: u32| u32::try_from(i64::from(line) + by).ok();
         Lines::new(line(lines.first())?, line(lines.last())?)

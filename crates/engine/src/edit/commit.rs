@@ -8,10 +8,10 @@ use readproof_core::{
     operation::Caller,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Applied, BesideError, Create, Expected, LogId, SessionName, Step};
+use readproof_disk::{Applied, BesideError, Create, Expected, FileRef, LogId, SessionName, Step};
 use readproof_hosts::{
     session::{AlikeLines, Block, Changed, EntryId, SessionError, Sha, Stated},
-    versions::{By, Change, ChangedFile, VersionId},
+    versions::{By, Change, ChangedFile, Gap, Gaps, VersionId},
 };
 
 use std::sync::OnceLock;
@@ -60,10 +60,13 @@ impl Engine {
         let (changing, needless): (Vec<&Plan>, Vec<&Plan>) = plans.iter().partition(|plan| !plan.is_needless());
         let path = plans.first().map(|plan| plan.path.clone()).unwrap_or_default();
         let unrecorded = |source: Error| Error::Unrecorded { path: path.clone(), source: Box::new(source) };
-        let (text, change) = (said(&plans), change_of(caller, operation, &changing, at));
+        let (text, change) = (said(&plans), self.change_of(caller, operation, &changing, at));
         let record = || {
-            let version = if changing.is_empty() { None } else { self.record_version(change.clone())? };
-            let receipts = match announced.get() {
+            let announced = announced.get();
+            let entry = announced.and_then(|announced: &Announced<'_>| announced.begun.first()).map(|entry| entry.0);
+            let change = || Change { entry, ..change.clone() };
+            let version = if changing.is_empty() { None } else { self.record_version(change())? };
+            let receipts = match announced {
                 Some(announced) => self.keep(announced, &plans, &text, at)?,
                 None => Vec::new(),
             };
@@ -219,19 +222,6 @@ fn file_of(plan: &Plan) -> WrittenFile {
     }
 }
 
-fn change_of(caller: &Caller, operation: &'static str, plans: &[&Plan], at: u64) -> Change {
-    let hash =
-        |plan: &Plan, text: Option<&Text>| -> Option<ContentHash> { text.map(Text::hash).filter(|_| !plan.sensitive) };
-    let file = |plan: &&Plan| ChangedFile {
-        path: plan.path.clone(),
-        before: hash(plan, plan.before.as_ref()).map(Sha),
-        after: hash(plan, plan.after.as_ref()).map(Sha),
-        from: plan.from.as_ref().map(|from| from.key().to_string()),
-        removed: plan.after.is_none(),
-    };
-    Change { operation: operation.into(), files: plans.iter().map(file).collect(), by: By::from(caller), at }
-}
-
 fn step_of(plan: &Plan) -> Step {
     Step {
         file: plan.file.clone(),
@@ -242,6 +232,29 @@ fn step_of(plan: &Plan) -> Step {
 }
 
 impl Engine {
+    /// What the version log says of a call. A file has its own name there, whatever link led to it.
+    fn change_of(&self, caller: &Caller, operation: &'static str, plans: &[&Plan], at: u64) -> Change {
+        let hash = |plan: &Plan, text: Option<&Text>| -> Option<ContentHash> {
+            text.map(Text::hash).filter(|_| !plan.sensitive)
+        };
+        let gap = |plan: &Plan, text: Option<&Text>| text.filter(|_| plan.sensitive).map(|_| Gap::Sensitive);
+        let file = |plan: &&Plan| ChangedFile {
+            path: self.logged_name(&plan.file),
+            before: hash(plan, plan.before.as_ref()).map(Sha),
+            after: hash(plan, plan.after.as_ref()).map(Sha),
+            from: plan.from.as_ref().map(|from| from.key().to_string()),
+            removed: plan.after.is_none(),
+            gaps: Gaps { before: gap(plan, plan.before.as_ref()), after: gap(plan, plan.after.as_ref()) },
+        };
+        let files = plans.iter().map(file).collect();
+        Change { operation: operation.into(), files, by: By::from(caller), at, entry: None }
+    }
+
+    /// The name of a file in the version log: that of the file behind links.
+    pub(crate) fn logged_name(&self, file: &FileRef) -> String {
+        self.root.real_name(file).map_or_else(|| file.key().to_string(), |name| name.to_string())
+    }
+
     fn record_version(&self, change: Change) -> Result<Option<VersionId>, Error> {
         self.with_versions(Create::Yes, |versions| versions.changed(change))
     }

@@ -62,9 +62,11 @@ fn bytes(intent: &Intent<'_>, plan: &Plan) -> u64 {
     let before = length(plan.before.as_ref().map(|text| text.as_str()));
     let grows = length(plan.after.as_ref().map(|text| text.as_str())).saturating_sub(before);
     match intent {
-        Intent::Whole(text) | Intent::Chosen(text) | Intent::Create(text) | Intent::Append(text) => {
-            length(Some(text)).max(grows)
-        }
+        Intent::Whole(text)
+        | Intent::Chosen(text)
+        | Intent::Restored(text, _)
+        | Intent::Create(text)
+        | Intent::Append(text) => length(Some(text)).max(grows),
         Intent::Pieces(pieces) => grows.max(of(pieces)),
         Intent::Arrive { pieces, .. } => of(pieces),
         Intent::Delete | Intent::Leave => 0,

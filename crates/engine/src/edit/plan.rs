@@ -11,7 +11,8 @@ use readproof_core::{
     policy::Act,
     text::{ContentHash, Form, Text},
 };
-use readproof_disk::{FileRef, Snapshot, SnapshotError};
+use readproof_disk::{Create, FileRef, Snapshot, SnapshotError};
+use readproof_hosts::versions::VersionId;
 
 use super::{
     Wanted,
@@ -25,11 +26,13 @@ const SHOWN_LINES: u32 = 120;
 const SHOWN_CHARS: usize = 12_000;
 
 /// What is wanted of a file.
-pub(super) enum Intent<'a> {
+pub(crate) enum Intent<'a> {
     /// This text, whatever was there.
     Whole(&'a str),
     /// The same, where the call only names the text.
     Chosen(&'a str),
+    /// The text that it had at an earlier moment.
+    Restored(&'a str, VersionId),
     /// This text, where no file is.
     Create(&'a str),
     /// This text behind what is there.
@@ -48,7 +51,7 @@ impl Intent<'_> {
     /// What it does with the name.
     pub(super) fn act(&self) -> Act {
         match self {
-            Self::Whole(_) | Self::Chosen(_) | Self::Create(_) | Self::Arrive { .. } => Act::Write,
+            Self::Whole(_) | Self::Chosen(_) | Self::Restored(..) | Self::Create(_) | Self::Arrive { .. } => Act::Write,
             Self::Append(_) | Self::Pieces(_) => Act::Edit,
             Self::Delete | Self::Leave => Act::Delete,
         }
@@ -147,6 +150,10 @@ impl Engine {
                 self.may_replace(conversation, file, &there, over)?;
                 Plan { whole: false, ..self.written(plan, content, "wrote")? }
             }
+            Intent::Restored(content, to) => {
+                self.may_replace(conversation, file, &there, over)?;
+                self.restored(plan, content, *to)?
+            }
             Intent::Create(content) => match there.text() {
                 Some(_) => return Err(Error::Exists { path: plan.path, actual: there.told_hash() }),
                 None => self.written(plan, content, "created")?,
@@ -177,6 +184,17 @@ impl Engine {
         let name = label(&self.named_to_person(&plan.path));
         let said = format!("{word} {name}: {} bytes, {} lines", after.as_str().len(), after.total());
         Ok(Plan { after: Some(after), whole: true, said, ..plan })
+    }
+
+    /// A text that the call does not say: what it changes is shown, or nothing of the file is held.
+    fn restored(&self, plan: Plan, content: &str, to: VersionId) -> Result<Plan, Error> {
+        let Some(before) = plan.before.clone() else {
+            return Ok(Plan { whole: false, ..self.written(plan, content, "created")? });
+        };
+        let after = text_for(&plan.path, content.to_owned())?;
+        let notes = [format!("as it was at {to}")];
+        let (hunks, said) = told((&self.named_to_person(&plan.path), &plan.path), &before, &after, &notes);
+        Ok(Plan { after: Some(after), hunks, said, ..plan })
     }
 
     fn appended(&self, plan: Plan, content: &str) -> Result<Plan, Error> {
@@ -292,7 +310,12 @@ impl Engine {
     ) -> Result<(Text, Edit), Error> {
         let failed =
             || Error::Precondition { path: file.key().to_string(), expected: Some(hash), actual: there.told_hash() };
-        let text = if hash == present.hash() { Some(present.clone()) } else { self.stored(hash) };
+        let earlier = || {
+            // A call without a conversation has not opened it yet.
+            self.store(Create::No).ok()?;
+            self.stored(hash)
+        };
+        let text = if hash == present.hash() { Some(present.clone()) } else { earlier() };
         // No text of a sensitive file is stored: one under this hash is another file's.
         let text = text.filter(|text| !there.sensitive || text.hash() == present.hash()).ok_or_else(failed)?;
         match place(&text, pieces, Numbers::BreakTies) {
@@ -355,6 +378,7 @@ impl Engine {
             Err(why @ (SnapshotError::NotText { .. } | SnapshotError::TooLarge { .. })) => match intent {
                 Intent::Pieces(_) => Err(why.into()),
                 Intent::Whole(_)
+                | Intent::Restored(..)
                 | Intent::Chosen(_)
                 | Intent::Create(_)
                 | Intent::Append(_)

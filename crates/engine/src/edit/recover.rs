@@ -5,7 +5,7 @@ use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{Conflicting, Create, DisplacedText, Outcome, Present, RecoverError, Recovered};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Change, ChangedFile, Conflict},
+    versions::{By, Change, ChangedFile, Conflict, DISPLACED, Gap, Gaps},
 };
 use std::sync::Arc;
 
@@ -57,9 +57,10 @@ impl Engine {
             store.objects().put_all_synced(&[&text])?;
         }
         let after = Some(Sha(text.hash()));
-        let file = ChangedFile { path: file.key().to_string(), before: None, after, from: None, removed: false };
-        let by = By { surface: "outside".to_owned(), ..By::default() };
-        let change = Change { operation: "displaced".into(), files: vec![file], by, at: self.now() };
+        let gaps = Gaps { before: Some(Gap::NotLookedAt), after: None };
+        let file = ChangedFile { path: self.logged_name(&file), before: None, after, from: None, removed: false, gaps };
+        let (by, at) = (By::outside(), self.now());
+        let change = Change { operation: DISPLACED.into(), files: vec![file], by, at, entry: None };
         self.with_versions(Create::Yes, |versions| versions.changed(change)).map(drop)
     }
 

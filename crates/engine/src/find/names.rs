@@ -86,11 +86,29 @@ impl<G> Outcome<G> {
                 }
             }
             Self::ComparedVersions(compared) => rename(&mut compared.path),
+            Self::Files(found) => found.files.iter_mut().for_each(|file| rename(&mut file.path)),
+            Self::History(found) => {
+                found.path.iter_mut().for_each(rename);
+                found.entries.iter_mut().for_each(|entry| entry.rename(rename));
+            }
+            Self::Version(shown) => rename(&mut shown.path),
+            Self::Blamed(blamed) => rename(&mut blamed.path),
+            Self::Changes(found) => {
+                found.entries.iter_mut().for_each(|entry| entry.rename(rename));
+                found.unshown.iter_mut().for_each(rename);
+            }
+            Self::Rewound(done) => {
+                done.files.iter_mut().for_each(|file| rename(&mut file.path));
+                for file in done.written.iter_mut().flat_map(|written| &mut written.files) {
+                    rename(&mut file.path);
+                }
+            }
             Self::Conflicts(found) => found.iter_mut().for_each(|open| rename(&mut open.conflict.path)),
             Self::Conflict(found) => rename(&mut found.conflict.conflict.path),
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
             // Approvals are by the names of the workspace, wherever a person looks at them.
             Self::Read(Reading::NotOurs(_))
+            | Self::Marked(_)
             | Self::Approvals(_)
             | Self::Approval(_)
             | Self::Status(_)

@@ -13,8 +13,10 @@ mod split;
 pub use index::{NoWords, WordIndex, WordsBuilt};
 pub use split::name_words;
 
-use super::{Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, scan::Desk, text_of};
-use crate::{Case, Language, Outline, Parsers, WalkEntry, grep::room, rank, rank::Best};
+use super::{
+    Hit, PREVIEWS, Seen, Skip, TreeError, TreeMatches, TreeSearch, UnderWay, case_of, rank::Best, scan::Desk, text_of,
+};
+use crate::{Case, Language, Outline, Parsers, WalkEntry, grep::room, rank};
 use readproof_core::scope::Lines;
 
 use preview::{Looked, look, shown};

@@ -3,9 +3,11 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Compared, ComparedVersions, Error, InFile, Line, Outlined, Outlines, Searched,
+    Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, Error, HistoryError, InFile, Line, Outlined,
+    Outlines, Searched, ShownVersion,
     operation::{
-        Against, AnswerLimit, Compare, CompareVersions, Matching, Operation, Outline, Search, SearchFile, SearchMode,
+        Against, AnswerLimit, Blame, Changes, Compare, CompareVersions, Matching, Operation, Outline, Search,
+        SearchFile, SearchMode, ShowVersion,
     },
 };
 use readproof_reader::Glimpse;
@@ -88,6 +90,66 @@ pub fn versions(engine: &impl Ask, session: &SessionName, path: &str, random: &m
     let asked = CompareVersions { path: path.to_owned(), from, to, most: AnswerLimit { lines, chars: 40_000 } };
     let found: ComparedVersions = engine.ask(Some(session), Operation::CompareVersions(asked))?;
     Ok(['-', '+'].into_iter().map(|side| (found.path.clone(), side_of(&found.diff, side))).collect())
+}
+
+/// Whether there is nothing to look back at.
+pub fn is_nothing(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::NoVersion { .. }
+            | Error::History(HistoryError::NoMoment { .. })
+            | Error::History(HistoryError::SeveralFiles { .. })
+            | Error::History(HistoryError::NotKeptThen { .. })
+            | Error::Erased { .. }
+            | Error::SensitiveVersion { .. }
+            | Error::Missing { .. }
+            | Error::Range { .. }
+            | Error::Snapshot(_)
+    )
+}
+
+/// An earlier text of a file, who wrote which line, or what others changed.
+///
+/// # Errors
+/// A refusal by the engine; [`is_nothing`] says whether there is just nothing to see.
+pub fn looked_back(engine: &impl Ask, session: &SessionName, path: &str, random: &mut Random) -> Result<Shown, Error> {
+    let (lines, path) = (if random.below(3) == 0 { 5 } else { u32::MAX }, path.to_owned());
+    let most = AnswerLimit { lines, chars: 40_000 };
+    let version = format!("v{}", 1 + random.below(30));
+    match random.below(3) {
+        0 => {
+            let asked = ShowVersion { version, path: Some(path), most };
+            let found: ShownVersion = engine.ask(Some(session), Operation::ShowVersion(asked))?;
+            Ok(vec![(found.path, self::lines(&found.text, 1))])
+        }
+        1 => {
+            let offset = (random.below(2) == 0).then(|| 1 + random.below(5) as u64);
+            let asked = Blame { path, offset, limit: offset.map(|_| 3), most };
+            let found: Blamed = engine.ask(Some(session), Operation::Blame(asked))?;
+            let line = |line: BlamedLine| Glimpse { number: line.number.into(), text: line.text, whole: true };
+            Ok(vec![(found.path, found.lines.into_iter().map(line).collect())])
+        }
+        _ => {
+            let since = (random.below(2) == 0).then_some(version);
+            let found: ChangesFound = engine.ask(Some(session), Operation::Changes(Changes { since }))?;
+            let mut shown = Shown::new();
+            for diff in found.diff.split_inclusive('\n').fold(Vec::<String>::new(), by_file) {
+                let header = |start: &str| diff.lines().find_map(|line| line.strip_prefix(start)).map(str::to_owned);
+                let Some(path) = header("+++ b/").or_else(|| header("--- a/")) else { continue };
+                shown.extend(['-', '+'].map(|side| (path.clone(), side_of(&diff, side))));
+            }
+            Ok(shown)
+        }
+    }
+}
+
+/// Lines of a diff, put together by files.
+fn by_file(mut files: Vec<String>, line: &str) -> Vec<String> {
+    match files.last_mut().filter(|_| !line.starts_with("diff --git ")) {
+        Some(file) => file.push_str(line),
+        None => files.push(line.to_owned()),
+    }
+    files
 }
 
 /// The signatures of a file or a folder.

@@ -96,6 +96,10 @@ pub enum Kind {
     Rename,
     /// Versions of a file side by side.
     Versions,
+    /// An earlier text, who wrote which line, what others changed.
+    LookBack,
+    /// Back to an earlier moment.
+    Rewind,
     /// A conflict ends.
     Resolve,
     /// A write whose result never arrives.
@@ -127,7 +131,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 39] = [
+const WEIGHTS: [(Kind, usize); 41] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -153,6 +157,8 @@ const WEIGHTS: [(Kind, usize); 39] = [
     (Kind::Patch, 3),
     (Kind::Rename, 1),
     (Kind::Versions, 2),
+    (Kind::LookBack, 3),
+    (Kind::Rewind, 3),
     (Kind::Resolve, 1),
     (Kind::LostWrite, 1),
     (Kind::LostEdit, 1),
@@ -170,7 +176,7 @@ const WEIGHTS: [(Kind, usize); 39] = [
 ];
 
 /// Without the last kind: after a prune everything is plain, by rule.
-const EVENTS: [Kind; 38] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 40] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -4,6 +4,7 @@
 mod change;
 pub mod conversation;
 mod glimpse;
+mod history;
 pub mod shrink;
 mod step;
 
@@ -114,6 +115,7 @@ pub(crate) struct Run {
     pub(crate) current: usize,
     pub(crate) agent: usize,
     pub(crate) last: Option<Call>,
+    pub(crate) marks: Vec<history::Mark>,
     report: Report,
     pub(crate) trace: Vec<String>,
 }
@@ -167,6 +169,7 @@ fn play(seed: u64, ops: &[Op], keep: Keep) -> Result<(Run, Option<(usize, String
         current: 0,
         agent: 0,
         last: None,
+        marks: Vec::new(),
         report: Report::default(),
         trace: Vec::new(),
     };

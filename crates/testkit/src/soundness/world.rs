@@ -187,6 +187,12 @@ impl World {
         fs::read_to_string(self.root.join(name)).ok()
     }
 
+    /// Whether a name is a link.
+    #[must_use]
+    pub fn is_link(&self, name: &str) -> bool {
+        self.root.join(name).is_symlink()
+    }
+
     /// The workspace's path.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -36,9 +36,14 @@ impl Acts {
             Operation::ReadSymbol(_) | Operation::Search(_) | Operation::ListSymbols(_) | Operation::Outline(_) => {
                 FINDING
             }
-            Operation::Stat { .. } | Operation::List(_) | Operation::Status => LISTING,
+            Operation::Stat { .. } | Operation::List(_) | Operation::ListFiles(_) | Operation::Status => LISTING,
             Operation::Compare(_)
             | Operation::CompareVersions(_)
+            | Operation::History(_)
+            | Operation::ShowVersion(_)
+            | Operation::Blame(_)
+            | Operation::Changes(_)
+            | Operation::Rewind(_)
             | Operation::ListConflicts { .. }
             | Operation::ShowConflict { .. }
             | Operation::Propose { .. }
@@ -55,6 +60,7 @@ impl Acts {
             | Operation::Collect(_)
             | Operation::CheckPolicy { .. }
             | Operation::ListPolicy
+            | Operation::Checkpoint { .. }
             | Operation::ListApprovals { .. }
             | Operation::ShowApproval { .. }
             | Operation::Decide { .. }

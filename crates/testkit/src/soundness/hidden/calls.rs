@@ -3,9 +3,9 @@
 use readproof_core::{
     edit::{Piece, Places},
     operation::{
-        Against, AnswerLimit, Audience, Change, Compare, CompareVersions, Decoding, End, Extent, Freshness, Hidden,
-        List, ListSymbols, Matching, Names, Operation, Outline, Over, Patch, Read, ReadEnd, ReadSymbol, Refresh,
-        Resolution, Search, SearchFile, SearchMode, Write,
+        Against, AnswerLimit, Audience, Blame, Change, Changes, Compare, CompareVersions, Decoding, End, Extent,
+        Freshness, Hidden, History, List, ListFiles, ListSymbols, Matching, Names, Operation, Outline, Over, Patch,
+        Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode, ShowVersion, Write,
     },
     pick::Pick,
 };
@@ -271,9 +271,31 @@ impl Spelling<'_> {
         Patch { patch: patch + "*** End Patch\n", path: None, over: Over::Anything }
     }
 
+    fn looking_back(&self, random: &mut Random) -> Operation {
+        let version = format!("v{}", 1 + random.below(6));
+        let path = (random.below(3) > 0).then(|| self.path(random));
+        match random.below(8) {
+            0 => Operation::ListFiles(ListFiles { changed: random.below(3) == 0, ..ListFiles::default() }),
+            1 | 2 => Operation::History(History { path, limit: None }),
+            3 => Operation::ShowVersion(ShowVersion { version, path, most: AnswerLimit::NONE }),
+            4 => {
+                Operation::Blame(Blame { path: self.path(random), offset: None, limit: None, most: AnswerLimit::NONE })
+            }
+            5 => Operation::Changes(Changes { since: (random.below(2) == 0).then_some(version) }),
+            6 => Operation::Checkpoint { name: Some("mark".to_owned()) },
+            _ => Operation::Rewind(Rewind {
+                to: if random.below(3) == 0 { "mark".to_owned() } else { version },
+                paths: path.into_iter().collect(),
+                dry_run: random.below(2) == 0,
+                ..Rewind::default()
+            }),
+        }
+    }
+
     fn upkeep(&self, random: &mut Random) -> Operation {
         let id = format!("v{}", 1 + random.below(4));
-        match random.below(14) {
+        match random.below(22) {
+            14..=21 => self.looking_back(random),
             0 | 1 => Operation::CompareVersions(CompareVersions {
                 path: self.path(random),
                 from: (random.below(2) == 0).then(|| format!("v{}", 1 + random.below(6))),

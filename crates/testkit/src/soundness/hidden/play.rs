@@ -262,13 +262,24 @@ impl<'a> Player<'a> {
         let receipts = outcome.as_mut().map(receipts).unwrap_or_default();
         let of_records = matches!(
             &outcome,
-            Ok(Outcome::Status(_) | Outcome::Session(_) | Outcome::Replayed(_) | Outcome::Conflicts(_))
+            Ok(Outcome::Status(_)
+                | Outcome::Session(_)
+                | Outcome::Replayed(_)
+                | Outcome::Conflicts(_)
+                | Outcome::Files(_)
+                | Outcome::History(_)
+                | Outcome::Changes(_)
+                | Outcome::Rewound(_))
         );
         if let Ok(Outcome::Status(status)) = &mut outcome
             && self.case.known
         {
             // What was stored before there were rules still takes room. It is the sum over all conversations.
             status.store = None;
+        }
+        if let Ok(Outcome::Files(found)) = &mut outcome {
+            // When the worlds were made.
+            found.files.iter_mut().for_each(|file| file.modified_ms = 0);
         }
         let how = how(&outcome);
         let root = self.root.to_str().unwrap_or_default();

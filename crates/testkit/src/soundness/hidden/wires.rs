@@ -129,6 +129,13 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         | Operation::Write(_)
         | Operation::Patch(_)
         | Operation::CompareVersions(_)
+        | Operation::ListFiles(_)
+        | Operation::History(_)
+        | Operation::ShowVersion(_)
+        | Operation::Blame(_)
+        | Operation::Changes(_)
+        | Operation::Checkpoint { .. }
+        | Operation::Rewind(_)
         | Operation::ListConflicts { .. }
         | Operation::ShowConflict { .. }
         | Operation::ShowSession
@@ -199,12 +206,18 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         }
         Operation::Write(write) => change(write),
         Operation::Patch(Patch { patch, .. }) => ("apply_patch", json!({"patch": patch})),
-        Operation::CompareVersions(CompareVersions { path, from, to, .. }) => {
-            ("get_diff", json!({"filepath": path, "version1": from, "version2": to}))
-        }
+        Operation::CompareVersions(compare) => versions(compare),
+        Operation::ShowVersion(show) => ("show_version", json!({"version": show.version, "filepath": show.path})),
         Operation::Status => ("readcache_status", json!({})),
         Operation::Refresh(refresh) => ("readcache_refresh", json!({"path": refresh.path})),
+        // Their answers tell times, which differ; the door compares them.
         Operation::Compare(_)
+        | Operation::ListFiles(_)
+        | Operation::History(_)
+        | Operation::Blame(_)
+        | Operation::Changes(_)
+        | Operation::Checkpoint { .. }
+        | Operation::Rewind(_)
         | Operation::ListConflicts { .. }
         | Operation::ShowConflict { .. }
         | Operation::ShowSession
@@ -227,6 +240,10 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::Doctor => return None,
     };
     Some((name, without_nulls(arguments)))
+}
+
+fn versions(CompareVersions { path, from, to, .. }: &CompareVersions) -> (&'static str, Value) {
+    ("get_diff", json!({"filepath": path, "version1": from, "version2": to}))
 }
 
 fn change(write: &Write) -> (&'static str, Value) {
@@ -303,6 +320,7 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         Operation::CompareVersions(CompareVersions { path, from, .. }) => {
             list(&["diff", path, &format!("--version={}", from.as_deref().unwrap_or_default())])
         }
+        Operation::ShowVersion(show) => [list(&["show", &show.version]), show.path.iter().cloned().collect()].concat(),
         Operation::ListConflicts { .. } => list(&["conflicts", "list"]),
         Operation::ShowConflict { id } => list(&["conflicts", "show", id]),
         Operation::Status => list(&["status", "--session=s"]),
@@ -310,6 +328,12 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         Operation::Replay => list(&["replay"]),
         Operation::Refresh(refresh) => list(&["refresh", &refresh.path, "--session=s"]),
         Operation::Propose { .. }
+        | Operation::ListFiles(_)
+        | Operation::History(_)
+        | Operation::Blame(_)
+        | Operation::Changes(_)
+        | Operation::Checkpoint { .. }
+        | Operation::Rewind(_)
         | Operation::Resolve { .. }
         | Operation::ListSessions
         | Operation::Branch { .. }

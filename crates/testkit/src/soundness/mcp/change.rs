@@ -2,8 +2,8 @@
 //! saw before; what a refusal shows is seen.
 
 use readproof_engine::{
-    Error, HandleConversation, OpenedConflict, Written,
-    operation::{Operation, Resolution},
+    Error, HandleConversation, HistoryError, HistoryListed, OpenedConflict, Rewound, Written,
+    operation::{History, Operation, Resolution, Rewind},
 };
 use readproof_reader::mcp::Asks;
 use readproof_words::{Surface, ToolTerms};
@@ -26,6 +26,12 @@ impl Run {
         }
         if kind == Kind::Rename {
             return self.rename(random);
+        }
+        if kind == Kind::LookBack {
+            return self.look_back(random);
+        }
+        if kind == Kind::Rewind {
+            return self.rewind(random);
         }
         if kind == Kind::Versions { self.versions(random) } else { self.resolve(random) }
     }
@@ -174,6 +180,40 @@ impl Run {
         match found {
             Err(Error::NoVersion { .. } | Error::Erased { .. } | Error::SensitiveVersion { .. }) => self.skipped(),
             found => self.shown(found, random),
+        }
+    }
+
+    /// An earlier text, who wrote which line, or what others changed.
+    fn look_back(&mut self, random: &mut Random) -> Step {
+        let (name, session) = (self.some_name(random), self.session()?);
+        match glimpse::looked_back(self.world.engine(self.process), &session, name, random) {
+            Err(error) if glimpse::is_nothing(&error) => self.skipped(),
+            found => self.shown(found, random),
+        }
+    }
+
+    /// Some file goes back to an earlier moment.
+    fn rewind(&mut self, random: &mut Random) -> Step {
+        let Some(name) = self.some_editable(random) else { return self.skipped() };
+        let session = self.session()?;
+        let engine = self.world.engine(self.process);
+        let path = Some(name.to_owned());
+        let known: HistoryListed = engine.ask(Some(&session), Operation::History(History { path, limit: None }))?;
+        let Some(entry) = random.pick(&known.entries) else { return self.skipped() };
+        let rewind = Rewind { to: entry.id.to_string(), paths: vec![name.to_owned()], ..Rewind::default() };
+        self.note(format!("the agent asks for {rewind:?}"));
+        let before = self.world.truth(name);
+        let engine = self.world.engine(self.process);
+        match engine.ask::<Rewound>(Some(&session), Operation::Rewind(rewind)) {
+            Ok(Rewound { written: Some(written), .. }) => self.done(&[name], &written, random),
+            Ok(Rewound { written: None, .. }) if self.world.truth(name) == before => Ok(()),
+            Err(Error::History(HistoryError::Unresolved { .. }) | Error::Precondition { .. } | Error::Snapshot(_))
+                if self.world.truth(name) == before =>
+            {
+                self.skipped()
+            }
+            Ok(_) => violation(format!("{name} is another, and nothing was written")),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -35,6 +35,8 @@ impl Run {
             | Kind::Patch
             | Kind::Rename
             | Kind::Versions
+            | Kind::LookBack
+            | Kind::Rewind
             | Kind::Resolve
             | Kind::Batch
             | Kind::Between

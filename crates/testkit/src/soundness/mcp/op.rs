@@ -50,6 +50,10 @@ pub enum Kind {
     Rename,
     /// Versions of a file side by side.
     Versions,
+    /// An earlier text, who wrote which line, what others changed.
+    LookBack,
+    /// Back to an earlier moment.
+    Rewind,
     /// A conflict ends.
     Resolve,
     /// With a visible handle that is not the newest of its file.
@@ -99,7 +103,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 44] = [
+const WEIGHTS: [(Kind, usize); 46] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
@@ -121,6 +125,8 @@ const WEIGHTS: [(Kind, usize); 44] = [
     (Kind::Patch, 2),
     (Kind::Rename, 1),
     (Kind::Versions, 2),
+    (Kind::LookBack, 3),
+    (Kind::Rewind, 2),
     (Kind::Resolve, 1),
     (Kind::Older, 4),
     (Kind::OtherFile, 3),
@@ -146,7 +152,7 @@ const WEIGHTS: [(Kind, usize); 44] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 44] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 46] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -54,7 +54,9 @@ impl Run {
             Kind::Several => self.several(random)?,
             Kind::Write | Kind::Edit => self.write(op.kind, random)?,
             Kind::FailedEdit | Kind::Pieces | Kind::Loose | Kind::Stale => self.edits(op.kind, random)?,
-            Kind::Patch | Kind::Rename | Kind::Versions | Kind::Resolve => self.files(op.kind, random)?,
+            Kind::Patch | Kind::Rename | Kind::Versions | Kind::LookBack | Kind::Rewind | Kind::Resolve => {
+                self.files(op.kind, random)?;
+            }
             Kind::Batch => self.batch(random)?,
             Kind::Between => {
                 let question = self.some_question(op.kind, random);

@@ -445,10 +445,11 @@ impl Run {
             let data = json!({ "v": 1, "kind": "invalidate", "pathKey": key, "scopeKey": scope, "at": 5 });
             let more = format!(r#""customType":"pi-readcache","data":{data}"#);
             let mut paths = vec![key.clone()];
-            // After the last of them, it applies to every name of the file that the product can know.
+            // After the last of them, it applies to every name of the file that the caller may use. What the model read under
+            // another name is in sight all the same, so a marker that relies on it says nothing wrong.
             let last = number + 1 == done.paths.len() && !self.world.watch.is_unread(name);
             if last && !self.session().is_known_in_part() {
-                paths.extend(self.world.names_of(name));
+                paths.extend(self.world.names_in_sight_of(name));
             }
             self.session().append("custom", &more, What::Refreshed { paths, lines });
         }

@@ -150,6 +150,17 @@ impl World {
         found.map(|name| self.root.join(name).display().to_string()).collect()
     }
 
+    /// The same without the names that a rule hides.
+    pub(super) fn names_in_sight_of(&self, name: &str) -> Vec<String> {
+        let hidden: Vec<String> = self
+            .names
+            .iter()
+            .filter(|name| self.watch.is_unread(name))
+            .map(|name| self.root.join(name).display().to_string())
+            .collect();
+        self.names_of(name).into_iter().filter(|name| !hidden.contains(name)).collect()
+    }
+
     /// Remembers a text under its hash.
     pub(super) fn note(&mut self, text: &str) {
         let hash = ContentHash::of(text.as_bytes()).to_string();

@@ -270,14 +270,20 @@ impl Run {
     }
 
     /// Whoever has seen nothing before holds nothing that this could contradict.
-    fn seen_beside(&mut self, before: Option<EntryId>, shown: glimpse::Shown) {
+    pub(crate) fn seen_beside(&mut self, before: Option<EntryId>, shown: glimpse::Shown) {
         if !self.conversation().nodes.is_empty() {
             let recorded = self.newest_entry() != before;
             self.shown_beside(shown, recorded);
         }
     }
 
-    fn answered(&mut self, paths: &[&str], files: Vec<Change>, written: Written, random: &mut Random) -> Step {
+    pub(crate) fn answered(
+        &mut self,
+        paths: &[&str],
+        files: Vec<Change>,
+        written: Written,
+        random: &mut Random,
+    ) -> Step {
         let Written { text, receipts, .. } = written;
         self.note(text.clone());
         paths.iter().for_each(|path| self.world.remember(path));

@@ -72,6 +72,8 @@ impl Run {
             Kind::Patch => self.patch(random),
             Kind::Rename => self.rename(random),
             Kind::Versions => self.versions(random),
+            Kind::LookBack => self.look_back(random),
+            Kind::Rewind => self.rewind(random),
             Kind::Resolve => self.resolve(random),
             Kind::Branch => self.branch(random),
             Kind::Switch => self.switch(random),
@@ -400,7 +402,7 @@ impl Run {
     }
 
     /// Turns that the leaf can move to: what the product lists.
-    fn places(&mut self) -> Vec<usize> {
+    pub(crate) fn places(&mut self) -> Vec<usize> {
         let conversation = self.conversation();
         let answered: Vec<_> = conversation
             .nodes

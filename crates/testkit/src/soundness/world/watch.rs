@@ -7,7 +7,7 @@ use readproof_core::{
 };
 use readproof_engine::{
     Conversation, Engine, Error, Outcome,
-    operation::{Change, Operation, Write},
+    operation::{Change, History, Operation, ShowVersion, Write},
 };
 use readproof_words::Surface;
 use std::{
@@ -295,6 +295,13 @@ impl Watch {
             Operation::List(_) | Operation::Status => all(LISTING),
             Operation::Compare(compare) => about(LOOKING_BACK, &compare.path),
             Operation::CompareVersions(compare) => about(LOOKING_BACK, &compare.path),
+            Operation::Blame(blame) => about(LOOKING_BACK, &blame.path),
+            Operation::History(History { path: Some(path), .. })
+            | Operation::ShowVersion(ShowVersion { path: Some(path), .. }) => about(LOOKING_BACK, path),
+            Operation::ListFiles(_) => all(LISTING),
+            // Which files it changes only the history tells.
+            Operation::Rewind(_) => Asked { is_open: true, ..all(LOOKING_BACK) },
+            Operation::History(_) | Operation::ShowVersion(_) | Operation::Changes(_) => all(LOOKING_BACK),
             Operation::Write(write) => Asked { changes: self.changes(write), ..about(READING, &write.path) },
             Operation::Patch(patch) => {
                 let heads = patch.patch.lines().map(headed).chain(patch.path.as_deref());
@@ -310,6 +317,7 @@ impl Watch {
             | Operation::ShowSession
             | Operation::Replay => all(LOOKING_BACK),
             Operation::ListSessions
+            | Operation::Checkpoint { .. }
             | Operation::Branch { .. }
             | Operation::Switch { .. }
             | Operation::Fork { .. }

@@ -57,6 +57,8 @@ pub struct Settings {
     pub whose: Whose,
     /// The local user, by which callers on this machine are known; none if nobody looked.
     pub user: Option<String>,
+    /// Of which files earlier texts are kept.
+    pub history: Keeping,
     /// What keeps this process from opening other files.
     pub wall: Walling,
     /// Notices about the settings themselves, to give with the first answer.
@@ -89,6 +91,36 @@ impl Arguments {
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Loose, Self::Strict].into_iter().find(|style| style.as_str() == word)
+    }
+}
+
+/// Of which files earlier texts are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keeping {
+    /// Of those that this program changes.
+    Off,
+    /// Of those that git tracks.
+    Tracked,
+    /// Of those too that nobody ignores.
+    #[default]
+    All,
+}
+
+impl Keeping {
+    /// As written in settings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Tracked => "tracked",
+            Self::All => "all",
+        }
+    }
+
+    /// Reads [`Self::as_str`]; anything else is `None`.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Off, Self::Tracked, Self::All].into_iter().find(|keeping| keeping.as_str() == word)
     }
 }
 
@@ -175,6 +207,7 @@ impl Default for Settings {
             git: GitSettings::default(),
             whose: Whose::default(),
             user: None,
+            history: Keeping::default(),
             wall: Walling::default(),
             notices: Vec::new(),
             git_files: Vec::new(),

@@ -68,7 +68,8 @@ impl Engine {
         let call = self.asked_in(log);
         let file = self.new_file(&request.path)?;
         let path = file.key().to_string();
-        let known = self.with_versions(Create::No, |versions| Ok(texts_of(versions, &path)))?.unwrap_or_default();
+        let logged = self.logged_name(&file);
+        let known = self.with_versions(Create::No, |versions| Ok(texts_of(versions, &logged)))?.unwrap_or_default();
         let from = self.version(&path, &known, request.from.as_deref(), || match known.last() {
             Some((id, _)) => Ok(Which::Version(*id)),
             None => Err(Error::NoVersion { path: path.clone(), version: None }),
@@ -105,7 +106,7 @@ impl Engine {
     }
 
     /// A stored text of a file; `None` if there was no file.
-    fn kept(&self, path: &str, hash: Option<ContentHash>) -> Result<Option<Text>, Error> {
+    pub(super) fn kept(&self, path: &str, hash: Option<ContentHash>) -> Result<Option<Text>, Error> {
         let Some(hash) = hash else { return Ok(None) };
         // Opening the store for the log has opened it.
         self.stored(hash).map(Some).ok_or_else(|| Error::Erased { path: path.to_owned(), hash })

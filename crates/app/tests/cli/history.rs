@@ -1,0 +1,204 @@
+//! What was: files and their versions, whoever changed them, and the way back.
+
+use serde_json::json;
+
+use crate::workspace::{Workspace, numbered};
+
+/// `a.txt` was changed by the agent of session `s` (v3), and by another program before that (v2 is where it was met).
+fn changed() -> Workspace {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]);
+    ws.run("files").text();
+    ws.read("a.txt");
+    ws.run("edit a.txt --session s --old two --new TWO").text();
+    ws
+}
+
+fn out(ws: &Workspace, words: &str) -> String {
+    let done = ws.run(words);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    done.out
+}
+
+#[test]
+fn files_with_their_tags_and_versions() {
+    let ws = Workspace::with(&[("src/main.rs", "fn main() {}\n"), ("README.md", "# x\n"), ("tests/t.rs", "")]);
+    ws.put("data.bin", [0_u8, 159, 146, 150]);
+    ws.put(".env", "TOKEN=hunter2\n");
+    let all = out(&ws, "files");
+    assert_eq!(
+        all,
+        "README.md  1 lines  doc  v2\ndata.bin  4 bytes, not_text  other\nsrc/main.rs  1 lines  code  v2\ntests/t.rs  0 lines  test  v2\n"
+    );
+    assert_eq!(out(&ws, "files --tag doc"), "README.md  1 lines  doc  v2\n");
+    assert_eq!(out(&ws, "files *.rs --tag code"), "src/main.rs  1 lines  code  v2\n");
+    ws.run("files --tag docs").refused(1, &["`docs` is no tag; use test, doc, config, code or other"]);
+    ws.run("files [").refused(1, &["`[` is not a valid glob"]);
+    let listed = ws.run("files src/** --json").json();
+    let file = &listed["files"][0];
+    assert_eq!((&file["path"], &file["lines"], &file["language"]), (&json!("src/main.rs"), &json!(1), &json!("rust")));
+    // The registry only saves time.
+    std::fs::remove_file(ws.path(".readproof/registry.db")).unwrap();
+    assert_eq!(out(&ws, "files"), all);
+    // A look that is told to keep nothing.
+    let off = ws.run("files --set history=off");
+    assert!(off.out.is_empty() && off.err.contains("history = \"off\""), "{off:?}");
+}
+
+#[test]
+fn what_other_programs_did_is_a_version() {
+    let ws = changed();
+    ws.put("a.txt", "one\nTWO\nthree\nfour\n");
+    std::fs::remove_file(ws.path("b.txt")).unwrap();
+    ws.put("new.txt", "n\n");
+    let said = out(&ws, "changes --session s");
+    for line in ["+four", "-b", "+n"] {
+        assert!(said.lines().any(|one| one == line), "{line} in {said}");
+    }
+    let log = out(&ws, "log");
+    let operations: Vec<&str> = log.lines().map(|line| line.split("  ").nth(2).unwrap()).collect();
+    assert_eq!(operations, ["outside", "edit", "first"]);
+    assert!(log.lines().next().unwrap().ends_with("outside  a.txt, b.txt (removed), new.txt"), "{log}");
+    assert_eq!(out(&ws, "blame a.txt"), "v2 1: one\nv3 2: TWO\nv2 3: three\nv4 4: four\n".replace("v2", "- "));
+    ws.run("show v3 a.txt").gives("one\nTWO\nthree\n");
+    ws.run("show v4 b.txt").refused(1, &["`v4` is no version of b.txt"]);
+    ws.run("show v4").refused(1, &["v4 changed several files; name one of a.txt, b.txt, new.txt"]);
+    ws.run("show v9").refused(1, &["`v9` is no version and no checkpoint"]);
+    // Nothing has changed since.
+    assert_eq!(out(&ws, "log"), log);
+}
+
+#[test]
+fn a_file_that_git_keeps_is_not_stored_until_it_changes() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("c.txt", "c\n")]);
+    let git = |words: &str| crate::diff::git(&ws, &words.split(' ').collect::<Vec<_>>());
+    git("init -q");
+    git("add -A");
+    git("-c user.name=n -c user.email=e commit -qm first");
+    ws.run("files").text();
+    assert!(!ws.path(".readproof/objects").read_dir().is_ok_and(|mut all| all.next().is_some()));
+    ws.put("a.txt", "two\n");
+    assert!(out(&ws, "changes").contains("\n-one\n+two\n"));
+    git("checkout -q -- a.txt");
+    git("rm -q c.txt");
+    let log = out(&ws, "log");
+    assert!(log.lines().next().unwrap().ends_with("git  a.txt, c.txt (removed)"), "{log}");
+    ws.run("show v2 a.txt").gives("two\n");
+    out(&ws, "rewind v2 --paths a.txt");
+    assert_eq!(ws.get("a.txt"), "two\n");
+    assert_eq!(out(&ws, "rewind v3 --paths c.txt --dry-run"), "");
+    assert!(!ws.path("c.txt").exists());
+}
+
+#[test]
+fn back_to_a_checkpoint_and_forth_again() {
+    let ws = changed();
+    assert_eq!(out(&ws, "checkpoint here --session s"), "v4  here\n");
+    ws.run("edit a.txt --session s --old three --new 3").text();
+    ws.put("b.txt", "bb\n");
+    ws.put("sub/c.txt", "c\n");
+    let plan = "a.txt: restored\nb.txt: restored\nsub/c.txt: removed\n";
+    assert_eq!(out(&ws, "rewind here --dry-run"), plan);
+    assert_eq!(ws.get("b.txt"), "bb\n");
+    // Only one file; the session is told by a diff what it now has.
+    let done = out(&ws, "rewind here --session s --paths a.txt");
+    assert!(done.starts_with("edited a.txt: lines 3-3 are now 3-3; 3 lines\nas it was at v4\n--- a/a.txt\n"), "{done}");
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 3 lines]");
+    assert_eq!(ws.get("a.txt"), "one\nTWO\nthree\n");
+    // What goes asks a person, unless the rules say otherwise.
+    ws.run("rewind here").refused(1, &["a person must approve this first"]);
+    assert_eq!(ws.get("b.txt"), "bb\n");
+    out(&ws, "rewind here --set policy_preset=open");
+    assert!(ws.get("b.txt") == "b\n" && !ws.path("sub/c.txt").exists());
+    let last = out(&ws, "log --limit 2");
+    let before = last.lines().nth(1).unwrap().split("  ").next().unwrap().to_owned();
+    out(&ws, &format!("rewind {before}"));
+    assert!(ws.get("b.txt") == "bb\n" && ws.get("sub/c.txt") == "c\n", "undone by another rewind");
+}
+
+#[test]
+fn the_session_goes_back_too() {
+    let ws = changed();
+    ws.run("checkpoint here --session s").text();
+    ws.run("edit a.txt --session s --old three --new 3").text();
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 3 lines]");
+    let done = ws.run("rewind here --session s --conversation");
+    assert!(done.code == Some(0) && done.err.contains("the session goes on after e"), "{done:?}");
+    assert_eq!(ws.get("a.txt"), "one\nTWO\nthree\n");
+    ws.run("read a.txt --session s").gives("[readcache: unchanged, 3 lines]");
+    let shown = out(&ws, "session show --session s");
+    assert!(shown.lines().last().unwrap().contains("<- here"), "{shown}");
+    // Of a change by its number; of another session there is no such place.
+    ws.run("edit a.txt --session s --old one --new 1").text();
+    out(&ws, "rewind v3 --session s --conversation");
+    ws.run("rewind v3 --session t --conversation").refused(1, &["`v3` was not made in this session"]);
+    ws.run("rewind v3 --conversation").refused(2, &["--session"]);
+}
+
+#[test]
+fn what_others_changed_stays() {
+    let text = numbered(9);
+    let ws = Workspace::with(&[("a.txt", text.as_str())]);
+    for session in ["s", "t"] {
+        ws.run(&format!("read a.txt --session {session}")).text();
+    }
+    ws.run("checkpoint here").text();
+    ws.run("edit a.txt --session s --old 3 --new own").text();
+    ws.run("edit a.txt --session t --old 7 --new other").text();
+    let plan = out(&ws, "rewind here --session s --dry-run");
+    assert_eq!(plan, "a.txt: merged with what others changed\n");
+    out(&ws, "rewind here --session s");
+    assert_eq!(ws.get("a.txt"), text.replace('7', "other"));
+    // The same lines: nothing is undone, and it is a conflict.
+    ws.run("checkpoint there").text();
+    ws.run("read a.txt --session s").text();
+    ws.run("edit a.txt --session s --old 5 --new own").text();
+    ws.run("read a.txt --session t").text();
+    ws.run("edit a.txt --session t --old own --new others").text();
+    let now = ws.get("a.txt");
+    let done = ws.run("rewind there --session s");
+    assert!(done.err.contains("others changed the same lines"), "{done:?}");
+    assert_eq!(ws.get("a.txt"), now);
+    ws.run("rewind there --session s").refused(1, &["a.txt is in conflict v", "resolve it first"]);
+    // A person takes everything back, once it is resolved.
+    let id = out(&ws, "conflicts list").split_whitespace().next().unwrap().to_owned();
+    out(&ws, &format!("conflicts resolve {id} --with theirs"));
+    out(&ws, "rewind there");
+    assert_eq!(ws.get("a.txt"), text.replace('7', "other"));
+}
+
+#[test]
+fn what_cannot_be_restored_is_named_and_left() {
+    let ws =
+        Workspace::with(&[("a.txt", "one\n"), ("b.txt", "b\n"), (".aiignore", "secret.txt\n"), ("secret.txt", "s\n")]);
+    ws.run("checkpoint here").text();
+    ws.put("a.txt", [0_u8, 255]);
+    ws.put("b.txt", "bb\n");
+    ws.put("secret.txt", "t\n");
+    let plan = out(&ws, "rewind here --dry-run");
+    assert_eq!(plan, "a.txt: left as it is, as what is there now cannot be kept: it is not text\nb.txt: restored\n");
+    let done = ws.run("rewind here --json").json();
+    assert_eq!(done["rewound"][0], json!({"path": "a.txt", "outcome": "not_kept", "why": "not_text"}));
+    assert_eq!((ws.get("b.txt"), ws.get("secret.txt")), ("b\n".to_owned(), "t\n".to_owned()));
+    assert_eq!(std::fs::read(ws.path("a.txt")).unwrap(), [0_u8, 255]);
+    for (words, said) in [
+        ("rewind nowhere", "`nowhere` is no version and no checkpoint"),
+        ("rewind v99", "`v99` is no version and no checkpoint"),
+        ("checkpoint v7", "a checkpoint cannot be called `v7`"),
+    ] {
+        ws.run(words).refused(1, &[said]);
+    }
+}
+
+#[test]
+fn a_link_leads_to_the_versions_of_its_file() {
+    let ws = Workspace::with(&[("a.txt", "one\n")]);
+    std::os::unix::fs::symlink("a.txt", ws.path("link.txt")).unwrap();
+    ws.run("checkpoint here").text();
+    ws.run("read link.txt --session s").text();
+    ws.run("edit link.txt --session s --old one --new two").text();
+    assert_eq!(out(&ws, "log link.txt"), out(&ws, "log a.txt"));
+    assert_eq!(out(&ws, "blame link.txt"), "v4 1: two\n");
+    out(&ws, "rewind here --paths link.txt");
+    assert_eq!(ws.get("a.txt"), "one\n");
+    assert!(ws.path("link.txt").is_symlink());
+}

@@ -1,0 +1,68 @@
+//! Why there is no way back, or nothing to look at.
+
+use readproof_hosts::versions::{Gap, VersionId};
+use readproof_index::RegistryError;
+
+/// A version, a checkpoint or a way back that cannot be.
+#[derive(Debug)]
+pub enum HistoryError {
+    /// There is no such version or checkpoint.
+    NoMoment {
+        /// As asked.
+        asked: String,
+    },
+    /// A checkpoint cannot be called so.
+    NoMomentName {
+        /// As asked.
+        name: String,
+    },
+    /// The conversation did not make that change or checkpoint, so it cannot go back to it.
+    NotOfConversation {
+        /// As asked.
+        asked: String,
+    },
+    /// A file that would be rewound is in a conflict.
+    Unresolved {
+        /// Which file.
+        path: String,
+        /// The conflict.
+        id: VersionId,
+    },
+    /// A change of several files, of which one must be named.
+    SeveralFiles {
+        /// As asked.
+        version: String,
+        /// Those that may be named.
+        paths: Vec<String>,
+    },
+    /// The text that a file had after a change was not kept.
+    NotKeptThen {
+        /// Which file.
+        path: String,
+        /// As asked.
+        version: String,
+        /// Why.
+        gap: Gap,
+    },
+    /// The registry of files.
+    Registry(RegistryError),
+    /// There is no such tag.
+    NoTag {
+        /// As asked.
+        tag: String,
+    },
+}
+
+impl HistoryError {
+    /// The identifier used on every wire.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoMoment { .. } | Self::NotOfConversation { .. } => "NOT_FOUND",
+            Self::NoMomentName { .. } | Self::NoTag { .. } | Self::SeveralFiles { .. } => "BAD_ARGUMENT",
+            Self::Registry(_) => "REGISTRY_FAILED",
+            Self::Unresolved { .. } => "CONFLICT",
+            Self::NotKeptThen { .. } => "NOT_KEPT",
+        }
+    }
+}

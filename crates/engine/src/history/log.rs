@@ -1,0 +1,262 @@
+//! Which files there are, which changes are known, and the text after one of them.
+
+use readproof_core::{
+    operation::{AnswerLimit, History, LISTED_CHANGES, LISTED_FILES, ListFiles, ShowVersion},
+    text::{ContentHash, Text},
+};
+use readproof_disk::{Create, SessionName};
+use readproof_hosts::{
+    block::Sha,
+    versions::{By, Change, ChangedFile, Gap, VersionId},
+};
+use readproof_index::{Holds, Registered, Tag, file_globs};
+use std::collections::BTreeMap;
+
+use super::state::State;
+use crate::{Control, Engine, Error, HistoryError, Keeping, read::Glimpse};
+
+/// A registered file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedFile {
+    /// Relative to the workspace root.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// When its bytes last changed, in milliseconds since 1970.
+    pub modified_ms: i64,
+    /// The hash of its text; none if no text of it is kept.
+    pub hash: Option<ContentHash>,
+    /// Why no text of it is kept.
+    pub gap: Option<Gap>,
+    /// How many lines it has.
+    pub lines: Option<u32>,
+    /// Its language, if that is known.
+    pub language: Option<&'static str>,
+    /// What it is for.
+    pub tag: Tag,
+    /// Its newest version.
+    pub version: Option<VersionId>,
+}
+
+/// Files of the workspace.
+#[derive(Clone, Debug, Default)]
+pub struct FilesListed {
+    /// By name.
+    pub files: Vec<ListedFile>,
+    /// How many there are, those included that are left out.
+    pub total: u64,
+    /// How many names are not UTF-8.
+    pub odd: u64,
+    /// Whether nothing is registered, because the settings say so.
+    pub off: bool,
+}
+
+/// A change, or a moment that was marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryEntry {
+    /// Its number.
+    pub id: VersionId,
+    /// The word for what was done.
+    pub operation: String,
+    /// What a moment is called.
+    pub name: Option<String>,
+    /// Who did it.
+    pub by: By,
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// The files, as far as they may be named, with the size of the text afterwards where that is kept.
+    pub files: Vec<(ChangedFile, Option<u64>)>,
+}
+
+impl HistoryEntry {
+    pub(crate) fn rename(&mut self, rename: &dyn Fn(&mut String)) {
+        for (file, _) in &mut self.files {
+            rename(&mut file.path);
+            file.from.iter_mut().for_each(rename);
+        }
+    }
+}
+
+/// Changes, the newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HistoryListed {
+    /// The file that was asked about.
+    pub path: Option<String>,
+    /// The newest changes.
+    pub entries: Vec<HistoryEntry>,
+    /// How many there are.
+    pub total: u64,
+}
+
+/// The text of a file after a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownVersion {
+    /// Relative to the workspace root.
+    pub path: String,
+    /// The change.
+    pub version: VersionId,
+    /// Its text, or the first lines of it.
+    pub text: String,
+    /// How many lines of it are shown, and how many it has.
+    pub lines: (u32, u32),
+    /// The hash of all of it.
+    pub hash: ContentHash,
+}
+
+impl Engine {
+    /// The files of the workspace, looked at before.
+    pub(crate) fn list_files(&self, list: &ListFiles, control: &Control<'_>) -> Result<FilesListed, Error> {
+        let tags = list
+            .tags
+            .iter()
+            .map(|word| Tag::parse(word).ok_or_else(|| Error::History(HistoryError::NoTag { tag: word.clone() })));
+        let tags = tags.collect::<Result<Vec<Tag>, _>>()?;
+        let globs = file_globs(&list.globs)?;
+        if self.shared.settings.history == Keeping::Off {
+            return Ok(FilesListed { off: true, ..FilesListed::default() });
+        }
+        let looked = self.look_around(control)?;
+        let known = self.registry()?.as_ref().map(|registry| registry.files()).transpose()?.unwrap_or_default();
+        let newest: BTreeMap<String, VersionId> = self
+            .with_versions(Create::No, |versions| {
+                let newest = |path: &str| Some((path.to_owned(), versions.of_path(path).next_back()?.0));
+                Ok(versions.paths().filter_map(newest).collect())
+            })?
+            .unwrap_or_default();
+        let mut found = FilesListed { odd: looked.odd, ..FilesListed::default() };
+        let most = list.limit.unwrap_or(LISTED_FILES);
+        for (path, file) in known {
+            let (tag, version) = (Tag::of(&path), newest.get(&path).copied());
+            let is_wanted = (tags.is_empty() || tags.contains(&tag)) && (!list.changed || version.is_some());
+            if !is_wanted || !globs.is_wanted(&path) || !self.may_name(&path) {
+                continue;
+            }
+            found.total += 1;
+            if found.files.len() < most {
+                found.files.push(listed(path, &file, tag, version));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The changes of a file, or of all.
+    pub(crate) fn history(&self, asked: &History, control: &Control<'_>) -> Result<HistoryListed, Error> {
+        let path =
+            asked.path.as_deref().map(|path| Ok::<_, Error>(self.logged_name(&self.new_file(path)?))).transpose()?;
+        self.look_around(control)?;
+        let most = asked.limit.unwrap_or(LISTED_CHANGES);
+        let listed = self.with_versions(Create::No, |versions| {
+            let mut listed = HistoryListed { path: path.clone(), ..HistoryListed::default() };
+            let changes = versions.changes().map(|(id, change)| (id, Ok(change)));
+            let marks = versions.checkpoints().map(|(id, mark)| (id, Err(mark)));
+            let mut all: Vec<_> = changes.chain(marks).collect();
+            all.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+            for (id, what) in all {
+                let entry = match what {
+                    Ok(change) => self.entry(id, change, path.as_deref()),
+                    Err(mark) => path.is_none().then(|| HistoryEntry {
+                        id,
+                        operation: "checkpoint".to_owned(),
+                        name: mark.name.clone(),
+                        by: mark.by.clone(),
+                        at: mark.at,
+                        files: Vec::new(),
+                    }),
+                };
+                let Some(entry) = entry else { continue };
+                listed.total += 1;
+                if listed.entries.len() < most {
+                    listed.entries.push(entry);
+                }
+            }
+            Ok(listed)
+        })?;
+        let mut listed = listed.unwrap_or(HistoryListed { path, ..HistoryListed::default() });
+        for (file, bytes) in listed.entries.iter_mut().flat_map(|entry| &mut entry.files) {
+            let text = file.after.and_then(|Sha(hash)| self.stored(hash));
+            *bytes = text.map(|text| text.as_str().len() as u64);
+        }
+        Ok(listed)
+    }
+
+    /// A change as far as this caller may see it; `None` if nothing of it.
+    pub(super) fn entry(&self, id: VersionId, change: &Change, path: Option<&str>) -> Option<HistoryEntry> {
+        let is_wanted = |file: &&ChangedFile| {
+            path.is_none_or(|path| file.path == path || file.from.as_deref() == Some(path)) && self.may_name(&file.path)
+        };
+        let hide = |file: &ChangedFile| {
+            let from = file.from.clone().filter(|from| self.may_name(from));
+            (ChangedFile { from, ..file.clone() }, None)
+        };
+        let files: Vec<_> = change.files.iter().filter(is_wanted).map(hide).collect();
+        let (operation, by, at) = (change.operation.to_string(), change.by.clone(), change.at);
+        (!files.is_empty()).then_some(HistoryEntry { id, operation, name: None, by, at, files })
+    }
+
+    /// The text of a file after a change.
+    pub(crate) fn show_version(&self, log: Option<&SessionName>, asked: &ShowVersion) -> Result<ShownVersion, Error> {
+        let call = self.asked_in(log);
+        let file = asked.path.as_deref().map(|path| self.new_file(path)).transpose()?;
+        let (path, logged) =
+            (file.as_ref().map(|file| file.key().to_string()), file.map(|file| self.logged_name(&file)));
+        let none = || match &path {
+            Some(path) => Error::NoVersion { path: path.clone(), version: Some(asked.version.clone()) },
+            None => Error::History(HistoryError::NoMoment { asked: asked.version.clone() }),
+        };
+        let id = VersionId::parse(&asked.version).ok_or_else(none)?;
+        let entry = self
+            .with_versions(Create::No, |versions| {
+                Ok(versions.change(id).and_then(|change| self.entry(id, change, logged.as_deref())))
+            })?
+            .flatten()
+            .ok_or_else(none)?;
+        let file = match &entry.files[..] {
+            [(file, _)] => file,
+            several => {
+                let paths = several.iter().map(|(file, _)| file.path.clone()).collect();
+                return Err(Error::History(HistoryError::SeveralFiles { version: asked.version.clone(), paths }));
+            }
+        };
+        let path = path.clone().unwrap_or_else(|| file.path.clone());
+        let hash = match State::after(file) {
+            State::Text(hash) => hash,
+            State::Gap(Gap::Sensitive) => return Err(Error::SensitiveVersion { path }),
+            State::Absent | State::Unknown => return Err(none()),
+            State::Gap(gap) => {
+                return Err(Error::History(HistoryError::NotKeptThen { path, version: asked.version.clone(), gap }));
+            }
+        };
+        let text = self.kept(&path, Some(hash))?.unwrap_or_else(|| Text::new(String::new()));
+        let (shown, lines) = cut(&text, asked.most);
+        for notice in self.saw(log, call, [Glimpse::text(&path, 1, shown)].into_iter()) {
+            self.add_notice(notice);
+        }
+        Ok(ShownVersion { path, version: id, text: shown.to_owned(), lines: (lines, text.total()), hash })
+    }
+}
+
+/// The first lines of a text that fit.
+pub(super) fn cut(text: &Text, most: AnswerLimit) -> (&str, u32) {
+    let (mut end, mut chars, mut lines) = (0, 0_usize, 0);
+    for line in text.as_str().split_inclusive('\n') {
+        chars += line.chars().count();
+        if lines >= most.lines || chars > most.chars as usize {
+            break;
+        }
+        lines += 1;
+        end += line.len();
+    }
+    (&text.as_str()[..end], lines)
+}
+
+fn listed(path: String, file: &Registered, tag: Tag, version: Option<VersionId>) -> ListedFile {
+    let (hash, lines, gap) = match file.holds {
+        Holds::Text { hash, lines, .. } => (Some(hash), Some(lines), None),
+        Holds::TooLarge => (None, None, Some(Gap::TooLarge)),
+        Holds::NotText => (None, None, Some(Gap::NotText)),
+        Holds::Sensitive => (None, None, Some(Gap::Sensitive)),
+        Holds::Unknown => (None, None, Some(Gap::Unreadable)),
+    };
+    let (bytes, modified_ms, language) = (file.bytes, file.modified_ms, file.language);
+    ListedFile { path, bytes, modified_ms, hash, gap, lines, language, tag, version }
+}

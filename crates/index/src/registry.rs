@@ -1,0 +1,416 @@
+//! Every file of a workspace as it was when it was last looked at, in SQLite, shared by processes. A stat only ever skips work, and
+//! only where it proves that nothing changed since; the hash decides. What was found is kept once the caller has recorded it, so
+//! that nothing is lost if a process ends in between. The database can be removed at any time.
+
+mod tags;
+
+pub use tags::Tag;
+
+use ignore::overrides::Override;
+use readproof_core::text::{ContentHash, Text};
+use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stat};
+use rusqlite::{Connection, Row, Transaction, params};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    num::NonZeroUsize,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use crate::{
+    BadWalk, FileRules, Language, WalkEntry, WalkRules,
+    catalog::create,
+    walk::{only_all, walk_by},
+};
+
+/// The layout of the tables.
+const MADE_BY: &str = "registry 1";
+
+const TABLES: &str = "
+    CREATE TABLE about(made_by TEXT NOT NULL);
+    CREATE TABLE files(path TEXT PRIMARY KEY, stamp BLOB, kind INTEGER NOT NULL, bytes INTEGER NOT NULL,
+        modified INTEGER NOT NULL, hash BLOB, lines INTEGER NOT NULL, blob TEXT, language TEXT) WITHOUT ROWID;
+    CREATE TABLE looks(settings TEXT PRIMARY KEY) WITHOUT ROWID;
+";
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holds {
+    Text {
+        hash: ContentHash,
+        lines: u32,
+        /// Where git keeps these very bytes.
+        blob: Option<BlobId>,
+    },
+    TooLarge,
+    NotText,
+    Sensitive,
+    /// It cannot be read.
+    Unknown,
+}
+
+/// A file as it was at a look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registered {
+    pub bytes: u64,
+    pub modified_ms: i64,
+    pub language: Option<&'static str>,
+    pub holds: Holds,
+}
+
+/// A file that may have changed since the last look.
+#[derive(Clone, Debug)]
+pub struct Suspect {
+    pub path: String,
+    pub before: Option<Registered>,
+}
+
+/// A file that was looked at.
+#[derive(Debug)]
+pub struct Met {
+    pub path: String,
+    /// `None` if no look ever met it.
+    pub before: Option<Registered>,
+    /// `None` if it is gone.
+    pub now: Option<Registered>,
+    /// Its text, where one can be kept.
+    pub text: Option<Text>,
+    /// `None` if a later change could go unnoticed.
+    stamp: Option<Stamp>,
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// How many files there are.
+    pub files: u64,
+    /// Those that may have changed.
+    pub suspects: Vec<Suspect>,
+    /// Names that are not there any more, or are left out by a rule now.
+    pub unmet: Vec<Suspect>,
+    /// How many names are not UTF-8.
+    pub odd: u64,
+}
+
+/// Why the files cannot be told.
+#[derive(Debug)]
+pub enum RegistryError {
+    Cancelled,
+    Walk(BadWalk),
+    Database(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for RegistryError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+/// The files of a workspace.
+#[derive(Debug)]
+pub struct Registry {
+    db: Connection,
+}
+
+impl Registry {
+    /// Opens it in a database, which may be new; `None` if another version of this program made it.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn new(db: Connection) -> Result<Option<Self>, RegistryError> {
+        db.busy_timeout(std::time::Duration::from_secs(10))?;
+        db.pragma_update(None, "journal_mode", "WAL")?;
+        db.pragma_update(None, "synchronous", "NORMAL")?;
+        Ok(create(&db, TABLES, MADE_BY)?.then_some(Self { db }))
+    }
+
+    /// Whether all files were looked at before with these settings: only then a name that is new was not there.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn is_complete(&self, settings: &str) -> Result<bool, RegistryError> {
+        let mut row = self.db.prepare_cached("SELECT 1 FROM looks WHERE settings = ?1")?;
+        Ok(row.exists(params![settings])?)
+    }
+
+    /// Every file, by its name.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn files(&self) -> Result<BTreeMap<String, Registered>, RegistryError> {
+        let mut rows = self
+            .db
+            .prepare_cached("SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language FROM files")?;
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, registered(row)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Walks the workspace and compares stats. Files that git tracks, and those of which changes are `logged`, are met although
+    /// they are ignored.
+    ///
+    /// # Errors
+    /// [`RegistryError`]; nothing was changed.
+    pub fn walk(
+        &self,
+        root: &Root,
+        rules: &WalkRules<'_>,
+        (tracked, logged): (&BTreeMap<String, BlobId>, BTreeSet<String>),
+        only_tracked: bool,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Walked, RegistryError> {
+        let mut known = self.known()?;
+        let mut walked = Walked::default();
+        let mut due: HashSet<&str> =
+            tracked.keys().map(String::as_str).chain(logged.iter().map(String::as_str)).collect();
+        let mut meet = |path: String, known: &mut HashMap<String, Known>| {
+            walked.files += 1;
+            let before = known.remove(&path);
+            let now = root.glance(&path);
+            let same = before.as_ref().and_then(|before| before.stamp).zip(now.map(|now| now.stamp()));
+            if same.is_none_or(|(before, now)| before != now) {
+                let before = before.map(|before| before.row);
+                walked.suspects.push(Suspect { path, before });
+            }
+        };
+        let mut odd = 0;
+        for entry in walk_by(root, rules).map_err(RegistryError::Walk)? {
+            if cancelled() {
+                return Err(RegistryError::Cancelled);
+            }
+            match entry {
+                WalkEntry::File(path) if !only_tracked || due.contains(path.as_str()) => {
+                    due.remove(path.as_str());
+                    meet(path, &mut known);
+                }
+                WalkEntry::OddName => odd += 1,
+                WalkEntry::File(_) | WalkEntry::Other | WalkEntry::Unreadable => {}
+            }
+        }
+        // What git tracks, or of which a change is recorded, may be ignored.
+        let mut gone = Vec::new();
+        for path in due.into_iter().map(str::to_owned) {
+            if root.glance(&path).is_some() {
+                meet(path, &mut known);
+            } else if !known.contains_key(&path) && logged.contains(&path) {
+                gone.push(Suspect { path, before: None });
+            }
+        }
+        walked.suspects.sort_by(|one, other| one.path.cmp(&other.path));
+        walked.unmet = known.into_iter().map(|(path, before)| Suspect { path, before: Some(before.row) }).collect();
+        walked.unmet.append(&mut gone);
+        walked.unmet.sort_by(|one, other| one.path.cmp(&other.path));
+        walked.odd = odd;
+        Ok(walked)
+    }
+
+    fn known(&self) -> Result<HashMap<String, Known>, rusqlite::Error> {
+        let mut rows = self
+            .db
+            .prepare_cached("SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language FROM files")?;
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, Known { stamp: row.get(1)?, row: registered(row)? })))?;
+        rows.collect()
+    }
+
+    /// Keeps what was met.
+    ///
+    /// # Errors
+    /// When the database cannot be used; then none of it is kept.
+    pub fn keep<'m>(&mut self, met: impl Iterator<Item = &'m Met>) -> Result<(), RegistryError> {
+        let work = self.db.transaction()?;
+        for met in met {
+            match &met.now {
+                Some(now) => insert(&work, &met.path, now, met.stamp)?,
+                None => remove(&work, &met.path)?,
+            }
+        }
+        Ok(work.commit()?)
+    }
+
+    /// Forgets names that a rule leaves out now.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn forget<'p>(&mut self, paths: impl Iterator<Item = &'p str>) -> Result<(), RegistryError> {
+        let work = self.db.transaction()?;
+        for path in paths {
+            remove(&work, path)?;
+        }
+        Ok(work.commit()?)
+    }
+
+    /// Remembers that all files were looked at with these settings.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn completed(&mut self, settings: &str) -> Result<(), RegistryError> {
+        let work = self.db.transaction()?;
+        work.execute("DELETE FROM looks WHERE settings <> ?1", params![settings])?;
+        work.execute("INSERT OR IGNORE INTO looks(settings) VALUES (?1)", params![settings])?;
+        Ok(work.commit()?)
+    }
+}
+
+struct Known {
+    stamp: Option<Stamp>,
+    row: Registered,
+}
+
+fn remove(work: &Transaction<'_>, path: &str) -> Result<(), rusqlite::Error> {
+    work.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![path]).map(drop)
+}
+
+fn insert(work: &Transaction<'_>, path: &str, now: &Registered, stamp: Option<Stamp>) -> Result<(), rusqlite::Error> {
+    let (kind, hash, lines, blob) = match &now.holds {
+        Holds::Text { hash, lines, blob } => (0, Some(*hash.as_bytes()), *lines, blob.map(|blob| blob.to_string())),
+        Holds::TooLarge => (1, None, 0, None),
+        Holds::NotText => (2, None, 0, None),
+        Holds::Sensitive => (3, None, 0, None),
+        Holds::Unknown => (4, None, 0, None),
+    };
+    let mut row = work.prepare_cached(
+        "INSERT OR REPLACE INTO files(path, stamp, kind, bytes, modified, hash, lines, blob, language)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    let bytes = i64::try_from(now.bytes).unwrap_or(i64::MAX);
+    row.execute(params![path, stamp, kind, bytes, now.modified_ms, hash, lines, blob, now.language]).map(drop)
+}
+
+fn registered(row: &Row<'_>) -> Result<Registered, rusqlite::Error> {
+    let hash: Option<[u8; 32]> = row.get(5)?;
+    let holds = match (row.get::<_, i64>(2)?, hash) {
+        (0, Some(hash)) => Holds::Text {
+            hash: ContentHash::from_digest(hash),
+            lines: row.get(6)?,
+            blob: row.get_ref(7)?.as_str_or_null()?.and_then(BlobId::parse),
+        },
+        (1, _) => Holds::TooLarge,
+        (2, _) => Holds::NotText,
+        (3, _) => Holds::Sensitive,
+        (_, _) => Holds::Unknown,
+    };
+    let language = row.get_ref(8)?.as_str_or_null()?.and_then(language);
+    Ok(Registered {
+        bytes: u64::try_from(row.get::<_, i64>(3)?).unwrap_or_default(),
+        modified_ms: row.get(4)?,
+        language,
+        holds,
+    })
+}
+
+fn language(word: &str) -> Option<&'static str> {
+    Language::ALL.iter().map(|language| language.as_str()).find(|name| *name == word)
+}
+
+/// Which files a list of globs means, as ripgrep's `-g` does; all if there are none.
+pub struct FileGlobs(Override);
+
+/// Reads globs.
+///
+/// # Errors
+/// [`BadWalk`] for one that is malformed.
+pub fn file_globs(globs: &[String]) -> Result<FileGlobs, BadWalk> {
+    only_all(globs.iter().map(String::as_str)).map(FileGlobs)
+}
+
+impl FileGlobs {
+    /// Whether a file is meant.
+    #[must_use]
+    pub fn is_wanted(&self, path: &str) -> bool {
+        !self.0.matched(path, false).is_ignore()
+    }
+}
+
+/// How many files are read at once by one thread.
+const AT_ONCE: usize = 16;
+
+/// Reads files on all cores; in the order that they were given.
+#[must_use]
+pub fn look_at(
+    root: &Root,
+    rules: FileRules<'_>,
+    tracked: &BTreeMap<String, BlobId>,
+    suspects: &[Suspect],
+) -> Vec<Met> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(suspects.len().div_ceil(AT_ONCE));
+    let one = |suspect: &Suspect| look(root, rules, tracked.get(&suspect.path).copied(), suspect);
+    if threads < 2 {
+        return suspects.iter().map(one).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let chunks: Vec<&[Suspect]> = suspects.chunks(AT_ONCE).collect();
+    let work = || {
+        let mut done: Vec<(usize, Vec<Met>)> = Vec::new();
+        while let Some((at, chunk)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, chunks.get(at)?)))
+        {
+            done.push((at, chunk.iter().map(one).collect()));
+        }
+        done
+    };
+    let mut all: Vec<(usize, Vec<Met>)> = thread::scope(|scope| {
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        let mut all = work();
+        // Only a fault of this program ends a thread early; what it took is then looked at next time.
+        all.extend(others.into_iter().filter_map(|other| other.join().ok()).flatten());
+        all
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().flat_map(|(_, met)| met).collect()
+}
+
+fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Suspect) -> Met {
+    let Suspect { path, before } = suspect;
+    let met = |now, text, stamp| Met { path: path.clone(), before: before.clone(), now, text, stamp };
+    let stat = root.glance(path);
+    let Some(stat) = stat else { return met(None, None, None) };
+    let plain = |holds| Registered {
+        bytes: stat.len,
+        modified_ms: stat.mtime_ns / 1_000_000,
+        language: Language::of(path, "").map(Language::as_str),
+        holds,
+    };
+    let located = root.locate_open(&[root.absolute(path)]);
+    let Ok((file, Some(opened))) = located else { return met(Some(plain(Holds::Unknown)), None, None) };
+    let stamp = Some(stat).filter(Stat::tells).map(|now| now.stamp());
+    let most: &SnapshotRules = &rules.snapshot;
+    let read = match root.snapshot_opened(&file, Some(opened), None, most) {
+        Ok(read) => read,
+        Err(SnapshotError::TooLarge { .. }) => return met(Some(plain(Holds::TooLarge)), None, stamp),
+        Err(SnapshotError::NotText { .. }) => return met(Some(plain(Holds::NotText)), None, stamp),
+        Err(SnapshotError::Missing { .. }) => return met(None, None, None),
+        Err(_) => return met(Some(plain(Holds::Unknown)), None, None),
+    };
+    if rules.sensitive.is_sensitive_read(&file, &read) {
+        return met(Some(plain(Holds::Sensitive)), None, stamp);
+    }
+    let (hash, lines) = (read.text.hash(), read.text.total());
+    let blob = staged.filter(|blob| blob.is_of(read.text.as_str().as_bytes()));
+    let now = Registered {
+        bytes: read.stat.len,
+        modified_ms: read.stat.mtime_ns / 1_000_000,
+        language: Language::of(path, read.text.as_str()).map(Language::as_str),
+        holds: Holds::Text { hash, lines, blob },
+    };
+    met(Some(now), Some(read.text), Some(read.stat).filter(Stat::tells).map(|now| now.stamp()))
+}
+
+impl Registered {
+    /// Where git keeps the text of this hash, if that is the one.
+    #[must_use]
+    pub fn blob_of(&self, asked: ContentHash) -> Option<BlobId> {
+        match self.holds {
+            Holds::Text { hash, blob, .. } if hash == asked => blob,
+            Holds::Text { .. } | Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => None,
+        }
+    }
+
+    /// The hash of its text, if it has one that is kept.
+    #[must_use]
+    pub fn hash(&self) -> Option<ContentHash> {
+        match self.holds {
+            Holds::Text { hash, .. } => Some(hash),
+            Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => None,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Looking back and going back: texts of earlier moments, who wrote which line, what others changed, and rewinds. What the files
+//! were at a mark is written down here, so that what comes of a rewind can be compared with it.
+
+use std::collections::BTreeMap;
+
+use readproof_engine::{
+    Error, HistoryError, Rewound, Undo, VersionId,
+    operation::{Leaf, Operation, OutsideChanges, Rewind},
+};
+use readproof_reader::{Change, What};
+
+use super::{Run, Step, violation};
+use crate::{ask::Ask, changes::FRESH, glimpse, op::Random};
+
+/// A moment to go back to.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark {
+    id: VersionId,
+    /// The conversation, and its leaf then.
+    conversation: usize,
+    leaf: Option<usize>,
+    texts: BTreeMap<&'static str, Option<String>>,
+}
+
+impl Run {
+    /// An earlier text, who wrote which line, or what others changed.
+    pub(crate) fn look_back(&mut self, random: &mut Random) -> Step {
+        let (name, session) = (self.some_name(random), self.name());
+        let newest = self.newest_entry();
+        match glimpse::looked_back(self.engine(), &session, name, random) {
+            Ok(found) => {
+                self.seen_beside(newest, found);
+                Ok(())
+            }
+            Err(error) if glimpse::is_nothing(&error) => self.idle(),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Marks the present, or goes back to a mark.
+    pub(crate) fn rewind(&mut self, random: &mut Random) -> Step {
+        let session = self.name();
+        if self.marks.is_empty() || random.below(3) == 0 {
+            let id: VersionId = self.engine().ask(Some(&session), Operation::Checkpoint { name: None })?;
+            let (conversation, leaf) = (self.current, self.conversation().leaf);
+            let texts = self.all_texts();
+            self.note(format!("checkpoint {id}"));
+            self.marks.push(Mark { id, conversation, leaf, texts });
+            return Ok(());
+        }
+        let Some(mark) = random.pick(&self.marks).cloned() else { return self.idle() };
+        let is_place = mark.leaf.is_some_and(|leaf| self.places().contains(&leaf));
+        let goes_back = mark.conversation == self.current && is_place && random.below(2) == 0;
+        let paths = if random.below(3) == 0 { vec![self.some_name(random).to_owned()] } else { Vec::new() };
+        let asked = Rewind {
+            to: mark.id.to_string(),
+            paths,
+            outside: if random.below(4) == 0 { OutsideChanges::Keep } else { OutsideChanges::Undo },
+            leaf: if goes_back { Leaf::GoesBack } else { Leaf::Stays },
+            dry_run: random.below(8) == 0,
+        };
+        self.note(format!("back to {asked:?}"));
+        let before = self.all_texts();
+        let done: Rewound = match self.engine().ask(Some(&session), Operation::Rewind(asked.clone())) {
+            Ok(done) => done,
+            Err(error) => return self.not_rewound(&before, error),
+        };
+        self.judge_rewind(&mark, &before, &done, asked.dry_run)?;
+        if goes_back && !asked.dry_run {
+            for file in done.written.iter().flat_map(|written| &written.files) {
+                self.world.remember(&file.path);
+            }
+            self.conversation().go(mark.leaf);
+            return Ok(());
+        }
+        let Some(written) = done.written else { return Ok(()) };
+        let what = |removed: bool| if removed { What::Delete } else { What::Restored };
+        let files: Vec<Change> =
+            written.files.iter().map(|file| Change { path: file.path.clone(), what: what(file.removed) }).collect();
+        let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        self.answered(&paths, files, written, random)
+    }
+
+    fn all_texts(&self) -> BTreeMap<&'static str, Option<String>> {
+        let names = self.world.names().iter().chain(&FRESH).copied();
+        names.map(|name| (name, self.world.truth(name))).collect()
+    }
+
+    /// A rewind that is refused changes nothing.
+    fn not_rewound(&mut self, before: &BTreeMap<&'static str, Option<String>>, error: Error) -> Step {
+        if self.all_texts() != *before {
+            return violation(format!("files changed by a rewind that was refused: {error:?}"));
+        }
+        if matches!(
+            error,
+            Error::History(HistoryError::Unresolved { .. })
+                | Error::Precondition { .. }
+                | Error::Snapshot(_)
+                | Error::History(HistoryError::NotOfConversation { .. })
+        ) {
+            return self.idle();
+        }
+        Err(error.into())
+    }
+
+    /// Every file is as it was at the mark, or is said to stay and does.
+    fn judge_rewind(
+        &self,
+        mark: &Mark,
+        before: &BTreeMap<&'static str, Option<String>>,
+        done: &Rewound,
+        dry_run: bool,
+    ) -> Step {
+        let now = self.all_texts();
+        for (name, text) in &now {
+            let said = done.files.iter().find(|file| file.path == *name).map(|file| file.what);
+            let (was, then) = (before.get(name).cloned().flatten(), mark.texts.get(name).cloned().flatten());
+            let is_right = match said {
+                Some(Undo::Restored | Undo::Made | Undo::Removed) if !dry_run => *text == then,
+                Some(Undo::Merged) if !dry_run => true,
+                // A link leads to a file that was rewound under its own name.
+                None if self.world.is_link(name) => true,
+                Some(_) | None => *text == was,
+            };
+            if !is_right {
+                return violation(format!(
+                    "{name} is said to be {said:?}: it was {then:?}, then {was:?}, and is {text:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
