@@ -133,6 +133,18 @@ impl Registry {
         Ok(row.exists(params![settings])?)
     }
 
+    /// A file as it was at the last look.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub fn file(&self, path: &str) -> Result<Option<Registered>, RegistryError> {
+        let mut row = self.db.prepare_cached(
+            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language FROM files WHERE path = ?1",
+        )?;
+        let mut rows = row.query(params![path])?;
+        Ok(rows.next()?.map(registered).transpose()?)
+    }
+
     /// Every file, by its name.
     ///
     /// # Errors

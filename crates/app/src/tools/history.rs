@@ -284,6 +284,7 @@ fn undone(file: &RewoundFile) -> String {
         Undo::Merged => format!("{path}: merged with what others changed"),
         Undo::NotKnown(gap) => format!("{path}: left as it is, as its text then is not known: {}", gap_words(gap)),
         Undo::NotKept(gap) => format!("{path}: left as it is, as what is there now cannot be kept: {}", gap_words(gap)),
+        Undo::Rules => format!("{path}: left as it is, as it holds rules; name it to restore it"),
         Undo::Conflict(Some(id)) => format!("{path}: left as it is, in conflict {id}: others changed the same lines"),
         Undo::Conflict(None) => format!("{path}: left as it is: others changed the same lines"),
     }
@@ -297,6 +298,7 @@ fn word(what: Undo) -> &'static str {
         Undo::Merged => "merged",
         Undo::NotKnown(_) => "not_known",
         Undo::NotKept(_) => "not_kept",
+        Undo::Rules => "rules",
         Undo::Conflict(_) => "conflict",
     }
 }
@@ -328,7 +330,7 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
     let file = |file: &RewoundFile| {
         let why = match file.what {
             Undo::NotKnown(gap) | Undo::NotKept(gap) => Some(gap.as_str()),
-            Undo::Restored | Undo::Made | Undo::Removed | Undo::Merged | Undo::Conflict(_) => None,
+            Undo::Restored | Undo::Made | Undo::Removed | Undo::Merged | Undo::Rules | Undo::Conflict(_) => None,
         };
         json!({"path": file.path, "outcome": word(file.what), "why": why})
     };

@@ -27,7 +27,7 @@ fn files_with_their_tags_and_versions() {
     let all = out(&ws, "files");
     assert_eq!(
         all,
-        "README.md  1 lines  doc  v2\ndata.bin  4 bytes, not_text  other\nsrc/main.rs  1 lines  code  v2\ntests/t.rs  0 lines  test  v2\n"
+        "README.md  1 lines  doc  v2\ndata.bin  4 bytes, not_text  other  v2\nsrc/main.rs  1 lines  code  v2\ntests/t.rs  0 lines  test  v2\n"
     );
     assert_eq!(out(&ws, "files --tag doc"), "README.md  1 lines  doc  v2\n");
     assert_eq!(out(&ws, "files *.rs --tag code"), "src/main.rs  1 lines  code  v2\n");
@@ -201,4 +201,25 @@ fn a_link_leads_to_the_versions_of_its_file() {
     out(&ws, "rewind here --paths link.txt");
     assert_eq!(ws.get("a.txt"), "one\n");
     assert!(ws.path("link.txt").is_symlink());
+}
+
+#[test]
+fn a_change_that_a_call_meets_first_is_a_version_too() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("bin", "x")]);
+    crate::diff::git(&ws, &["init", "-q"]);
+    crate::diff::git(&ws, &["add", "-A"]);
+    ws.put("bin", [0_u8, 1]);
+    ws.run("checkpoint here").text();
+    // Git has the first text, nobody looked at the second one before the call.
+    ws.put("a.txt", "two\n");
+    ws.put("new.txt", "n\n");
+    ws.put("bin", "text\n");
+    for (name, old) in [("a.txt", "two"), ("new.txt", "n"), ("bin", "text")] {
+        ws.run_args(&["edit", name, "--old", old, "--new", "x"]).text();
+    }
+    let plan = out(&ws, "rewind here --dry-run");
+    let kept = "bin: left as it is, as its text then is not known: it is not text";
+    assert_eq!(plan, format!("a.txt: restored\n{kept}\nnew.txt: removed\n"));
+    out(&ws, "rewind here --paths a.txt");
+    assert_eq!(ws.get("a.txt"), "one\n");
 }

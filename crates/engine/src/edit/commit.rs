@@ -65,6 +65,9 @@ impl Engine {
             let announced = announced.get();
             let entry = announced.and_then(|announced: &Announced<'_>| announced.begun.first()).map(|entry| entry.0);
             let change = || Change { entry, ..change.clone() };
+            let found = change().files.into_iter().filter_map(|file| Some((file.path, file.before?.0)));
+            // What others did before is not a reason to call this change unrecorded.
+            drop(self.record_met_by_call(&found.collect::<Vec<_>>()));
             let version = if changing.is_empty() { None } else { self.record_version(change())? };
             let receipts = match announced {
                 Some(announced) => self.keep(announced, &plans, &text, at)?,

@@ -4,9 +4,9 @@
 use readproof_core::{
     operation::{Caller, Extent, Hidden},
     policy::{Act, Acts},
-    text::Text,
+    text::{ContentHash, Text},
 };
-use readproof_disk::{BlobId, Create};
+use readproof_disk::{BlobId, Create, STORE_NAME};
 use readproof_hosts::{
     block::Sha,
     versions::{By, Change, ChangedFile, FIRST, Gap, Gaps, MET, MET_BY_GIT, UNSEEN, VersionId, Versions},
@@ -57,14 +57,13 @@ impl Engine {
         if keeping == Keeping::Off {
             return Ok(Looked::default());
         }
-        let seen = self.seen_by(&Caller::everyone(), Acts::of(&[Act::Read, Act::History]))?;
+        let seen = self.everyones_sight()?;
         let tracked = seen.root.tracked(&seen.git_question(control));
         let hidden = seen.tracked_hidden(Hidden::Tracked, control);
         let extent = Extent::default();
         let mut registry = self.registry()?;
         let Some(registry) = registry.as_mut() else { return Ok(Looked::default()) };
-        // A name that was left out before is not new.
-        let settings = format!("{keeping:?} {:?} {:?}", seen.root.sight(), self.shared.settings.sensitive);
+        let settings = self.look_settings(&seen);
         let is_complete = registry.is_complete(&settings)?;
         let walk = walk_rules(&extent, None, &hidden);
         let (logged, hidden_now) = self.logged_paths(&seen)?;
@@ -76,7 +75,7 @@ impl Engine {
         for chunk in walked.suspects.chunks(AT_ONCE) {
             control.check_cancelled()?;
             let mut now = look_at(&seen.root, rules, &tracked, chunk);
-            self.take_in(&mut found, &now, (&tracked, is_complete), control)?;
+            self.take_in(&mut found, &now, (&tracked, is_complete))?;
             now.iter_mut().for_each(|met| met.text = None);
             met.append(&mut now);
             control.report(met.len() as u64, Some(total));
@@ -85,7 +84,7 @@ impl Engine {
         let (left_out, gone): (Vec<_>, Vec<_>) =
             walked.unmet.into_iter().partition(|unmet| seen.root.glance(&unmet.path).is_some());
         let gone: Vec<Met> = look_at(&seen.root, rules, &tracked, &gone);
-        self.take_in(&mut found, &gone, (&tracked, is_complete), control)?;
+        self.take_in(&mut found, &gone, (&tracked, is_complete))?;
         let left_out: BTreeSet<String> = left_out.into_iter().map(|unmet| unmet.path).chain(hidden_now).collect();
         found.unseen = self.unseen(left_out.iter().map(String::as_str))?;
         let records = self.record_met(found)?;
@@ -123,13 +122,73 @@ impl Engine {
         Ok(open)
     }
 
+    /// What others did to a file since the last look, met by a call that changes it: of one without a recorded change only the
+    /// registry knows what it was. A file that cannot be asked about is as the call found it.
+    pub(crate) fn record_met_by_call(&self, files: &[(String, ContentHash)]) -> Result<(), Error> {
+        if self.root.glance(&format!("{STORE_NAME}/{DATABASE}")).is_none()
+            || self.shared.settings.history == Keeping::Off
+        {
+            return Ok(());
+        }
+        let unrecorded = |versions: &mut Versions| {
+            Ok(files.iter().filter(|(path, _)| versions.of_path(path).next().is_none()).collect::<Vec<_>>())
+        };
+        let Some(unrecorded) = self.with_versions(Create::Yes, unrecorded)? else { return Ok(()) };
+        let settings = self.look_settings(&self.everyones_sight()?);
+        let mut met = Vec::new();
+        if let Some(registry) = self.registry()?.as_ref() {
+            let is_complete = registry.is_complete(&settings)?;
+            for (path, now) in unrecorded {
+                let before = registry.file(path)?;
+                let state = registered(before.as_ref(), is_complete);
+                if state != State::Text(*now) && state != State::Unknown {
+                    met.push((path, *now, before, state));
+                }
+            }
+        }
+        let mut found = Found::default();
+        for (path, now, before, state) in met {
+            let mut gaps = Gaps::default();
+            match state {
+                State::Gap(gap) => gaps.before = Some(gap),
+                State::Text(hash) => gaps.before = self.keep_earlier(before.as_ref(), hash)?,
+                State::Absent | State::Unknown => {}
+            }
+            let (path, before, after) = (path.clone(), state.hash().map(Sha), Some(Sha(now)));
+            found.outside.push(ChangedFile { path, before, after, from: None, removed: false, gaps });
+        }
+        self.record_met(found).map(drop)
+    }
+
+    /// Stores a text that only git may have; says what is missing if nobody has it.
+    fn keep_earlier(&self, before: Option<&Registered>, hash: ContentHash) -> Result<Option<Gap>, Error> {
+        if self.stored(hash).is_some() {
+            return Ok(None);
+        }
+        let blob = before.and_then(|before| before.blob_of(hash));
+        let text = blob.and_then(|blob| self.text_in_git(blob, &Control::WAIT)).filter(|text| text.hash() == hash);
+        let (Some(text), Some(store)) = (text, self.store(Create::Yes)?) else { return Ok(Some(Gap::Lost)) };
+        store.objects().put_all_synced(&[&text])?;
+        Ok(None)
+    }
+
+    /// This engine as far as everyone may see it.
+    fn everyones_sight(&self) -> Result<Self, Error> {
+        self.seen_by(&Caller::everyone(), Acts::of(&[Act::Read, Act::History]))
+    }
+
+    /// What a look depends on: a name that was left out before is not new.
+    fn look_settings(&self, seen: &Self) -> String {
+        let keeping = self.shared.settings.history;
+        format!("{keeping:?} {:?} {:?}", seen.root.sight(), self.shared.settings.sensitive)
+    }
+
     /// Stores the texts of what was met, and notes what changed.
     fn take_in(
         &self,
         found: &mut Found,
         met: &[Met],
         (tracked, is_complete): (&BTreeMap<String, BlobId>, bool),
-        control: &Control<'_>,
     ) -> Result<(), Error> {
         let changes: Vec<(&Met, State, &'static str)> = self
             .with_versions(Create::Yes, |versions| {
@@ -142,15 +201,9 @@ impl Engine {
             let now = met.now.as_ref();
             let mut gaps = Gaps { before: None, after: now.and_then(gap_of) };
             match before {
-                State::Text(hash) if self.stored(hash).is_none() => {
-                    let blob = met.before.as_ref().and_then(|before| before.blob_of(hash));
-                    match blob.and_then(|blob| self.text_in_git(blob, control)).filter(|text| text.hash() == hash) {
-                        Some(text) => texts.push(text),
-                        None => gaps.before = Some(Gap::Lost),
-                    }
-                }
+                State::Text(hash) => gaps.before = self.keep_earlier(met.before.as_ref(), hash)?,
                 State::Gap(gap) => gaps.before = Some(gap),
-                State::Text(_) | State::Absent | State::Unknown => {}
+                State::Absent | State::Unknown => {}
             }
             let after = now.and_then(Registered::hash);
             texts.extend(met.text.clone().filter(|_| after.is_some()));
@@ -222,13 +275,7 @@ fn change_of<'m>(
         }
     });
     let recorded = versions.of_path(&met.path).next_back().map(|(_, _, file)| State::after(file));
-    let registered = || match &met.before {
-        Some(Registered { holds: Holds::Text { hash, .. }, .. }) => State::Text(*hash),
-        Some(other) => State::Gap(gap_of(other).unwrap_or(Gap::Other)),
-        None if is_complete => State::Absent,
-        None => State::Unknown,
-    };
-    let before = recorded.unwrap_or_else(registered);
+    let before = recorded.unwrap_or_else(|| registered(met.before.as_ref(), is_complete));
     let blob = |of: &Registered| match of.holds {
         Holds::Text { blob, .. } => blob,
         Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => None,
@@ -236,15 +283,25 @@ fn change_of<'m>(
     let (was_in_git, is_in_git) = (met.before.as_ref().and_then(blob), met.now.as_ref().and_then(blob));
     match (before, now) {
         (before, now) if before == now => None,
-        // Git has its text, or nothing can be kept of it.
+        // Git has its text.
         (State::Unknown, State::Text(_)) if is_in_git.is_some() => None,
-        (State::Unknown, State::Text(_)) => Some((met, before, FIRST)),
-        (State::Unknown, State::Absent | State::Gap(_) | State::Unknown) => None,
+        (State::Unknown, State::Text(_) | State::Gap(_)) => Some((met, before, FIRST)),
+        (State::Unknown, State::Absent | State::Unknown) => None,
         (_, State::Absent) if was_in_git.is_some() && !tracked.contains_key(&met.path) => {
             Some((met, before, MET_BY_GIT))
         }
         (_, _) if is_in_git.is_some() && is_in_git != was_in_git => Some((met, before, MET_BY_GIT)),
         (_, _) => Some((met, before, MET)),
+    }
+}
+
+/// What a file was at the last look.
+fn registered(file: Option<&Registered>, is_complete: bool) -> State {
+    match file {
+        Some(Registered { holds: Holds::Text { hash, .. }, .. }) => State::Text(*hash),
+        Some(other) => State::Gap(gap_of(other).unwrap_or(Gap::Other)),
+        None if is_complete => State::Absent,
+        None => State::Unknown,
     }
 }
 

@@ -34,6 +34,8 @@ pub enum Undo {
     NotKnown(Gap),
     /// It stays: what is there now could not be brought back.
     NotKept(Gap),
+    /// It stays: it holds rules, which belong to the person. One that is named goes back.
+    Rules,
     /// It stays: others changed the same lines. The conflict, once it is recorded.
     Conflict(Option<VersionId>),
 }
@@ -44,7 +46,7 @@ impl Undo {
     pub fn stays(self) -> bool {
         match self {
             Self::Restored | Self::Made | Self::Removed | Self::Merged => false,
-            Self::NotKnown(_) | Self::NotKept(_) | Self::Conflict(_) => true,
+            Self::NotKnown(_) | Self::NotKept(_) | Self::Rules | Self::Conflict(_) => true,
         }
     }
 }
@@ -127,8 +129,12 @@ impl Engine {
         };
         self.refuse_unresolved(&differs)?;
         let (mut files, mut goals) = (Vec::new(), Vec::new());
+        let rules = self.shared.policy.look(&self.root)?;
         for differs in differs {
-            let (what, goal) = self.goal(caller, &differs, asked.dry_run)?;
+            let (what, goal) = match rules.is_policy_file(&differs.path) && !wanted.contains(&differs.path) {
+                true => (Undo::Rules, None),
+                false => self.goal(caller, &differs, asked.dry_run)?,
+            };
             files.push(RewoundFile { path: differs.path, what });
             goals.extend(goal);
         }
