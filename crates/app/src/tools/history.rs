@@ -131,7 +131,9 @@ fn who(by: &By) -> String {
         return "outside".to_owned();
     }
     let client = by.client.as_deref().map(|client| format!(" {client}")).unwrap_or_default();
-    let session = by.conversation.as_deref().map(|session| format!(" session {session}")).unwrap_or_default();
+    // Elsewhere it is a number that says nothing.
+    let session = by.conversation.as_deref().filter(|_| by.surface == "cli");
+    let session = session.map(|session| format!(" session {session}")).unwrap_or_default();
     label(&format!("{}{client}{session}", by.surface))
 }
 
