@@ -116,6 +116,13 @@ impl Change {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Whether a journal's note is of this change: it knows neither the entry nor since when a text was there.
+    fn is_of_journal(&self, note: &Self) -> bool {
+        let bare = |file: &ChangedFile| ChangedFile { since: None, ..file.clone() };
+        let files = self.files.iter().map(bare).collect();
+        Self { entry: None, files, ..self.clone() } == *note
+    }
+
     /// Reads [`Self::to_note`].
     #[must_use]
     pub fn from_note(note: &str) -> Option<Self> {
@@ -139,6 +146,9 @@ pub struct ChangedFile {
     /// Whether it was removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
+    /// The record of the log since which it was known to be as before; absent if an earlier record tells it, or nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
     /// Why a text that was there is not known, or not kept. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Gaps::are_none")]
     pub gaps: Gaps,
@@ -261,8 +271,8 @@ struct Known {
     changes: BTreeMap<u64, Change>,
     conflicts: BTreeMap<u64, OpenedConflict>,
     checkpoints: BTreeMap<u64, Checkpoint>,
-    /// The changes of each file.
-    by_path: BTreeMap<String, Vec<u64>>,
+    /// The changes of each file: the line, and which of its files.
+    by_path: BTreeMap<String, Vec<(u64, usize)>>,
     /// The number of the newest line.
     last: u64,
     /// How many calls of a conversation changed files, by its surface and its name.
@@ -278,11 +288,8 @@ impl Known {
                 if let Some(conversation) = &change.by.conversation {
                     *self.calls.entry((change.by.surface.clone(), conversation.clone())).or_default() += 1;
                 }
-                for file in &change.files {
-                    let lines = self.by_path.entry(file.path.clone()).or_default();
-                    if lines.last() != Some(&line) {
-                        lines.push(line);
-                    }
+                for (at, file) in change.files.iter().enumerate() {
+                    self.by_path.entry(file.path.clone()).or_default().push((line, at));
                 }
                 self.changes.insert(line, *change);
             }
@@ -373,10 +380,35 @@ impl Versions {
     pub fn changed_once(&mut self, change: Change) -> Result<(), VersionsError> {
         self.catch_up()?;
         self.append(Record::Change(Box::new(change.clone())), |known| {
-            // A journal does not know the entry.
-            known.changes.values().any(|old| Change { entry: None, ..old.clone() } == change)
+            known.changes.values().any(|old| old.is_of_journal(&change))
         })?;
         Ok(self.log.sync()?)
+    }
+
+    /// Records what was met, synced, but for files of which another change was recorded after this record of the log: what was
+    /// worked out for them is of a text that is gone.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn met(&mut self, mut change: Change, worked_out: VersionId) -> Result<Option<VersionId>, VersionsError> {
+        let is_overtaken = |known: &Known, path: &str| {
+            known.by_path.get(path).and_then(|lines| lines.last()).is_some_and(|(line, _)| *line > worked_out.0)
+        };
+        self.catch_up()?;
+        for _ in 0..ATTEMPTS {
+            change.files.retain(|file| !is_overtaken(&self.known, &file.path));
+            if change.files.is_empty() {
+                return Ok(None);
+            }
+            let files: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
+            let record = Record::Change(Box::new(change.clone()));
+            let line = self.append(record, |known| files.iter().any(|path| is_overtaken(known, path)))?;
+            if line > 0 {
+                self.log.sync()?;
+                return Ok(Some(VersionId(line)));
+            }
+        }
+        Err(LogError::Behind { log: LogName::Versions }.into())
     }
 
     /// Records a moment, synced.
@@ -448,10 +480,9 @@ impl Versions {
 
     /// The changes of a file, oldest first.
     pub fn of_path(&self, path: &str) -> impl DoubleEndedIterator<Item = (VersionId, &Change, &ChangedFile)> {
-        self.known.by_path.get(path).into_iter().flatten().filter_map(move |line| {
+        self.known.by_path.get(path).into_iter().flatten().filter_map(|(line, at)| {
             let change = self.known.changes.get(line)?;
-            let file = change.files.iter().rfind(|file| file.path == path)?;
-            Some((VersionId(*line), change, file))
+            Some((VersionId(*line), change, change.files.get(*at)?))
         })
     }
 

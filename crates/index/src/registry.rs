@@ -24,13 +24,13 @@ use crate::{
 };
 
 /// The layout of the tables.
-const MADE_BY: &str = "registry 1";
+const MADE_BY: &str = "registry 3";
 
 const TABLES: &str = "
     CREATE TABLE about(made_by TEXT NOT NULL);
     CREATE TABLE files(path TEXT PRIMARY KEY, stamp BLOB, kind INTEGER NOT NULL, bytes INTEGER NOT NULL,
-        modified INTEGER NOT NULL, hash BLOB, lines INTEGER NOT NULL, blob TEXT, language TEXT) WITHOUT ROWID;
-    CREATE TABLE looks(settings TEXT PRIMARY KEY) WITHOUT ROWID;
+        modified INTEGER NOT NULL, hash BLOB, lines INTEGER NOT NULL, blob TEXT, language TEXT, since INTEGER NOT NULL, walked INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE looks(settings TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
 /// What a file holds.
@@ -47,6 +47,8 @@ pub enum Holds {
     Sensitive,
     /// It cannot be read.
     Unknown,
+    /// Nobody looks at it any more: a rule or an ignore file leaves it out.
+    Unseen,
 }
 
 /// A file as it was at a look.
@@ -56,6 +58,11 @@ pub struct Registered {
     pub modified_ms: i64,
     pub language: Option<&'static str>,
     pub holds: Holds,
+    /// The record of the version log after which it was first seen so.
+    pub since: u64,
+    /// Whether every look meets this name, so that one who did not meet it knows that it was not there. Not of a hidden name, nor
+    /// of one that is looked at only because git tracks it or a change of it is recorded.
+    pub walked: bool,
 }
 
 /// A file that may have changed since the last look.
@@ -63,6 +70,7 @@ pub struct Registered {
 pub struct Suspect {
     pub path: String,
     pub before: Option<Registered>,
+    walked: bool,
 }
 
 /// A file that was looked at.
@@ -90,6 +98,10 @@ pub struct Walked {
     pub unmet: Vec<Suspect>,
     /// How many names are not UTF-8.
     pub odd: u64,
+    /// Whether there are folders that cannot be listed.
+    pub unreadable: bool,
+    /// What the ignore files say: while it is the same, a look meets the same names.
+    pub ignores: Option<ContentHash>,
 }
 
 /// Why the files cannot be told.
@@ -124,13 +136,14 @@ impl Registry {
         Ok(create(&db, TABLES, MADE_BY)?.then_some(Self { db }))
     }
 
-    /// Whether all files were looked at before with these settings: only then a name that is new was not there.
+    /// The record of the version log since which all files are looked at with these settings: a name that is new was not there then.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub fn is_complete(&self, settings: &str) -> Result<bool, RegistryError> {
-        let mut row = self.db.prepare_cached("SELECT 1 FROM looks WHERE settings = ?1")?;
-        Ok(row.exists(params![settings])?)
+    pub fn complete_since(&self, settings: &str) -> Result<Option<u64>, RegistryError> {
+        let mut row = self.db.prepare_cached("SELECT since FROM looks WHERE settings = ?1")?;
+        let mut rows = row.query(params![settings])?;
+        Ok(rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()?.and_then(|since| u64::try_from(since).ok()))
     }
 
     /// A file as it was at the last look.
@@ -139,7 +152,7 @@ impl Registry {
     /// When the database cannot be used.
     pub fn file(&self, path: &str) -> Result<Option<Registered>, RegistryError> {
         let mut row = self.db.prepare_cached(
-            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language FROM files WHERE path = ?1",
+            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files WHERE path = ?1",
         )?;
         let mut rows = row.query(params![path])?;
         Ok(rows.next()?.map(registered).transpose()?)
@@ -150,9 +163,9 @@ impl Registry {
     /// # Errors
     /// When the database cannot be used.
     pub fn files(&self) -> Result<BTreeMap<String, Registered>, RegistryError> {
-        let mut rows = self
-            .db
-            .prepare_cached("SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language FROM files")?;
+        let mut rows = self.db.prepare_cached(
+            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files",
+        )?;
         let rows = rows.query_map([], |row| Ok((row.get(0)?, registered(row)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -174,90 +187,111 @@ impl Registry {
         let mut walked = Walked::default();
         let mut due: HashSet<&str> =
             tracked.keys().map(String::as_str).chain(logged.iter().map(String::as_str)).collect();
-        let mut meet = |path: String, known: &mut HashMap<String, Known>| {
+        let mut meet = |path: String, walked_to: bool, known: &mut HashMap<String, Known>| {
             walked.files += 1;
             let before = known.remove(&path);
             let now = root.glance(&path);
             let same = before.as_ref().and_then(|before| before.stamp).zip(now.map(|now| now.stamp()));
             if same.is_none_or(|(before, now)| before != now) {
                 let before = before.map(|before| before.row);
-                walked.suspects.push(Suspect { path, before });
+                let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+                walked.suspects.push(Suspect { path, before, walked: walked_to && !is_hidden });
             }
         };
-        let mut odd = 0;
-        for entry in walk_by(root, rules).map_err(RegistryError::Walk)? {
+        let (mut odd, mut unreadable) = (0, false);
+        let mut walk = walk_by(root, rules).map_err(RegistryError::Walk)?;
+        for entry in walk.by_ref() {
             if cancelled() {
                 return Err(RegistryError::Cancelled);
             }
             match entry {
                 WalkEntry::File(path) if !only_tracked || due.contains(path.as_str()) => {
                     due.remove(path.as_str());
-                    meet(path, &mut known);
+                    meet(path, true, &mut known);
                 }
+                WalkEntry::Unreadable => unreadable = true,
                 WalkEntry::OddName => odd += 1,
-                WalkEntry::File(_) | WalkEntry::Other | WalkEntry::Unreadable => {}
+                WalkEntry::File(_) | WalkEntry::Other => {}
             }
         }
         // What git tracks, or of which a change is recorded, may be ignored.
         let mut gone = Vec::new();
         for path in due.into_iter().map(str::to_owned) {
             if root.glance(&path).is_some() {
-                meet(path, &mut known);
+                meet(path, false, &mut known);
             } else if !known.contains_key(&path) && logged.contains(&path) {
-                gone.push(Suspect { path, before: None });
+                gone.push(Suspect { path, before: None, walked: false });
             }
         }
         walked.suspects.sort_by(|one, other| one.path.cmp(&other.path));
-        walked.unmet = known.into_iter().map(|(path, before)| Suspect { path, before: Some(before.row) }).collect();
+        walked.unmet = known
+            .into_iter()
+            .map(|(path, before)| Suspect { walked: before.row.walked, path, before: Some(before.row) })
+            .collect();
         walked.unmet.append(&mut gone);
         walked.unmet.sort_by(|one, other| one.path.cmp(&other.path));
-        walked.odd = odd;
+        (walked.odd, walked.unreadable) = (odd, unreadable || walk.closed() > 0);
+        walked.ignores = Some(walk.ignore_digest());
         Ok(walked)
     }
 
     fn known(&self) -> Result<HashMap<String, Known>, rusqlite::Error> {
-        let mut rows = self
-            .db
-            .prepare_cached("SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language FROM files")?;
+        let mut rows = self.db.prepare_cached(
+            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files",
+        )?;
         let rows = rows.query_map([], |row| Ok((row.get(0)?, Known { stamp: row.get(1)?, row: registered(row)? })))?;
         rows.collect()
     }
 
-    /// Keeps what was met.
+    /// Keeps what was met, as seen after this record of the version log.
     ///
     /// # Errors
     /// When the database cannot be used; then none of it is kept.
-    pub fn keep<'m>(&mut self, met: impl Iterator<Item = &'m Met>) -> Result<(), RegistryError> {
+    pub fn keep<'m>(&mut self, met: impl Iterator<Item = &'m Met>, newest: u64) -> Result<(), RegistryError> {
         let work = self.db.transaction()?;
         for met in met {
             match &met.now {
-                Some(now) => insert(&work, &met.path, now, met.stamp)?,
+                Some(now) => {
+                    let same = met.before.as_ref().filter(|before| before.holds == now.holds);
+                    insert(&work, &met.path, now, (met.stamp, same.map_or(newest, |before| before.since)))?;
+                }
                 None => remove(&work, &met.path)?,
             }
         }
         Ok(work.commit()?)
     }
 
-    /// Forgets names that a rule leaves out now.
+    /// Notes names that nobody looks at any more, after this record of the version log.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub fn forget<'p>(&mut self, paths: impl Iterator<Item = &'p str>) -> Result<(), RegistryError> {
+    pub fn leave_out<'p>(&mut self, paths: impl Iterator<Item = &'p str>, newest: u64) -> Result<(), RegistryError> {
         let work = self.db.transaction()?;
         for path in paths {
-            remove(&work, path)?;
+            let unseen = Registered {
+                bytes: 0,
+                modified_ms: 0,
+                language: None,
+                holds: Holds::Unseen,
+                since: newest,
+                walked: false,
+            };
+            insert(&work, path, &unseen, (None, newest))?;
         }
         Ok(work.commit()?)
     }
 
-    /// Remembers that all files were looked at with these settings.
+    /// Remembers that all files were looked at with these settings, after this record of the version log.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub fn completed(&mut self, settings: &str) -> Result<(), RegistryError> {
+    pub fn completed(&mut self, settings: &str, newest: u64) -> Result<(), RegistryError> {
         let work = self.db.transaction()?;
         work.execute("DELETE FROM looks WHERE settings <> ?1", params![settings])?;
-        work.execute("INSERT OR IGNORE INTO looks(settings) VALUES (?1)", params![settings])?;
+        work.execute(
+            "INSERT OR IGNORE INTO looks(settings, since) VALUES (?1, ?2)",
+            params![settings, i64::try_from(newest).unwrap_or(i64::MAX)],
+        )?;
         Ok(work.commit()?)
     }
 }
@@ -271,20 +305,28 @@ fn remove(work: &Transaction<'_>, path: &str) -> Result<(), rusqlite::Error> {
     work.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute(params![path]).map(drop)
 }
 
-fn insert(work: &Transaction<'_>, path: &str, now: &Registered, stamp: Option<Stamp>) -> Result<(), rusqlite::Error> {
+fn insert(
+    work: &Transaction<'_>,
+    path: &str,
+    now: &Registered,
+    (stamp, since): (Option<Stamp>, u64),
+) -> Result<(), rusqlite::Error> {
     let (kind, hash, lines, blob) = match &now.holds {
         Holds::Text { hash, lines, blob } => (0, Some(*hash.as_bytes()), *lines, blob.map(|blob| blob.to_string())),
         Holds::TooLarge => (1, None, 0, None),
         Holds::NotText => (2, None, 0, None),
         Holds::Sensitive => (3, None, 0, None),
         Holds::Unknown => (4, None, 0, None),
+        Holds::Unseen => (5, None, 0, None),
     };
     let mut row = work.prepare_cached(
-        "INSERT OR REPLACE INTO files(path, stamp, kind, bytes, modified, hash, lines, blob, language)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT OR REPLACE INTO files(path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?;
     let bytes = i64::try_from(now.bytes).unwrap_or(i64::MAX);
-    row.execute(params![path, stamp, kind, bytes, now.modified_ms, hash, lines, blob, now.language]).map(drop)
+    let since = i64::try_from(since).unwrap_or(i64::MAX);
+    let facts = params![path, stamp, kind, bytes, now.modified_ms, hash, lines, blob, now.language, since, now.walked];
+    row.execute(facts).map(drop)
 }
 
 fn registered(row: &Row<'_>) -> Result<Registered, rusqlite::Error> {
@@ -298,6 +340,7 @@ fn registered(row: &Row<'_>) -> Result<Registered, rusqlite::Error> {
         (1, _) => Holds::TooLarge,
         (2, _) => Holds::NotText,
         (3, _) => Holds::Sensitive,
+        (5, _) => Holds::Unseen,
         (_, _) => Holds::Unknown,
     };
     let language = row.get_ref(8)?.as_str_or_null()?.and_then(language);
@@ -306,6 +349,8 @@ fn registered(row: &Row<'_>) -> Result<Registered, rusqlite::Error> {
         modified_ms: row.get(4)?,
         language,
         holds,
+        since: u64::try_from(row.get::<_, i64>(9)?).unwrap_or(u64::MAX),
+        walked: row.get(10)?,
     })
 }
 
@@ -372,7 +417,7 @@ pub fn look_at(
 }
 
 fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Suspect) -> Met {
-    let Suspect { path, before } = suspect;
+    let Suspect { path, before, .. } = suspect;
     let met = |now, text, stamp| Met { path: path.clone(), before: before.clone(), now, text, stamp };
     let stat = root.glance(path);
     let Some(stat) = stat else { return met(None, None, None) };
@@ -381,6 +426,8 @@ fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Sus
         modified_ms: stat.mtime_ns / 1_000_000,
         language: Language::of(path, "").map(Language::as_str),
         holds,
+        since: u64::MAX,
+        walked: suspect.walked,
     };
     let located = root.locate_open(&[root.absolute(path)]);
     let Ok((file, Some(opened))) = located else { return met(Some(plain(Holds::Unknown)), None, None) };
@@ -403,6 +450,8 @@ fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Sus
         modified_ms: read.stat.mtime_ns / 1_000_000,
         language: Language::of(path, read.text.as_str()).map(Language::as_str),
         holds: Holds::Text { hash, lines, blob },
+        since: u64::MAX,
+        walked: suspect.walked,
     };
     met(Some(now), Some(read.text), Some(read.stat).filter(Stat::tells).map(|now| now.stamp()))
 }
@@ -413,7 +462,12 @@ impl Registered {
     pub fn blob_of(&self, asked: ContentHash) -> Option<BlobId> {
         match self.holds {
             Holds::Text { hash, blob, .. } if hash == asked => blob,
-            Holds::Text { .. } | Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => None,
+            Holds::Text { .. }
+            | Holds::TooLarge
+            | Holds::NotText
+            | Holds::Sensitive
+            | Holds::Unknown
+            | Holds::Unseen => None,
         }
     }
 
@@ -422,7 +476,7 @@ impl Registered {
     pub fn hash(&self) -> Option<ContentHash> {
         match self.holds {
             Holds::Text { hash, .. } => Some(hash),
-            Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => None,
+            Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => None,
         }
     }
 }

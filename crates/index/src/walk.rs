@@ -11,6 +11,7 @@ pub use nearest::nearest;
 use std::{collections::BTreeSet, path::Path};
 
 use ignore::overrides::{Override, OverrideBuilder};
+use readproof_core::text::ContentHash;
 use readproof_disk::{EntryKind, Folder, Root, RootError, STORE_NAME, is_ours};
 
 use rules::Rules;
@@ -90,6 +91,8 @@ pub struct Walk<'w> {
     /// The folders that the walk is in, innermost last.
     levels: Vec<Level>,
     closed: u64,
+    /// Those of the root.
+    rules: Rules,
 }
 
 /// The rest of a folder. It is not held open: every folder is opened from the root, and no part of its path may be a link.
@@ -143,9 +146,9 @@ pub(crate) fn walk_watched<'w>(
         folders(&root.path().join(EXCLUDE_FOLDER));
     }
     let left = std::mem::take(&mut top.entries).into_iter();
-    let levels = vec![Level { prefix: String::new(), left, rules }];
+    let levels = vec![Level { prefix: String::new(), left, rules: rules.clone() }];
     let hidden = HiddenFiles::None;
-    Ok(Walk { root, folders, only, hidden, ignored: false, single: None, levels, closed: 0 })
+    Ok(Walk { root, folders, only, hidden, ignored: false, single: None, levels, closed: 0, rules })
 }
 
 /// The files that a glob lets through, by their paths in the workspace.
@@ -168,6 +171,12 @@ impl Walk<'_> {
     #[must_use]
     pub fn closed(&self) -> u64 {
         self.closed
+    }
+
+    /// What the ignore files say that were met so far. While it is the same after a walk, another one meets the same names.
+    #[must_use]
+    pub(crate) fn ignore_digest(&self) -> ContentHash {
+        self.rules.digest()
     }
 
     /// Leaves everything out but what has this name or lies under it.

@@ -79,6 +79,9 @@ pub(crate) struct RewindArgs {
     /// Keep what other programs changed, as what other callers changed is kept
     #[arg(long)]
     pub(crate) keep_outside: bool,
+    /// Restore files too that nobody had looked at by then: to what they were before their first known change
+    #[arg(long)]
+    pub(crate) assume: bool,
     /// The conversation whose changes are undone; what others changed is merged or kept
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,

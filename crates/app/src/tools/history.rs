@@ -76,6 +76,7 @@ pub(super) fn rollback(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOut
         paths: text(call, "filepath").into_iter().collect(),
         outside: OutsideChanges::default(),
         leaf: Leaf::Stays,
+        assume: call.args.flag("assume"),
         dry_run: call.args.flag("dry_run"),
     };
     let found: Rewound = tools.ask(call, Operation::Rewind(asked))?.try_into()?;
@@ -311,9 +312,11 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
     let done = match &found.written {
         Some(written) => {
             let undo = written.version.map(|version| format!("; this is {version}")).unwrap_or_default();
-            format!("{changed} files are as they were at {}{undo}", found.to)
+            let merged = found.files.iter().filter(|file| file.what == Undo::Merged).count();
+            let beside = if merged > 0 { format!(", {merged} merged with what others changed") } else { String::new() };
+            format!("{} files are as they were at {}{beside}{undo}", changed - merged, found.to)
         }
-        None if found.files.is_empty() => format!("nothing changed since {}", found.to),
+        None if found.files.is_empty() => format!("nothing to undo since {}", found.to),
         None => format!("{changed} files would change, {} would stay", left.len()),
     };
     let leaf = match found.leaf {

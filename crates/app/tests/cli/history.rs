@@ -219,7 +219,58 @@ fn a_change_that_a_call_meets_first_is_a_version_too() {
     }
     let plan = out(&ws, "rewind here --dry-run");
     let kept = "bin: left as it is, as its text then is not known: it is not text";
-    assert_eq!(plan, format!("a.txt: restored\n{kept}\nnew.txt: removed\n"));
+    // Whether the new one was there at that moment nobody knows: it stays.
+    let unknown = "new.txt: left as it is, as its text then is not known: nobody looked at it then";
+    assert_eq!(plan, format!("a.txt: restored\n{kept}\n{unknown}\n"));
     out(&ws, "rewind here --paths a.txt");
     assert_eq!(ws.get("a.txt"), "one\n");
+}
+
+#[test]
+fn what_no_look_meets_is_not_taken_for_absent() {
+    let ws =
+        Workspace::with(&[("data/x.txt", "keep\n"), (".gitignore", "data/\n"), (".editorconfig", "root = true\n")]);
+    crate::diff::git(&ws, &["init", "-q"]);
+    ws.run("checkpoint here").text();
+    // Not ignored any more; and a hidden file that only a call looks at.
+    ws.put(".gitignore", "");
+    out(&ws, "edit .editorconfig --old true --new false");
+    ws.put("new.txt", "n\n");
+    let plan = out(&ws, "rewind here --dry-run");
+    assert!(!plan.contains("x.txt: removed") && !plan.contains(".editorconfig: removed"), "{plan}");
+    out(&ws, "rewind here --set policy_preset=open");
+    assert_eq!(ws.get("data/x.txt"), "keep\n");
+    // With the same ignore files, what came since goes.
+    let ws = Workspace::with(&[("a.txt", "a\n")]);
+    ws.run("checkpoint here").text();
+    ws.put("new.txt", "n\n");
+    out(&ws, "rewind here --set policy_preset=open");
+    assert!(!ws.path("new.txt").exists());
+}
+
+#[test]
+fn a_file_that_went_and_was_written_anew_comes_back() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\n")]);
+    crate::diff::git(&ws, &["init", "-q"]);
+    crate::diff::git(&ws, &["add", "-A"]);
+    ws.run("checkpoint here").text();
+    std::fs::remove_file(ws.path("a.txt")).unwrap();
+    crate::workspace::finish_with(ws.command(crate::workspace::READPROOF).args(["write", "a.txt"]), b"new\n");
+    assert_eq!(ws.get("a.txt"), "new\n");
+    out(&ws, "rewind here");
+    assert_eq!(ws.get("a.txt"), "one\ntwo\n");
+}
+
+#[test]
+fn what_a_shell_did_before_a_call_is_a_version_of_its_own() {
+    let ws = changed();
+    ws.run("checkpoint here").text();
+    ws.put("a.txt", "one\nTWO\nthree\nshell\n");
+    out(&ws, "edit a.txt --old one --new mine");
+    assert_eq!(
+        out(&ws, "blame a.txt").lines().map(|line| line.split(' ').next().unwrap()).collect::<Vec<_>>(),
+        ["v6", "v3", "-", "v5"]
+    );
+    out(&ws, "rewind here --keep-outside");
+    assert_eq!(ws.get("a.txt"), "one\nTWO\nthree\nshell\n");
 }

@@ -64,10 +64,14 @@ impl Engine {
         let record = || {
             let announced = announced.get();
             let entry = announced.and_then(|announced: &Announced<'_>| announced.begun.first()).map(|entry| entry.0);
-            let change = || Change { entry, ..change.clone() };
-            let found = change().files.into_iter().filter_map(|file| Some((file.path, file.before?.0)));
-            // What others did before is not a reason to call this change unrecorded.
-            drop(self.record_met_by_call(&found.collect::<Vec<_>>()));
+            let change = || {
+                let mut change = Change { entry, ..change.clone() };
+                for file in change.files.iter_mut().filter(|file| file.gaps == Gaps::default()) {
+                    // That this cannot be told is not a reason to call the change unrecorded.
+                    file.since = self.met_by_call(&file.path, file.before.map(|Sha(hash)| hash)).ok().flatten();
+                }
+                change
+            };
             let version = if changing.is_empty() { None } else { self.record_version(change())? };
             let receipts = match announced {
                 Some(announced) => self.keep(announced, &plans, &text, at)?,
@@ -247,6 +251,7 @@ impl Engine {
             after: hash(plan, plan.after.as_ref()).map(Sha),
             from: plan.from.as_ref().map(|from| from.key().to_string()),
             removed: plan.after.is_none(),
+            since: None,
             gaps: Gaps { before: gap(plan, plan.before.as_ref()), after: gap(plan, plan.after.as_ref()) },
         };
         let files = plans.iter().map(file).collect();

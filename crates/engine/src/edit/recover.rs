@@ -58,7 +58,15 @@ impl Engine {
         }
         let after = Some(Sha(text.hash()));
         let gaps = Gaps { before: Some(Gap::NotLookedAt), after: None };
-        let file = ChangedFile { path: self.logged_name(&file), before: None, after, from: None, removed: false, gaps };
+        let file = ChangedFile {
+            path: self.logged_name(&file),
+            before: None,
+            after,
+            from: None,
+            removed: false,
+            since: None,
+            gaps,
+        };
         let (by, at) = (By::outside(), self.now());
         let change = Change { operation: DISPLACED.into(), files: vec![file], by, at, entry: None };
         self.with_versions(Create::Yes, |versions| versions.changed(change)).map(drop)

@@ -127,6 +127,9 @@ impl Engine {
         let most = list.limit.unwrap_or(LISTED_FILES);
         for (path, file) in known {
             let (tag, version) = (Tag::of(&path), newest.get(&path).copied());
+            if file.holds == Holds::Unseen {
+                continue;
+            }
             let is_wanted = (tags.is_empty() || tags.contains(&tag)) && (!list.changed || version.is_some());
             if !is_wanted || !globs.is_wanted(&path) || !self.may_name(&path) {
                 continue;
@@ -255,7 +258,7 @@ fn listed(path: String, file: &Registered, tag: Tag, version: Option<VersionId>)
         Holds::TooLarge => (None, None, Some(Gap::TooLarge)),
         Holds::NotText => (None, None, Some(Gap::NotText)),
         Holds::Sensitive => (None, None, Some(Gap::Sensitive)),
-        Holds::Unknown => (None, None, Some(Gap::Unreadable)),
+        Holds::Unknown | Holds::Unseen => (None, None, Some(Gap::Unreadable)),
     };
     let (bytes, modified_ms, language) = (file.bytes, file.modified_ms, file.language);
     ListedFile { path, bytes, modified_ms, hash, gap, lines, language, tag, version }

@@ -38,6 +38,8 @@ pub struct Looked {
     pub odd: u64,
     /// The records of what others changed.
     pub met: Vec<VersionId>,
+    /// The record of the log since which every look meets the same names.
+    pub complete: Option<u64>,
 }
 
 /// The changes that a look found, by who made them.
@@ -63,37 +65,47 @@ impl Engine {
         let extent = Extent::default();
         let mut registry = self.registry()?;
         let Some(registry) = registry.as_mut() else { return Ok(Looked::default()) };
-        let settings = self.look_settings(&seen);
-        let is_complete = registry.is_complete(&settings)?;
         let walk = walk_rules(&extent, None, &hidden);
         let (logged, hidden_now) = self.logged_paths(&seen)?;
         let only_tracked = keeping == Keeping::Tracked;
         let walked = registry.walk(&seen.root, &walk, (&tracked, logged), only_tracked, control.cancelled)?;
+        let settings = format!("{} {:?}", self.look_settings(&seen), walked.ignores);
+        let complete = registry.complete_since(&settings)?.filter(|_| !walked.unreadable);
         let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive };
+        let worked_out = self.with_versions(Create::Yes, |versions| Ok(versions.newest()))?.unwrap_or(VersionId(0));
         let (mut found, mut met) = (Found::default(), Vec::new());
         let total = walked.suspects.len() as u64;
         for chunk in walked.suspects.chunks(AT_ONCE) {
             control.check_cancelled()?;
             let mut now = look_at(&seen.root, rules, &tracked, chunk);
-            self.take_in(&mut found, &now, (&tracked, is_complete))?;
+            self.take_in(&mut found, &now, (&tracked, complete))?;
             now.iter_mut().for_each(|met| met.text = None);
             met.append(&mut now);
             control.report(met.len() as u64, Some(total));
         }
         // One that is there is ignored now, or a rule hides it: that is no change of the file.
         let (left_out, gone): (Vec<_>, Vec<_>) =
-            walked.unmet.into_iter().partition(|unmet| seen.root.glance(&unmet.path).is_some());
+            walked.unmet.into_iter().partition(|unmet| seen.is_there_or_beyond(&unmet.path));
         let gone: Vec<Met> = look_at(&seen.root, rules, &tracked, &gone);
-        self.take_in(&mut found, &gone, (&tracked, is_complete))?;
+        self.take_in(&mut found, &gone, (&tracked, complete))?;
         let left_out: BTreeSet<String> = left_out.into_iter().map(|unmet| unmet.path).chain(hidden_now).collect();
         found.unseen = self.unseen(left_out.iter().map(String::as_str))?;
-        let records = self.record_met(found)?;
-        registry.keep(met.iter().chain(&gone))?;
-        registry.forget(left_out.iter().map(String::as_str))?;
-        if !is_complete {
-            registry.completed(&settings)?;
+        // What was read is so since what is recorded now.
+        let newest = self.with_versions(Create::Yes, |versions| Ok(versions.newest().0))?.unwrap_or_default();
+        let records = self.record_met(found, worked_out)?;
+        registry.keep(met.iter().chain(&gone), newest)?;
+        registry.leave_out(left_out.iter().map(String::as_str), newest)?;
+        if complete.is_none() && !walked.unreadable {
+            registry.completed(&settings, newest)?;
         }
-        Ok(Looked { files: walked.files, odd: walked.odd, met: records })
+        Ok(Looked { files: walked.files, odd: walked.odd, met: records, complete })
+    }
+
+    /// Whether there is something of this name, or in a folder that cannot be looked into.
+    fn is_there_or_beyond(&self, path: &str) -> bool {
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let is_closed = || self.root.glance(folder).is_some_and(|_| folder != "." && self.root.folder(folder).is_err());
+        self.root.glance(path).is_some() || is_closed()
     }
 
     /// The files of which a change is recorded: those that may be looked at, and those that a rule hides.
@@ -122,42 +134,39 @@ impl Engine {
         Ok(open)
     }
 
-    /// What others did to a file since the last look, met by a call that changes it: of one without a recorded change only the
-    /// registry knows what it was. A file that cannot be asked about is as the call found it.
-    pub(crate) fn record_met_by_call(&self, files: &[(String, ContentHash)]) -> Result<(), Error> {
+    /// Since when a file is known to be as a call found it, if no change of it is recorded yet. Where it was another at the last look
+    /// or after the last change, what others did meanwhile is recorded first.
+    pub(crate) fn met_by_call(&self, path: &str, found: Option<ContentHash>) -> Result<Option<u64>, Error> {
         if self.root.glance(&format!("{STORE_NAME}/{DATABASE}")).is_none()
             || self.shared.settings.history == Keeping::Off
         {
-            return Ok(());
+            return Ok(None);
         }
-        let unrecorded = |versions: &mut Versions| {
-            Ok(files.iter().filter(|(path, _)| versions.of_path(path).next().is_none()).collect::<Vec<_>>())
+        let recorded = self.with_versions(Create::Yes, |versions| {
+            let last = versions.of_path(path).next_back().map(|(_, _, file)| State::after(file));
+            Ok((last, versions.newest()))
+        })?;
+        let (recorded, worked_out) = recorded.unwrap_or((None, VersionId(0)));
+        let file = match self.registry()?.as_ref() {
+            Some(registry) if recorded.is_none() => registry.file(path)?,
+            Some(_) | None => None,
         };
-        let Some(unrecorded) = self.with_versions(Create::Yes, unrecorded)? else { return Ok(()) };
-        let settings = self.look_settings(&self.everyones_sight()?);
-        let mut met = Vec::new();
-        if let Some(registry) = self.registry()?.as_ref() {
-            let is_complete = registry.is_complete(&settings)?;
-            for (path, now) in unrecorded {
-                let before = registry.file(path)?;
-                let state = registered(before.as_ref(), is_complete);
-                if state != State::Text(*now) && state != State::Unknown {
-                    met.push((path, *now, before, state));
-                }
-            }
+        let (state, since) = recorded.map_or_else(|| registered(file.as_ref(), None), |state| (state, None));
+        let now = found.map_or(State::Absent, State::Text);
+        if state == now || state == State::Unknown {
+            return Ok(since);
         }
-        let mut found = Found::default();
-        for (path, now, before, state) in met {
-            let mut gaps = Gaps::default();
-            match state {
-                State::Gap(gap) => gaps.before = Some(gap),
-                State::Text(hash) => gaps.before = self.keep_earlier(before.as_ref(), hash)?,
-                State::Absent | State::Unknown => {}
-            }
-            let (path, before, after) = (path.clone(), state.hash().map(Sha), Some(Sha(now)));
-            found.outside.push(ChangedFile { path, before, after, from: None, removed: false, gaps });
+        let mut gaps = Gaps::default();
+        match state {
+            State::Gap(gap) => gaps.before = Some(gap),
+            State::Text(hash) => gaps.before = self.keep_earlier(file.as_ref(), hash)?,
+            State::Absent | State::Unknown => {}
         }
-        self.record_met(found).map(drop)
+        let (before, after) = (state.hash().map(Sha), found.map(Sha));
+        let removed = found.is_none();
+        let outside = vec![ChangedFile { path: path.to_owned(), before, after, from: None, removed, since, gaps }];
+        self.record_met(Found { outside, ..Found::default() }, worked_out)?;
+        Ok(None)
     }
 
     /// Stores a text that only git may have; says what is missing if nobody has it.
@@ -188,16 +197,16 @@ impl Engine {
         &self,
         found: &mut Found,
         met: &[Met],
-        (tracked, is_complete): (&BTreeMap<String, BlobId>, bool),
+        (tracked, complete): (&BTreeMap<String, BlobId>, Option<u64>),
     ) -> Result<(), Error> {
-        let changes: Vec<(&Met, State, &'static str)> = self
+        let changes: Vec<Changed<'_>> = self
             .with_versions(Create::Yes, |versions| {
-                let change = |met| change_of(versions, met, tracked, is_complete);
+                let change = |met| change_of(versions, met, tracked, complete);
                 Ok(met.iter().filter_map(change).collect())
             })?
             .unwrap_or_default();
         let mut texts: Vec<Text> = Vec::new();
-        for (met, before, kind) in changes {
+        for Changed { met, before, since, kind } in changes {
             let now = met.now.as_ref();
             let mut gaps = Gaps { before: None, after: now.and_then(gap_of) };
             match before {
@@ -213,6 +222,7 @@ impl Engine {
                 after: after.map(Sha),
                 from: None,
                 removed: now.is_none(),
+                since,
                 gaps,
             };
             match kind {
@@ -231,9 +241,20 @@ impl Engine {
     fn unseen<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Result<Vec<ChangedFile>, Error> {
         let unseen = |versions: &Versions, path: &str| {
             let before = versions.of_path(path).next_back().map(|(_, _, file)| State::after(file))?;
+            if before == State::Gap(Gap::NotLookedAt) {
+                return None;
+            }
             let gaps = Gaps { before: None, after: Some(Gap::NotLookedAt) };
-            let before = Some(Sha(before.hash()?));
-            Some(ChangedFile { path: path.to_owned(), before, after: None, from: None, removed: false, gaps })
+            let before = before.hash().map(Sha);
+            Some(ChangedFile {
+                path: path.to_owned(),
+                before,
+                after: None,
+                from: None,
+                removed: false,
+                since: None,
+                gaps,
+            })
         };
         let found = self.with_versions(Create::Yes, |versions| {
             Ok(paths.filter_map(|path| unseen(versions, path)).collect::<Vec<_>>())
@@ -245,7 +266,7 @@ impl Engine {
         Text::from_bytes(self.root.blob(blob, &self.git_question(control))?).ok()
     }
 
-    fn record_met(&self, found: Found) -> Result<Vec<VersionId>, Error> {
+    fn record_met(&self, found: Found, worked_out: VersionId) -> Result<Vec<VersionId>, Error> {
         let mut changes: Vec<(&'static str, Vec<ChangedFile>)> =
             found.first.chunks(IN_ONE_RECORD).map(|files| (FIRST, files.to_vec())).collect();
         changes.extend([(UNSEEN, found.unseen), (MET_BY_GIT, found.by_git), (MET, found.outside)]);
@@ -254,54 +275,69 @@ impl Engine {
         for (operation, mut files) in changes.into_iter().filter(|(_, files)| !files.is_empty()) {
             files.sort_by(|one, other| one.path.cmp(&other.path));
             let change = Change { operation: operation.into(), files, by: By::outside(), at, entry: None };
-            let id = self.with_versions(Create::Yes, |versions| versions.changed(change))?;
+            let id = self.with_versions(Create::Yes, |versions| versions.met(change, worked_out))?.flatten();
             records.extend(id.filter(|_| operation == MET || operation == MET_BY_GIT));
         }
         Ok(records)
     }
 }
 
-/// What changed, if anything: the state before, and the word for it.
+/// A file that others changed: what it was, since when that is known, and the word for it.
+struct Changed<'m> {
+    met: &'m Met,
+    before: State,
+    since: Option<u64>,
+    kind: &'static str,
+}
+
+/// What changed, if anything.
 fn change_of<'m>(
     versions: &Versions,
     met: &'m Met,
     tracked: &BTreeMap<String, BlobId>,
-    is_complete: bool,
-) -> Option<(&'m Met, State, &'static str)> {
+    complete: Option<u64>,
+) -> Option<Changed<'m>> {
     let now = met.now.as_ref().map_or(State::Absent, |now| match now.holds {
         Holds::Text { hash, .. } => State::Text(hash),
-        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => {
+        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => {
             State::Gap(gap_of(now).unwrap_or(Gap::Other))
         }
     });
     let recorded = versions.of_path(&met.path).next_back().map(|(_, _, file)| State::after(file));
-    let before = recorded.unwrap_or_else(|| registered(met.before.as_ref(), is_complete));
+    // A name that not every look meets may have been there.
+    let complete = complete.filter(|_| met.now.as_ref().is_some_and(|now| now.walked));
+    let (before, since) = recorded.map_or_else(|| registered(met.before.as_ref(), complete), |state| (state, None));
+    let changed = |kind| Some(Changed { met, before, since, kind });
     let blob = |of: &Registered| match of.holds {
         Holds::Text { blob, .. } => blob,
-        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown => None,
+        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => None,
     };
     let (was_in_git, is_in_git) = (met.before.as_ref().and_then(blob), met.now.as_ref().and_then(blob));
     match (before, now) {
+        (State::Gap(_), State::Gap(_)) if before == now => {
+            let about = |file: &Registered| (file.bytes, file.modified_ms);
+            let pair = met.before.as_ref().map(about).zip(met.now.as_ref().map(about));
+            if pair.is_some_and(|(before, now)| before != now) { changed(MET) } else { None }
+        }
         (before, now) if before == now => None,
         // Git has its text.
         (State::Unknown, State::Text(_)) if is_in_git.is_some() => None,
-        (State::Unknown, State::Text(_) | State::Gap(_)) => Some((met, before, FIRST)),
+        (State::Unknown, State::Text(_) | State::Gap(_)) => changed(FIRST),
         (State::Unknown, State::Absent | State::Unknown) => None,
-        (_, State::Absent) if was_in_git.is_some() && !tracked.contains_key(&met.path) => {
-            Some((met, before, MET_BY_GIT))
-        }
-        (_, _) if is_in_git.is_some() && is_in_git != was_in_git => Some((met, before, MET_BY_GIT)),
-        (_, _) => Some((met, before, MET)),
+        (_, State::Absent) if was_in_git.is_some() && !tracked.contains_key(&met.path) => changed(MET_BY_GIT),
+        (_, _) if is_in_git.is_some() && is_in_git != was_in_git => changed(MET_BY_GIT),
+        (_, _) => changed(MET),
     }
 }
 
-/// What a file was at the last look.
-fn registered(file: Option<&Registered>, is_complete: bool) -> State {
-    match file {
-        Some(Registered { holds: Holds::Text { hash, .. }, .. }) => State::Text(*hash),
-        Some(other) => State::Gap(gap_of(other).unwrap_or(Gap::Other)),
-        None if is_complete => State::Absent,
-        None => State::Unknown,
+/// What a file was at the last look, and since which record of the log.
+fn registered(file: Option<&Registered>, complete: Option<u64>) -> (State, Option<u64>) {
+    match (file, complete) {
+        (Some(Registered { holds: Holds::Text { hash, .. }, since, .. }), _) => (State::Text(*hash), Some(*since)),
+        (Some(other), _) => (State::Gap(gap_of(other).unwrap_or(Gap::Other)), Some(other.since)),
+        // Whether that counts for an earlier moment, whoever asks finds out.
+        (None, Some(_)) => (State::Absent, None),
+        (None, None) => (State::Unknown, None),
     }
 }
 
@@ -313,6 +349,7 @@ fn gap_of(file: &Registered) -> Option<Gap> {
         Holds::NotText => Some(Gap::NotText),
         Holds::Sensitive => Some(Gap::Sensitive),
         Holds::Unknown => Some(Gap::Unreadable),
+        Holds::Unseen => Some(Gap::NotLookedAt),
     }
 }
 

@@ -9,8 +9,10 @@ use readproof_disk::{Create, SessionName};
 use readproof_hosts::{
     block::Sha,
     session::{EntryId, Record},
-    versions::{By, Checkpoint, Conflict, Gap, VersionId, Versions},
+    versions::{By, Checkpoint, Conflict, FIRST, Gap, UNSEEN, VersionId, Versions},
 };
+
+use std::collections::BTreeSet;
 
 use super::state::State;
 use crate::{
@@ -82,6 +84,13 @@ struct Differs {
     since: Vec<(State, State, bool)>,
 }
 
+/// What is to be done about a file.
+enum Aim {
+    Text(Goal),
+    /// It stays, and that is recorded.
+    Conflict(Box<Conflict>),
+}
+
 /// What is wanted of a file.
 struct Goal {
     path: String,
@@ -119,21 +128,30 @@ impl Engine {
     ) -> Result<Rewound, Error> {
         let wanted = asked.paths.iter().map(|path| Ok(self.logged_name(&self.new_file(path)?)));
         let wanted = wanted.collect::<Result<Vec<String>, Error>>()?;
-        self.look_around(control)?;
+        let complete = self.look_around(control)?.complete;
+        let walked = self.walked(complete)?;
         let (to, differs) = self
-            .with_versions(Create::No, |versions| Ok(self.differs(versions, caller, asked, &wanted)))?
+            .with_versions(Create::No, |versions| Ok(self.differs(versions, caller, (asked, &wanted), &walked)))?
             .unwrap_or_else(|| Err(Error::History(HistoryError::NoMoment { asked: asked.to.clone() })))?;
         let leaf = match asked.leaf {
             Leaf::Stays => None,
             Leaf::GoesBack => Some(self.leaf_at(conversation.log().ok_or(Error::NoConversation)?, to, &asked.to)?),
         };
         self.refuse_unresolved(&differs)?;
-        let (mut files, mut goals) = (Vec::new(), Vec::new());
+        let (mut files, mut goals, mut conflicts) = (Vec::new(), Vec::new(), Vec::new());
         let rules = self.shared.policy.look(&self.root)?;
         for differs in differs {
             let (what, goal) = match rules.is_policy_file(&differs.path) && !wanted.contains(&differs.path) {
                 true => (Undo::Rules, None),
-                false => self.goal(caller, &differs, asked.dry_run)?,
+                false => self.goal(caller, &differs),
+            };
+            let goal = match goal {
+                Some(Aim::Conflict(conflict)) => {
+                    conflicts.push((files.len(), conflict));
+                    None
+                }
+                Some(Aim::Text(goal)) => Some(goal),
+                None => None,
             };
             files.push(RewoundFile { path: differs.path, what });
             goals.extend(goal);
@@ -142,6 +160,10 @@ impl Engine {
             return Ok(Rewound { to, files, written: None, leaf: None });
         }
         let written = self.restore(caller, conversation, (to, &goals), (asked.leaf, control))?;
+        for (at, conflict) in conflicts {
+            files[at].what =
+                Undo::Conflict(self.with_versions(Create::Yes, |versions| versions.conflicted(*conflict))?);
+        }
         let leaf = match (leaf, conversation.log()) {
             (Some(entry), Some(log)) => Some(self.branch(Some(log), entry.map(|entry| entry.0))?),
             (_, _) => None,
@@ -149,13 +171,21 @@ impl Engine {
         Ok(Rewound { to, files, written, leaf })
     }
 
+    /// Since which record of the log a file was not there, if no look met it: those that every look meets.
+    fn walked(&self, complete: Option<u64>) -> Result<impl Fn(&str) -> Option<u64>, Error> {
+        let files = self.registry()?.as_ref().map(|registry| registry.files()).transpose()?.unwrap_or_default();
+        let walked: BTreeSet<String> =
+            files.into_iter().filter(|(_, file)| file.walked).map(|(path, _)| path).collect();
+        Ok(move |path: &str| complete.filter(|_| walked.contains(path)))
+    }
+
     /// The files that are not as they were.
     fn differs(
         &self,
         versions: &Versions,
         caller: &Caller,
-        asked: &Rewind,
-        wanted: &[String],
+        (asked, wanted): (&Rewind, &[String]),
+        absent: &dyn Fn(&str) -> Option<u64>,
     ) -> Result<(VersionId, Vec<Differs>), Error> {
         let to = self.moment(versions, &asked.to)?;
         let is_wanted = |path: &str| {
@@ -177,9 +207,23 @@ impl Engine {
                     (State::before(file, &change.operation), State::after(file), is_foreign(&change.by))
                 })
                 .collect();
-            let Some((_, now, _)) = since.last().copied() else { continue };
-            let then = State::at(versions, path, to);
-            if then != now {
+            let is_change = |operation: &str| operation != FIRST && operation != UNSEEN;
+            let mut of_path = versions.of_path(path).filter(|(id, _, _)| *id > to);
+            let (true, Some((_, now, _))) =
+                (of_path.any(|(_, change, _)| is_change(&change.operation)), since.last().copied())
+            else {
+                continue;
+            };
+            if since.iter().all(|(_, _, foreign)| *foreign) {
+                // Nothing of it is to be undone.
+                continue;
+            }
+            let then = match asked.assume {
+                true => State::assumed_at(versions, path, to),
+                false => State::at(versions, path, to, absent(path)),
+            };
+            // Of what is only a gap nobody knows whether it is the same.
+            if then != now || matches!(now, State::Gap(_)) {
                 found.push(Differs { path: path.to_owned(), then, now, since });
             }
         }
@@ -229,23 +273,23 @@ impl Engine {
     }
 
     /// What becomes of a file, and with which text.
-    fn goal(&self, caller: &Caller, differs: &Differs, dry_run: bool) -> Result<(Undo, Option<Goal>), Error> {
+    fn goal(&self, caller: &Caller, differs: &Differs) -> (Undo, Option<Aim>) {
         let now = match differs.now {
             State::Text(hash) => Some(hash),
             State::Absent => None,
-            State::Gap(gap) => return Ok((Undo::NotKept(gap), None)),
-            State::Unknown => return Ok((Undo::NotKept(Gap::NotLookedAt), None)),
+            State::Gap(gap) => return (Undo::NotKept(gap), None),
+            State::Unknown => return (Undo::NotKept(Gap::NotLookedAt), None),
         };
         let path = differs.path.clone();
-        let goal = |text: Option<Text>| Some(Goal { path: path.clone(), now, text });
+        let goal = |text: Option<Text>| Some(Aim::Text(Goal { path: path.clone(), now, text }));
         let then = match differs.then {
             State::Text(hash) => match self.stored(hash) {
                 Some(text) => Some(text),
-                None => return Ok((Undo::NotKnown(Gap::Lost), None)),
+                None => return (Undo::NotKnown(Gap::Lost), None),
             },
             State::Absent => None,
-            State::Gap(gap) => return Ok((Undo::NotKnown(gap), None)),
-            State::Unknown => return Ok((Undo::NotKnown(Gap::NotLookedAt), None)),
+            State::Gap(gap) => return (Undo::NotKnown(gap), None),
+            State::Unknown => return (Undo::NotKnown(Gap::NotLookedAt), None),
         };
         if differs.since.iter().all(|(_, _, foreign)| !foreign) {
             let what = match (now, &then) {
@@ -253,17 +297,17 @@ impl Engine {
                 (None, Some(_)) => Undo::Made,
                 (_, None) => Undo::Removed,
             };
-            return Ok((what, goal(then)));
+            return (what, goal(then));
         }
         let present = now.and_then(|hash| self.stored(hash));
         if let (Some(present), Some(text)) = (&present, self.without_own(differs, present.as_ref())) {
             if text.hash() == present.hash() {
-                return Ok((Undo::Merged, None));
+                return (Undo::Merged, None);
             }
-            return Ok((Undo::Merged, goal(Some(text))));
+            return (Undo::Merged, goal(Some(text)));
         }
-        let sides = then.as_ref().zip(present.as_ref()).filter(|_| !dry_run);
-        let Some((then, present)) = sides else { return Ok((Undo::Conflict(None), None)) };
+        let sides = then.as_ref().zip(present.as_ref());
+        let Some((then, present)) = sides else { return (Undo::Conflict(None), None) };
         let base = differs.since.iter().rev().find(|(_, _, foreign)| !foreign).and_then(|(_, after, _)| after.hash());
         let sha = |text: &Text| Sha(text.hash());
         let conflict = Conflict {
@@ -274,8 +318,7 @@ impl Engine {
             by: By::from(caller),
             at: self.now(),
         };
-        let id = self.with_versions(Create::Yes, |versions| versions.conflicted(conflict))?;
-        Ok((Undo::Conflict(id), None))
+        (Undo::Conflict(None), Some(Aim::Conflict(Box::new(conflict))))
     }
 
     /// The present text without the conversation's own changes; `None` if others changed the same lines.

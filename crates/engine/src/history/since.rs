@@ -104,14 +104,14 @@ impl Engine {
             }
         }
         let state = |path: String| {
-            let then = match State::at(versions, &path, since) {
+            let then = match State::assumed_at(versions, &path, since) {
                 // Met for the first time since: that is where it begins.
                 State::Unknown => {
                     versions.of_path(&path).next().map_or(State::Unknown, |(_, _, file)| State::after(file))
                 }
                 known @ (State::Text(_) | State::Absent | State::Gap(_)) => known,
             };
-            let now = State::at(versions, &path, versions.newest());
+            let now = State::assumed_at(versions, &path, versions.newest());
             (path, then, now)
         };
         let files = paths.into_iter().map(state).filter(|(_, then, now)| then != now).collect();

@@ -41,16 +41,31 @@ impl State {
         }
     }
 
-    /// What a file was right after a record of the log.
-    pub(super) fn at(versions: &Versions, path: &str, moment: VersionId) -> Self {
-        let mut state = Self::Unknown;
+    /// What a file was right after a record of the log. Unknown if nobody had looked at it by then.
+    /// That it was not there counts since `absent`, the record since which every look would have met it.
+    pub(super) fn at(versions: &Versions, path: &str, moment: VersionId, absent: Option<u64>) -> Self {
+        let counts = |since: Option<u64>| since.is_some_and(|since| since <= moment.0);
+        Self::at_or(versions, path, moment, |state, since| match state {
+            Self::Absent => counts(absent),
+            Self::Text(_) | Self::Gap(_) | Self::Unknown => counts(since),
+        })
+    }
+
+    /// The same, and where nobody had looked at it, what it was before the first change that is known.
+    pub(super) fn assumed_at(versions: &Versions, path: &str, moment: VersionId) -> Self {
+        Self::at_or(versions, path, moment, |_, _| true)
+    }
+
+    fn at_or(versions: &Versions, path: &str, moment: VersionId, counts: impl Fn(Self, Option<u64>) -> bool) -> Self {
+        let mut recorded = None;
         for (id, change, file) in versions.of_path(path) {
             if id > moment {
-                return if state == Self::Unknown { Self::before(file, &change.operation) } else { state };
+                let before = || Some(Self::before(file, &change.operation)).filter(|state| counts(*state, file.since));
+                return recorded.or_else(before).unwrap_or(Self::Unknown);
             }
-            state = Self::after(file);
+            recorded = Some(Self::after(file));
         }
-        state
+        recorded.unwrap_or(Self::Unknown)
     }
 
     pub(super) fn hash(self) -> Option<ContentHash> {

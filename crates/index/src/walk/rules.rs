@@ -1,12 +1,17 @@
 //! What is ignored in a folder, by its ignore files and those above it, as in ripgrep: `.rgignore` wins over `.ignore`, that
 //! over `.gitignore`, that over `.git/info/exclude`; of one kind, the innermost file with a matching line wins.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
 };
+use readproof_core::text::ContentHash;
 use readproof_disk::{Folder, Root, Small};
 
 use super::{EXCLUDE, IGNORE_BYTES};
@@ -37,6 +42,8 @@ struct All {
     exclude: Option<Gitignore>,
     /// Whether folders may be work trees, as the workspace is not inside one.
     seeks_work_trees: bool,
+    /// Every ignore file that was read.
+    read: Mutex<BTreeMap<String, ContentHash>>,
 }
 
 /// The rules that one folder adds.
@@ -54,21 +61,36 @@ impl Rules {
     /// The name of an ignore file that cannot be used.
     pub(super) fn of_top(root: &Root, top: &Folder<'_>) -> Result<Self, &'static str> {
         let seeks_work_trees = !root.is_in_git();
+        let mut read = BTreeMap::new();
         let exclude = match top.entry(".git") {
             Some(_) => match root.small(EXCLUDE, IGNORE_BYTES) {
-                Small::Bytes(bytes) => Some(matcher("", &bytes)),
+                Small::Bytes(bytes) => {
+                    read.insert(EXCLUDE.to_owned(), ContentHash::of(&bytes));
+                    Some(matcher("", &bytes))
+                }
                 // A search without these rules finds too much rather than too little.
                 Small::None | Small::Refused => None,
             },
             None => None,
         };
         let in_work_tree = !seeks_work_trees || root.is_below_jj();
-        let rules = Self { all: Arc::new(All { exclude, seeks_work_trees }), own: None, in_work_tree, bytes: 0 };
+        let rules = Self {
+            all: Arc::new(All { exclude, seeks_work_trees, read: Mutex::new(read) }),
+            own: None,
+            in_work_tree,
+            bytes: 0,
+        };
         rules.add("", top)
     }
 
     pub(super) fn has_exclude(&self) -> bool {
         self.all.exclude.is_some()
+    }
+
+    /// What all ignore files say that were read so far.
+    pub(super) fn digest(&self) -> ContentHash {
+        let read = self.all.read.lock().unwrap_or_else(PoisonError::into_inner);
+        ContentHash::of(format!("{} {read:?}", self.all.seeks_work_trees).as_bytes())
     }
 
     /// The rules of a folder in this one; `None` if one of its ignore files cannot be used.
@@ -83,6 +105,9 @@ impl Rules {
                 Small::None => None,
                 Small::Bytes(bytes) => {
                     all_bytes += bytes.len() as u64;
+                    let mut read = self.all.read.lock().unwrap_or_else(PoisonError::into_inner);
+                    read.insert(format!("{key}/{name}"), ContentHash::of(&bytes));
+                    drop(read);
                     if all_bytes > IGNORE_BYTES {
                         return Err(name);
                     }

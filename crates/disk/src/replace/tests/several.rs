@@ -771,3 +771,15 @@ fn what_cannot_be_put_back_is_handed_out() {
     assert_eq!((displaced.name.as_str(), &displaced.bytes[..]), ("sub/two", &b"first\n"[..]));
     assert!(root.take_displaced().is_empty());
 }
+
+/// Two make the same change at once: the one that comes second is refused, and leaves what the first one made.
+#[test]
+fn a_refused_change_does_not_undo_what_another_made() {
+    let several = Several::new();
+    let steps = steps(&several.root);
+    fs::write(several.at("one"), "ONE\n").unwrap();
+    let refused = several.root.replace_all(&load, &steps, "", HardLinks::Refuse).unwrap_err();
+    assert!(matches!(refused, ReplaceAllError::Step { source: ReplaceError::Changed { .. }, .. }), "{refused:?}");
+    assert_eq!(several.text("one").as_deref(), Some("ONE\n"));
+    assert!(several.all(false, "one"));
+}
