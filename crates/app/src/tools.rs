@@ -487,6 +487,7 @@ pub(crate) const TOOLS: &[Tool] = &[
             optional("version", Kind::Text, "as v12", &["version_id", "to"]),
             optional("checkpoint", Kind::Text, "its name", &[]),
             optional("dry_run", Kind::Flag, "only say what would be done", &[]),
+            optional("everything", Kind::Flag, "what other conversations changed too", &["all"]),
             unlisted("assume", Kind::Flag),
         ],
         example: r#"{"version":"v2"}"#,

@@ -79,6 +79,9 @@ pub(crate) struct RewindArgs {
     /// Keep what other programs changed, as what other callers changed is kept
     #[arg(long)]
     pub(crate) keep_outside: bool,
+    /// Undo what other conversations changed too
+    #[arg(long)]
+    pub(crate) everything: bool,
     /// Restore files too that nobody had looked at by then: to what they were before their first known change
     #[arg(long)]
     pub(crate) assume: bool,

@@ -65,11 +65,12 @@ pub(super) fn checkpoint(terminal: &Terminal, args: CheckpointArgs) -> Done {
 }
 
 pub(super) fn rewind(terminal: &Terminal, args: RewindArgs) -> Done {
-    let RewindArgs { to, paths, dry_run, keep_outside, assume, session, conversation } = args;
+    let RewindArgs { to, paths, dry_run, keep_outside, everything, assume, session, conversation } = args;
     let asked = Rewind {
         to,
         paths,
         dry_run,
+        everything,
         assume,
         outside: if keep_outside { OutsideChanges::Keep } else { OutsideChanges::Undo },
         leaf: if conversation { Leaf::GoesBack } else { Leaf::Stays },

@@ -76,6 +76,7 @@ pub(super) fn rollback(tools: &Tools<'_>, call: &ToolCall<'_>) -> Result<ToolOut
         paths: text(call, "filepath").into_iter().collect(),
         outside: OutsideChanges::default(),
         leaf: Leaf::Stays,
+        everything: call.args.flag("everything"),
         assume: call.args.flag("assume"),
         dry_run: call.args.flag("dry_run"),
     };
@@ -325,12 +326,17 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
         None => String::new(),
     };
     let left = if left.is_empty() { String::new() } else { format!("; {}", left.join("; ")) };
+    let others = match found.others {
+        0 => String::new(),
+        count => format!("; {count} more files were changed by others alone: everything=true undoes that too"),
+    };
     let plan = || found.files.iter().map(undone).collect::<Vec<_>>().join("\n");
     let text = found.written.as_ref().map_or_else(plan, |written| written.text.clone());
     let mut contract = match &found.written {
         Some(written) => editing::contract("rollback", written),
         None => json!({"ok": true, "success": true, "version_id": null}),
     };
+    contract["changed_by_others"] = json!(found.others);
     contract["to"] = json!(found.to.to_string());
     let file = |file: &RewoundFile| {
         let why = match file.what {
@@ -343,7 +349,7 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
     contract["entry"] = json!(found.leaf.flatten().map(|entry| entry.to_string()));
     let notices = found.written.as_ref().map(|written| words(&written.notices)).unwrap_or_default();
     let notices: String = notices.iter().map(|notice| format!("; {notice}")).collect();
-    output(text, format!("{done}{leaf}{left}{notices}"), contract, "text")
+    output(text, format!("{done}{leaf}{left}{others}{notices}"), contract, "text")
 }
 
 fn output(text: String, said: String, contract: Value, text_key: &'static str) -> ToolOutput {

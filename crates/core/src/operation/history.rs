@@ -93,6 +93,8 @@ pub struct Rewind {
     pub outside: OutsideChanges,
     /// Whether the conversation goes back too.
     pub leaf: Leaf,
+    /// Whether what other conversations changed is undone too.
+    pub everything: bool,
     /// Whether a file that nobody had looked at by then counts as what it was before its first known change.
     pub assume: bool,
     /// Whether only to say what would be done.
@@ -121,6 +123,7 @@ impl Fields {
         self.with("to", &rewind.to)
             .maybe("paths", paths)
             .maybe("keep_outside", (rewind.outside == OutsideChanges::Keep).then_some(true))
+            .maybe("everything", rewind.everything.then_some(true))
             .maybe("assume", rewind.assume.then_some(true))
             .maybe("conversation_too", (rewind.leaf == Leaf::GoesBack).then_some(true))
             .with("dry_run", rewind.dry_run)

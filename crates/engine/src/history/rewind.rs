@@ -69,6 +69,8 @@ pub struct Rewound {
     pub to: VersionId,
     /// Every file that is not as it was then.
     pub files: Vec<RewoundFile>,
+    /// How many files only other conversations changed, which stay.
+    pub others: u64,
     /// What was written; none for a dry run, or if nothing had to be.
     pub written: Option<Written>,
     /// Where the conversation stands now, if it went back too; `None` inside is its root.
@@ -130,7 +132,7 @@ impl Engine {
         let wanted = wanted.collect::<Result<Vec<String>, Error>>()?;
         let complete = self.look_around(control)?.complete;
         let walked = self.walked(complete)?;
-        let (to, differs) = self
+        let (to, differs, others) = self
             .with_versions(Create::No, |versions| Ok(self.differs(versions, caller, (asked, &wanted), &walked)))?
             .unwrap_or_else(|| Err(Error::History(HistoryError::NoMoment { asked: asked.to.clone() })))?;
         let leaf = match asked.leaf {
@@ -157,7 +159,7 @@ impl Engine {
             goals.extend(goal);
         }
         if asked.dry_run {
-            return Ok(Rewound { to, files, written: None, leaf: None });
+            return Ok(Rewound { to, files, others, written: None, leaf: None });
         }
         let written = self.restore(caller, conversation, (to, &goals), (asked.leaf, control))?;
         for (at, conflict) in conflicts {
@@ -168,7 +170,7 @@ impl Engine {
             (Some(entry), Some(log)) => Some(self.branch(Some(log), entry.map(|entry| entry.0))?),
             (_, _) => None,
         };
-        Ok(Rewound { to, files, written, leaf })
+        Ok(Rewound { to, files, others, written, leaf })
     }
 
     /// Since which record of the log a file was not there, if no look met it: those that every look meets.
@@ -186,19 +188,20 @@ impl Engine {
         caller: &Caller,
         (asked, wanted): (&Rewind, &[String]),
         absent: &dyn Fn(&str) -> Option<u64>,
-    ) -> Result<(VersionId, Vec<Differs>), Error> {
+    ) -> Result<(VersionId, Vec<Differs>, u64), Error> {
         let to = self.moment(versions, &asked.to)?;
         let is_wanted = |path: &str| {
             let inside = |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
             wanted.is_empty() || wanted.iter().any(|one| one == path || one == "." || inside(one))
         };
         let is_foreign = |by: &By| match (&caller.conversation, by.is_outside()) {
+            _ if asked.everything => false,
             (_, true) => asked.outside == OutsideChanges::Keep,
             (Some(own), false) => by.conversation.as_ref() != Some(own),
             // A person takes everything back.
             (None, false) => false,
         };
-        let mut found = Vec::new();
+        let (mut found, mut others) = (Vec::new(), 0);
         for path in versions.paths().filter(|path| is_wanted(path) && self.may_name(path)) {
             let since: Vec<_> = versions
                 .of_path(path)
@@ -216,6 +219,7 @@ impl Engine {
             };
             if since.iter().all(|(_, _, foreign)| *foreign) {
                 // Nothing of it is to be undone.
+                others += 1;
                 continue;
             }
             let then = match asked.assume {
@@ -227,7 +231,7 @@ impl Engine {
                 found.push(Differs { path: path.to_owned(), then, now, since });
             }
         }
-        Ok((to, found))
+        Ok((to, found, others))
     }
 
     /// Where a conversation was at that moment: after the result of the call, if it was one of its own.

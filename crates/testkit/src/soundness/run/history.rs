@@ -57,6 +57,7 @@ impl Run {
             paths,
             outside: if random.below(4) == 0 { OutsideChanges::Keep } else { OutsideChanges::Undo },
             leaf: if goes_back { Leaf::GoesBack } else { Leaf::Stays },
+            everything: random.below(4) == 0,
             assume: false,
             dry_run: random.below(8) == 0,
         };
