@@ -33,6 +33,9 @@ const TABLES: &str = "
     CREATE TABLE looks(settings TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
 ";
 
+/// What [`registered`] reads.
+const ROWS: &str = "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files";
+
 /// What a file holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Holds {
@@ -151,9 +154,7 @@ impl Registry {
     /// # Errors
     /// When the database cannot be used.
     pub fn file(&self, path: &str) -> Result<Option<Registered>, RegistryError> {
-        let mut row = self.db.prepare_cached(
-            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files WHERE path = ?1",
-        )?;
+        let mut row = self.db.prepare_cached(&format!("{ROWS} WHERE path = ?1"))?;
         let mut rows = row.query(params![path])?;
         Ok(rows.next()?.map(registered).transpose()?)
     }
@@ -163,9 +164,7 @@ impl Registry {
     /// # Errors
     /// When the database cannot be used.
     pub fn files(&self) -> Result<BTreeMap<String, Registered>, RegistryError> {
-        let mut rows = self.db.prepare_cached(
-            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files",
-        )?;
+        let mut rows = self.db.prepare_cached(ROWS)?;
         let rows = rows.query_map([], |row| Ok((row.get(0)?, registered(row)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -207,7 +206,8 @@ impl Registry {
             match entry {
                 WalkEntry::File(path) if !only_tracked || due.contains(path.as_str()) => {
                     due.remove(path.as_str());
-                    meet(path, true, &mut known);
+                    // Where only what git tracks is met, a name may have been there before git knew it.
+                    meet(path, !only_tracked, &mut known);
                 }
                 WalkEntry::Unreadable => unreadable = true,
                 WalkEntry::OddName => odd += 1,
@@ -236,9 +236,7 @@ impl Registry {
     }
 
     fn known(&self) -> Result<HashMap<String, Known>, rusqlite::Error> {
-        let mut rows = self.db.prepare_cached(
-            "SELECT path, stamp, kind, bytes, modified, hash, lines, blob, language, since, walked FROM files",
-        )?;
+        let mut rows = self.db.prepare_cached(ROWS)?;
         let rows = rows.query_map([], |row| Ok((row.get(0)?, Known { stamp: row.get(1)?, row: registered(row)? })))?;
         rows.collect()
     }

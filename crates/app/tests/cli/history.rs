@@ -249,6 +249,17 @@ fn what_no_look_meets_is_not_taken_for_absent() {
 }
 
 #[test]
+fn what_git_did_not_track_yet_is_not_taken_for_absent() {
+    let ws = Workspace::with(&[("a.txt", "a\n"), ("x.txt", "keep\n")]);
+    crate::diff::git(&ws, &["init", "-q"]);
+    crate::diff::git(&ws, &["add", "a.txt"]);
+    ws.run("checkpoint here --set history=tracked").text();
+    crate::diff::git(&ws, &["add", "x.txt"]);
+    out(&ws, "rewind here --set history=tracked --set policy_preset=open");
+    assert_eq!(ws.get("x.txt"), "keep\n");
+}
+
+#[test]
 fn a_file_that_went_and_was_written_anew_comes_back() {
     let ws = Workspace::with(&[("a.txt", "one\ntwo\n")]);
     crate::diff::git(&ws, &["init", "-q"]);

@@ -12,7 +12,7 @@ use readproof_hosts::{
 use readproof_index::{Holds, Registered, Tag, file_globs};
 use std::collections::BTreeMap;
 
-use super::state::State;
+use super::{look::gap_of, state::State};
 use crate::{Control, Engine, Error, HistoryError, Keeping, read::Glimpse};
 
 /// A registered file.
@@ -253,13 +253,8 @@ pub(super) fn cut(text: &Text, most: AnswerLimit) -> (&str, u32) {
 }
 
 fn listed(path: String, file: &Registered, tag: Tag, version: Option<VersionId>) -> ListedFile {
-    let (hash, lines, gap) = match file.holds {
-        Holds::Text { hash, lines, .. } => (Some(hash), Some(lines), None),
-        Holds::TooLarge => (None, None, Some(Gap::TooLarge)),
-        Holds::NotText => (None, None, Some(Gap::NotText)),
-        Holds::Sensitive => (None, None, Some(Gap::Sensitive)),
-        Holds::Unknown | Holds::Unseen => (None, None, Some(Gap::Unreadable)),
-    };
+    let (hash, gap) = (file.hash(), gap_of(file));
+    let lines = if let Holds::Text { lines, .. } = file.holds { Some(lines) } else { None };
     let (bytes, modified_ms, language) = (file.bytes, file.modified_ms, file.language);
     ListedFile { path, bytes, modified_ms, hash, gap, lines, language, tag, version }
 }

@@ -175,7 +175,7 @@ impl Engine {
             return Ok(None);
         }
         let blob = before.and_then(|before| before.blob_of(hash));
-        let text = blob.and_then(|blob| self.text_in_git(blob, &Control::WAIT)).filter(|text| text.hash() == hash);
+        let text = blob.and_then(|blob| self.text_in_git(blob)).filter(|text| text.hash() == hash);
         let (Some(text), Some(store)) = (text, self.store(Create::Yes)?) else { return Ok(Some(Gap::Lost)) };
         store.objects().put_all_synced(&[&text])?;
         Ok(None)
@@ -262,8 +262,8 @@ impl Engine {
         Ok(found.unwrap_or_default())
     }
 
-    fn text_in_git(&self, blob: BlobId, control: &Control<'_>) -> Option<Text> {
-        Text::from_bytes(self.root.blob(blob, &self.git_question(control))?).ok()
+    fn text_in_git(&self, blob: BlobId) -> Option<Text> {
+        Text::from_bytes(self.root.blob(blob, &self.git_question(&Control::WAIT))?).ok()
     }
 
     fn record_met(&self, found: Found, worked_out: VersionId) -> Result<Vec<VersionId>, Error> {
@@ -342,7 +342,7 @@ fn registered(file: Option<&Registered>, complete: Option<u64>) -> (State, Optio
 }
 
 /// Why nothing is kept of a file.
-fn gap_of(file: &Registered) -> Option<Gap> {
+pub(super) fn gap_of(file: &Registered) -> Option<Gap> {
     match file.holds {
         Holds::Text { .. } => None,
         Holds::TooLarge => Some(Gap::TooLarge),
