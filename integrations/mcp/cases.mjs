@@ -7,7 +7,7 @@ const CONTRACT = "readproof/contract";
 const UNIFIED_TOOLS = ["edit", "list", "outline", "read", "search"];
 const BOUNDED_TOOLS = ["read_file", "read_file_head", "read_file_range", "read_file_tail", "search_in_file", "stat_file"];
 const CHANGING_TOOLS = ["apply_patch", "delete_file", "get_diff", "move_file", "read_lines", "write_file"];
-const HISTORY_TOOLS = ["blame", "changes", "checkpoint", "file_history", "list_files", "rollback", "show_version"];
+const HISTORY_TOOLS = ["blame", "changes", "checkpoint", "context", "file_history", "list_files", "rollback", "show_version"];
 const FILES_TOOLS = [...CHANGING_TOOLS, ...HISTORY_TOOLS, "edit", "list"].sort();
 const ALL_TOOLS = [...UNIFIED_TOOLS, ...BOUNDED_TOOLS, ...CHANGING_TOOLS, ...HISTORY_TOOLS, "readcache_refresh", "readcache_status"].sort();
 /** All that can be called: some clients call only what is listed. */
@@ -148,6 +148,7 @@ const CHANGES = [
 	call("file_history", "file_history", { filepath: "made/a.txt" }, having("edit", "made/a.txt")),
 	call("list_files", "list_files", { globs: "made/**" }, having("made/a.txt  4 lines")),
 	call("changes", "changes", { since: "mark" }, answered),
+	call("context", "context", {}, having("recent:")),
 	call("show_version", "show_version", { version: "v99999", filepath: "made/a.txt" }, error("NOT_FOUND")),
 	call("what a rollback would do", "rollback", { filepath: "made/a.txt", checkpoint: "mark", everything: true, dry_run: true }, having("made/a.txt: restored")),
 	call("rollback", "rollback", { filepath: "made/a.txt", checkpoint: "mark", everything: true }, changed("edited made/a.txt: lines 1-1 are now 1-1; 4 lines")),

@@ -143,6 +143,8 @@ pub(crate) enum Command {
     Blame(history::BlameArgs),
     /// Show what other programs and other agents changed
     Changes(history::ChangesArgs),
+    /// Show what a conversation is in the middle of: recent files, what changed since, conflicts, what is not committed
+    Context(history::ContextArgs),
     /// Mark the present state of all files, to go back to it later
     Checkpoint(history::CheckpointArgs),
     /// Go back to a version or a checkpoint: all files that changed since, or some; undone by another rewind

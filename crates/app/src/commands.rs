@@ -69,6 +69,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Show(args) => history::show(&open()?, args),
         Command::Blame(args) => history::blame(&open()?, args),
         Command::Changes(args) => history::changes(&open()?, args),
+        Command::Context(args) => history::context(&open()?, args),
         Command::Checkpoint(args) => history::checkpoint(&open()?, args),
         Command::Rewind(args) => history::rewind(&open()?, args),
         Command::Conflicts(command) => conflicts::run(&open_with(Beyond::Review)?, command),

@@ -105,7 +105,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 28] = [
+pub(crate) const SETTINGS: [Setting; 29] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -196,6 +196,17 @@ pub(crate) const SETTINGS: [Setting; 28] = [
         },
         expects: "\"all\", \"tracked\" or \"off\"",
         narrow: Narrow::Down(&["off", "tracked", "all"]),
+    },
+    Setting {
+        key: "tell",
+        help: "whether an answer over MCP also tells what others changed of the files that the conversation was shown, as a diff",
+        show: |s| toml::Value::Boolean(s.tell),
+        set: |s, v| {
+            s.tell = v.as_bool()?;
+            Some(())
+        },
+        expects: "true or false",
+        narrow: Narrow::Any,
     },
     Setting {
         key: "hard_links",

@@ -3,6 +3,7 @@
 
 pub(crate) mod args;
 pub(crate) mod call;
+pub(crate) mod context;
 pub(crate) mod conversation;
 mod diffs;
 mod editing;
@@ -470,6 +471,14 @@ pub(crate) const TOOLS: &[Tool] = &[
         example: "{}",
     },
     Tool {
+        name: "context",
+        title: "Where we are",
+        group: Group::Files,
+        about: "Recent reads and writes, files that changed since you saw them, open conflicts, uncommitted changes.",
+        params: &[],
+        example: "{}",
+    },
+    Tool {
         name: "checkpoint",
         title: "Checkpoint",
         group: Group::Files,
@@ -556,7 +565,11 @@ pub(crate) const TOOLS: &[Tool] = &[
     },
 ];
 
+/// The name in the interface that other tools of this kind follow, and ours.
+const OTHER_NAMES: &[(&str, &str)] = &[("get_file_history", "file_history")];
+
 pub(crate) fn tool(name: &str) -> Option<&'static Tool> {
+    let name = OTHER_NAMES.iter().find(|(other, _)| *other == name).map_or(name, |(_, ours)| ours);
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
@@ -702,7 +715,8 @@ mod tests {
             |text: &str| -> Vec<&str> { ToolList::parse(text).unwrap().tools().iter().map(|tool| tool.name).collect() };
         assert_eq!(names("unified"), ["read", "search", "list", "outline", "edit"]);
         assert_eq!(names("bounded").len(), 6);
-        assert_eq!(names("all").len(), 26);
+        assert_eq!(names("all").len(), 27);
+        assert_eq!(tool("get_file_history").unwrap().name, "file_history");
         assert_eq!(names("get_snippet, read"), ["read", "get_snippet"]);
         assert!(ToolList::parse("red").unwrap_err().contains("`red`"));
         assert!(ToolList::parse(" , ").is_err());

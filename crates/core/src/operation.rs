@@ -659,6 +659,10 @@ pub enum Operation {
     Blame(Blame),
     /// What other programs changed.
     Changes(Changes),
+    /// What others changed of the files that the conversation was shown, since it was shown them.
+    Tell,
+    /// What the conversation is in the middle of: recent reads, what is held, what waits, what is not committed.
+    Context,
     /// A moment to go back to.
     Checkpoint {
         /// What it is called.
@@ -953,6 +957,8 @@ impl Operation {
             Self::ShowVersion(_) => "show_version",
             Self::Blame(_) => "blame",
             Self::Changes(_) => "changes",
+            Self::Tell => "tell",
+            Self::Context => "context",
             Self::Checkpoint { .. } => "checkpoint",
             Self::Rewind(_) => "rewind",
             Self::ListConflicts { .. } => "list_conflicts",
@@ -1011,6 +1017,8 @@ impl Operation {
             Self::Status
             | Self::ListFiles(_)
             | Self::Changes(_)
+            | Self::Tell
+            | Self::Context
             | Self::Checkpoint { .. }
             | Self::Rewind(_)
             | Self::ListConflicts { .. }
@@ -1132,7 +1140,7 @@ impl Operation {
             Self::Distrust { why } => fields.with("why", why),
             Self::Collect(collect) => fields.collect(collect),
             Self::CheckPolicy { path, act, caller } => fields.checked(path, *act, caller.as_ref()),
-            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay => fields,
+            Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::Tell | Self::Context => fields,
             Self::ListPolicy | Self::Doctor => fields,
         };
         fields.0

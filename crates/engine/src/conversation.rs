@@ -25,10 +25,10 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, SessionName, Snapshot};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Engine, Error,
+    Engine, Error, RecentFile,
     door::Refreshed,
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget},
 };
@@ -191,6 +191,21 @@ pub trait Conversation {
     /// # Errors
     /// When there is no such conversation.
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error>;
+
+    /// Of these files the text that the conversation was last shown, or made. Only what a record of it tells.
+    fn last_texts(&mut self, _engine: &Engine, _paths: &BTreeSet<String>) -> BTreeMap<String, ContentHash> {
+        BTreeMap::new()
+    }
+
+    /// The files that it read or wrote, the latest first, each once.
+    fn recent(&mut self, _engine: &Engine) -> Vec<RecentFile> {
+        Vec::new()
+    }
+
+    /// Whether what it is told unasked can be confirmed as delivered, and so counts.
+    fn confirms(&self) -> bool {
+        false
+    }
 
     /// Makes the conversation forget these lines of a file, under each of its names.
     ///

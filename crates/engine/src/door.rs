@@ -25,7 +25,7 @@ use readproof_core::{
     path::Bearings,
     policy::Acts,
 };
-use readproof_disk::{Create, HardLinks, LocalStores, Policy, Root, Sensitive, SnapshotRules, Stores};
+use readproof_disk::{Create, HardLinks, LocalStores, Policy, Root, Sensitive, SessionName, SnapshotRules, Stores};
 use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
@@ -137,6 +137,7 @@ impl Engine {
             versions: Mutex::default(),
             registry: Mutex::default(),
             approvals: Mutex::default(),
+            told: Mutex::default(),
             unnamed_writes: AtomicU64::default(),
         };
         Ok(Self {
@@ -263,6 +264,12 @@ impl Engine {
         (0..parts.len()).map(|at| parts[at..].join("/")).find(|name| self.is_file(name))
     }
 
+    /// Whether any file changed since this conversation was last told what others changed.
+    #[must_use]
+    pub fn has_news(&self, conversation: &SessionName) -> bool {
+        self.is_news_for(conversation)
+    }
+
     /// Whether an answer was given without the index of symbols, which should be made now that nobody waits; asked once.
     #[must_use]
     pub fn wants_index(&self) -> bool {
@@ -331,6 +338,8 @@ impl<G> Outcome<G> {
             Self::Changes(found) => Some(found.diff.as_str()),
             Self::Rewound(done) => done.written.as_ref().map(|written| written.text.as_str()),
             Self::Read(Reading::NotOurs(_))
+            | Self::Told(_)
+            | Self::Context(_)
             | Self::Stat(_)
             | Self::InFile(_)
             | Self::Searched(_)

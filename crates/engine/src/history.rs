@@ -3,6 +3,7 @@
 //! shows of an earlier text are never a base.
 
 mod blame;
+mod context;
 mod error;
 mod git;
 mod log;
@@ -10,13 +11,23 @@ mod look;
 mod rewind;
 mod since;
 mod state;
+mod tell;
 mod versions;
 
 pub use blame::{Blamed, BlamedLine};
+pub use context::{ContextFound, KnownFile, KnownState, RecentFile, Uncommitted};
 pub use error::HistoryError;
 pub use git::{Compared, DiffStatus};
 pub use log::{FilesListed, HistoryEntry, HistoryListed, ListedFile, ShownVersion};
 pub use look::Looked;
 pub use rewind::{Rewound, RewoundFile, Undo};
 pub use since::ChangesFound;
+pub use tell::Told;
 pub use versions::{Compared as ComparedVersions, Which};
+
+use readproof_hosts::versions::{FIRST, UNSEEN};
+
+/// Whether a record of the version log tells of a change, rather than of what is looked at.
+fn is_change(operation: &str) -> bool {
+    operation != FIRST && operation != UNSEEN
+}

@@ -23,8 +23,9 @@ pub use find::{
     Resolved, Searched, Surroundings, SymbolsFound,
 };
 pub use history::{
-    Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, DiffStatus, FilesListed, HistoryEntry, HistoryError,
-    HistoryListed, ListedFile, Looked, Rewound, RewoundFile, ShownVersion, Undo, Which,
+    Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, ContextFound, DiffStatus, FilesListed, HistoryEntry,
+    HistoryError, HistoryListed, KnownFile, KnownState, ListedFile, Looked, RecentFile, Rewound, RewoundFile,
+    ShownVersion, Told, Uncommitted, Undo, Which,
 };
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
@@ -56,9 +57,12 @@ use readproof_core::{
     path::Bearings,
     policy::{Acts, Rule},
 };
-use readproof_disk::{Asks, Policy, Root, Sensitive, Stores};
+use readproof_disk::{Asks, Policy, Root, Sensitive, SessionName, Stores};
 use readproof_index::Registry;
-use std::sync::{Arc, Mutex, atomic::AtomicU64};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, atomic::AtomicU64},
+};
 
 /// The settings file of a workspace. It belongs to the user: an agent may read it but not change it.
 pub const SETTINGS_FILE: &str = "readproof.toml";
@@ -101,6 +105,8 @@ struct Shared {
     versions: Mutex<Option<Versions>>,
     registry: Mutex<Option<Registry>>,
     approvals: Mutex<Option<Approvals>>,
+    /// Up to which record of the version log each conversation was told what others changed.
+    told: Mutex<BTreeMap<SessionName, VersionId>>,
     /// Calls that wrote, of callers who name no conversation.
     unnamed_writes: AtomicU64,
     /// What is to be said beside the next answer.
@@ -165,6 +171,8 @@ impl Engine {
             Operation::Changes(asked) => {
                 self.changes((caller, conversation.log()), asked, control).map(Outcome::Changes)
             }
+            Operation::Context => self.context(caller, conversation, control).map(Box::new).map(Outcome::Context),
+            Operation::Tell => self.tell(caller, conversation, control).map(Outcome::Told),
             Operation::Checkpoint { name } => {
                 self.checkpoint(caller, conversation.log(), name.as_deref(), control).map(Outcome::Marked)
             }

@@ -20,7 +20,7 @@ use knowledge::loaded;
 use readproof_core::{
     decide::{Base, Choice, Reason, decide},
     operation::Read,
-    render::render,
+    render::{Shown, render},
 };
 
 use crate::{Control, Conversation, Engine, Error, door::Reading};
@@ -29,16 +29,17 @@ use crate::{Control, Conversation, Engine, Error, door::Reading};
 const ATTEMPTS: u32 = 3;
 
 impl Engine {
-    /// Answers one read with the least text needed.
-    pub(crate) fn read<C: Conversation>(
+    /// Answers one read with the least text needed; `None`, and nothing is recorded, if nobody wants that answer.
+    pub(crate) fn read_if<C: Conversation>(
         &self,
         conversation: &mut C,
         read: &Read,
         control: &Control<'_>,
-    ) -> Result<Reading<C::Given>, Error> {
+        is_wanted: impl Fn(&Shown<'_>) -> bool,
+    ) -> Result<Option<Reading<C::Given>>, Error> {
         // hosts: where in the conversation this read is made
         if let Some(declined) = conversation.begin(self, read) {
-            return Ok(Reading::NotOurs(declined));
+            return Ok(Some(Reading::NotOurs(declined)));
         }
         // core: candidate names → disk: the file inside the workspace
         let mut target = self.resolve_or_suffix(read, control)?;
@@ -47,19 +48,16 @@ impl Engine {
         let snapshot = self.look_or_view(&mut target, read.decoding, control)?;
         control.check_cancelled()?;
         if let Some(declined) = conversation.declines(self, &target.file, &snapshot) {
-            return Ok(Reading::NotOurs(declined));
+            return Ok(Some(Reading::NotOurs(declined)));
         }
-
         let limits = conversation.limits(self, read);
         // core: which lines are meant, and which of them one plain answer would show
         target.pick(&snapshot.text, &read.pick, &limits)?;
-        let (now, path) = (&snapshot.text, target.file.key());
+        let (now, path, key) = (&snapshot.text, target.file.key(), conversation.key(&target.file));
         let ask = conversation.ask(now, read, &target, &limits).map_err(|source| target.bad_range(source))?;
         // hosts: whether anything may be relied on
         let mut context = conversation.context(self, read, &target.file, &snapshot);
         self.leave_view_out(conversation.log(), &mut context, (&target, &snapshot));
-        let key = conversation.key(&target.file);
-
         for attempt in 0.. {
             // hosts: what the model holds on this branch since the last barrier
             let held = conversation.held(self, &context, &key);
@@ -73,6 +71,9 @@ impl Engine {
             let decision = decide(now, path, &ask, Base::of(choice, text.as_ref()), &limits);
             let shown = render(&decision, now, &ask);
             control.check_cancelled()?;
+            if !is_wanted(&shown) {
+                break;
+            }
             // engine: store the text and append what was shown; refused if the branch has moved since
             let pending =
                 PendingAnswer { target: &target, snapshot: &snapshot, shown: &shown, limits, mark: held.mark };
@@ -81,9 +82,9 @@ impl Engine {
                 answer.notices.extend(self.take_notices());
                 let text = shown.into_text();
                 answer.text = self.give(&target, snapshot, text);
-                return Ok(Reading::Answer(Box::new(answer)));
+                return Ok(Some(Reading::Answer(Box::new(answer))));
             }
         }
-        Err(Error::Aborted)
+        Ok(None)
     }
 }

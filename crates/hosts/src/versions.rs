@@ -66,6 +66,12 @@ impl By {
         Self { surface: OUTSIDE.to_owned(), ..Self::default() }
     }
 
+    /// Whether this caller made it, in this conversation.
+    #[must_use]
+    pub fn is_of(&self, caller: &Caller) -> bool {
+        !self.is_outside() && self.conversation == caller.conversation && self.surface == caller.surface
+    }
+
     /// Whether nobody made a call for it.
     #[must_use]
     pub fn is_outside(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The arguments of the commands that look back: files, log, show, blame, changes, checkpoint, rewind.
+//! The arguments of the commands that look back: files, log, show, blame, changes, context, checkpoint, rewind.
 
 use clap::Args;
 
@@ -53,6 +53,13 @@ pub(crate) struct ChangesArgs {
     #[arg(long, value_name = "MOMENT")]
     pub(crate) since: Option<String>,
     /// The conversation that asks
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ContextArgs {
+    /// The conversation; without one, only what concerns the workspace
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
 }

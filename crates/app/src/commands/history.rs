@@ -1,16 +1,19 @@
-//! `readproof files`, `log`, `show`, `blame`, `changes`, `checkpoint` and `rewind`: what was, and the way back.
+//! `readproof files`, `log`, `show`, `blame`, `changes`, `context`, `checkpoint` and `rewind`: what was, and the way back.
 
 use readproof_core::operation::{
     AnswerLimit, Blame, Changes, History, Leaf, ListFiles, Operation, OutsideChanges, Rewind, ShowVersion,
 };
-use readproof_engine::{Blamed, ChangesFound, FilesListed, HistoryListed, Rewound, ShownVersion, VersionId};
+use readproof_engine::{
+    Blamed, ChangesFound, ContextFound, FilesListed, HistoryListed, Rewound, ShownVersion, VersionId,
+};
 
 use super::{Done, Terminal};
 use crate::{
-    cli::history::{BlameArgs, ChangesArgs, CheckpointArgs, FilesArgs, LogArgs, RewindArgs, ShowArgs},
+    cli::history::{BlameArgs, ChangesArgs, CheckpointArgs, ContextArgs, FilesArgs, LogArgs, RewindArgs, ShowArgs},
     output,
     tools::{
         call::ToolOutput,
+        context::context_said,
         history::{blame_said, changes_said, checkpoint_said, files_said, history_said, rewound_said, version_said},
     },
 };
@@ -52,6 +55,11 @@ pub(super) fn changes(terminal: &Terminal, args: ChangesArgs) -> Done {
     let ChangesArgs { since, session } = args;
     let found: ChangesFound = terminal.ask_watched(session.as_deref(), Operation::Changes(Changes { since }))?;
     said(terminal, changes_said(&found))
+}
+
+pub(super) fn context(terminal: &Terminal, args: ContextArgs) -> Done {
+    let found: Box<ContextFound> = terminal.ask_watched(args.session.as_deref(), Operation::Context)?;
+    said(terminal, context_said(&found))
 }
 
 pub(super) fn checkpoint(terminal: &Terminal, args: CheckpointArgs) -> Done {

@@ -24,6 +24,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Tool,
     args::{Args, Refusal, short},
+    context,
     conversation::Origin,
     editing, finding, history, listing, ranges, symbols, tool, unified,
 };
@@ -45,6 +46,8 @@ pub(crate) struct ToolOutput {
     pub(crate) text_key: &'static str,
     /// The results of a call that reads several files, before the trailer.
     pub(crate) several: Vec<ToolOutput>,
+    /// What the conversation is told unasked, after everything else.
+    pub(crate) told: Vec<String>,
 }
 
 impl ToolOutput {
@@ -54,7 +57,8 @@ impl ToolOutput {
         let visible = |block: &String| !block.trim().is_empty();
         let parts = self.several.into_iter().flat_map(Self::blocks);
         let own = self.text.into_iter().chain(self.context);
-        parts.chain(own).chain(self.trailer.map(|trailer| trailer.line)).filter(visible).collect()
+        let said = parts.chain(own).chain(self.trailer.map(|trailer| trailer.line));
+        said.chain(self.told).filter(visible).collect()
     }
 
     /// The same, with more to be said in the last block.
@@ -261,7 +265,28 @@ impl<'a> Tools<'a> {
             Some(secret) => said.naming_hidden().fenced(secret),
             None => said.naming_hidden(),
         };
-        Ok(said.adding(ignored.as_slice()).beside(&self.engine.take_notices()))
+        let said = said.adding(ignored.as_slice()).beside(&self.engine.take_notices());
+        Ok(self.telling(said, origin, control))
+    }
+
+    /// The same, with what others changed of the files that the conversation was shown.
+    fn telling(&self, mut said: ToolOutput, origin: &Origin, control: Control<'_>) -> ToolOutput {
+        let is_told = self.engine.settings().tell && origin.audience == Audience::Model;
+        let Some(session) = origin.session.as_ref().filter(|name| is_told && self.engine.has_news(name)) else {
+            return said;
+        };
+        let mut conversation = HandleConversation::new(Some(session.clone()), None);
+        let (caller, operation) = (self.caller, Operation::Tell);
+        let call = engine::Call { caller, conversation: &mut conversation, operation, control };
+        // Nobody asked, so a failure is none of the call's.
+        let told = self.engine.perform(call).and_then(Outcome::into_told).unwrap_or_default();
+        if !told.is_empty() {
+            if let Some(fields) = said.contract.as_object_mut() {
+                fields.insert("told".to_owned(), context::told_contract(&told));
+            }
+            said.told = context::told_blocks(&told);
+        }
+        said
     }
 
     /// Performs an operation in the conversation of a call.
@@ -391,6 +416,7 @@ impl<'a> Tools<'a> {
             "show_version" => history::show(self, &call),
             "blame" => history::blame(self, &call),
             "changes" => history::changes(self, &call),
+            "context" => context::context(self, &call),
             "checkpoint" => history::checkpoint(self, &call),
             "rollback" => history::rollback(self, &call),
             "read_lines" => ranges::range(

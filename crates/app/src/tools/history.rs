@@ -128,7 +128,7 @@ pub(crate) fn files_said(found: &FilesListed) -> ToolOutput {
 }
 
 /// Who made a change, in a word or two.
-fn who(by: &By) -> String {
+pub(super) fn who(by: &By) -> String {
     if by.is_outside() {
         return "outside".to_owned();
     }
@@ -144,7 +144,7 @@ fn entry_line(entry: &HistoryEntry) -> String {
 }
 
 /// What was done, by whom, to which files.
-fn what(entry: &HistoryEntry) -> String {
+pub(super) fn what(entry: &HistoryEntry) -> String {
     let file = |(file, _): &(ChangedFile, Option<u64>)| {
         let what = if file.removed { " (removed)" } else { "" };
         let gap = file.gaps.after.map(|gap| format!(" ({})", gap.as_str())).unwrap_or_default();
@@ -161,7 +161,7 @@ fn what(entry: &HistoryEntry) -> String {
     format!("{}{name}{by}{files}", entry.operation)
 }
 
-fn entry_object(entry: &HistoryEntry) -> Value {
+pub(super) fn entry_object(entry: &HistoryEntry) -> Value {
     let file = |(file, bytes): &(ChangedFile, Option<u64>)| {
         json!({
             "path": file.path,
@@ -352,7 +352,7 @@ pub(crate) fn rewound_said(found: &Rewound) -> ToolOutput {
     output(text, format!("{done}{leaf}{left}{others}{notices}"), contract, "text")
 }
 
-fn output(text: String, said: String, contract: Value, text_key: &'static str) -> ToolOutput {
+pub(super) fn output(text: String, said: String, contract: Value, text_key: &'static str) -> ToolOutput {
     let text = Some(text).filter(|text| !text.is_empty());
     ToolOutput { text, trailer: Some(format!("[{said}]").into()), contract, text_key, ..ToolOutput::default() }
 }

@@ -285,3 +285,34 @@ fn what_a_shell_did_before_a_call_is_a_version_of_its_own() {
     out(&ws, "rewind here --keep-outside");
     assert_eq!(ws.get("a.txt"), "one\nTWO\nthree\nshell\n");
 }
+
+#[test]
+fn the_context_of_a_session() {
+    let ws = changed();
+    let git = |words: &str| crate::diff::git(&ws, &words.split(' ').collect::<Vec<_>>());
+    git("init -q");
+    ws.put(".gitignore", "ignored.txt\n");
+    ws.put("image.bin", [0_u8, 159, 146, 150]);
+    ws.put("gone.txt", "g\n");
+    ws.put("staged.txt", "s\n");
+    git("add a.txt b.txt .gitignore image.bin gone.txt");
+    git("-c user.name=n -c user.email=e commit -qm first");
+    let clean = ws.run("context --session s --json").json();
+    let only = json!({"files": [{"path": "staged.txt", "status": "untracked"}], "total": 1, "more": false});
+    assert_eq!(clean["uncommitted"], only);
+    assert_eq!(clean["recent"], json!([{"path": "a.txt", "written": true}]));
+    assert_eq!((&clean["shown"][0]["whole"], &clean["shown"][0]["state"]), (&json!(true), &json!("same")));
+    git("add staged.txt");
+    ws.put("a.txt", "else\n");
+    ws.put("ignored.txt", "i\n");
+    ws.put("image.bin", [0_u8, 1, 2, 3]);
+    std::fs::remove_file(ws.path("gone.txt")).unwrap();
+    let text = out(&ws, "context --session s");
+    let not_committed =
+        "not committed:\n  modified  a.txt\n  deleted  gone.txt\n  modified  image.bin\n  added  staged.txt\n";
+    assert!(text.ends_with(not_committed), "{text}");
+    assert!(text.contains("shown:\n  a.txt  all of it  changed since\n"), "{text}");
+    let workspace = out(&ws, "context");
+    assert!(!workspace.contains("shown:") && workspace.ends_with(not_committed), "{workspace}");
+    assert_eq!(ws.run("context --session none").code, Some(0));
+}

@@ -118,6 +118,8 @@ impl Server {
             .env("READPROOF_STATE_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"))
             // Tests use texts that are shorter than any marker.
             .env("READPROOF_MARKERS", "always")
+            // When a change is met depends on time.
+            .env("READPROOF_TELL", "false")
             .env("SECRET_OF_THE_HOST", "do-not-tell-4711")
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())

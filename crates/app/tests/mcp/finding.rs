@@ -23,8 +23,8 @@ fn docs_policy_md_is_true_by_finding_out() {
 
 #[test]
 fn docs_history_md_is_true_by_finding_out() {
-    let tools = ["list_files", "edit", "blame", "show_version", "changes", "checkpoint", "rollback"];
-    is_true("history", &tools, 2, 9);
+    let tools = ["list_files", "edit", "blame", "show_version", "changes", "context", "checkpoint", "rollback"];
+    is_true("history", &tools, 2, 10);
 }
 
 /// Runs every call of a page, at least so many, in at least so many files.

@@ -36,10 +36,10 @@ fn the_default_list_is_short() {
 fn profiles_choose_what_is_listed() {
     let bounded = ["stat_file", "search_in_file", "read_file_range", "read_file_head", "read_file_tail", "read_file"];
     assert_eq!(names(&listed(&["--tools", "bounded"])), bounded);
-    assert_eq!(names(&listed(&["--tools", "all"])).len(), 26);
+    assert_eq!(names(&listed(&["--tools", "all"])).len(), 27);
     let files = [
         ["list", "edit", "read_lines", "write_file", "apply_patch", "get_diff", "delete_file", "move_file"].as_slice(),
-        &["list_files", "file_history", "show_version", "blame", "changes", "checkpoint", "rollback"],
+        &["list_files", "file_history", "show_version", "blame", "changes", "context", "checkpoint", "rollback"],
     ]
     .concat();
     assert_eq!(names(&listed(&["--tools", "files"])), files);

@@ -16,4 +16,5 @@ mod handles;
 mod listing;
 mod roots;
 mod symbols;
+mod told;
 mod wire;

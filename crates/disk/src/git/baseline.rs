@@ -307,6 +307,42 @@ impl Found<'_> {
         })
     }
 
+    /// The regular files of a folder of a tree, by their names in that folder; `None` beyond the limits.
+    pub(super) fn files_of(&self, tree: ObjectId, most: usize) -> Result<Option<Vec<(String, ObjectId)>>, GitError> {
+        let (mut files, mut folders) = (Vec::new(), vec![(String::new(), tree)]);
+        let mut bytes = 0;
+        while let Some((folder, id)) = folders.pop() {
+            let tree = self.tree(id)?;
+            bytes += tree.data.len();
+            for entry in tree.decode().map_err(|_| self.broken("a tree"))?.entries {
+                let Ok(name) = entry.filename.to_str() else { continue };
+                let name = format!("{folder}{name}");
+                match entry.mode.kind() {
+                    EntryKind::Tree => folders.push((format!("{name}/"), entry.oid.to_owned())),
+                    EntryKind::Blob | EntryKind::BlobExecutable => files.push((name, entry.oid.to_owned())),
+                    EntryKind::Link | EntryKind::Commit => {}
+                }
+            }
+            // The same folder may occur any number of times.
+            if files.len() + folders.len() > most || bytes > MOST_BYTES {
+                return Ok(None);
+            }
+        }
+        Ok(Some(files))
+    }
+
+    /// The entry of a tree that is a folder.
+    pub(super) fn folder_of(&self, tree: ObjectId, folder: &str) -> Result<Option<ObjectId>, GitError> {
+        let mut at = tree;
+        for part in folder.split('/').filter(|part| !part.is_empty()) {
+            match self.in_folder(at, part)? {
+                Some((EntryKind::Tree, id)) => at = id,
+                Some(_) | None => return Ok(None),
+            }
+        }
+        Ok(Some(at))
+    }
+
     /// The names of a blob in a tree, up to the limits: the same folder may occur any number of times.
     fn names_of(&self, blob: ObjectId, tree: ObjectId, names: &mut Vec<String>) -> Result<(), GitError> {
         let mut folders = vec![(String::new(), tree)];

@@ -50,6 +50,18 @@ impl Root {
         all
     }
 
+    /// The regular files of the commit that is checked out, by their names in the workspace. Empty before the first commit; `None`
+    /// if there is no repository that may be used, or it has too many files.
+    #[must_use]
+    pub fn committed(&self, ask: &Compare<'_>) -> Option<BTreeMap<String, BlobId>> {
+        let (found, prefix) = self.repository(ask)?;
+        let Some(head) = found.head().ok()? else { return Some(BTreeMap::new()) };
+        let Some(folder) = found.folder_of(head.tree, &prefix).ok()? else { return Some(BTreeMap::new()) };
+        let mut files = found.files_of(folder, MOST).ok()??;
+        files.retain(|(name, _)| self.shows(name, false));
+        Some(files.into_iter().map(|(name, id)| (name, BlobId(id))).collect())
+    }
+
     /// The bytes that git keeps under this id, verified; `None` if it does not, or they are too many.
     #[must_use]
     pub fn blob(&self, id: BlobId, ask: &Compare<'_>) -> Option<Vec<u8>> {

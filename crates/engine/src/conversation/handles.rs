@@ -16,9 +16,14 @@ use readproof_core::{
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
 use readproof_hosts::session::{Answered, Call, EntryId, Stands};
 
-use super::{Conversation, ConversationStatus, LoggedSession, NotOurs, session};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Conversation, ConversationStatus, LoggedSession, NotOurs,
+    session::{self, OfBranch},
+};
 use crate::{
-    Engine, Error,
+    Engine, Error, RecentFile,
     door::{Answer, Receipt, Refreshed},
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
@@ -234,6 +239,16 @@ impl Conversation for HandleConversation {
     fn known_files(&mut self, engine: &Engine) -> Result<Vec<PathKey>, Error> {
         let name = self.log().ok_or(Error::NoConversation)?;
         engine.with_session(name, Create::Yes, |session| session.transcript().files().into_iter().collect())
+    }
+
+    /// Of all branches, as each call has its own.
+    fn last_texts(&mut self, engine: &Engine, paths: &BTreeSet<String>) -> BTreeMap<String, ContentHash> {
+        let Some(name) = self.log() else { return BTreeMap::new() };
+        engine.with_session(name, Create::No, |session| session.transcript().last_texts(paths)).unwrap_or_default()
+    }
+
+    fn recent(&mut self, engine: &Engine) -> Vec<RecentFile> {
+        self.log().map(|name| session::recent(engine, name, OfBranch::No)).unwrap_or_default()
     }
 
     /// Invalidates all handles of this file. It is not an error if nothing was read yet.

@@ -10,12 +10,12 @@ use readproof_core::{
     text::{ContentHash, Form, Text},
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::session::{Call, Focus};
-use std::collections::BTreeMap;
+use readproof_hosts::session::{Call, EntryId, EntryKind, Focus};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Conversation, ConversationStatus, FileStatus, NotOurs};
 use crate::{
-    Engine, Error,
+    Engine, Error, RecentFile,
     door::{Receipt, Refreshed},
     read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
 };
@@ -126,6 +126,32 @@ impl Conversation for LoggedSession {
         })
     }
 
+    /// Of what it holds on its branch.
+    fn last_texts(&mut self, engine: &Engine, paths: &BTreeSet<String>) -> BTreeMap<String, ContentHash> {
+        let Some(name) = &self.name else { return BTreeMap::new() };
+        let held = engine.with_session(name, Create::No, |session| {
+            let transcript = session.transcript();
+            let last = |(path, held): (&PathKey, &[Held])| {
+                let newest = held.iter().max_by_key(|held| held.at())?;
+                let is_told = paths.contains(path.as_str()) && !transcript.is_pending(path);
+                is_told.then(|| (path.to_string(), newest.version().hash))
+            };
+            match transcript.is_distrusted() {
+                true => BTreeMap::new(),
+                false => transcript.knowledge().paths().filter_map(last).collect(),
+            }
+        });
+        held.unwrap_or_default()
+    }
+
+    fn recent(&mut self, engine: &Engine) -> Vec<RecentFile> {
+        self.name.as_ref().map(|name| recent(engine, name, OfBranch::Yes)).unwrap_or_default()
+    }
+
+    fn confirms(&self) -> bool {
+        true
+    }
+
     fn refresh(&mut self, engine: &Engine, names: Vec<PathKey>, scope: Scope) -> Result<Refreshed, Error> {
         refresh(engine, self.name()?, Create::No, &names, scope)
     }
@@ -133,6 +159,39 @@ impl Conversation for LoggedSession {
     fn status(&mut self, engine: &Engine) -> Result<Option<ConversationStatus>, Error> {
         self.name.as_ref().map(|name| status(engine, name)).transpose()
     }
+}
+
+/// Whether only calls of the branch count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OfBranch {
+    Yes,
+    No,
+}
+
+/// The files of a session's calls, the latest first, each once.
+pub(super) fn recent(engine: &Engine, name: &SessionName, of_branch: OfBranch) -> Vec<RecentFile> {
+    let found = engine.with_session(name, Create::No, |session| {
+        let transcript = session.transcript();
+        let branch: BTreeSet<EntryId> = transcript.branch(transcript.leaf().map(EntryId)).into_iter().collect();
+        let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+        for entry in transcript.entries().into_iter().rev() {
+            let (path, written) = match &entry.kind {
+                EntryKind::Read { answer, .. } if !answer.for_program => (answer.path.as_str(), false),
+                EntryKind::Write { path, .. } => (*path, true),
+                EntryKind::Read { .. }
+                | EntryKind::Seen { .. }
+                | EntryKind::Refresh { .. }
+                | EntryKind::Compact { .. }
+                | EntryKind::ContextEdit { .. }
+                | EntryKind::Unknown => continue,
+            };
+            if (of_branch == OfBranch::No || branch.contains(&entry.id)) && seen.insert(path.to_owned()) {
+                found.push(RecentFile { path: path.to_owned(), written });
+            }
+        }
+        found
+    });
+    found.unwrap_or_default()
 }
 
 /// Records a refresh.

@@ -20,9 +20,9 @@ use std::sync::Arc;
 use super::approval::Approval;
 use super::{PolicyChecked, PolicyListed};
 use crate::{
-    Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, Defined, Error, FileStat, FilesListed,
-    HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView, ShownVersion, Status,
-    SymbolsFound,
+    Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, ContextFound, Defined, Error,
+    FileStat, FilesListed, HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView,
+    ShownVersion, Status, SymbolsFound, Told,
     read::EndOfFile,
     upkeep::{Check, Replayed},
 };
@@ -164,6 +164,8 @@ macro_rules! outcomes {
             Read(Reading<G>),
             /// One definition.
             Defined(Box<Defined<G>>),
+            /// What others changed of the files that the conversation was shown.
+            Told(Vec<Told<G>>),
             $($(#[$doc])* $variant($inner),)*
         }
 
@@ -208,6 +210,8 @@ outcomes! {
     Blamed(Blamed),
     /// What others changed.
     Changes(ChangesFound),
+    /// What the conversation is in the middle of.
+    Context(Box<ContextFound>),
     /// A moment.
     Marked(VersionId),
     /// A rewind.
@@ -264,6 +268,14 @@ impl<G> Outcome<G> {
     /// When it is another outcome.
     pub fn into_reading(self) -> Result<Reading<G>, Error> {
         if let Self::Read(reading) = self { Ok(reading) } else { Err(Error::OtherOutcome) }
+    }
+
+    /// What the conversation is told.
+    ///
+    /// # Errors
+    /// When it is another outcome.
+    pub fn into_told(self) -> Result<Vec<Told<G>>, Error> {
+        if let Self::Told(told) = self { Ok(told) } else { Err(Error::OtherOutcome) }
     }
 
     /// The definition.

@@ -72,6 +72,16 @@ impl Engine {
         reading
     }
 
+    /// Answers one read.
+    pub(crate) fn read<C: Conversation>(
+        &self,
+        conversation: &mut C,
+        read: &Read,
+        control: &Control<'_>,
+    ) -> Result<Reading<C::Given>, Error> {
+        self.read_if(conversation, read, control, |_| true)?.ok_or(Error::Aborted)
+    }
+
     /// Why a host may not read what a path could mean to it: any name that we would try, what a URL says when it is decoded,
     /// and where links lead from outside.
     fn refuses_to_hand_on(&self, path: &str) -> Option<Refusal> {

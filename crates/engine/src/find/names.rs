@@ -97,6 +97,13 @@ impl<G> Outcome<G> {
                 found.entries.iter_mut().for_each(|entry| entry.rename(rename));
                 found.unshown.iter_mut().for_each(rename);
             }
+            Self::Context(found) => found.rename(rename),
+            Self::Told(told) => {
+                for told in told {
+                    rename(&mut told.path);
+                    told.answer.iter_mut().for_each(|answer| rename(&mut answer.path));
+                }
+            }
             Self::Rewound(done) => {
                 done.files.iter_mut().for_each(|file| rename(&mut file.path));
                 for file in done.written.iter_mut().flat_map(|written| &mut written.files) {

@@ -1,9 +1,10 @@
 //! A session's entries for whoever lists, searches or copies them. Nothing here changes the tree.
 
-use readproof_core::path::PathKey;
-use std::collections::BTreeSet;
+use readproof_core::{path::PathKey, text::ContentHash};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    Sha,
     record::{Answered, Record, SeenFile},
     state::Logged,
     transcript::{EntryId, Transcript},
@@ -78,6 +79,45 @@ impl Transcript {
     #[must_use]
     pub fn knows(&self, path: &str) -> bool {
         self.known.contains(path)
+    }
+
+    /// Of these files the text that the newest record shows or makes, on any branch. Files of which only a text that nobody can name
+    /// was shown since are left out.
+    #[must_use]
+    pub fn last_texts(&self, paths: &BTreeSet<String>) -> BTreeMap<String, ContentHash> {
+        let mut last = BTreeMap::new();
+        let mut note = |path: &String, text: Option<Sha>| {
+            if paths.contains(path) {
+                match text {
+                    Some(Sha(hash)) => drop(last.insert(path.clone(), hash)),
+                    None => drop(last.remove(path)),
+                }
+            }
+        };
+        for (_, entry) in self.tree().after(None) {
+            match &entry.record {
+                Record::Answer { answer, .. } if !answer.for_program => note(&answer.path, answer.hash),
+                Record::Change { changed, .. } => note(&changed.path, changed.after.map(|(text, _)| text)),
+                Record::Seen { files, .. } => {
+                    // Both sides of a diff are shown: the one that can be placed is what the file holds.
+                    files.iter().filter(|file| file.text.is_none()).for_each(|file| note(&file.path, None));
+                    let placed = files.iter().filter_map(|file| Some((&file.path, file.text?.0)));
+                    placed.for_each(|(path, text)| note(path, Some(text)));
+                }
+                Record::Open { .. }
+                | Record::Answer { .. }
+                | Record::Begun { .. }
+                | Record::Delivered { .. }
+                | Record::Alike { .. }
+                | Record::Refresh { .. }
+                | Record::Compact { .. }
+                | Record::ContextEdit { .. }
+                | Record::Distrust { .. }
+                | Record::Switch { .. }
+                | Record::Unknown { .. } => {}
+            }
+        }
+        last
     }
 
     /// The records after an entry, on any branch.

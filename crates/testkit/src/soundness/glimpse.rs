@@ -3,16 +3,21 @@
 
 use readproof_disk::SessionName;
 use readproof_engine::{
-    Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, Error, HistoryError, InFile, Line, Outlined,
-    Outlines, Searched, ShownVersion,
+    Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, ContextFound, Error, FilesListed, HistoryError,
+    InFile, KnownState, Line, Outlined, Outlines, Searched, ShownVersion,
     operation::{
-        Against, AnswerLimit, Blame, Changes, Compare, CompareVersions, Matching, Operation, Outline, Search,
-        SearchFile, SearchMode, ShowVersion,
+        Against, AnswerLimit, Blame, Changes, Compare, CompareVersions, ListFiles, Matching, Operation, Outline,
+        Search, SearchFile, SearchMode, ShowVersion,
     },
 };
 use readproof_reader::Glimpse;
 
-use crate::{ask::Ask, op::Random};
+use crate::{
+    ask::Ask,
+    op::Random,
+    run::{Step, violation},
+    world::World,
+};
 
 /// What is shown of each file.
 pub type Shown = Vec<(String, Vec<Glimpse>)>;
@@ -141,6 +146,33 @@ pub fn looked_back(engine: &impl Ask, session: &SessionName, path: &str, random:
             Ok(shown)
         }
     }
+}
+
+/// Both sides of a diff of one file.
+pub(crate) fn sides(path: &str, diff: &str) -> Shown {
+    ['-', '+'].into_iter().map(|side| (path.to_owned(), side_of(diff, side))).collect()
+}
+
+/// Someone looks at all files, as the watch does, so that what others changed is known.
+pub(crate) fn look_around(engine: &impl Ask) -> Result<(), Error> {
+    let list = ListFiles { limit: Some(0), ..ListFiles::default() };
+    engine.ask::<FilesListed>(None, Operation::ListFiles(list)).map(drop)
+}
+
+/// What is said about files that were shown is so.
+pub(crate) fn context_is_true(world: &World, context: &ContextFound) -> Step {
+    for file in &context.files {
+        let is_there = world.truth(&file.path).is_some();
+        let is_true = match file.state {
+            KnownState::Gone => !is_there,
+            KnownState::Same | KnownState::Changed => is_there,
+            KnownState::Unknown => true,
+        };
+        if !is_true {
+            return violation(format!("{} is said to be {:?}", file.path, file.state));
+        }
+    }
+    Ok(())
 }
 
 /// Lines of a diff, put together by files.

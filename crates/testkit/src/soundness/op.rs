@@ -98,6 +98,8 @@ pub enum Kind {
     Versions,
     /// An earlier text, who wrote which line, what others changed.
     LookBack,
+    /// The conversation is told what others changed of what it was shown, and asks where it is.
+    Told,
     /// Back to an earlier moment.
     Rewind,
     /// A conflict ends.
@@ -131,7 +133,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 41] = [
+const WEIGHTS: [(Kind, usize); 42] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -158,6 +160,7 @@ const WEIGHTS: [(Kind, usize); 41] = [
     (Kind::Rename, 1),
     (Kind::Versions, 2),
     (Kind::LookBack, 3),
+    (Kind::Told, 4),
     (Kind::Rewind, 3),
     (Kind::Resolve, 1),
     (Kind::LostWrite, 1),
@@ -176,7 +179,7 @@ const WEIGHTS: [(Kind, usize); 41] = [
 ];
 
 /// Without the last kind: after a prune everything is plain, by rule.
-const EVENTS: [Kind; 40] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 41] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -43,6 +43,8 @@ impl Acts {
             | Operation::ShowVersion(_)
             | Operation::Blame(_)
             | Operation::Changes(_)
+            | Operation::Tell
+            | Operation::Context
             | Operation::Rewind(_)
             | Operation::ListConflicts { .. }
             | Operation::ShowConflict { .. }

@@ -134,6 +134,8 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         | Operation::ShowVersion(_)
         | Operation::Blame(_)
         | Operation::Changes(_)
+        | Operation::Tell
+        | Operation::Context
         | Operation::Checkpoint { .. }
         | Operation::Rewind(_)
         | Operation::ListConflicts { .. }
@@ -178,13 +180,7 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
             let is_regex = *matching == Matching::Regex;
             ("search_in_file", json!({"path": path, "query": query, "is_regex": is_regex}))
         }
-        Operation::Search(Search { query, mode, extent, limit, .. }) => {
-            let Extent { path, glob, hidden, ignored } = extent;
-            let hidden = *hidden == Hidden::All;
-            let arguments = json!({"query": query, "mode": mode.as_str(), "path": path, "glob": glob, "limit": limit,
-                "hidden": hidden, "ignored": ignored});
-            ("search", arguments)
-        }
+        Operation::Search(search) => ("search", searched(search)),
         Operation::ListSymbols(ListSymbols { query, path, glob, kind, limit }) => {
             let query = query.as_deref().unwrap_or("load");
             let arguments =
@@ -216,6 +212,8 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::History(_)
         | Operation::Blame(_)
         | Operation::Changes(_)
+        | Operation::Tell
+        | Operation::Context
         | Operation::Checkpoint { .. }
         | Operation::Rewind(_)
         | Operation::ListConflicts { .. }
@@ -240,6 +238,13 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::Doctor => return None,
     };
     Some((name, without_nulls(arguments)))
+}
+
+fn searched(Search { query, mode, extent, limit, .. }: &Search) -> Value {
+    let Extent { path, glob, hidden, ignored } = extent;
+    let hidden = *hidden == Hidden::All;
+    json!({"query": query, "mode": mode.as_str(), "path": path, "glob": glob, "limit": limit, "hidden": hidden,
+        "ignored": ignored})
 }
 
 fn versions(CompareVersions { path, from, to, .. }: &CompareVersions) -> (&'static str, Value) {
@@ -277,12 +282,10 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         value.map_or_else(Vec::new, |value| vec![format!("--{name}={value}")])
     };
     let words = match operation {
-        Operation::Read(Read { path, offset, limit, .. }) => [
-            list(&["read", path, "--session=s"]),
-            given("offset", offset.map(|number| number.to_string())),
-            given("limit", limit.map(|number| number.to_string())),
-        ]
-        .concat(),
+        Operation::Read(Read { path, offset, limit, .. }) => {
+            let number = |name, number: &Option<u64>| given(name, number.map(|number| number.to_string()));
+            [list(&["read", path, "--session=s"]), number("offset", offset), number("limit", limit)].concat()
+        }
         Operation::ReadEnd(end) => {
             let name = if end.end == End::Head { "head" } else { "tail" };
             list(&[name, &end.path, "-n", &end.lines.to_string()])
@@ -332,6 +335,8 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         | Operation::History(_)
         | Operation::Blame(_)
         | Operation::Changes(_)
+        | Operation::Tell
+        | Operation::Context
         | Operation::Checkpoint { .. }
         | Operation::Rewind(_)
         | Operation::Resolve { .. }

@@ -2,7 +2,7 @@
 
 use readproof_core::{decide::Mode, edit::Places};
 use readproof_engine::{
-    Error, HandleConversation, Listed, ListedKind,
+    ContextFound, Error, HandleConversation, Listed, ListedKind,
     operation::{Change, Decoding, List, Operation, Read},
 };
 use std::fs;
@@ -27,6 +27,9 @@ impl Run {
         }
         if kind == Kind::Outline {
             return self.outline(random);
+        }
+        if kind == Kind::Told {
+            return self.told(random);
         }
         if kind == Kind::View { self.view(random) } else { self.list() }
     }
@@ -62,6 +65,22 @@ impl Run {
         let session = self.session()?;
         let found = glimpse::outline(self.world.engine(self.process), &session, path, random);
         self.shown(found, random)
+    }
+
+    /// What others changed since, unasked. Nothing of it may have a handle: nobody knows that the agent saw what it is a diff of.
+    fn told(&mut self, random: &mut Random) -> Step {
+        let session = self.session()?;
+        let engine = self.world.engine(self.process);
+        glimpse::look_around(engine)?;
+        let mut conversation = HandleConversation::new(Some(session), None);
+        let told = engine.call(&mut conversation, Operation::Tell, WAIT)?.into_told()?;
+        let context: Box<ContextFound> = engine.call(&mut conversation, Operation::Context, WAIT)?.try_into()?;
+        if let Some(news) = told.iter().find(|news| news.answer.is_some()) {
+            return violation(format!("{} is told as an answer", news.path));
+        }
+        glimpse::context_is_true(&self.world, &context)?;
+        let found = told.into_iter().flat_map(|news| glimpse::sides(&news.path, &news.diff)).collect();
+        self.shown(Ok(found), random)
     }
 
     /// Names alone show no line.

@@ -36,6 +36,7 @@ impl Run {
             | Kind::Rename
             | Kind::Versions
             | Kind::LookBack
+            | Kind::Told
             | Kind::Rewind
             | Kind::Resolve
             | Kind::Batch

@@ -52,6 +52,8 @@ pub enum Kind {
     Versions,
     /// An earlier text, who wrote which line, what others changed.
     LookBack,
+    /// The agent is told what others changed of what it was shown, and asks where it is.
+    Told,
     /// Back to an earlier moment.
     Rewind,
     /// A conflict ends.
@@ -103,7 +105,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 46] = [
+const WEIGHTS: [(Kind, usize); 47] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
@@ -126,6 +128,7 @@ const WEIGHTS: [(Kind, usize); 46] = [
     (Kind::Rename, 1),
     (Kind::Versions, 2),
     (Kind::LookBack, 3),
+    (Kind::Told, 4),
     (Kind::Rewind, 2),
     (Kind::Resolve, 1),
     (Kind::Older, 4),
@@ -152,7 +155,7 @@ const WEIGHTS: [(Kind, usize); 46] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 46] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 47] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

@@ -50,7 +50,9 @@ impl Run {
                 let question = self.some_question(op.kind, random);
                 self.ask_for_program(&question, random)?;
             }
-            Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View => self.look(op.kind, random)?,
+            Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View | Kind::Told => {
+                self.look(op.kind, random)?
+            }
             Kind::Several => self.several(random)?,
             Kind::Write | Kind::Edit => self.write(op.kind, random)?,
             Kind::FailedEdit | Kind::Pieces | Kind::Loose | Kind::Stale => self.edits(op.kind, random)?,
@@ -58,13 +60,7 @@ impl Run {
                 self.files(op.kind, random)?;
             }
             Kind::Batch => self.batch(random)?,
-            Kind::Between => {
-                let question = self.some_question(op.kind, random);
-                let (asks, known) = (self.some_asks(question.name, random), self.newest(question.name));
-                let other = self.question(question.name, asks, known.filter(|_| random.below(2) == 0), random);
-                let both = self.ask_both(&question, &other, random)?;
-                self.agent().sight.see(&both);
-            }
+            Kind::Between => self.between(random)?,
             Kind::Race => {
                 let question = self.some_question(op.kind, random);
                 let came = self.ask_in_a_race(&question, random)?;
@@ -98,6 +94,16 @@ impl Run {
             Kind::AlterObject => self.harm(Harm::Alter, random)?,
             Kind::Gc => self.gc(random)?,
         }
+        Ok(())
+    }
+
+    /// Two calls in one conversation, of which one is answered between two stages of the other.
+    fn between(&mut self, random: &mut Random) -> Step {
+        let question = self.some_question(Kind::Between, random);
+        let (asks, known) = (self.some_asks(question.name, random), self.newest(question.name));
+        let other = self.question(question.name, asks, known.filter(|_| random.below(2) == 0), random);
+        let both = self.ask_both(&question, &other, random)?;
+        self.agent().sight.see(&both);
         Ok(())
     }
 

@@ -4,13 +4,18 @@
 use std::collections::BTreeMap;
 
 use readproof_engine::{
-    Error, HistoryError, Rewound, Undo, VersionId,
+    ContextFound, Error, HistoryError, LoggedSession, Rewound, Undo, VersionId,
     operation::{Leaf, Operation, OutsideChanges, Rewind},
 };
 use readproof_reader::{Change, What};
 
-use super::{Run, Step, violation};
-use crate::{ask::Ask, changes::FRESH, glimpse, op::Random};
+use super::{Call, Run, Step, violation};
+use crate::{
+    ask::{Ask, WAIT},
+    changes::FRESH,
+    glimpse,
+    op::Random,
+};
 
 /// A moment to go back to.
 #[derive(Clone, Debug)]
@@ -35,6 +40,44 @@ impl Run {
             Err(error) if glimpse::is_nothing(&error) => self.idle(),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Told what others changed of what it was shown: by answers that count once they arrive, or by lines shown beside reads. Then it
+    /// asks where it is.
+    pub(crate) fn is_told(&mut self, random: &mut Random) -> Step {
+        let session = self.name();
+        glimpse::look_around(self.engine())?;
+        if self.conversation().nodes.is_empty() {
+            return self.idle();
+        }
+        let before = self.newest_entry();
+        let mut conversation = LoggedSession::new(session.clone());
+        let told = self.engine().call(&mut conversation, Operation::Tell, WAIT)?.into_told()?;
+        let (mut ways, mut beside, mut newest) = (Vec::new(), glimpse::Shown::new(), before);
+        for news in told {
+            self.note(format!("told of {} by {:?}, removed: {}", news.path, news.version, news.removed));
+            let Some(answer) = news.answer else {
+                beside.extend(glimpse::sides(&news.path, &news.diff));
+                continue;
+            };
+            let names = self.world.names().iter().chain(&FRESH).copied();
+            let Some(name) = names.into_iter().find(|name| *name == news.path) else {
+                return violation(format!("told of {}, which nobody knows", news.path));
+            };
+            let (call, truth) = (Call { name, offset: None, limit: None }, self.world.truth(name));
+            newest = answer.given.as_ref().map(|receipt| receipt.entry).or(newest);
+            ways.extend(self.judge(&call, &[truth], Ok(answer))?);
+        }
+        let recorded = self.newest_entry() != newest;
+        if beside.iter().any(|(_, lines)| !lines.is_empty()) {
+            self.shown_beside(beside, recorded);
+        }
+        // All of it comes in one result, or none.
+        if random.below(6) > 0 {
+            ways.into_iter().try_for_each(|way| self.deliver(way))?;
+        }
+        let context: Box<ContextFound> = self.engine().ask(Some(&session), Operation::Context)?;
+        glimpse::context_is_true(&self.world, &context)
     }
 
     /// Marks the present, or goes back to a mark.

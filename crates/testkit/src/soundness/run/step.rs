@@ -73,6 +73,7 @@ impl Run {
             Kind::Rename => self.rename(random),
             Kind::Versions => self.versions(random),
             Kind::LookBack => self.look_back(random),
+            Kind::Told => self.is_told(random),
             Kind::Rewind => self.rewind(random),
             Kind::Resolve => self.resolve(random),
             Kind::Branch => self.branch(random),

@@ -301,7 +301,11 @@ impl Watch {
             Operation::ListFiles(_) => all(LISTING),
             // Which files it changes only the history tells.
             Operation::Rewind(_) => Asked { is_open: true, ..all(LOOKING_BACK) },
-            Operation::History(_) | Operation::ShowVersion(_) | Operation::Changes(_) => all(LOOKING_BACK),
+            Operation::History(_)
+            | Operation::ShowVersion(_)
+            | Operation::Changes(_)
+            | Operation::Tell
+            | Operation::Context => all(LOOKING_BACK),
             Operation::Write(write) => Asked { changes: self.changes(write), ..about(READING, &write.path) },
             Operation::Patch(patch) => {
                 let heads = patch.patch.lines().map(headed).chain(patch.path.as_deref());
@@ -356,10 +360,10 @@ impl Watch {
         if about.iter().any(|effect| *effect > Effect::Allow) {
             // As it is spelt, it may be another name, for which another rule speaks.
             let spelt = asked.spelt.iter().flat_map(|name| self.effects(name, asked.needs));
-            // A change that is denied is not asked about.
+            // A change that is denied is not asked about, nor is one to a name that cannot be looked at.
             let changes = asked.changes.iter().flat_map(|(name, act)| {
                 let acts: &[Act] = act.as_ref().map_or(&CHANGING, std::slice::from_ref);
-                self.effects(name, acts)
+                [acts, READING].into_iter().flat_map(|acts| self.effects(name, acts))
             });
             let all: Vec<Effect> = about.into_iter().chain(spelt).chain(changes).collect();
             return Due::Refused { deny: all.contains(&Effect::Deny), ask: all.contains(&Effect::Ask) };
