@@ -11,10 +11,9 @@ mod target;
 
 pub use end::EndOfFile;
 pub use knowledge::{CallContext, KnowledgeAtCall};
-pub(crate) use recent::Recent;
 pub use record::{PendingAnswer, Recorded};
-pub(crate) use seen::Glimpse;
 pub use target::ResolvedTarget;
+pub(crate) use {knowledge::Others, recent::Recent, seen::Glimpse};
 
 use knowledge::loaded;
 use readproof_core::{

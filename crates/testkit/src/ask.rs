@@ -142,6 +142,7 @@ impl Ask for Engine {
         hook: Hook<'_>,
     ) -> Result<Outcome<C::Given>, Error> {
         let control = Control { cancelled: hook, ..Control::WAIT };
-        self.perform(Call { caller: &Caller::of("test"), conversation, operation, control })
+        let caller = Caller { conversation: conversation.log().map(ToString::to_string), ..Caller::of("test") };
+        self.perform(Call { caller: &caller, conversation, operation, control })
     }
 }

@@ -316,3 +316,27 @@ fn the_context_of_a_session() {
     assert!(!workspace.contains("shown:") && workspace.ends_with(not_committed), "{workspace}");
     assert_eq!(ws.run("context --session none").code, Some(0));
 }
+
+#[test]
+fn what_others_wrote_meanwhile_may_have_been_seen_by_a_shell() {
+    let ws = Workspace::with(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);
+    ws.run("files").text();
+    let read = || ws.run("read a.txt --session s");
+    read().gives("one\ntwo\n");
+    read().gives("[readcache: unchanged, 2 lines]");
+    // Another file does not matter, nor does a text that nobody met.
+    ws.put("b.txt", "bb\n");
+    ws.put("a.txt", "one\n2\n");
+    ws.put("a.txt", "one\ntwo\n");
+    ws.run("files").text();
+    read().gives("[readcache: unchanged, 2 lines]");
+    ws.put("a.txt", "one\n2\n");
+    ws.run("files").text();
+    ws.put("a.txt", "one\ntwo\n");
+    read().gives("one\ntwo\n");
+    read().gives("[readcache: unchanged, 2 lines]");
+    // The session's own changes are in its record.
+    ws.run("edit a.txt --session s --old two --new TWO").text();
+    ws.run("edit a.txt --session s --old TWO --new two").text();
+    read().gives("[readcache: unchanged, 2 lines]");
+}

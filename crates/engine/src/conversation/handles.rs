@@ -14,7 +14,7 @@ use readproof_core::{
     trailer::Trailer,
 };
 use readproof_disk::{Create, FileRef, Loaded, SessionName, Snapshot};
-use readproof_hosts::session::{Answered, Call, EntryId, Stands};
+use readproof_hosts::session::{Answered, Call, EntryId, Record, Session, Sha, Stands};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ use super::{
 use crate::{
     Engine, Error, RecentFile,
     door::{Answer, Receipt, Refreshed},
-    read::{CallContext, KnowledgeAtCall, PendingAnswer, Recorded},
+    read::{CallContext, KnowledgeAtCall, Others, PendingAnswer, Recorded},
 };
 
 /// Names an answer and those it builds on; `None` if the answer was not recorded or must not be relied on.
@@ -105,11 +105,23 @@ impl HandleConversation {
 
     /// Moves to the answer that the handle names, or to the root. Returns the place and, at the root, why nothing is
     /// known.
-    fn stand(&mut self, engine: &Engine, name: &SessionName, key: &PathKey) -> Result<(Call, Option<Reason>), Error> {
+    fn stand(
+        &mut self,
+        engine: &Engine,
+        (name, key): (&SessionName, &PathKey),
+        (others, now): (&Others, ContentHash),
+    ) -> Result<(Call, Option<Reason>), Error> {
         let at = engine.now();
         let known = self.known.as_deref();
+        // Others gave the file a third text since one of these was shown.
+        let is_overtaken = |session: &Session, entry: EntryId| {
+            let shown = session.transcript().record(entry).and_then(Record::answered).and_then(|answer| answer.hash);
+            shown.is_none_or(|Sha(shown)| others.made_third(session, entry, (shown, now)))
+        };
         let (answer, call) = engine.with_session(name, Create::Yes, |session| {
             let answer = known.and_then(|known| session.named_by(known, key));
+            let answer =
+                answer.filter(|answer| !session.texts(*answer).iter().any(|text| is_overtaken(session, *text)));
             session.stand_at(answer, at).map(|()| (answer, session.call()))
         })??;
         self.answer = answer;
@@ -196,7 +208,7 @@ impl Conversation for HandleConversation {
         let mut context = self.session.context(engine, read, file, snapshot);
         context.store_text &= !self.without_handles;
         let Some(name) = context.session.clone() else { return context };
-        match self.stand(engine, &name, file.key()) {
+        match self.stand(engine, (&name, file.key()), (&context.others, snapshot.text.hash())) {
             Ok((call, reason)) => {
                 context.plain = context.plain.or(reason);
                 (context.call, context.stands) = (call, Stands::AfterCall);

@@ -86,7 +86,11 @@ impl Conversation for LoggedSession {
         match made.and(now) {
             Ok(now) => {
                 context.session = Some(name.clone());
+                context.others = engine.made_by_others(name, file);
                 context.call = now;
+                if engine.forget_overtaken((name, now), (file.key(), &snapshot.text), &context.others) {
+                    context.plain = context.plain.or(Some(Reason::Unplaced));
+                }
             }
             Err(error) => engine.forget(&mut context, name, error),
         }

@@ -8,12 +8,19 @@ use readproof_core::{
     render::Shown,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Create, SessionName};
-use readproof_hosts::versions::{By, VersionId};
+use readproof_disk::{Create, FileRef, SessionName};
+use readproof_hosts::{
+    block::Sha,
+    versions::{By, Gap, VersionId},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::is_change;
-use crate::{Answer, Control, Conversation, Engine, Error, Reading, conversation::locked, read::Glimpse};
+use super::{is_change, state::State};
+use crate::{
+    Answer, Control, Conversation, Engine, Error, Reading,
+    conversation::locked,
+    read::{Glimpse, Others},
+};
 
 /// The most files that one answer tells of.
 const MOST_FILES: usize = 10;
@@ -128,6 +135,30 @@ impl Engine {
             changed.retain(|path, _| self.may_name(path));
             Ok((versions.newest(), changed))
         })
+    }
+
+    /// What others than a conversation made of a file.
+    pub(crate) fn made_by_others(&self, conversation: &SessionName, file: &FileRef) -> Others {
+        let found = self.with_versions(Create::No, |versions| {
+            let mut others = Others { newest: Some(versions.newest().0), ..Others::default() };
+            for (id, change, file) in versions.of_path(&self.logged_name(file)) {
+                if change.by.conversation.as_deref() == Some(conversation.as_str()) {
+                    // A text that the conversation then changed is one that it had seen.
+                    let changed = file.before.map(|Sha(text)| text);
+                    others.texts.pop_if(|(_, text)| text.is_some() && *text == changed);
+                    others.own.extend(change.entry.map(|entry| (entry, id.0)));
+                    continue;
+                }
+                match State::after(file) {
+                    State::Gap(Gap::NotLookedAt) => {}
+                    State::Text(text) => others.texts.push((id.0, Some(text))),
+                    State::Absent | State::Gap(_) | State::Unknown => others.texts.push((id.0, None)),
+                }
+            }
+            Ok(others)
+        });
+        // A log that cannot be read tells nothing.
+        found.ok().flatten().unwrap_or_default()
     }
 
     /// The files that a conversation may know, by their names in the version log.

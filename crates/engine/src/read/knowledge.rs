@@ -4,16 +4,16 @@
 use readproof_core::{
     alike::alike,
     decide::{Ask, Choice, Reason, choose_base},
-    knowledge::{Alike, Event, Knowledge},
+    knowledge::{Alike, Event, Held, Knowledge},
     limits::Answers,
     operation::{Audience, Freshness, Read},
     path::PathKey,
     text::{ContentHash, Text},
 };
 use readproof_disk::{FileRef, Loaded, SessionName, Snapshot, StoreError};
-use readproof_hosts::session::{AlikeLines, Call, Mark, Session, Sha, Stands};
+use readproof_hosts::session::{AlikeLines, Call, EntryId, Mark, Record, SeenFile, Session, Sha, Stands};
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{Engine, Notice, ShownText};
 
@@ -31,6 +31,40 @@ pub struct CallContext {
     pub(crate) store_text: bool,
     /// Why the answer must be plain text, if so.
     pub(crate) plain: Option<Reason>,
+    /// What others made of the file.
+    pub(crate) others: Others,
+}
+
+/// What others made of a file, as far as the version log tells. The model may have seen it by other means, such as a shell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Others {
+    /// The newest record of the log.
+    pub(crate) newest: Option<u64>,
+    /// Each text with its record; none for a text that is not kept, or if the file was gone.
+    pub(crate) texts: Vec<(u64, Option<ContentHash>)>,
+    /// The records of the conversation's own changes, by the entries that announced them.
+    pub(crate) own: BTreeMap<u64, u64>,
+}
+
+impl Others {
+    /// Whether they gave the file a third text after an entry showed one.
+    pub(crate) fn made_third(
+        &self,
+        session: &Session,
+        entry: EntryId,
+        (shown, now): (ContentHash, ContentHash),
+    ) -> bool {
+        let transcript = session.transcript();
+        let entry = transcript.named(entry);
+        let known = match transcript.record(entry) {
+            Some(Record::Begun { .. }) => self.own.get(&entry.0).copied().unwrap_or(0),
+            Some(Record::Answer { answer, .. }) => answer.versions.unwrap_or(0),
+            Some(Record::Change { changed, .. }) => self.own.get(&changed.begun).copied().unwrap_or(0),
+            _ => 0,
+        };
+        let is_third = |text: &Option<ContentHash>| text.is_none_or(|text| text != shown && text != now);
+        self.texts.iter().any(|(record, text)| *record > known && is_third(text))
+    }
 }
 
 impl CallContext {
@@ -43,8 +77,8 @@ impl CallContext {
             (_, _, Freshness::Fresh) => Some(Reason::Fresh),
             (false, Audience::Model, Freshness::Known) => None,
         };
-        let (call, stands) = (Call::default(), Stands::default());
-        Self { session: None, call, stands, notices: Vec::new(), store_text: !sensitive, plain }
+        let (call, stands, others) = (Call::default(), Stands::default(), Others::default());
+        Self { session: None, call, stands, notices: Vec::new(), store_text: !sensitive, plain, others }
     }
 
     /// Says that a text could not be stored. Where the branch moves it is not tried again, and so said once.
@@ -152,6 +186,35 @@ impl Engine {
             call.apply(0, &event, self.shared.settings.answers);
         }
         added
+    }
+
+    /// Forgets what is held of a file, on the branch of a call, if others gave it a third text since: the model may have seen that
+    /// one by other means. Returns whether it did.
+    pub(crate) fn forget_overtaken(
+        &self,
+        (name, call): (&SessionName, Call),
+        (path, now): (&PathKey, &Text),
+        others: &Others,
+    ) -> bool {
+        if others.texts.is_empty() {
+            return false;
+        }
+        let at = self.now();
+        let done = self.with_open_session(name, |session| {
+            let third = |held: &Held| {
+                let entry = EntryId(held.at());
+                held.versions().any(|shown| others.made_third(session, entry, (shown.hash, now.hash())))
+            };
+            let held = [Some(session.knowledge()), session.knowledge_at(call)];
+            if !held.iter().flatten().any(|held| held.of(path).iter().any(third)) {
+                return false;
+            }
+            let void = SeenFile { path: path.to_string(), text: None, lines: Vec::new() };
+            // Where it cannot be recorded, the answer is plain all the same.
+            let _ = session.saw(call, vec![void], at);
+            true
+        });
+        done.unwrap_or(false)
     }
 
     /// The current mark of an open session.

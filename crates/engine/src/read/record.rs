@@ -82,6 +82,7 @@ impl Engine {
         let asked = (pending.target.offset, pending.target.limit);
         let rules = (self.shared.settings.answers, pending.limits);
         let answer = Answered::new(pending.target.file.key(), pending.shown, asked, rules, self.now());
+        let answer = Answered { versions: context.others.newest, ..answer };
         let recorded = pending.mark.and_then(|mark| {
             self.with_open_session(&name, |session| {
                 let entry = session.offer((context.call, context.stands), mark, answer);

@@ -74,7 +74,8 @@ impl Session {
     }
 
     /// The answers with text on the branch that ends at `answer`.
-    fn texts(&self, answer: EntryId) -> Vec<EntryId> {
+    #[must_use]
+    pub fn texts(&self, answer: EntryId) -> Vec<EntryId> {
         let answered = |entry: &EntryId| self.transcript.record(*entry).and_then(Record::answered);
         let has_text = |entry: &EntryId| answered(entry).is_some_and(|answer| !answer.is_marker());
         self.transcript.branch(Some(answer)).into_iter().filter(has_text).collect()

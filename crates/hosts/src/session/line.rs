@@ -13,7 +13,7 @@ const DELIVERED_BYTES: usize = 64;
 /// `{"kind":"answer",…}`.
 pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     let Answered { path, offset, limit, for_program, mode, reason, hash, total, form, base, scope, .. } = answer;
-    let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, at, .. } = answer;
+    let Answered { lines, end, part, block, sent_bytes, plain_bytes, rule, answers, limits, versions, at, .. } = answer;
     let LimitsUsed { answer_lines, answer_bytes, answer_chars, diff_bytes, diff_lines, short_markers } = *limits;
 
     let mut line = Line(String::with_capacity(ANSWER_BYTES));
@@ -44,7 +44,7 @@ pub(super) fn answer(parent: Option<u64>, answer: &Answered) -> String {
     line.optional(",\"answer_chars\":", answer_chars.map(u64::from)).raw(",\"diff_bytes\":").number(diff_bytes.into());
     line.raw(",\"diff_lines\":").number(diff_lines.into());
     line.raw(if short_markers { ",\"short_markers\":true" } else { "" });
-    line.raw("},\"at\":").number(*at).raw("}}");
+    line.raw("}").optional(",\"versions\":", *versions).raw(",\"at\":").number(*at).raw("}}");
     line.0
 }
 
@@ -197,6 +197,7 @@ mod tests {
                 rule: "lf-1".into(),
                 answers: "held".into(),
                 limits,
+                versions: on(5).then_some(bits),
                 at: 1_700_000_000_123,
             };
             check(&Record::Answer { parent: on(0).then_some(bits), answer: Box::new(answered) });

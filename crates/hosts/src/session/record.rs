@@ -391,6 +391,9 @@ pub struct Answered {
     /// The [`Answers`] that were allowed.
     pub answers: Cow<'static, str>,
     pub limits: LimitsUsed,
+    /// The newest record of the version log when it was given; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<u64>,
     /// Milliseconds since 1970.
     pub at: u64,
 }
@@ -440,6 +443,7 @@ impl Answered {
             rule: LINE_RULE.into(),
             answers: rules.0.as_str().into(),
             limits: rules.1.into(),
+            versions: None,
             at,
         }
     }

@@ -1,15 +1,17 @@
 //! Answers other than reads that show lines of files: searches, matches in one file, diffs. Made through the engine, and
 //! reported as a reader of the rendered text sees them: lines with their numbers.
 
+use readproof_core::text::ContentHash;
 use readproof_disk::SessionName;
 use readproof_engine::{
     Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, ContextFound, Error, FilesListed, HistoryError,
-    InFile, KnownState, Line, Outlined, Outlines, Searched, ShownVersion,
+    HistoryListed, InFile, KnownState, Line, Outlined, Outlines, Searched, ShownVersion,
     operation::{
-        Against, AnswerLimit, Blame, Changes, Compare, CompareVersions, ListFiles, Matching, Operation, Outline,
-        Search, SearchFile, SearchMode, ShowVersion,
+        Against, AnswerLimit, Blame, Changes, Compare, CompareVersions, History, ListFiles, Matching, Operation,
+        Outline, Search, SearchFile, SearchMode, ShowVersion,
     },
 };
+use readproof_hosts::block::Sha;
 use readproof_reader::Glimpse;
 
 use crate::{
@@ -157,6 +159,15 @@ pub(crate) fn sides(path: &str, diff: &str) -> Shown {
 pub(crate) fn look_around(engine: &impl Ask) -> Result<(), Error> {
     let list = ListFiles { limit: Some(0), ..ListFiles::default() };
     engine.ask::<FilesListed>(None, Operation::ListFiles(list)).map(drop)
+}
+
+/// Someone looks at all files; whether this text of a file is met then. A file that a rule hides is not looked at, so nobody can know.
+pub(crate) fn is_met(engine: &impl Ask, name: &str, text: &str) -> Result<bool, Error> {
+    look_around(engine)?;
+    let asked = History { path: Some(name.to_owned()), limit: Some(1) };
+    let met: Option<HistoryListed> = engine.ask(None, Operation::History(asked)).ok();
+    let met = met.into_iter().flat_map(|met| met.entries).flat_map(|entry| entry.files).next();
+    Ok(met.is_some_and(|(file, _)| file.after == Some(Sha(ContentHash::of(text.as_bytes())))))
 }
 
 /// What is said about files that were shown is so.

@@ -100,6 +100,8 @@ pub enum Kind {
     LookBack,
     /// The conversation is told what others changed of what it was shown, and asks where it is.
     Told,
+    /// The model sees another text by a shell, someone looks at the files, and the file goes back.
+    Shell,
     /// Back to an earlier moment.
     Rewind,
     /// A conflict ends.
@@ -133,7 +135,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 42] = [
+const WEIGHTS: [(Kind, usize); 43] = [
     (Kind::Read, 22),
     (Kind::ReadAgain, 16),
     (Kind::ReadFresh, 2),
@@ -161,6 +163,7 @@ const WEIGHTS: [(Kind, usize); 42] = [
     (Kind::Versions, 2),
     (Kind::LookBack, 3),
     (Kind::Told, 4),
+    (Kind::Shell, 3),
     (Kind::Rewind, 3),
     (Kind::Resolve, 1),
     (Kind::LostWrite, 1),
@@ -179,7 +182,7 @@ const WEIGHTS: [(Kind, usize); 42] = [
 ];
 
 /// Without the last kind: after a prune everything is plain, by rule.
-const EVENTS: [Kind; 41] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 42] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

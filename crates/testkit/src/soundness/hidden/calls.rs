@@ -274,7 +274,9 @@ impl Spelling<'_> {
     fn looking_back(&self, random: &mut Random) -> Operation {
         let version = format!("v{}", 1 + random.below(6));
         let path = (random.below(3) > 0).then(|| self.path(random));
-        match random.below(8) {
+        match random.below(11) {
+            8 => Operation::Tell,
+            9 | 10 => Operation::Context,
             0 => Operation::ListFiles(ListFiles { changed: random.below(3) == 0, ..ListFiles::default() }),
             1 | 2 => Operation::History(History { path, limit: None }),
             3 => Operation::ShowVersion(ShowVersion { version, path, most: AnswerLimit::NONE }),

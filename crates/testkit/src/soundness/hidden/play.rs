@@ -7,7 +7,7 @@ use readproof_core::{
 };
 use readproof_disk::{Root, SessionName};
 use readproof_engine::{
-    Call, Control, Engine, Error, LoggedSession, Outcome, PiConversation, Reading, Receipt, Settings,
+    ApprovalId, Call, Control, Engine, Error, LoggedSession, Outcome, PiConversation, Reading, Receipt, Settings,
 };
 use readproof_words::{Surface, ToolTerms, notice::notice};
 use std::{
@@ -269,6 +269,8 @@ impl<'a> Player<'a> {
                 | Outcome::Files(_)
                 | Outcome::History(_)
                 | Outcome::Changes(_)
+                | Outcome::Told(_)
+                | Outcome::Context(_)
                 | Outcome::Rewound(_))
         );
         if let Ok(Outcome::Status(status)) = &mut outcome
@@ -276,6 +278,10 @@ impl<'a> Player<'a> {
         {
             // What was stored before there were rules still takes room. It is the sum over all conversations.
             status.store = None;
+        }
+        if let (Ok(Outcome::Context(found)), Some(id)) = (&mut outcome, ApprovalId::parse("000000-1")) {
+            // Each log has random ids.
+            found.waiting.iter_mut().for_each(|approval| approval.request.id = id);
         }
         if let Ok(Outcome::Files(found)) = &mut outcome {
             // When the worlds were made.
@@ -356,6 +362,9 @@ fn receipts(outcome: &mut Outcome<Option<Receipt>>) -> Vec<Receipt> {
         && let Reading::Answer(answer) = &mut defined.reading
     {
         taken.extend(answer.given.take());
+    }
+    if let Outcome::Told(told) = outcome {
+        taken.extend(told.iter_mut().filter_map(|news| news.answer.as_mut()?.given.take()));
     }
     if let Outcome::Written(written) = outcome {
         taken = std::mem::take(&mut written.receipts);

@@ -5,6 +5,7 @@ use readproof_engine::{
     ContextFound, Error, HandleConversation, Listed, ListedKind,
     operation::{Change, Decoding, List, Operation, Read},
 };
+use readproof_reader::mcp::Asks;
 use std::fs;
 
 use super::{Kind, Run, code};
@@ -30,6 +31,9 @@ impl Run {
         }
         if kind == Kind::Told {
             return self.told(random);
+        }
+        if kind == Kind::Shell {
+            return self.by_shell(random);
         }
         if kind == Kind::View { self.view(random) } else { self.list() }
     }
@@ -81,6 +85,34 @@ impl Run {
         glimpse::context_is_true(&self.world, &context)?;
         let found = told.into_iter().flat_map(|news| glimpse::sides(&news.path, &news.diff)).collect();
         self.shown(Ok(found), random)
+    }
+
+    /// Another text is seen by a shell and met by a look, and the file goes back, or on: the handle of the earlier one is worth nothing.
+    fn by_shell(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let before = self.world.truth(name).filter(|_| name != ".env" && !code::is_code(name));
+        let Some(before) = before else {
+            self.idle();
+            return Ok(());
+        };
+        self.change(name, random)?;
+        let Some(there) = self.world.truth(name).filter(|there| *there != before) else {
+            self.idle();
+            return Ok(());
+        };
+        if glimpse::is_met(self.world.engine(self.process), name, &there)? {
+            self.note(format!("a shell shows {name}: {there:?}"));
+            self.agent().sight.glimpse(name, glimpse::lines(&there, 1));
+        }
+        if random.below(3) == 0 {
+            self.change(name, random)?;
+        }
+        if self.world.truth(name).is_none_or(|now| now == there) {
+            self.world.put(name, &before)?;
+        }
+        let asks = Asks::Lines { offset: None, limit: None };
+        let question = self.question(name, asks, self.newest(name), random);
+        self.read(&question)
     }
 
     /// Names alone show no line.

@@ -37,6 +37,7 @@ impl Run {
             | Kind::Versions
             | Kind::LookBack
             | Kind::Told
+            | Kind::Shell
             | Kind::Rewind
             | Kind::Resolve
             | Kind::Batch

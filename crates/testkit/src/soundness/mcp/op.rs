@@ -54,6 +54,8 @@ pub enum Kind {
     LookBack,
     /// The agent is told what others changed of what it was shown, and asks where it is.
     Told,
+    /// The agent sees another text by a shell, someone looks at the files, and the file goes back.
+    Shell,
     /// Back to an earlier moment.
     Rewind,
     /// A conflict ends.
@@ -105,7 +107,7 @@ pub enum Kind {
 }
 
 /// Kinds of operation, and how often each occurs.
-const WEIGHTS: [(Kind, usize); 47] = [
+const WEIGHTS: [(Kind, usize); 48] = [
     (Kind::Read, 20),
     (Kind::ReadAgain, 20),
     (Kind::Walk, 7),
@@ -129,6 +131,7 @@ const WEIGHTS: [(Kind, usize); 47] = [
     (Kind::Versions, 2),
     (Kind::LookBack, 3),
     (Kind::Told, 4),
+    (Kind::Shell, 3),
     (Kind::Rewind, 2),
     (Kind::Resolve, 1),
     (Kind::Older, 4),
@@ -155,7 +158,7 @@ const WEIGHTS: [(Kind, usize); 47] = [
     (Kind::Gc, 2),
 ];
 
-const EVENTS: [Kind; 47] = kinds(&WEIGHTS);
+const EVENTS: [Kind; 48] = kinds(&WEIGHTS);
 
 impl Event for Kind {
     const ALL: &'static [Self] = &EVENTS;

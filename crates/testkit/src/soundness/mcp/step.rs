@@ -50,7 +50,7 @@ impl Run {
                 let question = self.some_question(op.kind, random);
                 self.ask_for_program(&question, random)?;
             }
-            Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View | Kind::Told => {
+            Kind::Search | Kind::Preview | Kind::Outline | Kind::List | Kind::View | Kind::Told | Kind::Shell => {
                 self.look(op.kind, random)?
             }
             Kind::Several => self.several(random)?,

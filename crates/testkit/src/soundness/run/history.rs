@@ -7,9 +7,9 @@ use readproof_engine::{
     ContextFound, Error, HistoryError, LoggedSession, Rewound, Undo, VersionId,
     operation::{Leaf, Operation, OutsideChanges, Rewind},
 };
-use readproof_reader::{Change, What};
+use readproof_reader::{Change, Seen, What};
 
-use super::{Call, Run, Step, violation};
+use super::{Call, Run, Step, conversation::Turn, violation};
 use crate::{
     ask::{Ask, WAIT},
     changes::FRESH,
@@ -78,6 +78,37 @@ impl Run {
         }
         let context: Box<ContextFound> = self.engine().ask(Some(&session), Operation::Context)?;
         glimpse::context_is_true(&self.world, &context)
+    }
+
+    /// The model sees another text by a shell, someone looks at the files, and the file goes back, or on.
+    pub(crate) fn by_shell(&mut self, random: &mut Random) -> Step {
+        let name = self.some_name(random);
+        let whole = Call { name, offset: None, limit: None };
+        let Some(before) = self.world.truth(name).filter(|_| name != ".env") else { return self.idle() };
+        if random.below(2) == 0 {
+            self.read(&whole, random)?;
+        }
+        self.world.change(name, random)?;
+        let Some(there) = self.world.truth(name).filter(|there| *there != before) else { return self.idle() };
+        let is_met = glimpse::is_met(self.engine(), name, &there)?;
+        let lines = glimpse::lines(&there, 1);
+        if self.conversation().nodes.is_empty() || lines.is_empty() || !is_met {
+            return self.idle();
+        }
+        self.note(format!("a shell shows {name}: {there:?}"));
+        let at = self.conversation().push(Turn::Saw(Seen::Lines { path: name.to_owned(), lines }), None);
+        self.conversation().nodes[at].recorded = false;
+        if random.below(3) == 0 {
+            self.world.change(name, random)?;
+        }
+        if self.world.truth(name).is_none_or(|now| now == there) {
+            self.world.put(name, &before)?;
+        }
+        if random.below(2) == 0 {
+            glimpse::look_around(self.engine())?;
+        }
+        // Whatever it is now, what was held before is not relied on.
+        self.read(&whole, random)
     }
 
     /// Marks the present, or goes back to a mark.

@@ -74,6 +74,7 @@ impl Run {
             Kind::Versions => self.versions(random),
             Kind::LookBack => self.look_back(random),
             Kind::Told => self.is_told(random),
+            Kind::Shell => self.by_shell(random),
             Kind::Rewind => self.rewind(random),
             Kind::Resolve => self.resolve(random),
             Kind::Branch => self.branch(random),
