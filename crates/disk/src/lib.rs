@@ -38,8 +38,8 @@ pub use snapshot::{
 };
 pub use stores::{
     BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,
-    Logs, Objects, OpenedStore, Payload, Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME, SessionName,
-    SmallTexts, Store, StoreError, Stored, Stores, Strange, TakeLine, Usage, Whose, database_in_memory, is_folder,
-    user_id, user_name,
+    Logs, Objects, OpenedStore, Packing, Payload, Put, PutAside, Removal, Removed, RetiredLog, Right, STORE_NAME,
+    SessionName, SmallTexts, Store, StoreError, Stored, Stores, Strange, TakeLine, Usage, Whose, database_in_memory,
+    is_folder, user_id, user_name,
 };
 pub use transcript::{Appended, TranscriptError, TranscriptFile, transcripts_in, transcripts_named};

@@ -20,7 +20,7 @@ pub use local_store::{
 };
 pub use log_error::LogError;
 pub use logs::{Log, LogId, LogName, Logs, Payload, RetiredLog, TakeLine};
-pub use objects::{Loaded, Objects, Put, Removal, Removed, Stored};
+pub use objects::{Loaded, Objects, Packing, Put, Removal, Removed, Stored};
 pub use session_name::{BadSessionName, SessionName};
 pub use store::{Create, Database, OpenedStore, PutAside, Store, Stores, Strange, Usage};
 pub use store_error::StoreError;

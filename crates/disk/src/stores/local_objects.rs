@@ -1,15 +1,17 @@
-//! Texts as local files: `sha256-<64hex>.txt` each, or many small ones in a pack. An object appears whole, by rename, and is
-//! verified against its name on every load. Never overwrites a good object, never follows a link.
+//! Texts as local files: `sha256-<64hex>.txt` each, many small ones in a pack, or compressed in a cold pack. An object appears
+//! whole, by rename, and is verified against its name on every load. Never overwrites a good object, never follows a link.
 
+mod cold;
 mod packs;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs::File,
     io::{self, Write},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{Arc, atomic::AtomicU64},
     thread,
+    time::SystemTime,
 };
 
 use readproof_core::text::{ContentHash, Text};
@@ -18,9 +20,12 @@ use rustix::{
     io::Errno,
 };
 
-use self::packs::{Packs, SMALL};
+use self::{
+    cold::{Cold, Folders},
+    packs::{Packs, SMALL},
+};
 use super::{
-    Create, Loaded, Objects, Put, Removal, Removed, STORE_NAME, SmallTexts, StoreError, Stored,
+    Create, Loaded, Objects, Packing, Put, Removal, Removed, STORE_NAME, SmallTexts, StoreError, Stored,
     local_store::{IGNORE_ALL, READ_FLAGS, names, open_folder, private_folder, remove, shared_folder},
 };
 use crate::{
@@ -42,6 +47,8 @@ pub(super) struct LocalObjects {
     temps: AtomicU64,
     /// `None` for a folder that other tools use too.
     packs: Option<Packs>,
+    /// Beside those packs only.
+    cold: Cold,
     small_texts: SmallTexts,
     /// The folder seen from the workspace, for errors.
     shown: String,
@@ -81,6 +88,7 @@ impl LocalObjects {
             prefix: "",
             temps: AtomicU64::new(0),
             packs: Some(Packs::default()),
+            cold: Cold::default(),
             small_texts: SmallTexts::default(),
             shown: format!("{STORE_NAME}/objects"),
         }
@@ -124,7 +132,8 @@ impl LocalObjects {
         let folder = Arc::new(folder);
         let (tmp, shown) = (Arc::clone(&folder), under.join("/"));
         let (temps, small_texts) = (AtomicU64::new(0), SmallTexts::Apart);
-        Self { folder, tmp, prefix: IN_WORKSPACE, temps, packs: None, small_texts, shown }
+        let cold = Cold::default();
+        Self { folder, tmp, prefix: IN_WORKSPACE, temps, packs: None, cold, small_texts, shown }
     }
 
     pub(super) fn folder(&self) -> BorrowedFd<'_> {
@@ -149,6 +158,8 @@ impl LocalObjects {
         {
             let (file, text) = (File::from(fd), text.as_str().as_bytes());
             if read_at(&file, 0, text.len() as u64).is_ok_and(|bytes| bytes == text) {
+                // It is needed now, whatever removes old texts; where that cannot be noted it is as old as it was.
+                let _ = file.set_modified(SystemTime::now());
                 return Ok(Begun::There(file));
             }
         }
@@ -178,6 +189,54 @@ impl LocalObjects {
             // Another process stored the same text.
             Placed::Taken => Put::Present,
         })
+    }
+
+    /// The text of that hash where it is not compressed.
+    fn load_apart(&self, hash: ContentHash) -> Loaded {
+        let packed = || self.packs.as_ref().map_or(Loaded::Missing, |packs| packs.load(self.folder(), hash));
+        match load_from(self.folder(), hash) {
+            text @ Loaded::Text(_) => text,
+            Loaded::Missing => packed(),
+            Loaded::Damaged => match packed() {
+                text @ Loaded::Text(_) => text,
+                Loaded::Missing | Loaded::Damaged => Loaded::Damaged,
+            },
+        }
+    }
+
+    /// What is stored and not compressed.
+    fn stored_apart(&self) -> impl Iterator<Item = Stored> {
+        let packed = self.packs.as_ref().map(|packs| packs.all(self.folder())).unwrap_or_default();
+        packed.into_iter().chain(stored_in(self.folder()))
+    }
+
+    fn remove_apart(&self, hashes: &BTreeSet<ContentHash>) -> Removal {
+        let mut done = Removal::default();
+        // Files of their own first: that needs no space, and makes some.
+        for hash in hashes {
+            let name = object_name(*hash);
+            match remove(self.folder(), &name) {
+                Ok(Removed::Done) => drop(done.removed.insert(*hash)),
+                // In a pack, or another process was faster.
+                Ok(Removed::Before) => {}
+                Err(errno) => done.failed.push(self.failed(&name, errno.into())),
+            }
+        }
+        let Some(packs) = &self.packs else { return done };
+        let (removed, left) = packs.remove((self.folder(), self.tmp.as_fd()), &self.temps, hashes);
+        done.removed.extend(removed);
+        if !left.is_empty() {
+            // What such a pack still holds is not gone.
+            for stored in packs.all(self.folder()) {
+                done.removed.remove(&stored.hash);
+            }
+        }
+        done.failed.extend(left.into_iter().map(|(name, error)| self.left_pack(&name, error)));
+        done
+    }
+
+    fn cold_folders(&self) -> Folders<'_> {
+        Folders { objects: self.folder(), tmp: self.tmp.as_fd(), temps: &self.temps }
     }
 
     /// Why a pack was left as it is.
@@ -229,13 +288,12 @@ impl Objects for LocalObjects {
     }
 
     fn load(&self, hash: ContentHash) -> Loaded {
-        let packed = || self.packs.as_ref().map_or(Loaded::Missing, |packs| packs.load(self.folder(), hash));
-        match load_from(self.folder(), hash) {
-            text @ Loaded::Text(_) => text,
-            Loaded::Missing => packed(),
-            Loaded::Damaged => match packed() {
-                text @ Loaded::Text(_) => text,
-                Loaded::Missing | Loaded::Damaged => Loaded::Damaged,
+        // Texts are only ever moved from here to the cold packs, so one that is moved meanwhile is found there.
+        match (self.load_apart(hash), &self.packs) {
+            (found @ Loaded::Text(_), _) | (found, None) => found,
+            (found @ (Loaded::Missing | Loaded::Damaged), Some(_)) => match self.cold.load(self.folder(), hash) {
+                Loaded::Missing => found,
+                cold @ (Loaded::Text(_) | Loaded::Damaged) => cold,
             },
         }
     }
@@ -243,47 +301,67 @@ impl Objects for LocalObjects {
     /// A file of its own of the right length, or a record in a pack.
     fn holds(&self, text: &Text) -> bool {
         matches!(self.look(&object_name(text.hash()), text), Ok(There::Fitting))
-            || self.packs.as_ref().is_some_and(|packs| packs.holds(self.folder(), text))
+            || self
+                .packs
+                .as_ref()
+                .is_some_and(|packs| packs.holds(self.folder(), text) || self.cold.holds(self.folder(), text))
     }
 
     fn stored(&self) -> Vec<Stored> {
         let mut all: BTreeMap<ContentHash, Stored> = BTreeMap::new();
-        let packed = self.packs.as_ref().map(|packs| packs.all(self.folder())).unwrap_or_default();
-        for stored in packed.into_iter().chain(stored_in(self.folder())) {
-            // One that is in both counts once, by the younger.
+        let cold = self.packs.as_ref().map(|_| self.cold.all(self.folder())).unwrap_or_default();
+        for stored in cold.into_iter().chain(self.stored_apart()) {
+            // One that is in several places counts once, by the youngest.
             let known = all.entry(stored.hash).or_insert(stored);
             known.modified = known.modified.max(stored.modified);
+            known.packed &= stored.packed;
         }
         all.into_values().collect()
     }
 
     fn remove(&self, hashes: &BTreeSet<ContentHash>) -> Removal {
-        let mut done = Removal::default();
-        // Files of their own first: that needs no space, and makes some.
-        for hash in hashes {
-            let name = object_name(*hash);
-            match remove(self.folder(), &name) {
-                Ok(Removed::Done) => drop(done.removed.insert(*hash)),
-                // In a pack, or another process was faster.
-                Ok(Removed::Before) => {}
-                Err(errno) => done.failed.push(self.failed(&name, errno.into())),
-            }
+        let mut done = self.remove_apart(hashes);
+        if self.packs.is_none() {
+            return done;
         }
-        let Some(packs) = &self.packs else { return done };
-        let (removed, left) = packs.remove((self.folder(), self.tmp.as_fd()), &self.temps, hashes);
+        let (removed, left) = self.cold.remove(self.cold_folders(), hashes);
         done.removed.extend(removed);
         if !left.is_empty() {
-            // What such a pack still holds is not gone.
-            for stored in packs.all(self.folder()) {
+            for stored in self.cold.all(self.folder()) {
                 done.removed.remove(&stored.hash);
             }
         }
-        done.failed.extend(left.into_iter().map(|(name, error)| self.left_pack(&name, error)));
+        done.failed.extend(left);
         done
     }
 
     fn damaged(&self) -> Vec<String> {
-        self.packs.as_ref().map(|packs| packs.damaged(self.folder())).unwrap_or_default()
+        let Some(packs) = &self.packs else { return Vec::new() };
+        let mut damaged = packs.damaged(self.folder());
+        damaged.extend(self.cold.damaged(self.folder()));
+        damaged
+    }
+
+    fn pack(&self, runs: &[Vec<ContentHash>]) -> Packing {
+        let mut done = Packing::default();
+        if self.packs.is_none() {
+            return done;
+        }
+        let seconds: HashMap<ContentHash, u64> =
+            self.stored_apart().map(|stored| (stored.hash, stored.modified / 1000)).collect();
+        match self.cold.pack(self.cold_folders(), runs, (&seconds, &|hash| self.load(hash))) {
+            Ok(packed) => {
+                let Removal { removed, failed } = self.remove_apart(&packed);
+                (done.moved, done.failed) = (removed, failed);
+            }
+            Err(error) => done.failed.push(error),
+        }
+        done.bytes = self.cold.bytes(self.folder());
+        done
+    }
+
+    fn sort(&self, hashes: &mut [ContentHash]) {
+        self.cold.sort(self.folder(), hashes);
     }
 }
 
@@ -321,7 +399,7 @@ fn stored_in(folder: BorrowedFd<'_>) -> Vec<Stored> {
         let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let modified = u64::try_from(stat.st_mtime).unwrap_or(0).saturating_mul(1000);
         let bytes = u64::try_from(stat.st_size).ok()?;
-        FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified })
+        FileKind::of(stat.st_mode).is_none().then_some(Stored { hash, bytes, modified, packed: false })
     };
     names(folder).into_iter().filter_map(look).collect()
 }

@@ -47,6 +47,27 @@ pub trait Objects: fmt::Debug + Send + Sync {
 
     /// The parts of the storage that hold something other than texts, by name. What follows that in them is not found.
     fn damaged(&self) -> Vec<String>;
+
+    /// Moves texts that are seldom needed to where they take little space, if there is such a place. Each run is of texts that
+    /// resemble their neighbours, as the versions of one file do. Nothing is lost wherever the process ends, and every other
+    /// method finds them as before.
+    fn pack(&self, _runs: &[Vec<ContentHash>]) -> Packing {
+        Packing::default()
+    }
+
+    /// Sorts hashes so that loading all of them in that order takes the least time.
+    fn sort(&self, _hashes: &mut [ContentHash]) {}
+}
+
+/// The outcome of [`Objects::pack`].
+#[derive(Debug, Default)]
+pub struct Packing {
+    /// The texts that were moved.
+    pub moved: BTreeSet<ContentHash>,
+    /// How many bytes all packed texts take together, those of earlier calls included.
+    pub bytes: u64,
+    /// What could not be moved.
+    pub failed: Vec<StoreError>,
 }
 
 /// What storing a text did.
@@ -77,6 +98,8 @@ pub struct Stored {
     pub bytes: u64,
     /// When it was written, in milliseconds since 1970.
     pub modified: u64,
+    /// Whether it is stored compressed, and only so.
+    pub packed: bool,
 }
 
 /// The outcome of [`Objects::remove`].

@@ -67,6 +67,7 @@ impl Objects for MemoryObjects {
             bytes: bytes.len() as u64,
             // The clock of the runs stands still.
             modified: 0,
+            packed: false,
         };
         locked(&self.0).iter().map(stored).collect()
     }

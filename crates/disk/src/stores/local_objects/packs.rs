@@ -106,6 +106,7 @@ impl Packs {
                     hash: *hash,
                     bytes: known.place.bytes,
                     modified: known.place.seconds.saturating_mul(1000),
+                    packed: false,
                 };
                 all.extend(pack.texts.iter().map(stored));
             }
