@@ -165,8 +165,11 @@ pub(crate) enum Command {
     Session(SessionCommand),
     /// Re-run every recorded answer and write from stored texts and compare it, byte for byte, with what was recorded
     Replay(ReplayArgs),
-    /// Remove stored texts by age and total size; those that a session could still need stay unless forced
+    /// Remove stored texts by age and total size, and compress those that only the history needs; those that a session could still
+    /// need stay unless forced
     Gc(GcArgs),
+    /// Erase earlier texts of files from the history; the files themselves stay
+    Forget(history::ForgetArgs),
     /// Check the workspace, its store, logs, settings and hosts, and say what to do
     Doctor,
     /// Serve a pi process on standard input and output, one JSON object per line; its extension starts this

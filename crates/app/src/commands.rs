@@ -79,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Session(command) => session::run(&open()?, command),
         Command::Replay(args) => upkeep::replay(&open()?, &args),
         Command::Gc(args) => upkeep::gc(workspace, &set, &args, json),
+        Command::Forget(args) => history::forget(&open()?, args),
         Command::Doctor => upkeep::doctor(workspace, &set, json),
         Command::Config => {
             let config = Config::load(workspace, &set)?;

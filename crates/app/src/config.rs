@@ -104,8 +104,24 @@ macro_rules! number {
     };
 }
 
+macro_rules! number_or_0 {
+    ($key:literal, $help:literal, $field:ident, $type:ty, $narrow:expr) => {
+        Setting {
+            key: $key,
+            help: $help,
+            show: |s| toml::Value::Integer(i64::try_from(s.$field).unwrap_or(i64::MAX)),
+            set: |s, v| {
+                s.$field = <$type>::try_from(v.as_integer()?).ok()?;
+                Some(())
+            },
+            expects: "a whole number, 0 or above",
+            narrow: $narrow,
+        }
+    };
+}
+
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 29] = [
+pub(crate) const SETTINGS: [Setting; 32] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -197,6 +213,27 @@ pub(crate) const SETTINGS: [Setting; 29] = [
         expects: "\"all\", \"tracked\" or \"off\"",
         narrow: Narrow::Down(&["off", "tracked", "all"]),
     },
+    number_or_0!(
+        "history_days",
+        "how many days an earlier text is kept after no file has it any more, before `readproof gc` erases it; 0 keeps it",
+        history_days,
+        u32,
+        Narrow::LowerUnless0
+    ),
+    number_or_0!(
+        "history_bytes",
+        "the most bytes of texts of versions, before compression, that `readproof gc` leaves; 0 leaves all",
+        history_bytes,
+        u64,
+        Narrow::LowerUnless0
+    ),
+    number_or_0!(
+        "pack_days",
+        "after how many days `readproof gc` compresses texts that only earlier versions need; 0 is at once",
+        pack_days,
+        u32,
+        Narrow::Any
+    ),
     Setting {
         key: "tell",
         help: "whether an answer over MCP also tells what others changed of the files that the conversation was shown, as a diff",

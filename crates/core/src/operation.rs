@@ -8,7 +8,8 @@ mod history;
 pub mod policy;
 
 pub use history::{
-    Blame, Changes, History, LISTED_CHANGES, LISTED_FILES, Leaf, ListFiles, OutsideChanges, Rewind, ShowVersion,
+    Blame, Changes, Forget, History, LISTED_CHANGES, LISTED_FILES, Leaf, ListFiles, OutsideChanges, Rewind,
+    ShowVersion, Since,
 };
 
 use alloc::{
@@ -603,8 +604,21 @@ pub struct Collect {
     pub max_bytes: Option<u64>,
     /// What to do about texts that a conversation could still need.
     pub needed: Needed,
+    /// What is done about the texts that only the history of files needs.
+    pub history: Retention,
     /// Whether only to say what would be removed.
     pub dry_run: bool,
+}
+
+/// How long earlier texts of files are kept, and when they are compressed. The newest text of each file always stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Those that no file has had for this many milliseconds go.
+    pub older_than_ms: Option<u64>,
+    /// Those that no file has had for the longest time go, until all of them are no more than this many bytes.
+    pub max_bytes: Option<u64>,
+    /// Those stored at least this many milliseconds ago are compressed.
+    pub pack_after_ms: Option<u64>,
 }
 
 /// What happens to texts that a conversation could still need as a base.
@@ -761,6 +775,8 @@ pub enum Operation {
     Replay,
     /// Remove stored texts.
     Collect(Collect),
+    /// Erase earlier texts of files.
+    Forget(Forget),
     /// What the rules say about a name, for each act.
     CheckPolicy {
         /// The path as written; it need not lead anywhere.
@@ -863,6 +879,9 @@ impl Fields {
         self.maybe("older_than_ms", collect.older_than_ms)
             .maybe("max_bytes", collect.max_bytes)
             .with("needed_too", collect.needed == Needed::Remove)
+            .maybe("history_older_than_ms", collect.history.older_than_ms)
+            .maybe("history_max_bytes", collect.history.max_bytes)
+            .maybe("pack_after_ms", collect.history.pack_after_ms)
             .with("dry_run", collect.dry_run)
     }
 
@@ -980,6 +999,7 @@ impl Operation {
             Self::Distrust { .. } => "distrust",
             Self::Replay => "replay",
             Self::Collect(_) => "collect",
+            Self::Forget(_) => "forget",
             Self::CheckPolicy { .. } => "check_policy",
             Self::ListPolicy => "list_policy",
             Self::Doctor => "doctor",
@@ -1038,6 +1058,7 @@ impl Operation {
             | Self::Distrust { .. }
             | Self::Replay
             | Self::Collect(_)
+            | Self::Forget(_)
             | Self::ListPolicy
             | Self::Doctor => None,
         }
@@ -1139,6 +1160,7 @@ impl Operation {
             }
             Self::Distrust { why } => fields.with("why", why),
             Self::Collect(collect) => fields.collect(collect),
+            Self::Forget(forget) => fields.forget(forget),
             Self::CheckPolicy { path, act, caller } => fields.checked(path, *act, caller.as_ref()),
             Self::Status | Self::ListSessions | Self::ShowSession | Self::Replay | Self::Tell | Self::Context => fields,
             Self::ListPolicy | Self::Doctor => fields,
@@ -1196,6 +1218,14 @@ mod tests {
                     how: approval::How::Key,
                 },
                 r#"decide id="0a1b2c-7" decision="approve" scope="session" how="key""#,
+            ),
+            (
+                Operation::Forget(Forget {
+                    paths: alloc::vec!["a".into(), "b".into()],
+                    before: Some(Since::Version("v3".into())),
+                    dry_run: true,
+                }),
+                r#"forget paths="a,b" before="v3" dry_run=true"#,
             ),
             (Operation::Branch { at: None }, "branch"),
             (Operation::Status, "status"),

@@ -363,6 +363,7 @@ impl<G> Outcome<G> {
             | Self::Recorded(_)
             | Self::Replayed(_)
             | Self::Collected(_)
+            | Self::Forgotten(_)
             | Self::PolicyChecked(_)
             | Self::Policy(_)
             | Self::Checked(_) => None,

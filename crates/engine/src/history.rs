@@ -22,6 +22,7 @@ pub use log::{FilesListed, HistoryEntry, HistoryListed, ListedFile, ShownVersion
 pub use look::Looked;
 pub use rewind::{Rewound, RewoundFile, Undo};
 pub use since::ChangesFound;
+pub(crate) use state::State;
 pub use tell::Told;
 pub use versions::{Compared as ComparedVersions, Which};
 

@@ -43,8 +43,8 @@ pub use readproof_index::{
     UseKind, Uses,
 };
 pub use upkeep::{
-    About, Check, Collected, Collection, Finding, GcPlan, Health, HostSession, HostTexts, LISTED, NotAllowed,
-    OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
+    About, Check, Collected, Collection, ErasedText, Finding, Forgotten, GcPlan, Health, HostSession, HostTexts,
+    LISTED, LostVersion, NotAllowed, OutsideChange, Replayed, RetainedBy, Says, Status, Unread, Unverifiable, Wrong,
 };
 
 use conversation::Open;
@@ -203,7 +203,8 @@ impl Engine {
             }
             Operation::Distrust { why } => self.distrust(conversation.log(), why).map(Outcome::Recorded),
             Operation::Replay => self.replay(conversation.log()).map(Outcome::Replayed),
-            Operation::Collect(collect) => self.collect(collect).map(Outcome::Collected),
+            Operation::Collect(collect) => self.collect(caller, collect).map(Outcome::Collected),
+            Operation::Forget(forget) => self.forget_texts(caller, forget, control).map(Outcome::Forgotten),
             Operation::CheckPolicy { path, act, caller: of } => {
                 self.check_policy(of.as_ref().unwrap_or(caller), path, *act).map(Outcome::PolicyChecked)
             }

@@ -4,7 +4,12 @@
 use readproof_core::{operation::Caller, text::ContentHash};
 use readproof_disk::{Create, Log, LogError, LogName, Store};
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, collections::BTreeMap, fmt, ops::ControlFlow};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    ops::ControlFlow,
+};
 
 use crate::block::Sha;
 
@@ -13,6 +18,9 @@ const VERSION: u32 = 1;
 
 /// How often a record is offered to a log to which others append at the same time.
 const ATTEMPTS: u32 = 10_000;
+
+/// How many texts one record of an erasure names.
+const IN_ONE_RECORD: usize = 1000;
 
 /// A line of the version log.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +38,8 @@ enum Record {
     Resolved { conflict: u64, how: String, by: By, at: u64 },
     /// Someone marked the state of the tree.
     Checkpoint(Box<Checkpoint>),
+    /// Texts are not kept any more.
+    Erased(Box<Erasure>),
     /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
@@ -115,6 +125,41 @@ pub struct Checkpoint {
     pub at: u64,
 }
 
+/// Texts that go, recorded before they do. A later record that names one of them says that it is kept again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erasure {
+    pub texts: Vec<Sha>,
+    /// The word of the operation.
+    pub operation: Cow<'static, str>,
+    pub by: By,
+    pub at: u64,
+}
+
+/// A record that names a text.
+#[derive(Clone, Copy, Debug)]
+pub struct Use<'v> {
+    pub hash: ContentHash,
+    pub path: &'v str,
+    /// The record.
+    pub id: VersionId,
+    /// When it was made, in milliseconds since 1970.
+    pub at: u64,
+    pub role: Role,
+    /// Whether the record says that the text is kept.
+    pub kept: bool,
+}
+
+/// What a text is in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// What the file was before a change.
+    Before,
+    /// What it was after a change.
+    After,
+    /// A side of a conflict, or a text proposed for it.
+    Conflict { is_open: bool },
+}
+
 impl Change {
     /// The change as one line of text, for a journal.
     #[must_use]
@@ -188,6 +233,8 @@ pub enum Gap {
     Sensitive,
     /// The file could not be read.
     Unreadable,
+    /// It was kept, and then erased: by a person, or because of its age or size.
+    Erased,
     /// A reason that this version does not know.
     #[serde(other)]
     Other,
@@ -204,6 +251,7 @@ impl Gap {
             Self::NotText => "not_text",
             Self::Sensitive => "sensitive",
             Self::Unreadable => "unreadable",
+            Self::Erased => "erased",
             Self::Other => "other",
         }
     }
@@ -277,6 +325,8 @@ struct Known {
     changes: BTreeMap<u64, Change>,
     conflicts: BTreeMap<u64, OpenedConflict>,
     checkpoints: BTreeMap<u64, Checkpoint>,
+    /// Texts that were erased and not kept again since.
+    erased: BTreeSet<ContentHash>,
     /// The changes of each file: the line, and which of its files.
     by_path: BTreeMap<String, Vec<(u64, usize)>>,
     /// The number of the newest line.
@@ -295,17 +345,25 @@ impl Known {
                     *self.calls.entry((change.by.surface.clone(), conversation.clone())).or_default() += 1;
                 }
                 for (at, file) in change.files.iter().enumerate() {
+                    for (Sha(hash), _, is_kept) in texts_of(&change, file) {
+                        self.keeps(hash, is_kept);
+                    }
                     self.by_path.entry(file.path.clone()).or_default().push((line, at));
                 }
                 self.changes.insert(line, *change);
             }
             Record::Checkpoint(checkpoint) => drop(self.checkpoints.insert(line, *checkpoint)),
+            Record::Erased(erasure) => self.erased.extend(erasure.texts.iter().map(|Sha(hash)| *hash)),
             Record::Conflict(conflict) => {
+                for Sha(hash) in [Some(conflict.base), Some(conflict.ours), conflict.theirs].into_iter().flatten() {
+                    self.keeps(hash, true);
+                }
                 let opened =
                     OpenedConflict { id: VersionId(line), conflict: *conflict, proposal: None, resolved: None };
                 self.conflicts.insert(line, opened);
             }
             Record::Proposal { conflict, text: Sha(text), by, .. } => {
+                self.keeps(text, true);
                 if let Some(found) = self.conflicts.get_mut(&conflict) {
                     found.proposal = Some((text, by));
                 }
@@ -319,6 +377,20 @@ impl Known {
             Record::Unknown => {}
         }
     }
+
+    fn keeps(&mut self, hash: ContentHash, is_kept: bool) {
+        if is_kept {
+            self.erased.remove(&hash);
+        }
+    }
+}
+
+/// The texts that a change names for a file, and whether it says that they are kept.
+fn texts_of(change: &Change, file: &ChangedFile) -> impl Iterator<Item = (Sha, Role, bool)> {
+    // One that is not looked at any more is named by what was known of it.
+    let before = (file.before, Role::Before, file.gaps.before.is_none() && change.operation != UNSEEN);
+    let after = (file.after, Role::After, file.gaps.after.is_none());
+    [before, after].into_iter().filter_map(|(text, role, is_kept)| Some((text?, role, is_kept)))
 }
 
 impl Versions {
@@ -427,6 +499,25 @@ impl Versions {
         Ok(VersionId(line))
     }
 
+    /// Records that these texts go, synced, before they do. `false`: nothing was recorded, as others appended something after
+    /// `worked_out`, which may need some of them.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn erased(&mut self, erasure: &Erasure, worked_out: VersionId) -> Result<bool, VersionsError> {
+        let mut newest = worked_out.0;
+        for texts in erasure.texts.chunks(IN_ONE_RECORD) {
+            let record = Record::Erased(Box::new(Erasure { texts: texts.to_vec(), ..erasure.clone() }));
+            let line = self.append(record, |known| known.last > newest)?;
+            if line == 0 {
+                return Ok(false);
+            }
+            newest = line;
+        }
+        self.log.sync()?;
+        Ok(true)
+    }
+
     /// Records a conflict, synced. The same conflict that is open already is not recorded again.
     ///
     /// # Errors
@@ -519,15 +610,33 @@ impl Versions {
         self.known.conflicts.get(&id.0)
     }
 
-    /// The texts that the log names, each with its file, for those who remove texts.
-    pub fn texts(&self) -> impl Iterator<Item = (&str, ContentHash)> {
-        let changed = self.known.changes.values().flat_map(|change| &change.files);
-        let changed = changed.flat_map(|file| [file.before, file.after].map(|text| (file.path.as_str(), text)));
-        let in_conflict = self.known.conflicts.values().flat_map(|open| {
-            let Conflict { path, base, ours, theirs, .. } = &open.conflict;
-            let proposal = open.proposal.as_ref().map(|(hash, _)| Sha(*hash));
-            [Some(*base), Some(*ours), *theirs, proposal].map(|text| (path.as_str(), text))
+    /// Whether a text was erased and not kept again since. It may still be stored: the record comes first.
+    #[must_use]
+    pub fn is_erased(&self, hash: ContentHash) -> bool {
+        self.known.erased.contains(&hash)
+    }
+
+    /// Every text that the log names, with the record.
+    pub fn uses(&self) -> impl Iterator<Item = Use<'_>> {
+        let changed = self.changes().flat_map(|(id, change)| {
+            change.files.iter().flat_map(move |file| {
+                let (path, at) = (file.path.as_str(), change.at);
+                texts_of(change, file).map(move |(Sha(hash), role, kept)| Use { hash, path, id, at, role, kept })
+            })
         });
-        changed.chain(in_conflict).filter_map(|(path, text)| text.map(|Sha(hash)| (path, hash)))
+        let in_conflict = self.known.conflicts.values().flat_map(|open| {
+            let Conflict { path, base, ours, theirs, at, .. } = &open.conflict;
+            let proposal = open.proposal.as_ref().map(|(hash, _)| Sha(*hash));
+            let role = Role::Conflict { is_open: open.resolved.is_none() };
+            [Some(*base), Some(*ours), *theirs, proposal].into_iter().flatten().map(move |Sha(hash)| Use {
+                hash,
+                path,
+                id: open.id,
+                at: *at,
+                role,
+                kept: true,
+            })
+        });
+        changed.chain(in_conflict)
     }
 }

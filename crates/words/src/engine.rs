@@ -4,7 +4,9 @@ use readproof_core::{
     budget::{Over, Spending},
     path::label,
 };
-use readproof_engine::{ApprovalState, Candidate, Error, HistoryError, NoIndex, ShownLines, SymbolKind, Undecided};
+use readproof_engine::{
+    ApprovalState, Candidate, Error, Gap, HistoryError, NoIndex, ShownLines, SymbolKind, Undecided,
+};
 use readproof_index::{LINE_BYTES, Unindexed};
 
 use crate::{
@@ -43,7 +45,8 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::NoProposal { id } => format!("nobody proposed a text for conflict {id}; resolve it with ours, theirs or a file"),
         Error::NoVersion { path, version: None } => format!("no version of {path} is kept yet: it was not changed through readproof"),
         Error::NoVersion { path, version: Some(version) } => format!("`{version}` is no version of {path}; use one as v12, or working"),
-        Error::Erased { path, hash } => format!("the text {hash} of {path} is not stored any more"),
+        Error::Erased { path, hash, why: Gap::Erased } => format!("the text {hash} of {path} was erased"),
+        Error::Erased { path, hash, .. } => format!("the text {hash} of {path} is not stored any more"),
         Error::SensitiveVersion { path } => format!("{path} is sensitive, so no versions of it are kept or compared"),
         Error::History(source) => history(source),
         Error::ReplaceAll(source) => replace_all(source),

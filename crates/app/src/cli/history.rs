@@ -99,3 +99,16 @@ pub(crate) struct RewindArgs {
     #[arg(long, requires = "session")]
     pub(crate) conversation: bool,
 }
+
+#[derive(Args, Debug)]
+pub(crate) struct ForgetArgs {
+    /// The files, or folders of them, whose earlier texts go [default: all, with --before]
+    #[arg(value_name = "PATH", required_unless_present = "before")]
+    pub(crate) paths: Vec<String>,
+    /// Only texts that no file had at this moment or since: a day as in 2026-11-18, a time as in 2026-11-18T09:30:00Z (UTC), or a version
+    #[arg(long, value_name = "DATE|VERSION")]
+    pub(crate) before: Option<String>,
+    /// Only show what would go
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

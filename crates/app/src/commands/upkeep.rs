@@ -1,11 +1,11 @@
 //! Maintenance of a workspace's store: `replay`, `gc` and `doctor`, each as a report for people and as JSON. Decides
 //! nothing: the engine says what is right, removable or wrong.
 
-use readproof_core::operation::{Collect, Needed, Operation};
+use readproof_core::operation::{Collect, Needed, Operation, Retention};
 use readproof_disk::Stored;
 use readproof_engine::{
     About, Check, Collected, Collection, Control, Engine, Finding, GcPlan, Health, LoggedSession, Progress, Replayed,
-    RetainedBy,
+    RetainedBy, Settings,
 };
 use readproof_words::{
     disk::no_wall,
@@ -18,6 +18,7 @@ use std::{fmt::Write, path::PathBuf};
 
 use super::{
     Done, Terminal, clock,
+    history::{erased_json, lost_versions},
     init::{HostCheck, check_hosts},
 };
 use crate::{
@@ -126,20 +127,20 @@ pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json
     let config = Config::load_with(workspace, set, Beyond::Transcripts(&args.host_session))?;
     config.notices.iter().for_each(|notice| output::notice(notice));
     let hosts = config::host_texts(&config, &args.host_session);
+    let history = retention(&config.settings);
     let engine = Engine::new(config.root, config.bearings, config.settings, Box::new(clock))?;
     let terminal = Terminal::of(hosts.into_iter().fold(engine, Engine::with_host_texts), json);
 
     let days = args.older_than.or(args.max_bytes.is_none().then_some(DAYS));
     let needed = if args.force { Needed::Remove } else { Needed::Keep };
-    let rules = Collect {
-        older_than_ms: days.map(|days| u64::from(days) * 24 * 60 * 60 * 1000),
-        max_bytes: args.max_bytes,
-        needed,
-        dry_run: args.dry_run,
-    };
+    let rules =
+        Collect { older_than_ms: days.map(in_ms), max_bytes: args.max_bytes, needed, history, dry_run: args.dry_run };
     let Collection { plan, done } = terminal.ask_in(None, Operation::Collect(rules))?;
     let Some(done) = done else {
-        let text = || format!("would remove {}{}", what_goes(&plan), what_stays(&plan, args.force));
+        let packed = Some(plan.packed).filter(|packed| *packed > 0);
+        let packed = packed.map(|packed| format!("\n{packed} texts ({}) would be compressed", size(plan.packed_bytes)));
+        let packed = packed.unwrap_or_default();
+        let text = || format!("would remove {}{}{packed}", what_goes(&plan), what_stays(&plan, args.force));
         return terminal.show(|| gc_json(&plan, None), text);
     };
     if args.force && plan.count() > 0 {
@@ -148,10 +149,31 @@ pub(super) fn gc(workspace: Option<PathBuf>, set: &[String], args: &GcArgs, json
     for failure in &done.failed {
         output::notice(&format!("not removed: {}", store(failure)));
     }
-    let text =
-        || format!("removed {}{}", counted(done.objects, done.bytes, done.leftovers), what_stays(&plan, args.force));
+    let text = || {
+        let lost = Some(&plan.erased).filter(|erased| !erased.is_empty());
+        let lost =
+            lost.map(|erased| format!("\nerased from the history:{}", lost_versions(erased))).unwrap_or_default();
+        let packed = Some(done.packed).filter(|packed| *packed > 0);
+        let packed = packed
+            .map(|packed| format!("\ncompressed {packed} texts; all compressed texts take {}", size(done.packs_bytes)));
+        let removed = counted(done.objects, done.bytes, done.leftovers);
+        format!("removed {removed}{}{lost}{}", what_stays(&plan, args.force), packed.unwrap_or_default())
+    };
     terminal.show(|| gc_json(&plan, Some(&done)), text)?;
     if done.failed.is_empty() { Ok(()) } else { Err(Failure::reported()) }
+}
+
+fn in_ms(days: u32) -> u64 {
+    u64::from(days) * 24 * 60 * 60 * 1000
+}
+
+/// What the settings say about earlier texts.
+fn retention(settings: &Settings) -> Retention {
+    Retention {
+        older_than_ms: Some(settings.history_days).filter(|days| *days > 0).map(in_ms),
+        max_bytes: Some(settings.history_bytes).filter(|bytes| *bytes > 0),
+        pack_after_ms: Some(in_ms(settings.pack_days)),
+    }
 }
 
 fn counted(objects: u64, bytes: u64, leftovers: u64) -> String {
@@ -161,6 +183,9 @@ fn counted(objects: u64, bytes: u64, leftovers: u64) -> String {
 
 fn what_goes(plan: &GcPlan) -> String {
     let mut text = counted(plan.count() as u64, plan.bytes(), plan.leftovers.len() as u64);
+    if !plan.erased.is_empty() {
+        let _ = write!(text, "\nthese versions lose their text:{}", lost_versions(&plan.erased));
+    }
     for (session, count) in &plan.costs {
         let _ = write!(text, "\n{} could still need {count} of these", printable(&session.to_string()));
     }
@@ -189,13 +214,16 @@ fn gc_json(plan: &GcPlan, done: Option<&Collected>) -> Value {
     let mut planned = json!({
         "objects": hashes(&plan.objects),
         "bytes": plan.bytes(),
+        "erased_versions": erased_json(&plan.erased),
+        "compressed": {"objects": plan.packed, "bytes": plan.packed_bytes},
         "temporary_files": plan.leftovers.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(),
     });
     let mut object = json!({
         "ok": done.is_none_or(|done| done.failed.is_empty()),
         "dry_run": done.is_none(),
         "removed": done.map(|done| json!({
-            "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "failed": done.failed.iter().map(store).collect::<Vec<_>>(),
+            "objects": done.objects, "bytes": done.bytes, "temporary_files": done.leftovers, "compressed": done.packed,
+            "compressed_disk_bytes": done.packs_bytes, "failed": done.failed.iter().map(store).collect::<Vec<_>>(),
         })),
         "kept": {"objects": plan.kept, "bytes": plan.kept_bytes, "needed": plan.spared},
         "still_needed_by": {},

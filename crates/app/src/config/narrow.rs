@@ -13,6 +13,8 @@ const ENTRY_BYTES: usize = 256;
 pub(super) enum Narrow {
     /// A smaller number.
     Lower,
+    /// The same where 0 is no limit.
+    LowerUnless0,
     /// A word that comes before the one in force in this list.
     Down(&'static [&'static str]),
     /// More entries; those in force remain.
@@ -39,6 +41,10 @@ impl Narrow {
             Self::Any => (Some(asked), None),
             Self::Never | Self::OwnFile => whole(false, asked),
             Self::Lower => whole(asked.as_integer() <= now.as_integer(), asked),
+            Self::LowerUnless0 => {
+                let limit = |value: &Value| value.as_integer().filter(|number| *number != 0).unwrap_or(i64::MAX);
+                whole(limit(&asked) <= limit(&now), asked)
+            }
             Self::Down(words) => {
                 let place = |value: &Value| words.iter().position(|word| Some(*word) == value.as_str());
                 whole(place(&asked) <= place(&now), asked)

@@ -237,7 +237,13 @@ pub(crate) fn blame_said(found: &Blamed) -> ToolOutput {
         .collect();
     let known = if known.is_empty() { "no change is recorded".to_owned() } else { known.join("; ") };
     let cut = if found.is_cut { "; only a part fits, so name lines" } else { "" };
-    let said = format!("{}: {known}{cut}", label(&found.path));
+    let erased: Vec<String> = found.erased.iter().take(8).map(ToString::to_string).collect();
+    let more = if found.erased.len() > 8 { " and others" } else { "" };
+    let erased = match erased.is_empty() {
+        true => String::new(),
+        false => format!("; the text of {}{more} was erased, so who wrote older lines is not known", erased.join(", ")),
+    };
+    let said = format!("{}: {known}{erased}{cut}", label(&found.path));
     let line = |line: &readproof_engine::BlamedLine| json!({"line": line.number, "version_id": line.version.map(|id| id.to_string()), "text": line.text});
     let change = |(id, (operation, by, at)): (&VersionId, &(String, By, u64))| json!({"version_id": id.to_string(), "operation": operation, "by": by, "at_unix_ms": at});
     let contract = json!({
@@ -245,6 +251,7 @@ pub(crate) fn blame_said(found: &Blamed) -> ToolOutput {
         "path": found.path,
         "lines": found.lines.iter().map(line).collect::<Vec<_>>(),
         "changes": found.changes.iter().map(change).collect::<Vec<_>>(),
+        "erased": found.erased.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "total_lines": found.total,
         "truncated": found.is_cut,
     });

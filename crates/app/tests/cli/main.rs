@@ -28,6 +28,7 @@ mod policy;
 mod reads;
 mod regressions;
 mod replay;
+mod retention;
 mod sessions;
 mod settings;
 mod status;

@@ -101,7 +101,38 @@ pub struct Rewind {
     pub dry_run: bool,
 }
 
+/// Erases earlier texts. Which ones: those of the files, those that are old enough, or those that are both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Forget {
+    /// The files, or the folders of them, as written; all if empty.
+    pub paths: Vec<String>,
+    /// Only texts that no file had at this moment or since.
+    pub before: Option<Since>,
+    /// Whether only to say what would go.
+    pub dry_run: bool,
+}
+
+/// A moment of the version log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// Milliseconds since 1970.
+    Time(u64),
+    /// A version, a checkpoint or its name.
+    Version(String),
+}
+
 impl Fields {
+    pub(super) fn forget(self, forget: &Forget) -> Self {
+        let paths = (!forget.paths.is_empty()).then(|| Field::Text(forget.paths.join(",")));
+        let fields = self.maybe("paths", paths);
+        let fields = match &forget.before {
+            Some(Since::Time(ms)) => fields.with("before_ms", *ms),
+            Some(Since::Version(version)) => fields.with("before", version),
+            None => fields,
+        };
+        fields.with("dry_run", forget.dry_run)
+    }
+
     pub(super) fn files(self, list: &ListFiles) -> Self {
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join(","));
         self.maybe("globs", joined(&list.globs).as_ref())

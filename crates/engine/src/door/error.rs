@@ -14,7 +14,7 @@ use readproof_disk::{
 use readproof_hosts::{
     approvals::{ApprovalsError, Undecided},
     session::SessionError,
-    versions::{VersionId, VersionsError},
+    versions::{Gap, VersionId, VersionsError},
 };
 use readproof_index::{BadQuery, BadWalk, TreeError, Unindexed};
 use std::{path::PathBuf, sync::Arc};
@@ -138,6 +138,8 @@ pub enum Error {
         path: String,
         /// The text.
         hash: ContentHash,
+        /// Whether it was erased, or is lost.
+        why: Gap,
     },
     /// No versions are kept of a sensitive file.
     SensitiveVersion {

@@ -21,7 +21,7 @@ use super::approval::Approval;
 use super::{PolicyChecked, PolicyListed};
 use crate::{
     Blamed, ChangesFound, Collection, Compared, ComparedVersions, ConflictTexts, ContextFound, Defined, Error,
-    FileStat, FilesListed, HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView,
+    FileStat, FilesListed, Forgotten, HistoryListed, InFile, Listed, NotOurs, Outlines, Rewound, Searched, SessionView,
     ShownVersion, Status, SymbolsFound, Told,
     read::EndOfFile,
     upkeep::{Check, Replayed},
@@ -242,6 +242,8 @@ outcomes! {
     Replayed(Vec<Replayed>),
     /// What was removed, or would be.
     Collected(Collection),
+    /// What was erased, or would be.
+    Forgotten(Forgotten),
     /// What the rules say about a name.
     PolicyChecked(PolicyChecked),
     /// The rules in force.

@@ -61,6 +61,12 @@ pub struct Settings {
     pub history: Keeping,
     /// Whether a conversation is told unasked what others changed of the files that it was shown.
     pub tell: bool,
+    /// For how many days after a file got another text; 0 is for ever.
+    pub history_days: u32,
+    /// How many bytes of earlier texts; 0 is any number.
+    pub history_bytes: u64,
+    /// After how many days earlier texts are compressed.
+    pub pack_days: u32,
     /// What keeps this process from opening other files.
     pub wall: Walling,
     /// Notices about the settings themselves, to give with the first answer.
@@ -211,6 +217,9 @@ impl Default for Settings {
             user: None,
             history: Keeping::default(),
             tell: true,
+            history_days: 0,
+            history_bytes: 0,
+            pack_days: 7,
             wall: Walling::default(),
             notices: Vec::new(),
             git_files: Vec::new(),

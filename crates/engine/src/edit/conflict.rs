@@ -10,7 +10,7 @@ use readproof_core::{
 use readproof_disk::{Create, FileRef};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Conflict, OpenedConflict, VersionId},
+    versions::{By, Conflict, Gap, OpenedConflict, VersionId},
 };
 
 use super::{
@@ -177,6 +177,7 @@ impl Engine {
         let gone = |hash: Option<Sha>| Error::Erased {
             path: path.clone(),
             hash: hash.map_or_else(|| ContentHash::of(b""), |Sha(hash)| hash),
+            why: hash.and_then(|Sha(hash)| self.recorded(hash).err()).unwrap_or(Gap::Lost),
         };
         let Sides { ours, theirs: their_text, proposal, .. } = &found.sides;
         let text = match with {

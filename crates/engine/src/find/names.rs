@@ -112,6 +112,10 @@ impl<G> Outcome<G> {
             }
             Self::Conflicts(found) => found.iter_mut().for_each(|open| rename(&mut open.conflict.path)),
             Self::Conflict(found) => rename(&mut found.conflict.conflict.path),
+            Self::Forgotten(done) => {
+                done.texts.iter_mut().flat_map(|text| &mut text.versions).for_each(|lost| rename(&mut lost.path));
+                done.others.iter_mut().chain(&mut done.present).for_each(rename);
+            }
             Self::Refreshed(done) => done.paths.iter_mut().for_each(rename),
             // Approvals are by the names of the workspace, wherever a person looks at them.
             Self::Read(Reading::NotOurs(_))

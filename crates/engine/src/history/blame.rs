@@ -2,7 +2,7 @@
 
 use readproof_core::{diff::changed_lines, operation::Blame, scope::ScopeError, text::Text};
 use readproof_disk::{Create, SessionName};
-use readproof_hosts::versions::{By, VersionId};
+use readproof_hosts::versions::{By, Gap, VersionId};
 use std::collections::BTreeMap;
 
 use super::{log::cut, state::State};
@@ -35,6 +35,8 @@ pub struct Blamed {
     pub is_cut: bool,
     /// The changes that are named: the operation, who, and when.
     pub changes: BTreeMap<VersionId, (String, By, u64)>,
+    /// The changes whose text was erased: who wrote a line before one of them is not known.
+    pub erased: Vec<VersionId>,
 }
 
 impl Engine {
@@ -53,7 +55,7 @@ impl Engine {
         if self.shared.sensitive.is_sensitive_read(&target.file, &read) {
             return Err(Error::SensitiveVersion { path });
         }
-        let (origins, changes) = self.origins(&self.logged_name(&target.file), &read.text, control)?;
+        let (origins, changes, erased) = self.origins(&self.logged_name(&target.file), &read.text, control)?;
         let first = u32::try_from(target.offset.unwrap_or(1)).unwrap_or(u32::MAX).max(1);
         let count = u32::try_from(target.limit.unwrap_or(u64::MAX)).unwrap_or(u32::MAX);
         let last = first.saturating_add(count - u32::from(count > 0)).min(read.text.total());
@@ -78,7 +80,7 @@ impl Engine {
         for notice in self.saw(log, call, [glimpse].into_iter()) {
             self.add_notice(notice);
         }
-        Ok(Blamed { path, lines, total: read.text.total(), is_cut: fitting < wanted.total(), changes })
+        Ok(Blamed { path, lines, total: read.text.total(), is_cut: fitting < wanted.total(), changes, erased })
     }
 
     /// For each line of the present text the change that wrote it.
@@ -93,16 +95,20 @@ impl Engine {
         let known = known.unwrap_or_default();
         let skipped = known.len().saturating_sub(MOST_VERSIONS);
         let (mut text, mut origins): (Option<Text>, Vec<Option<VersionId>>) = (None, Vec::new());
-        let mut changes = BTreeMap::new();
+        let (mut changes, mut erased) = (BTreeMap::new(), Vec::new());
         for (id, before, after, about) in known.into_iter().skip(skipped) {
             control.check_cancelled()?;
             changes.insert(id, about);
             if text.is_none() {
-                text = before.hash().and_then(|hash| self.stored(hash));
+                text = before.hash().and_then(|hash| self.recorded(hash).ok());
                 origins = vec![None; text.as_ref().map_or(0, Text::total) as usize];
             }
             let after = match after {
-                State::Text(hash) => self.stored(hash),
+                State::Text(hash) => {
+                    let recorded = self.recorded(hash);
+                    erased.extend((recorded.as_ref().err() == Some(&Gap::Erased)).then_some(id));
+                    recorded.ok()
+                }
                 State::Absent => Some(Text::new(String::new())),
                 State::Gap(_) | State::Unknown => None,
             };
@@ -118,12 +124,12 @@ impl Engine {
             Some(old) => carried(old, present, &origins, None),
             None => vec![None; present.total() as usize],
         };
-        Ok((origins, changes))
+        Ok((origins, changes, erased))
     }
 }
 
-/// The change that wrote each line, and about each change the operation, who and when.
-type Origins = (Vec<Option<VersionId>>, BTreeMap<VersionId, (String, By, u64)>);
+/// The change that wrote each line; about each change the operation, who and when; the changes whose text was erased.
+type Origins = (Vec<Option<VersionId>>, BTreeMap<VersionId, (String, By, u64)>, Vec<VersionId>);
 
 /// The origins of the lines of another text: those that stay keep theirs.
 fn carried(old: &Text, new: &Text, origins: &[Option<VersionId>], by: Option<VersionId>) -> Vec<Option<VersionId>> {

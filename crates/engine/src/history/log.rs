@@ -175,11 +175,21 @@ impl Engine {
             Ok(listed)
         })?;
         let mut listed = listed.unwrap_or(HistoryListed { path, ..HistoryListed::default() });
+        self.mark_erased(&mut listed.entries);
         for (file, bytes) in listed.entries.iter_mut().flat_map(|entry| &mut entry.files) {
-            let text = file.after.and_then(|Sha(hash)| self.stored(hash));
+            let text = file.after.filter(|_| file.gaps.after.is_none()).and_then(|Sha(hash)| self.stored(hash));
             *bytes = text.map(|text| text.as_str().len() as u64);
         }
         Ok(listed)
+    }
+
+    /// Says of which texts only the hash is left.
+    pub(super) fn mark_erased(&self, entries: &mut [HistoryEntry]) {
+        for (file, _) in entries.iter_mut().flat_map(|entry| &mut entry.files) {
+            let erased = |text: Option<Sha>| text.filter(|Sha(hash)| self.is_erased(*hash)).map(|_| Gap::Erased);
+            file.gaps.before = erased(file.before).or(file.gaps.before);
+            file.gaps.after = erased(file.after).or(file.gaps.after);
+        }
     }
 
     /// A change as far as this caller may see it; `None` if nothing of it.

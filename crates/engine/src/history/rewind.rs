@@ -287,9 +287,9 @@ impl Engine {
         let path = differs.path.clone();
         let goal = |text: Option<Text>| Some(Aim::Text(Goal { path: path.clone(), now, text }));
         let then = match differs.then {
-            State::Text(hash) => match self.stored(hash) {
-                Some(text) => Some(text),
-                None => return (Undo::NotKnown(Gap::Lost), None),
+            State::Text(hash) => match self.recorded(hash) {
+                Ok(text) => Some(text),
+                Err(why) => return (Undo::NotKnown(why), None),
             },
             State::Absent => None,
             State::Gap(gap) => return (Undo::NotKnown(gap), None),
@@ -329,8 +329,8 @@ impl Engine {
     fn without_own(&self, differs: &Differs, present: Option<&Text>) -> Option<Text> {
         let mut text = present?.clone();
         for (before, after, _) in differs.since.iter().rev().filter(|(_, _, foreign)| !foreign) {
-            let before = self.stored(before.hash()?)?;
-            let after = self.stored(after.hash()?)?;
+            let before = self.recorded(before.hash()?).ok()?;
+            let after = self.recorded(after.hash()?).ok()?;
             text = match three_way(&after, &before, &text) {
                 Merged::Clean(merged) => merged,
                 Merged::Conflict(_) | Merged::TooLarge | Merged::Disputed => return None,

@@ -47,10 +47,11 @@ impl Engine {
         let call = self.asked_in(log);
         self.look_around(control)?;
         let found = self.with_versions(Create::No, |versions| Ok(self.others(versions, caller, asked)))?;
-        let (since, entries, total, files) = match found {
+        let (since, mut entries, total, files) = match found {
             Some(found) => found?,
             None => (VersionId(0), Vec::new(), 0, Vec::new()),
         };
+        self.mark_erased(&mut entries);
         let (mut diff, mut unshown, mut left) = (String::new(), Vec::new(), TEXT_CHARS);
         let mut glimpses = Vec::new();
         for (at, (path, then, now)) in files.into_iter().enumerate() {
@@ -128,7 +129,7 @@ impl Engine {
     ) -> Result<Option<readproof_core::diff::Fitted>, Error> {
         let text = |state: State| -> Option<Option<Text>> {
             match state {
-                State::Text(hash) => self.stored(hash).map(Some),
+                State::Text(hash) => self.recorded(hash).ok().map(Some),
                 State::Absent => Some(None),
                 State::Gap(_) | State::Unknown => None,
             }

@@ -10,7 +10,7 @@ use crate::{Engine, Error, HistoryError};
 
 /// What a file was at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     /// It had this text.
     Text(ContentHash),
     /// There was no such file.
@@ -22,7 +22,7 @@ pub(super) enum State {
 }
 
 impl State {
-    pub(super) fn before(file: &ChangedFile, operation: &str) -> Self {
+    pub(crate) fn before(file: &ChangedFile, operation: &str) -> Self {
         match (file.before, file.gaps.before) {
             (Some(Sha(hash)), _) => Self::Text(hash),
             (None, Some(gap)) => Self::Gap(gap),
@@ -31,7 +31,7 @@ impl State {
         }
     }
 
-    pub(super) fn after(file: &ChangedFile) -> Self {
+    pub(crate) fn after(file: &ChangedFile) -> Self {
         match (file.after, file.gaps.after) {
             (Some(Sha(hash)), _) => Self::Text(hash),
             (None, Some(gap)) => Self::Gap(gap),
@@ -52,7 +52,7 @@ impl State {
     }
 
     /// The same, and where nobody had looked at it, what it was before the first change that is known.
-    pub(super) fn assumed_at(versions: &Versions, path: &str, moment: VersionId) -> Self {
+    pub(crate) fn assumed_at(versions: &Versions, path: &str, moment: VersionId) -> Self {
         Self::at_or(versions, path, moment, |_, _| true)
     }
 
@@ -68,7 +68,7 @@ impl State {
         recorded.unwrap_or(Self::Unknown)
     }
 
-    pub(super) fn hash(self) -> Option<ContentHash> {
+    pub(crate) fn hash(self) -> Option<ContentHash> {
         match self {
             Self::Text(hash) => Some(hash),
             Self::Absent | Self::Gap(_) | Self::Unknown => None,
@@ -78,7 +78,7 @@ impl State {
 
 impl Engine {
     /// The moment that a caller names: a version, or a checkpoint by its number or name.
-    pub(super) fn moment(&self, versions: &Versions, asked: &str) -> Result<VersionId, Error> {
+    pub(crate) fn moment(&self, versions: &Versions, asked: &str) -> Result<VersionId, Error> {
         let none = || Error::History(HistoryError::NoMoment { asked: asked.to_owned() });
         let named = versions.checkpoints().rev().find(|(_, checkpoint)| checkpoint.name.as_deref() == Some(asked));
         if let Some((id, _)) = named {

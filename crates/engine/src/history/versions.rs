@@ -8,7 +8,7 @@ use readproof_core::{
 use readproof_disk::{Create, SessionName};
 use readproof_hosts::{
     block::Sha,
-    versions::{VersionId, Versions, VersionsError},
+    versions::{Gap, VersionId, Versions, VersionsError},
 };
 
 use crate::{Control, Engine, Error, conversation::locked, read::Glimpse};
@@ -108,8 +108,21 @@ impl Engine {
     /// A stored text of a file; `None` if there was no file.
     pub(super) fn kept(&self, path: &str, hash: Option<ContentHash>) -> Result<Option<Text>, Error> {
         let Some(hash) = hash else { return Ok(None) };
+        self.recorded(hash).map(Some).map_err(|why| Error::Erased { path: path.to_owned(), hash, why })
+    }
+
+    /// A text that a record names, or why there is none. What was erased does not count, wherever it may still be stored.
+    pub(crate) fn recorded(&self, hash: ContentHash) -> Result<Text, Gap> {
+        if self.is_erased(hash) {
+            return Err(Gap::Erased);
+        }
         // Opening the store for the log has opened it.
-        self.stored(hash).map(Some).ok_or_else(|| Error::Erased { path: path.to_owned(), hash })
+        self.stored(hash).ok_or(Gap::Lost)
+    }
+
+    /// Whether a text was erased. If the log cannot be read, the question that led here fails for that reason.
+    pub(super) fn is_erased(&self, hash: ContentHash) -> bool {
+        matches!(self.with_versions(Create::No, |versions| Ok(versions.is_erased(hash))), Ok(Some(true)))
     }
 
     fn version(

@@ -2,7 +2,8 @@
 
 use readproof_core::{policy::Preset, text::ContentHash};
 use readproof_disk::{Create, Loaded, LogError, LogName, Root, Store, StoreError};
-use readproof_hosts::session::Past;
+use readproof_hosts::{session::Past, versions::Versions};
+use std::collections::BTreeSet;
 
 use super::gc::{self, HostSession, HostTexts};
 use crate::{Control, Engine, Error};
@@ -156,8 +157,37 @@ impl Engine {
         checks.push(ignored(&*store));
         checks.push(objects(&*store, control));
         checks.extend(logs(&*store));
+        checks.extend(self.history_texts(&*store));
         checks.push(left_behind(&self.root, Some(&*store), now));
         checks
+    }
+
+    /// Whether every text is there that the version log says is kept.
+    fn history_texts(&self, store: &dyn Store) -> Option<Check> {
+        // A log that cannot be read has a check of its own.
+        let versions = Versions::open(store, Create::No, 0).ok().flatten()?;
+        let stored: BTreeSet<ContentHash> = store.objects().stored().iter().map(|object| object.hash).collect();
+        let (mut named, mut erased, mut lost, mut where_) = (BTreeSet::new(), 0, BTreeSet::new(), Vec::new());
+        for found in versions.uses().filter(|found| found.kept) {
+            if !named.insert(found.hash) {
+                continue;
+            }
+            if versions.is_erased(found.hash) {
+                erased += 1;
+            } else if !stored.contains(&found.hash) && lost.insert(found.hash) {
+                where_.push(format!("{} {}", found.id, self.named(found.path)));
+            }
+        }
+        let says = format!("{} texts of earlier versions, {erased} of them erased", named.len());
+        if lost.is_empty() {
+            return Some(Check::ok("history", format!("{says}, the others are stored")));
+        }
+        let more = where_.len().saturating_sub(LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let listed = where_.into_iter().take(LISTED).collect::<Vec<_>>().join(", ");
+        let says = format!("{says}; {} are not stored any more: {listed}{more}", lost.len());
+        let advice = "if a backup has these texts, put them back into .readproof/objects; a rewind leaves such files as they are";
+        Some(Check::warning("history", says, advice))
     }
 }
 
@@ -186,24 +216,32 @@ fn room(root: &Root) -> Check {
 fn objects(store: &dyn Store, control: &Control<'_>) -> Check {
     let stored = store.objects().stored();
     let (mut damaged, mut unreadable) = (Vec::new(), Vec::new());
-    for (done, object) in stored.iter().enumerate() {
+    let mut hashes: Vec<ContentHash> = stored.iter().map(|object| object.hash).collect();
+    store.objects().sort(&mut hashes);
+    for (done, hash) in hashes.into_iter().enumerate() {
         control.report(done as u64, Some(stored.len() as u64));
-        match store.objects().load(object.hash) {
+        match store.objects().load(hash) {
             Loaded::Text(_) => {}
-            Loaded::Damaged => damaged.push(object.hash),
+            Loaded::Damaged => damaged.push(hash),
             // Removed since it was listed, or not readable.
-            Loaded::Missing => unreadable.push(object.hash),
+            Loaded::Missing => unreadable.push(hash),
         }
     }
     let bytes: u64 = stored.iter().map(|object| object.bytes).sum();
     let says = format!("{} stored texts, {bytes} bytes", stored.len());
     if !damaged.is_empty() {
         let says = format!("{says}; {} damaged: {}", damaged.len(), listed(&damaged));
-        let advice = "delete these files in .readproof/objects, or the `small-` file that holds them; `readproof replay --verify` \
-             names the answers they cost";
+        let advice = "delete these files in .readproof/objects, or the `small-` or `cold/` file that holds them; `readproof replay \
+             --verify` names the answers they cost";
         return Check::problem("objects", says, advice);
     }
     let packs = store.objects().damaged();
+    let (cold, packs): (Vec<String>, Vec<String>) = packs.into_iter().partition(|name| name.contains('/'));
+    if !cold.is_empty() {
+        let says = format!("{says}; damaged, so that nothing in it can be found: {}", cold.join(", "));
+        let advice = "if a backup has this file, put it back into .readproof/objects; else delete it";
+        return Check::problem("objects", says, advice);
+    }
     if !packs.is_empty() {
         let says = format!("{says}; what follows in {} is no stored text", packs.join(", "));
         return Check::warning("objects", says, "run `readproof gc`: it keeps what is good in them");

@@ -1,6 +1,7 @@
-//! Removes stored texts by age and total size, ours and those of hosts, and leftovers of crashes. Makes a plan first,
-//! then carries it out. A text that any session, ours or a host's, could still need as a base stays unless forced. Safe
-//! while readers run: a read that finds a text gone sends plain text.
+//! Removes stored texts by age and total size, ours and those of hosts, and leftovers of crashes, and compresses what only the
+//! history needs. Makes a plan first, then carries it out. A text that any session, ours or a host's, could still need as a base
+//! stays unless forced. What the version log names is recorded as erased before it goes. Safe while readers run: a read that finds
+//! a text gone sends plain text.
 
 use readproof_core::{
     operation::{Caller, Collect, Needed},
@@ -8,12 +9,13 @@ use readproof_core::{
     text::{ContentHash, Text},
 };
 use readproof_disk::{
-    Create, Leftover, Loaded, LogError, Objects, Removal, Removed, Root, SessionName, Store, StoreError, Stored,
-    TranscriptError,
+    Create, Leftover, Loaded, LogError, Objects, Packing, Removal, Removed, Root, STORE_NAME, SessionName, Store,
+    StoreError, Stored, TranscriptError,
 };
 use readproof_hosts::{
+    block::Sha,
     session::{Past, Record},
-    versions::{Versions, VersionsError},
+    versions::{By, Erasure, VersionId, Versions, VersionsError},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +24,11 @@ use std::{
     sync::Arc,
 };
 
+use super::retention::{ErasedText, Named};
 use crate::{Engine, Error};
+
+/// How often a plan is made again because others changed files meanwhile.
+const TRIES: u32 = 5;
 
 /// Temporary files older than this, in milliseconds, are abandoned: a write takes far less.
 const STALE: u64 = 60 * 60 * 1000;
@@ -130,6 +136,16 @@ pub struct GcPlan {
     pub kept_bytes: u64,
     /// How many texts stay only because they could be needed.
     pub spared: u64,
+    /// Those of the texts to remove that the version log names, with the versions that lose them.
+    pub erased: Vec<ErasedText>,
+    /// The texts to compress, each run of versions of one file; some may be compressed already.
+    pub packing: Vec<Vec<ContentHash>>,
+    /// How many of them are not compressed yet.
+    pub packed: u64,
+    /// Their total size in bytes.
+    pub packed_bytes: u64,
+    /// The newest record of the version log when the plan was made.
+    worked_out: Option<VersionId>,
     /// Whose needs cannot be told, and why. While there are any, no text goes without [`Needed::Remove`].
     pub unread: Vec<(RetainedBy, Unread)>,
 }
@@ -172,20 +188,48 @@ pub struct Collected {
     pub bytes: u64,
     /// Number of temporary files.
     pub leftovers: u64,
-    /// What could not be removed, and why.
+    /// Number of texts that were compressed.
+    pub packed: u64,
+    /// What all compressed texts take, in bytes, those of earlier calls included.
+    pub packs_bytes: u64,
+    /// What could not be removed or compressed, and why.
     pub failed: Vec<StoreError>,
 }
 
 impl Engine {
     /// Removes stored texts, or only plans it.
-    pub(crate) fn collect(&self, rules: &Collect) -> Result<Collection, Error> {
-        let plan = self.gc_plan(rules)?;
-        let done = if rules.dry_run { None } else { Some(self.gc(&plan)?) };
-        Ok(Collection { plan, done })
+    pub(crate) fn collect(&self, caller: &Caller, rules: &Collect) -> Result<Collection, Error> {
+        let mut plan = self.gc_plan(caller, rules)?;
+        if rules.dry_run {
+            return Ok(Collection { plan, done: None });
+        }
+        for _ in 0..TRIES {
+            let going: Vec<ContentHash> = plan.erased.iter().map(|text| text.hash).collect();
+            if self.record_erased((caller, "gc"), &going, plan.worked_out)? {
+                let done = self.gc(&plan)?;
+                return Ok(Collection { plan, done: Some(done) });
+            }
+            // A change was recorded meanwhile, which may need one of these texts.
+            plan = self.gc_plan(caller, rules)?;
+        }
+        Err(StoreError::Busy { name: format!("{STORE_NAME}/log/versions") }.into())
+    }
+
+    /// Records that texts go. `false`: the plan is older than the version log.
+    pub(super) fn record_erased(
+        &self,
+        (caller, operation): (&Caller, &'static str),
+        texts: &[ContentHash],
+        worked_out: Option<VersionId>,
+    ) -> Result<bool, Error> {
+        let Some(worked_out) = worked_out.filter(|_| !texts.is_empty()) else { return Ok(true) };
+        let (by, at, operation) = (By::from(caller), self.now(), operation.into());
+        let erasure = Erasure { texts: texts.iter().copied().map(Sha).collect(), operation, by, at };
+        Ok(self.with_versions(Create::No, |versions| versions.erased(&erasure, worked_out))?.unwrap_or(true))
     }
 
     /// What these rules would remove. Changes nothing.
-    fn gc_plan(&self, rules: &Collect) -> Result<GcPlan, Error> {
+    fn gc_plan(&self, caller: &Caller, rules: &Collect) -> Result<GcPlan, Error> {
         let now = self.now();
         let store = self.store(Create::No)?;
         let mut folders: Vec<Folder<'_>> = Vec::new();
@@ -214,7 +258,8 @@ impl Engine {
             needs.add_host(*host, &self.root, &lookup);
         }
 
-        let mut plan = chosen(stored, needs, rules, now);
+        let may_see = self.seen_by(caller, Acts::of(&[Act::Read, Act::History]))?;
+        let mut plan = chosen(stored, needs, (rules, now), &|path| may_see.may_name(path));
         (plan.leftovers, plan.looked_everywhere) = left_behind(&self.root, now);
         Ok(plan)
     }
@@ -235,7 +280,8 @@ impl Engine {
             }
         }
         if let Some(store) = self.store(Create::No)? {
-            done.remove(store.objects(), &plan.objects);
+            done.remove(store.objects(), &untouched(store.objects(), &plan.objects));
+            done.pack(store.objects(), &plan.packing);
             self.remove_old_indexes(&*store, &mut done);
         }
         Ok(done)
@@ -261,28 +307,57 @@ impl Collected {
         }
         self.failed.extend(failed);
     }
+
+    fn pack(&mut self, texts: &dyn Objects, runs: &[Vec<ContentHash>]) {
+        let Packing { moved, bytes, failed } = texts.pack(runs);
+        (self.packed, self.packs_bytes) = (moved.len() as u64, bytes);
+        self.failed.extend(failed);
+    }
+}
+
+/// Leaves out what was stored again since the plan was made: whoever did that is about to record it.
+pub(super) fn untouched(texts: &dyn Objects, planned: &[Stored]) -> Vec<Stored> {
+    let now: BTreeMap<ContentHash, u64> =
+        texts.stored().into_iter().map(|object| (object.hash, object.modified)).collect();
+    let is_older = |object: &&Stored| now.get(&object.hash).is_none_or(|modified| *modified <= object.modified);
+    planned.iter().filter(is_older).copied().collect()
 }
 
 /// Which of these texts, oldest first, the rules would remove.
-fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64) -> GcPlan {
+fn chosen(
+    stored: Vec<(Stored, Place)>,
+    needs: Needs,
+    (rules, now): (&Collect, u64),
+    may_name: &dyn Fn(&str) -> bool,
+) -> GcPlan {
     let mut left: u64 = stored.iter().map(|(object, _)| object.bytes).sum();
-    let mut plan = GcPlan { unread: needs.unread, ..GcPlan::default() };
+    let Needs { by_text, denied, allowed, unread, named } = needs;
+    let mut plan = GcPlan { unread, worked_out: named.newest, ..GcPlan::default() };
+    let ours = stored.iter().filter(|(_, place)| place.is_none()).map(|(object, _)| (object.hash, *object));
+    let ours: BTreeMap<ContentHash, Stored> = ours.collect();
+    let only_history = |hash| by_text.get(&hash).is_none_or(|by| by.iter().all(|by| *by == RetainedBy::Versions));
+    let is_needed = |hash| !plan.unread.is_empty() || !only_history(hash);
+    let retired = named.going(&ours, &is_needed, (rules.history, now));
     for (object, place) in stored {
         // A time in the future counts as now: the clock may have been set back.
         let age = now.saturating_sub(object.modified);
         let too_old = rules.older_than_ms.is_some_and(|limit| age >= limit);
         let too_much = rules.max_bytes.is_some_and(|most| left > most);
-        let retained_by = needs.by_text.get(&object.hash);
+        let retained_by = by_text.get(&object.hash);
         let is_free = retained_by.is_none() && plan.unread.is_empty();
         // What a rule denies to everyone is needed by nobody.
-        let is_denied = needs.denied.contains(&object.hash) && !needs.allowed.contains(&object.hash);
-        if is_denied || ((too_old || too_much) && (is_free || rules.needed == Needed::Remove)) {
+        let is_denied = denied.contains(&object.hash) && !allowed.contains(&object.hash);
+        let is_retired = place.is_none() && (retired.contains(&object.hash) || named.erased.contains(&object.hash));
+        if is_denied || is_retired || ((too_old || too_much) && (is_free || rules.needed == Needed::Remove)) {
             left -= object.bytes;
-            for session in retained_by.into_iter().flatten().filter(|_| !is_denied) {
+            for session in retained_by.into_iter().flatten().filter(|_| !is_denied && !is_retired) {
                 *plan.costs.entry(session.clone()).or_default() += 1;
             }
             match place {
-                None => plan.objects.push(object),
+                None => {
+                    plan.erased.extend(named.erased_text(object, may_name));
+                    plan.objects.push(object);
+                }
                 Some(host) => plan.host_objects.entry(host).or_default().push(object),
             }
             continue;
@@ -290,6 +365,13 @@ fn chosen(stored: Vec<(Stored, Place)>, needs: Needs, rules: &Collect, now: u64)
         plan.kept += 1;
         plan.kept_bytes += object.bytes;
         plan.spared += u64::from(too_old || too_much);
+    }
+    let going: BTreeSet<ContentHash> = plan.objects.iter().map(|object| object.hash).collect();
+    let stays = |hash: ContentHash| only_history(hash) && !going.contains(&hash);
+    plan.packing = named.packing(&ours, &stays, (rules.history, now));
+    for object in plan.packing.iter().flatten().filter_map(|hash| ours.get(hash)).filter(|object| !object.packed) {
+        plan.packed += 1;
+        plan.packed_bytes += object.bytes;
     }
     plan
 }
@@ -303,6 +385,7 @@ struct Needs {
     denied: BTreeSet<ContentHash>,
     allowed: BTreeSet<ContentHash>,
     unread: Vec<(RetainedBy, Unread)>,
+    named: Named,
 }
 
 impl Needs {
@@ -318,9 +401,10 @@ impl Needs {
         }
         match Versions::open(store, Create::No, 0) {
             Ok(Some(versions)) => {
-                for (path, hash) in versions.texts() {
-                    needs.judge(denies(path), hash);
-                    needs.by_text.entry(hash).or_default().insert(RetainedBy::Versions);
+                needs.named = Named::of(&versions);
+                for found in versions.uses() {
+                    needs.judge(denies(found.path), found.hash);
+                    needs.by_text.entry(found.hash).or_default().insert(RetainedBy::Versions);
                 }
             }
             Ok(None) => {}

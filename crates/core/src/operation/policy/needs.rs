@@ -46,6 +46,7 @@ impl Acts {
             | Operation::Tell
             | Operation::Context
             | Operation::Rewind(_)
+            | Operation::Forget(_)
             | Operation::ListConflicts { .. }
             | Operation::ShowConflict { .. }
             | Operation::Propose { .. }

@@ -4,8 +4,9 @@ use readproof_core::{
     edit::{Piece, Places},
     operation::{
         Against, AnswerLimit, Audience, Blame, Change, Changes, Compare, CompareVersions, Decoding, End, Extent,
-        Freshness, Hidden, History, List, ListFiles, ListSymbols, Matching, Names, Operation, Outline, Over, Patch,
-        Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode, ShowVersion, Write,
+        Forget, Freshness, Hidden, History, List, ListFiles, ListSymbols, Matching, Names, Operation, Outline, Over,
+        Patch, Read, ReadEnd, ReadSymbol, Refresh, Resolution, Rewind, Search, SearchFile, SearchMode, ShowVersion,
+        Since, Write,
     },
     pick::Pick,
 };
@@ -274,9 +275,9 @@ impl Spelling<'_> {
     fn looking_back(&self, random: &mut Random) -> Operation {
         let version = format!("v{}", 1 + random.below(6));
         let path = (random.below(3) > 0).then(|| self.path(random));
-        match random.below(11) {
-            8 => Operation::Tell,
-            9 | 10 => Operation::Context,
+        match random.below(12) {
+            9 => Operation::Tell,
+            10 | 11 => Operation::Context,
             0 => Operation::ListFiles(ListFiles { changed: random.below(3) == 0, ..ListFiles::default() }),
             1 | 2 => Operation::History(History { path, limit: None }),
             3 => Operation::ShowVersion(ShowVersion { version, path, most: AnswerLimit::NONE }),
@@ -285,6 +286,11 @@ impl Spelling<'_> {
             }
             5 => Operation::Changes(Changes { since: (random.below(2) == 0).then_some(version) }),
             6 => Operation::Checkpoint { name: Some("mark".to_owned()) },
+            7 => Operation::Forget(Forget {
+                before: path.is_none().then_some(Since::Version(version)),
+                paths: path.into_iter().collect(),
+                dry_run: random.below(3) > 0,
+            }),
             _ => Operation::Rewind(Rewind {
                 to: if random.below(3) == 0 { "mark".to_owned() } else { version },
                 paths: path.into_iter().collect(),

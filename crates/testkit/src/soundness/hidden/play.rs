@@ -271,6 +271,7 @@ impl<'a> Player<'a> {
                 | Outcome::Changes(_)
                 | Outcome::Told(_)
                 | Outcome::Context(_)
+                | Outcome::Forgotten(_)
                 | Outcome::Rewound(_))
         );
         if let Ok(Outcome::Status(status)) = &mut outcome

@@ -3,7 +3,7 @@
 
 use readproof_core::operation::{
     Against, Change, CompareVersions, End, Extent, Hidden, List, ListSymbols, Matching, Operation, Patch, Read,
-    ReadSymbol, Search, SearchFile, Write,
+    ReadEnd, ReadSymbol, Search, SearchFile, Write,
 };
 use serde_json::{Value, json};
 use std::{
@@ -152,6 +152,7 @@ fn pi(operation: &Operation, root: &Path) -> Option<Value> {
         | Operation::EditContext { .. }
         | Operation::Distrust { .. }
         | Operation::Collect(_)
+        | Operation::Forget(_)
         | Operation::ListApprovals { .. }
         | Operation::ShowApproval { .. }
         | Operation::Decide { .. }
@@ -230,6 +231,7 @@ fn tool(operation: &Operation, unified: bool) -> Option<(&'static str, Value)> {
         | Operation::EditContext { .. }
         | Operation::Distrust { .. }
         | Operation::Collect(_)
+        | Operation::Forget(_)
         | Operation::ListApprovals { .. }
         | Operation::ShowApproval { .. }
         | Operation::Decide { .. }
@@ -286,9 +288,8 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
             let number = |name, number: &Option<u64>| given(name, number.map(|number| number.to_string()));
             [list(&["read", path, "--session=s"]), number("offset", offset), number("limit", limit)].concat()
         }
-        Operation::ReadEnd(end) => {
-            let name = if end.end == End::Head { "head" } else { "tail" };
-            list(&[name, &end.path, "-n", &end.lines.to_string()])
+        Operation::ReadEnd(ReadEnd { path, end, lines, .. }) => {
+            list(&[if *end == End::Head { "head" } else { "tail" }, path, "-n", &lines.to_string()])
         }
         Operation::Stat { path } => list(&["stat", path]),
         Operation::SearchFile(search) => list(&["grep", &search.query, &search.path]),
@@ -348,6 +349,7 @@ fn words(operation: &Operation) -> Option<(Vec<String>, String)> {
         | Operation::EditContext { .. }
         | Operation::Distrust { .. }
         | Operation::Collect(_)
+        | Operation::Forget(_)
         | Operation::ListApprovals { .. }
         | Operation::ShowApproval { .. }
         | Operation::Decide { .. }

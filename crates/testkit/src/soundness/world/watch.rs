@@ -319,7 +319,8 @@ impl Watch {
             | Operation::ShowConflict { .. }
             | Operation::Propose { .. }
             | Operation::ShowSession
-            | Operation::Replay => all(LOOKING_BACK),
+            | Operation::Replay
+            | Operation::Forget(_) => all(LOOKING_BACK),
             Operation::ListSessions
             | Operation::Checkpoint { .. }
             | Operation::Branch { .. }
