@@ -1,11 +1,12 @@
 //! What an edit costs: one place in a large file against the bare system calls that make a change durable, a refusal against a read,
-//! and a merge against the merge alone.
+//! a merge against the merge alone, and the space that a long history takes against all its texts.
 
 use std::{
     fs::{self, File},
     hint::black_box,
     io::Write as _,
-    path::PathBuf,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
 };
 
 use readproof_core::{
@@ -13,19 +14,21 @@ use readproof_core::{
     path::Bearings,
     text::{ContentHash, Text},
 };
-use readproof_disk::{Root, SessionName};
+use readproof_disk::{Create, LocalStore, Root, STORE_NAME, SessionName, Store as _};
 use readproof_engine::{
-    Engine, Error, Merged, Settings, SmallTexts, Written,
-    operation::{Change, Operation, Over, Read, Write},
+    By, ChangedFile, Collection, Engine, Error, Merged, Settings, ShownVersion, SmallTexts, VersionChange, VersionId,
+    Versions, Written,
+    operation::{AnswerLimit, Change, Collect, Operation, Over, Read, Retention, ShowVersion, Write},
     three_way,
 };
+use readproof_hosts::{block::Sha, versions::Gaps};
 use readproof_testkit::ask::Ask;
 use tempfile::TempDir;
 
 use crate::{
     Broken,
     cases::{Case, floor_read, now, text},
-    harness::{Bar, Samples, Subject, measure},
+    harness::{Bar, Samples, Subject, Unit, measure},
 };
 
 const LARGE: usize = 500_000;
@@ -53,7 +56,17 @@ pub(crate) const CASES: &[Case] = &[
         rounds: 50,
         run: merges,
     },
+    Case {
+        name: "history-10k-edits",
+        about: "the store with 10,000 versions of a file of 100 KB after `gc`, against the bytes of these versions",
+        bar: Bar::AtMost(0.05),
+        rounds: 1,
+        run: histories,
+    },
 ];
+
+const VERSIONS: u32 = 10_000;
+const VERSIONED_LINES: u32 = 2_000;
 
 /// Edits of one file, made or refused.
 struct Edits {
@@ -170,4 +183,76 @@ impl Subject for Merges {
             other @ (Merged::Conflict(_) | Merged::Disputed | Merged::TooLarge) => Err(format!("{other:?}").into()),
         }
     }
+}
+
+/// Histories of one file, one changed line after the other. Texts and records are written as an edit writes them, but without the
+/// edit's own work, which is measured elsewhere.
+fn histories(rounds: u32) -> Result<Samples, Broken> {
+    let mut samples = Samples::of(Unit::Bytes);
+    for _ in 0..rounds {
+        let (raw, disk) = history()?;
+        samples.push(raw, disk);
+    }
+    Ok(samples)
+}
+
+/// About 50 bytes, a third of which nobody can guess.
+fn versioned_line(number: u32, version: u32) -> String {
+    let hash = ContentHash::of(&[number.to_le_bytes(), version.to_le_bytes()].concat()).to_string();
+    format!("    let value_{number} = compute(\"{}\")?;\n", &hash[..16])
+}
+
+/// The bytes of all versions, and of the store that holds them.
+fn history() -> Result<(u64, u64), Broken> {
+    let folder = tempfile::tempdir()?;
+    let top = folder.path().canonicalize()?;
+    let root = Root::open(&top)?;
+    let store = LocalStore::open(&root)?;
+    let mut versions = Versions::open(&store, Create::Yes, now())?.ok_or("no version log")?;
+    let mut lines: Vec<String> = (0..VERSIONED_LINES).map(|number| versioned_line(number, 0)).collect();
+    let (mut raw, mut before, mut middle) = (0, None, None);
+    for version in 1..=VERSIONS {
+        let number = version.wrapping_mul(7919) % VERSIONED_LINES;
+        lines[number as usize] = versioned_line(number, version);
+        let text = Text::new(lines.concat());
+        store.objects().put(&text)?;
+        raw += text.as_str().len() as u64;
+        let after = Some(Sha(text.hash()));
+        let path = "file.rs".to_owned();
+        let file = ChangedFile { path, before, after, from: None, removed: false, since: None, gaps: Gaps::default() };
+        let by = By { surface: "bench".to_owned(), ..By::default() };
+        let change = VersionChange { operation: "edit".into(), files: vec![file], by, at: now(), entry: None };
+        let id = versions.changed(change)?;
+        before = after;
+        if version == VERSIONS / 2 {
+            middle = Some((id, text));
+        }
+    }
+    let bearings = Bearings { cwd: top.display().to_string(), home: None };
+    let engine = Engine::new(root, bearings, Settings::default(), Box::new(now))?;
+    let history = Retention { pack_after_ms: Some(0), ..Retention::default() };
+    let done: Collection = engine.ask(None, Operation::Collect(Collect { history, ..Collect::default() }))?;
+    let packed = done.done.map_or(0, |done| done.packed);
+    if packed < u64::from(VERSIONS) - 1 {
+        return Err(format!("only {packed} texts were packed").into());
+    }
+    let (VersionId(id), text) = middle.ok_or("no version")?;
+    let asked = ShowVersion { version: format!("v{id}"), path: Some("file.rs".to_owned()), most: AnswerLimit::NONE };
+    let shown: ShownVersion = engine.ask(None, Operation::ShowVersion(asked))?;
+    if shown.hash != text.hash() {
+        return Err("another text came back".into());
+    }
+    Ok((raw, bytes_beneath(&top.join(STORE_NAME))?))
+}
+
+/// What files take on the disk, whole blocks included.
+fn bytes_beneath(folder: &Path) -> Result<u64, Broken> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let found = entry.metadata()?;
+        let beneath = if found.is_dir() { bytes_beneath(&entry.path())? } else { 0 };
+        bytes += beneath + found.len().max(found.blocks() * 512);
+    }
+    Ok(bytes)
 }
