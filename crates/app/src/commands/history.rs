@@ -104,7 +104,7 @@ pub(super) fn rewind(terminal: &Terminal, args: RewindArgs) -> Done {
 const LISTED: usize = 20;
 
 /// What no command of ours can erase.
-const ELSEWHERE: &str = "copies elsewhere are not touched: git's own objects, the folder of pi, stores put aside, backups, and what \
+const ELSEWHERE: &str = "copies elsewhere are not touched: git's own objects, texts that hosts keep, stores put aside, backups, and what \
      conversations and approvals recorded";
 
 pub(super) fn forget(terminal: &Terminal, args: ForgetArgs) -> Done {

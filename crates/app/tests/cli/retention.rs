@@ -40,6 +40,14 @@ fn stored(ws: &Workspace) -> (usize, usize) {
     (names(".readproof/objects"), names(".readproof/objects/cold"))
 }
 
+/// The output of a command that has something to say beside it.
+#[track_caller]
+fn out(ws: &Workspace, words: &str) -> String {
+    let done = ws.run(words);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    done.out
+}
+
 #[track_caller]
 fn history_check(ws: &Workspace) -> (String, String) {
     let checks = ws.run("doctor --json");
@@ -57,7 +65,7 @@ fn gc_compresses_what_only_earlier_versions_need() {
     assert_eq!(stored(&ws), (7, 0));
     assert!(!ws.run("gc --dry-run").text().contains("compressed"), "not before a week has passed");
     let dry = ws.run("gc --dry-run --set pack_days=0").text();
-    assert!(dry.ends_with("\n5 texts (55 B) would be compressed"), "{dry}");
+    assert!(dry.ends_with("\n5 texts (55 B) would be compressed\n"), "{dry}");
     assert_eq!(stored(&ws), (7, 0));
     let json = ws.run("gc --dry-run --json --set pack_days=0").json();
     assert_eq!(json["planned"]["compressed"], json!({"objects": 5, "bytes": 55}));
@@ -67,8 +75,8 @@ fn gc_compresses_what_only_earlier_versions_need() {
     assert!(!ws.run("gc --set pack_days=0").text().contains("compressed"), "nothing is left to do");
     // Every question is answered as before.
     ws.run("show v4 a.txt").gives("2\nand more\n");
-    ws.run("blame a.txt").text();
-    ws.run("rewind v3 --paths a.txt").text();
+    out(&ws, "blame a.txt");
+    out(&ws, "rewind v3 --paths a.txt");
     assert_eq!(ws.get("a.txt"), "1\nand more\n");
     assert_eq!(
         history_check(&ws),
@@ -100,7 +108,7 @@ fn a_gc_that_is_killed_loses_nothing() {
 #[test]
 fn earlier_texts_go_by_size_and_every_question_says_so() {
     let ws = edited(4);
-    ws.run("checkpoint kept").text();
+    out(&ws, "checkpoint kept");
     for (old, new) in [("4\nand", "5\nand"), ("5\nand", "6\nand")] {
         ws.run_args(&["edit", "a.txt", "--old", old, "--new", new]).text();
     }
@@ -121,15 +129,15 @@ fn earlier_texts_go_by_size_and_every_question_says_so() {
     ws.run("show v6 a.txt").gives("4\nand more\n");
     ws.run("show v3 a.txt").refused(1, &["of a.txt was erased"]);
     ws.run("diff a.txt --version v3").refused(1, &["of a.txt was erased"]);
-    let log = ws.run("log a.txt").text();
+    let log = out(&ws, "log a.txt");
     assert_eq!(log.lines().filter(|line| line.ends_with("a.txt (erased)")).count(), 5, "{log}");
     let entry = ws.run("log a.txt --json").json()["versions"][0].clone();
     assert_eq!((&entry["files"][0]["gap_before"], &entry["files"][0]["gap_after"]), (&json!("erased"), &json!(null)));
-    let plan = ws.run("rewind v3 --paths a.txt --dry-run").text();
+    let plan = out(&ws, "rewind v3 --paths a.txt --dry-run");
     assert!(plan.contains("a.txt: left as it is, as its text then is not known: it was erased"), "{plan}");
     let blame = ws.run("blame a.txt");
     assert!(blame.err.contains("the text of v2, v3, v4, v5, v8 was erased"), "{blame:?}");
-    ws.run("rewind kept --paths a.txt").text();
+    out(&ws, "rewind kept --paths a.txt");
     assert_eq!(ws.get("a.txt"), "4\nand more\n");
     let (health, says) = history_check(&ws);
     assert!(health == "ok" && says.contains("5 of them erased"), "{says}");
@@ -193,7 +201,7 @@ fn a_person_erases_the_texts_of_a_file() {
     // The file goes on as before, and what is changed from here on is kept.
     ws.run_args(&["edit", "copy.txt", "--old", "and more", "--new", "and less"]).text();
     ws.run("edit a.txt --old more --new less").text();
-    ws.run("rewind v5 --paths a.txt").text();
+    out(&ws, "rewind v5 --paths a.txt");
     assert_eq!(ws.get("a.txt"), "3\nand more\n");
     assert_eq!(history_check(&ws).0, "ok");
 }
