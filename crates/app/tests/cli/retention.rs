@@ -232,10 +232,12 @@ fn a_file_in_conflict_is_first_resolved() {
     let ws = Workspace::with(&[("a.txt", "one\ntwo\nthree\n")]);
     ws.run("read a.txt --session s").text();
     ws.put("a.txt", "one\nTWO\nthree\n");
-    assert_ne!(ws.run("edit a.txt --session s --old two --new 2").code, Some(0));
-    if ws.run("conflicts list --json").out.contains("a.txt") {
-        ws.run("forget a.txt").refused(1, &["a.txt"]);
-    }
+    ws.run("edit a.txt --session s --old two --new 2").refused(1, &["conflict v2"]);
+    ws.run("forget a.txt").refused(1, &["a.txt is in conflict v2; resolve it first"]);
+    assert!(out(&ws, "forget --before 2999-01-01").starts_with("erased 0 texts"), "what an open conflict needs stays");
+    assert!(out(&ws, "conflicts show v2").contains("||||||| base\ntwo\n"));
+    assert_eq!(ws.run("conflicts resolve v2 --with theirs").code, Some(0));
+    assert!(out(&ws, "forget a.txt").starts_with("erased 2 texts"), "the base and the edit that was not made");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use readproof_disk::SessionName;
 use readproof_engine::{
     Collection,
-    operation::{Collect, Needed, Operation},
+    operation::{Collect, Needed, Operation, Retention},
 };
 use readproof_words::stores::store;
 use std::{
@@ -227,7 +227,8 @@ pub fn processes(
 /// Edits, and removes if requested, until the workers are done.
 fn disturb(root: &Path, random: &mut Random, beside: Beside, over: &AtomicBool) -> Result<(), String> {
     let engine = open(root).map_err(|error| error.to_string())?;
-    let rules = Collect { max_bytes: Some(20_000), needed: Needed::Remove, ..Collect::default() };
+    let history = Retention { pack_after_ms: Some(0), ..Retention::default() };
+    let rules = Collect { max_bytes: Some(20_000), needed: Needed::Remove, history, ..Collect::default() };
     while !over.load(Ordering::Relaxed) {
         change_from_outside(root, random).map_err(|error| error.to_string())?;
         if beside == Beside::Removal {

@@ -2,7 +2,7 @@
 
 use readproof_engine::{
     Collection, HandleConversation, Refreshed,
-    operation::{Collect, Freshness, Needed, Operation, Refresh},
+    operation::{Collect, Freshness, Needed, Operation, Refresh, Retention},
 };
 use readproof_reader::mcp::{Agent, Asks};
 
@@ -336,7 +336,8 @@ impl Run {
     fn gc(&mut self, random: &mut Random) -> Step {
         let needed = if random.below(2) == 0 { Needed::Keep } else { Needed::Remove };
         let older_than_ms = (random.below(2) == 0).then_some(0);
-        let rules = Collect { older_than_ms, max_bytes: Some(500), needed, ..Collect::default() };
+        let history = Retention { pack_after_ms: Some(0), ..Retention::default() };
+        let rules = Collect { older_than_ms, max_bytes: Some(500), needed, history, ..Collect::default() };
         let Collection { done, .. } = self.world.engine(self.process).ask(None, Operation::Collect(rules))?;
         let Some(done) = done else { return violation("nothing was cleared away".to_owned()) };
         self.note(format!("{} texts are cleared away", done.objects));
