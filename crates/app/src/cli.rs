@@ -143,6 +143,8 @@ pub(crate) enum Command {
     Blame(history::BlameArgs),
     /// Show what other programs and other agents changed
     Changes(history::ChangesArgs),
+    /// Keep a version of every change that other programs make, while they make it, and print each; ended by Ctrl-C
+    Watch,
     /// Mark the present state of all files, to go back to it later
     Checkpoint(history::CheckpointArgs),
     /// Go back to a version or a checkpoint: all files that changed since, or some; undone by another rewind

@@ -105,7 +105,7 @@ macro_rules! number {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 28] = [
+pub(crate) const SETTINGS: [Setting; 29] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -196,6 +196,17 @@ pub(crate) const SETTINGS: [Setting; 28] = [
         },
         expects: "\"all\", \"tracked\" or \"off\"",
         narrow: Narrow::Down(&["off", "tracked", "all"]),
+    },
+    Setting {
+        key: "watch",
+        help: "whether a server meets what other programs change while they do, instead of at the next question: true or false",
+        show: |s| toml::Value::Boolean(s.watch),
+        set: |s, v| {
+            s.watch = v.as_bool().or_else(|| v.as_str()?.parse().ok())?;
+            Some(())
+        },
+        expects: "true or false",
+        narrow: Narrow::Off,
     },
     Setting {
         key: "hard_links",

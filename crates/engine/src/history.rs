@@ -11,6 +11,7 @@ mod rewind;
 mod since;
 mod state;
 mod versions;
+mod watch;
 
 pub use blame::{Blamed, BlamedLine};
 pub use error::HistoryError;
@@ -20,3 +21,4 @@ pub use look::Looked;
 pub use rewind::{Rewound, RewoundFile, Undo};
 pub use since::ChangesFound;
 pub use versions::{Compared as ComparedVersions, Which};
+pub use watch::{Sighting, Told};

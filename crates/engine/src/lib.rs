@@ -24,11 +24,11 @@ pub use find::{
 };
 pub use history::{
     Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, DiffStatus, FilesListed, HistoryEntry, HistoryError,
-    HistoryListed, ListedFile, Looked, Rewound, RewoundFile, ShownVersion, Undo, Which,
+    HistoryListed, ListedFile, Looked, Rewound, RewoundFile, ShownVersion, Sighting, Told, Undo, Which,
 };
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
-pub use readproof_disk::{GitSettings, SmallTexts, Whose};
+pub use readproof_disk::{GitSettings, SmallTexts, Stop, Stopper, Whose};
 pub use readproof_hosts::{
     approvals::{
         ApprovalId, Approvals, Decided, MOST_WAITING, Request as ApprovalRecord, State as ApprovalState, Undecided,

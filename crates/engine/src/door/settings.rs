@@ -59,6 +59,8 @@ pub struct Settings {
     pub user: Option<String>,
     /// Of which files earlier texts are kept.
     pub history: Keeping,
+    /// Whether a server meets what other programs change while they do.
+    pub watch: bool,
     /// What keeps this process from opening other files.
     pub wall: Walling,
     /// Notices about the settings themselves, to give with the first answer.
@@ -208,6 +210,7 @@ impl Default for Settings {
             whose: Whose::default(),
             user: None,
             history: Keeping::default(),
+            watch: true,
             wall: Walling::default(),
             notices: Vec::new(),
             git_files: Vec::new(),
