@@ -91,6 +91,18 @@ impl Stat {
         stamp
     }
 
+    /// Whether it is of a regular file; not of a folder or a link that has its name.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        FileKind::of(self.mode).is_none()
+    }
+
+    /// Whether it is of a folder.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        FileKind::of(self.mode) == Some(FileKind::Directory)
+    }
+
     /// Whether a file with the same stat has the same bytes. Not if the file changed so recently that another change within
     /// the same tick of the file system's clock would go unnoticed.
     #[must_use]

@@ -228,7 +228,7 @@ impl Registry {
         // What git tracks, or of which a change is recorded, may be ignored.
         let mut gone = Vec::new();
         for path in due.into_iter().map(str::to_owned) {
-            if root.glance(&path).is_some() {
+            if root.glance(&path).is_some_and(|found| found.is_file()) {
                 meet(path, false, &mut known);
             } else if !known.contains_key(&path) && logged.contains(&path) {
                 gone.push(Suspect { path, before: None, walked: false });
@@ -461,7 +461,8 @@ pub fn look_at(
 fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Suspect) -> Met {
     let Suspect { path, before, .. } = suspect;
     let met = |now, text, stamp| Met { path: path.clone(), before: before.clone(), now, text, stamp };
-    let stat = root.glance(path);
+    // Where a folder or a link has its name, the file is gone.
+    let stat = root.glance(path).filter(Stat::is_file);
     let Some(stat) = stat else { return met(None, None, None) };
     let plain = |holds| Registered {
         bytes: stat.len,

@@ -353,6 +353,25 @@ mod tests {
     }
 
     #[test]
+    fn only_some_names_by_the_same_rules() {
+        let temp = tree(&["a", "b", "d/a", "d/e/x", "d/e/y", "d/f/x", "g/h", "out.log"]);
+        put(&temp, "d/.ignore", "f\n");
+        put(&temp, ".ignore", "*.log\n");
+        let root = Root::open(temp.path()).unwrap();
+        let check = |names: &[&str], expected: &[&str]| {
+            let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let rules = WalkRules { among: Some(&names), ..WalkRules::default() };
+            let met: Vec<WalkEntry> = walk_by(&root, &rules).unwrap().filter(|met| *met != WalkEntry::Other).collect();
+            let files: Vec<WalkEntry> = expected.iter().map(|name| WalkEntry::File((*name).to_owned())).collect();
+            assert_eq!(met, files, "{names:?}");
+        };
+        check(&["a", "d/e/y", "none", "out.log"], &["a", "d/e/y"]);
+        check(&["d"], &["d/a", "d/e/x", "d/e/y"]);
+        check(&["d/f/x", "g/h/i"], &[]);
+        check(&[], &[]);
+    }
+
+    #[test]
     fn what_ripgrep_ignores() {
         let temp =
             tree(&[".git/config", ".readproof/x", ".hidden", "a.log", "b.rs", "c.tmp", "d/e.log", "d/f.tmp", "g"]);

@@ -144,11 +144,13 @@ impl Engine {
         Ok(Some(Looked { files: walked.files, odd: walked.odd, met: records, complete, ignores }))
     }
 
-    /// Whether there is something of this name, or in a folder that cannot be looked into.
+    /// Whether there is a file of this name, or it is in a folder that cannot be looked into.
     fn is_there_or_beyond(&self, path: &str) -> bool {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        let is_closed = || self.root.glance(folder).is_some_and(|_| folder != "." && self.root.folder(folder).is_err());
-        self.root.glance(path).is_some() || is_closed()
+        // Where a file or a link has the name of its folder, it is gone with that.
+        let is_folder = |folder: &str| self.root.glance(folder).is_some_and(|found| found.is_folder());
+        let is_closed = || folder != "." && is_folder(folder) && self.root.folder(folder).is_err();
+        self.root.glance(path).is_some_and(|found| found.is_file()) || is_closed()
     }
 
     /// The files of which a change is recorded: those that may be looked at, and those that a rule hides.

@@ -304,3 +304,95 @@ impl Round<'_> {
         engine.look_over(registry, &field, &Control { cancelled: &is_stopped, ..Control::WAIT })
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make files")]
+mod tests {
+    use super::*;
+    use readproof_core::path::Bearings;
+    use readproof_disk::Root;
+    use std::fs;
+
+    fn after(begin: Instant, ms: u64) -> Instant {
+        begin + Duration::from_millis(ms)
+    }
+
+    fn happened(names: &[&str]) -> Happened {
+        Happened { names: names.iter().map(|name| (*name).to_owned()).collect(), ..Happened::default() }
+    }
+
+    #[test]
+    fn a_burst_is_looked_at_when_it_is_over_and_a_long_one_in_between() {
+        let begin = Instant::now();
+        let mut pending = Pending::default();
+        assert_eq!(pending.wait(begin), None);
+        pending.take(happened(&["a"]), begin);
+        assert_eq!(pending.wait(after(begin, 50)), Some(Duration::from_millis(150)));
+        assert_eq!(pending.wait(after(begin, 200)), Some(Duration::ZERO));
+        // Something happens every tenth of a second.
+        for ms in (100..=400).step_by(100) {
+            pending.take(happened(&["b"]), after(begin, ms));
+        }
+        assert_eq!(pending.wait(after(begin, 410)), Some(Duration::from_millis(40)));
+        assert_eq!(pending.wait(after(begin, 450)), Some(Duration::ZERO));
+        // What changed a moment ago is left for the next time.
+        assert_eq!(pending.ripe(after(begin, 450)), happened(&["a"]).names);
+        assert_eq!(pending.wait(after(begin, 450)), Some(Duration::from_millis(100)));
+        pending.take(happened(&["b"]), after(begin, 540));
+        assert_eq!(pending.ripe(after(begin, 550)), happened(&["b"]).names);
+        assert_eq!(pending.wait(after(begin, 550)), None);
+    }
+
+    #[test]
+    fn what_the_system_did_not_tell_is_a_gap_and_a_look_at_everything() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        fs::write(top.join("a.txt"), "one\n").unwrap();
+        let bearings = Bearings { cwd: top.display().to_string(), home: None };
+        let engine =
+            Engine::new(Root::open(&top).unwrap(), bearings, crate::Settings::default(), Box::new(|| 7)).unwrap();
+        let (_stopper, stop) = Stop::new().unwrap();
+        let mut round = Round {
+            engine: &engine,
+            watch: NameWatch::new(&top).unwrap(),
+            registry: None,
+            pending: RefCell::default(),
+            ignores: None,
+            stop: &stop,
+        };
+        let begin = Instant::now();
+        round.pending.borrow_mut().take(Happened { more: true, ..Happened::default() }, begin);
+        round.look().unwrap();
+        let kinds = || {
+            let kinds = engine.with_versions(Create::No, |versions| {
+                let changes = versions.changes().map(|(id, change)| (id, change.operation.to_string()));
+                let gaps = versions.unwatched().map(|(id, gap)| (id, gap.why.as_str().to_owned()));
+                let all: BTreeMap<_, _> = changes.chain(gaps).collect();
+                Ok(all.into_values().collect::<Vec<_>>())
+            });
+            kinds.unwrap().unwrap()
+        };
+        assert_eq!(kinds(), ["first"]);
+        fs::write(top.join("a.txt"), "two\n").unwrap();
+        let lost = Happened { more: true, lost: true, ..Happened::default() };
+        round.pending.borrow_mut().take(lost, Instant::now());
+        round.look().unwrap();
+        assert_eq!(kinds(), ["first", "overflow", "outside"]);
+        assert!(round.pending.borrow().missed.is_none());
+        // Names alone: nothing else is looked at, and a file that is new was not there before.
+        fs::write(top.join("b.txt"), "b\n").unwrap();
+        fs::write(top.join("c.txt"), "c\n").unwrap();
+        round.watch.happened().unwrap();
+        round.pending.borrow_mut().take(happened(&["b.txt"]), begin);
+        let looked = round.look().unwrap().unwrap();
+        assert_eq!((looked.files, looked.met.len()), (1, 1));
+        assert_eq!(kinds(), ["first", "overflow", "outside", "outside"]);
+        let entry = engine.change_entry(looked.met[0]).unwrap();
+        assert_eq!(entry.files.iter().map(|(file, _)| file.path.as_str()).collect::<Vec<_>>(), ["b.txt"]);
+        // Rules that changed meanwhile give it up, and everything is looked at.
+        fs::write(top.join(".ignore"), "c.txt\n").unwrap();
+        round.pending.borrow_mut().take(happened(&["c.txt"]), begin);
+        assert_eq!(round.look().unwrap(), None);
+        assert!(round.pending.borrow().more.is_some());
+    }
+}

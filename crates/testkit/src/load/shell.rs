@@ -7,9 +7,10 @@ mod steps;
 
 use readproof_core::path::Bearings;
 use readproof_core::text::ContentHash;
-use readproof_disk::{Loaded, LocalStore, Root, Store};
+use readproof_disk::{Loaded, LocalStore, Root, SnapshotError, Store};
 use readproof_engine::{
-    Engine, FilesListed, HistoryListed, Keeping, Rewound, Settings, ShownVersion, Sighting, Stop, Stopper, VersionId,
+    Engine, Error, FilesListed, HistoryListed, Keeping, Rewound, Settings, ShownVersion, Sighting, Stop, Stopper,
+    VersionId,
     operation::{AnswerLimit, History, Leaf, ListFiles, Operation, OutsideChanges, Rewind, ShowVersion},
 };
 use readproof_hosts::block::Sha;
@@ -63,6 +64,8 @@ pub struct Tally {
     /// Moments that were gone back to, and files compared then.
     pub rewinds: u64,
     pub rewound_files: u64,
+    /// Moments that could not be gone back to, as a folder stands where a file was.
+    pub refused: u64,
     /// Steps by their kind.
     pub kinds: BTreeMap<&'static str, u64>,
 }
@@ -77,6 +80,7 @@ impl Tally {
         self.versions += other.versions;
         self.rewinds += other.rewinds;
         self.rewound_files += other.rewound_files;
+        self.refused += other.refused;
         for (kind, count) in other.kinds {
             *self.kinds.entry(kind).or_default() += count;
         }
@@ -85,10 +89,10 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { steps, workspaces, moments, states, gaps, versions, rewinds, rewound_files, kinds } = self;
+        let Self { steps, workspaces, moments, states, gaps, versions, rewinds, rewound_files, refused, kinds } = self;
         writeln!(f, "{steps} steps in {workspaces} workspaces, {moments} moments, {versions} versions:")?;
         writeln!(f, "{states} states shown byte for byte and in order, {gaps} that are recorded gaps, 0 missing;")?;
-        writeln!(f, "{rewinds} moments gone back to with {rewound_files} files, 0 of them wrong;")?;
+        writeln!(f, "{rewinds} moments gone back to with {rewound_files} files, 0 of them wrong, {refused} refused;")?;
         kinds.iter().try_for_each(|(kind, count)| write!(f, " {kind} {count}"))
     }
 }
@@ -300,7 +304,14 @@ fn rewind(top: &Path, to: VersionId, tree: &Tree, tally: &mut Tally) -> Result<(
         assume: false,
         dry_run: false,
     };
-    let rewound: Rewound = engine.ask(None, Operation::Rewind(asked))?;
+    let rewound: Rewound = match engine.ask(None, Operation::Rewind(asked)) {
+        // A folder stands where a file was, or the other way round: nothing is changed, as documented.
+        Err(Error::Snapshot(SnapshotError::NotAFile { .. } | SnapshotError::Missing { .. })) => {
+            tally.refused += 1;
+            return Ok(());
+        }
+        rewound => rewound?,
+    };
     let mut observer = Observer::default();
     let now = observer.note(&copy)?;
     for path in tree.keys().chain(now.keys()) {
