@@ -249,7 +249,10 @@ impl Walk<'_> {
 
     fn enter(&mut self, key: String, rules: Rules) -> WalkEntry {
         (self.folders)(&self.root.path().join(&key));
-        let Ok(mut folder) = self.root.folder(&key) else { return WalkEntry::Unreadable };
+        let Ok(mut folder) = self.root.folder(&key) else {
+            // One that went meanwhile has nothing to list.
+            return if self.is_folder(&key) { WalkEntry::Unreadable } else { WalkEntry::Other };
+        };
         match rules.inside(&key, &folder) {
             Some(rules) => {
                 let left = take(&mut folder);

@@ -360,7 +360,7 @@ mod tests {
             ignores: None,
             stop: &stop,
         };
-        let begin = Instant::now();
+        let begin = Instant::now().checked_sub(LONGEST).unwrap();
         round.pending.borrow_mut().take(Happened { more: true, ..Happened::default() }, begin);
         round.look().unwrap();
         let kinds = || {

@@ -9,8 +9,8 @@ use readproof_core::path::Bearings;
 use readproof_core::text::ContentHash;
 use readproof_disk::{Loaded, LocalStore, Root, SnapshotError, Store};
 use readproof_engine::{
-    Engine, Error, FilesListed, HistoryListed, Keeping, Rewound, Settings, ShownVersion, Sighting, Stop, Stopper,
-    VersionId,
+    Engine, Error, FilesListed, HistoryListed, Keeping, Rewound, RewoundFile, Settings, ShownVersion, Sighting, Stop,
+    Stopper, VersionId,
     operation::{AnswerLimit, History, Leaf, ListFiles, Operation, OutsideChanges, Rewind, ShowVersion},
 };
 use readproof_hosts::block::Sha;
@@ -66,6 +66,8 @@ pub struct Tally {
     pub rewound_files: u64,
     /// Moments that could not be gone back to, as a folder stands where a file was.
     pub refused: u64,
+    /// Files that were left as they are then, as the product says that it does not know what they were.
+    pub declared: u64,
     /// Steps by their kind.
     pub kinds: BTreeMap<&'static str, u64>,
 }
@@ -81,6 +83,7 @@ impl Tally {
         self.rewinds += other.rewinds;
         self.rewound_files += other.rewound_files;
         self.refused += other.refused;
+        self.declared += other.declared;
         for (kind, count) in other.kinds {
             *self.kinds.entry(kind).or_default() += count;
         }
@@ -89,10 +92,25 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { steps, workspaces, moments, states, gaps, versions, rewinds, rewound_files, refused, kinds } = self;
+        let Self {
+            steps,
+            workspaces,
+            moments,
+            states,
+            gaps,
+            versions,
+            rewinds,
+            rewound_files,
+            refused,
+            declared,
+            kinds,
+        } = self;
         writeln!(f, "{steps} steps in {workspaces} workspaces, {moments} moments, {versions} versions:")?;
         writeln!(f, "{states} states shown byte for byte and in order, {gaps} that are recorded gaps, 0 missing;")?;
-        writeln!(f, "{rewinds} moments gone back to with {rewound_files} files, 0 of them wrong, {refused} refused;")?;
+        writeln!(
+            f,
+            "{rewinds} moments gone back to with {rewound_files} files, 0 of them wrong, {declared} not known, {refused} refused;"
+        )?;
         kinds.iter().try_for_each(|(kind, count)| write!(f, " {kind} {count}"))
     }
 }
@@ -282,7 +300,7 @@ fn stored(top: &Path, hash: ContentHash) -> Result<Vec<u8>, Broken> {
     let store = LocalStore::open_existing(&Root::open(top)?)?.ok_or("no store")?;
     match store.objects().load(hash) {
         Loaded::Text(text) => Ok(text.as_str().as_bytes().to_vec()),
-        other => Err(format!("{hash} is not stored: {other:?}").into()),
+        Loaded::Missing | Loaded::Damaged => Err(format!("{hash} is not stored").into()),
     }
 }
 
@@ -316,7 +334,10 @@ fn rewind(top: &Path, to: VersionId, tree: &Tree, tally: &mut Tally) -> Result<(
     let now = observer.note(&copy)?;
     for path in tree.keys().chain(now.keys()) {
         let (then, is) = (tree.get(path).unwrap_or(&State::Absent), now.get(path).unwrap_or(&State::Absent));
-        if then != is && *then != State::NotKept && *is != State::NotKept {
+        let is_declared = |file: &RewoundFile| file.path == *path && matches!(file.what, Undo::NotKnown(_));
+        if then != is && rewound.files.iter().any(is_declared) {
+            tally.declared += 1;
+        } else if then != is && *then != State::NotKept && *is != State::NotKept {
             return Err(format!("{path} was {then} and is {is} after going back: {:?}", rewound.files).into());
         }
     }
