@@ -10,7 +10,7 @@ use readproof_core::text::ContentHash;
 use readproof_disk::{Loaded, LocalStore, Root, SnapshotError, Store};
 use readproof_engine::{
     Engine, Error, FilesListed, HistoryListed, Keeping, Rewound, RewoundFile, Settings, ShownVersion, Sighting, Stop,
-    Stopper, VersionId,
+    Stopper, Undo, VersionId,
     operation::{AnswerLimit, History, Leaf, ListFiles, Operation, OutsideChanges, Rewind, ShowVersion},
 };
 use readproof_hosts::block::Sha;
