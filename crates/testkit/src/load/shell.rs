@@ -7,7 +7,7 @@ mod steps;
 
 use readproof_core::path::Bearings;
 use readproof_core::text::ContentHash;
-use readproof_disk::{Loaded, LocalStore, Root, SnapshotError, Store};
+use readproof_disk::{Loaded, LocalStore, ReplaceAllError, ReplaceError, Root, SnapshotError, Store};
 use readproof_engine::{
     Engine, Error, FilesListed, HistoryListed, Keeping, Rewound, RewoundFile, Settings, ShownVersion, Sighting, Stop,
     Stopper, Undo, VersionId,
@@ -324,7 +324,11 @@ fn rewind(top: &Path, to: VersionId, tree: &Tree, tally: &mut Tally) -> Result<(
     };
     let rewound: Rewound = match engine.ask(None, Operation::Rewind(asked)) {
         // A folder stands where a file was, or the other way round: nothing is changed, as documented.
-        Err(Error::Snapshot(SnapshotError::NotAFile { .. } | SnapshotError::Missing { .. })) => {
+        Err(
+            Error::Snapshot(SnapshotError::NotAFile { .. } | SnapshotError::Missing { .. })
+            | Error::Replace(ReplaceError::NoFolder { .. })
+            | Error::ReplaceAll(ReplaceAllError::Step { source: ReplaceError::NoFolder { .. }, .. }),
+        ) => {
             tally.refused += 1;
             return Ok(());
         }
