@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn every_state_at_a_look_can_be_shown() {
-        let tally = run(60, 11, Meeting::Looks).unwrap();
+        let tally = run(150, 11, Meeting::Looks).unwrap();
         assert!(tally.states > 100 && tally.versions > 50, "{tally}");
     }
 
