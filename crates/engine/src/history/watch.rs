@@ -124,12 +124,8 @@ struct Round<'r> {
 }
 
 impl Engine {
-    /// Meets changes of other programs as they happen, until it is stopped. If another process does so already, this one waits
-    /// and goes on when that ends.
-    ///
-    /// # Errors
-    /// [`Error`] when the files cannot be watched; they are then looked at before each question, as ever.
-    pub fn watch(&self, stop: &Stop, told: Told<'_>) -> Result<(), Error> {
+    /// See [`Engine::watch`].
+    pub(crate) fn watch_files(&self, stop: &Stop, told: Told<'_>) -> Result<(), Error> {
         if self.shared.settings.history == Keeping::Off {
             return Err(Error::History(HistoryError::NotKept));
         }
@@ -139,12 +135,6 @@ impl Engine {
         let everything = Pending { more: Some((now, now)), missed: Some(Unseen::NotRunning), ..Pending::default() };
         let pending = RefCell::new(everything);
         Round { engine: self, watch, registry: None, pending, ignores: None, stop }.run(told)
-    }
-
-    /// Whether its folder is marked as one that people work in: it is in a work tree, or has a store.
-    #[must_use]
-    pub fn is_marked(&self) -> bool {
-        self.root.is_in_git() || self.root.names_folder(readproof_disk::STORE_NAME)
     }
 
     /// Waits for the right to watch; `None` if it is stopped before.
