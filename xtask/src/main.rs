@@ -125,6 +125,12 @@ const COMMANDS: &[Command] = &[
         run: testkit::contended,
     },
     Command {
+        name: "shell",
+        arguments: "[--steps N] [--seed S] [--watch|--looks]",
+        about: "a random shell session with git beside an agent: every state of every file can be shown afterwards, or a gap says why not",
+        run: testkit::shell,
+    },
+    Command {
         name: "hidden",
         arguments: "[--calls N] [--seed S]",
         about: "calls in workspaces that differ only in denied files, through the door and over the wires: no answer differs",

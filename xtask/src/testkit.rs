@@ -45,6 +45,11 @@ pub(crate) fn contended(root: &Path, arguments: &[String]) -> Result<(), Failure
     run(root, &["contended", "--"], "contended", arguments)
 }
 
+/// A shell session beside an agent.
+pub(crate) fn shell(root: &Path, arguments: &[String]) -> Result<(), Failure> {
+    run(root, &["shell", "--"], "shell", arguments)
+}
+
 fn load(root: &Path, command: &str, arguments: &[String]) -> Result<(), Failure> {
     run(root, &["load", "--", command], command, arguments)
 }

@@ -145,6 +145,8 @@ pub(crate) enum Command {
     Changes(history::ChangesArgs),
     /// Show what a conversation is in the middle of: recent files, what changed since, conflicts, what is not committed
     Context(history::ContextArgs),
+    /// Keep a version of every change that other programs make, while they make it, and print each; ended by Ctrl-C
+    Watch,
     /// Mark the present state of all files, to go back to it later
     Checkpoint(history::CheckpointArgs),
     /// Go back to a version or a checkpoint: all files that changed since, or some; undone by another rewind

@@ -32,7 +32,7 @@ use crate::{
     config::{Beyond, Config},
     output::{self, Failure},
     report::{self, json},
-    serve::{bridge, mcp},
+    serve::{bridge, mcp, watch},
 };
 
 type Done = Result<(), Failure>;
@@ -70,6 +70,7 @@ pub(crate) fn run(cli: Cli) -> Done {
         Command::Blame(args) => history::blame(&open()?, args),
         Command::Changes(args) => history::changes(&open()?, args),
         Command::Context(args) => history::context(&open()?, args),
+        Command::Watch => open().and_then(|terminal| watch::run(&terminal.engine, json)),
         Command::Checkpoint(args) => history::checkpoint(&open()?, args),
         Command::Rewind(args) => history::rewind(&open()?, args),
         Command::Conflicts(command) => conflicts::run(&open_with(Beyond::Review)?, command),

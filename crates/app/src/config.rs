@@ -121,7 +121,7 @@ macro_rules! number_or_0 {
 }
 
 /// Every setting, in the order `readproof config` lists them.
-pub(crate) const SETTINGS: [Setting; 32] = [
+pub(crate) const SETTINGS: [Setting; 33] = [
     Setting {
         key: "answers",
         help: "which answers may be given: \"seed\" (same scope or whole file only) or \"held\" (spans add up, the agent's writes count)",
@@ -244,6 +244,17 @@ pub(crate) const SETTINGS: [Setting; 32] = [
         },
         expects: "true or false",
         narrow: Narrow::Any,
+    },
+    Setting {
+        key: "watch",
+        help: "whether a server meets what other programs change while they do, instead of at the next question: true or false",
+        show: |s| toml::Value::Boolean(s.watch),
+        set: |s, v| {
+            s.watch = v.as_bool().or_else(|| v.as_str()?.parse().ok())?;
+            Some(())
+        },
+        expects: "true or false",
+        narrow: Narrow::Off,
     },
     Setting {
         key: "hard_links",

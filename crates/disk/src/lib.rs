@@ -33,8 +33,9 @@ pub use replace::{
 };
 pub use root::{Root, RootError, find_workspace, is_current_folder, is_program, is_same_file};
 pub use snapshot::{
-    EntryKind, FileKind, Folder, Found, HardLinks, KnownBy, MOST_BYTES, Small, Snapshot, SnapshotError, SnapshotRules,
-    Stamp, Stat, Stream, View, Watch, input_is_closed_at_last,
+    EntryKind, FileKind, Folder, Found, Happened, HardLinks, KnownBy, MOST_BYTES, MOST_NAMES, NameWatch, NoWatch,
+    Small, Snapshot, SnapshotError, SnapshotRules, Stamp, Stat, Stop, Stopper, Stream, View, Watch, Woken,
+    input_is_closed_at_last,
 };
 pub use stores::{
     BadSessionName, Create, Database, Lease, Leases, Loaded, LocalStore, LocalStores, Log, LogError, LogId, LogName,

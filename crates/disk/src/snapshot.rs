@@ -10,7 +10,7 @@ mod watch;
 pub use folder::{EntryKind, Folder, Small};
 pub use stream::{Found, Stream};
 pub use view::{KnownBy, View};
-pub use watch::{Watch, input_is_closed_at_last};
+pub use watch::{Happened, MOST_NAMES, NameWatch, NoWatch, Stop, Stopper, Watch, Woken, input_is_closed_at_last};
 
 use std::{fmt, fs::File, io, time::SystemTime};
 
@@ -89,6 +89,18 @@ impl Stat {
             place.copy_from_slice(&number.to_le_bytes());
         }
         stamp
+    }
+
+    /// Whether it is of a regular file; not of a folder or a link that has its name.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        FileKind::of(self.mode).is_none()
+    }
+
+    /// Whether it is of a folder.
+    #[must_use]
+    pub fn is_folder(&self) -> bool {
+        FileKind::of(self.mode) == Some(FileKind::Directory)
     }
 
     /// Whether a file with the same stat has the same bytes. Not if the file changed so recently that another change within

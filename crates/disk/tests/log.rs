@@ -158,6 +158,14 @@ fn a_lease_has_one_holder() {
     assert!(matches!(&refused, Err(StoreError::Busy { name }) if name == ".readproof/log"), "{refused:?}");
     drop(held);
     other.leases().take(Right::RetireLogs).unwrap();
+    // Another right is another lease, and who waits for one has it as soon as it is free.
+    let held = one.leases().wait(Right::Watch).unwrap();
+    other.leases().take(Right::RetireLogs).unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| other.leases().wait(Right::Watch).map(drop));
+        drop(held);
+        waiting.join().unwrap().unwrap();
+    });
 }
 
 #[test]

@@ -25,11 +25,13 @@ use readproof_core::{
     path::Bearings,
     policy::Acts,
 };
-use readproof_disk::{Create, HardLinks, LocalStores, Policy, Root, Sensitive, SessionName, SnapshotRules, Stores};
+use readproof_disk::{
+    Create, HardLinks, LocalStores, Policy, Root, STORE_NAME, Sensitive, SessionName, SnapshotRules, Stop, Stores,
+};
 use readproof_hosts::session::{EntryId, SessionError};
 use std::sync::{Arc, Mutex, atomic::AtomicU64};
 
-use crate::{Clock, Engine, HostTexts, Settings, Shared, conversation::locked};
+use crate::{Clock, Engine, HostTexts, OnSight, Settings, Shared, conversation::locked};
 
 /// How far a long call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,6 +289,21 @@ impl Engine {
         if let Ok(seen) = self.seen_by(&Caller::default(), Acts::FINDING) {
             seen.index_words_now();
         }
+    }
+
+    /// Meets changes of other programs as they happen, until it is stopped. If another process does so already, this one waits
+    /// and goes on when that ends.
+    ///
+    /// # Errors
+    /// [`Error`] when the files cannot be watched; they are then looked at before each question, as ever.
+    pub fn watch(&self, stop: &Stop, told: OnSight<'_>) -> Result<(), Error> {
+        self.watch_files(stop, told)
+    }
+
+    /// Whether its folder is marked as one that people work in: it is in a work tree, or has a store.
+    #[must_use]
+    pub fn is_marked(&self) -> bool {
+        self.root.is_in_git() || self.root.names_folder(STORE_NAME)
     }
 
     /// Makes the index of symbols. It may take minutes; until then, answers are given without it.

@@ -13,6 +13,7 @@ mod since;
 mod state;
 mod tell;
 mod versions;
+mod watch;
 
 pub use blame::{Blamed, BlamedLine};
 pub use context::{ContextFound, KnownFile, KnownState, RecentFile, Uncommitted};
@@ -25,6 +26,7 @@ pub use since::ChangesFound;
 pub(crate) use state::State;
 pub use tell::Told;
 pub use versions::{Compared as ComparedVersions, Which};
+pub use watch::{OnSight, Sighting};
 
 use readproof_hosts::versions::{FIRST, UNSEEN};
 

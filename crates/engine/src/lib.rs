@@ -24,12 +24,12 @@ pub use find::{
 };
 pub use history::{
     Blamed, BlamedLine, ChangesFound, Compared, ComparedVersions, ContextFound, DiffStatus, FilesListed, HistoryEntry,
-    HistoryError, HistoryListed, KnownFile, KnownState, ListedFile, Looked, RecentFile, Rewound, RewoundFile,
-    ShownVersion, Told, Uncommitted, Undo, Which,
+    HistoryError, HistoryListed, KnownFile, KnownState, ListedFile, Looked, OnSight, RecentFile, Rewound, RewoundFile,
+    ShownVersion, Sighting, Told, Uncommitted, Undo, Which,
 };
 pub use read::{CallContext, EndOfFile, KnowledgeAtCall, PendingAnswer, Recorded, ResolvedTarget};
 pub use readproof_core::operation;
-pub use readproof_disk::{GitSettings, SmallTexts, Whose};
+pub use readproof_disk::{GitSettings, SmallTexts, Stop, Stopper, Whose};
 pub use readproof_hosts::{
     approvals::{
         ApprovalId, Approvals, Decided, MOST_WAITING, Request as ApprovalRecord, State as ApprovalState, Undecided,

@@ -16,6 +16,9 @@ use crate::block::Sha;
 /// The version of these records.
 const VERSION: u32 = 1;
 
+/// The number of the line that every log begins with.
+const HEADER: u64 = 1;
+
 /// How often a record is offered to a log to which others append at the same time.
 const ATTEMPTS: u32 = 10_000;
 
@@ -40,6 +43,8 @@ enum Record {
     Checkpoint(Box<Checkpoint>),
     /// Texts are not kept any more.
     Erased(Box<Erasure>),
+    /// Files may have had texts until here that nobody saw.
+    Unwatched(Unwatched),
     /// A kind that this version does not know.
     #[serde(other)]
     Unknown,
@@ -111,6 +116,40 @@ pub struct Change {
     /// The entry of the conversation's log that announced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<u64>,
+}
+
+/// A time in which changes were not met one by one: between the record before it and this one, files may have had texts that
+/// nobody saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unwatched {
+    pub why: Unseen,
+    /// Milliseconds since 1970: when it ended.
+    pub at: u64,
+}
+
+/// Why changes were not met one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unseen {
+    /// Nothing watched the files; this is where a watch begins.
+    NotRunning,
+    /// So much changed at once that the system told only a part of it.
+    Overflow,
+    /// A reason that this version does not know.
+    #[serde(other)]
+    Other,
+}
+
+impl Unseen {
+    /// The word used on every wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotRunning => "not_running",
+            Self::Overflow => "overflow",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// A moment that someone wants to find again.
@@ -327,6 +366,7 @@ struct Known {
     checkpoints: BTreeMap<u64, Checkpoint>,
     /// Texts that were erased and not kept again since.
     erased: BTreeSet<ContentHash>,
+    unwatched: BTreeMap<u64, Unwatched>,
     /// The changes of each file: the line, and which of its files.
     by_path: BTreeMap<String, Vec<(u64, usize)>>,
     /// The number of the newest line.
@@ -354,6 +394,7 @@ impl Known {
             }
             Record::Checkpoint(checkpoint) => drop(self.checkpoints.insert(line, *checkpoint)),
             Record::Erased(erasure) => self.erased.extend(erasure.texts.iter().map(|Sha(hash)| *hash)),
+            Record::Unwatched(gap) => drop(self.unwatched.insert(line, gap)),
             Record::Conflict(conflict) => {
                 for Sha(hash) in [Some(conflict.base), Some(conflict.ours), conflict.theirs].into_iter().flatten() {
                     self.keeps(hash, true);
@@ -518,6 +559,20 @@ impl Versions {
         Ok(true)
     }
 
+    /// Records that texts may have been missed, synced. Where nothing was ever recorded, or nothing since the last such record,
+    /// that goes without saying.
+    ///
+    /// # Errors
+    /// [`VersionsError`] when the log cannot be written.
+    pub fn missed(&mut self, gap: Unwatched) -> Result<(), VersionsError> {
+        self.catch_up()?;
+        self.append(Record::Unwatched(gap), |known| {
+            let is_news = known.last > HEADER && !known.unwatched.contains_key(&known.last);
+            !is_news
+        })?;
+        Ok(self.log.sync()?)
+    }
+
     /// Records a conflict, synced. The same conflict that is open already is not recorded again.
     ///
     /// # Errors
@@ -591,6 +646,11 @@ impl Versions {
     /// Every moment that someone marked, oldest first.
     pub fn checkpoints(&self) -> impl DoubleEndedIterator<Item = (VersionId, &Checkpoint)> {
         self.known.checkpoints.iter().map(|(line, checkpoint)| (VersionId(*line), checkpoint))
+    }
+
+    /// The times in which changes were not met one by one, oldest first.
+    pub fn unwatched(&self) -> impl DoubleEndedIterator<Item = (VersionId, Unwatched)> {
+        self.known.unwatched.iter().map(|(line, gap)| (VersionId(*line), *gap))
     }
 
     /// The number of the newest record.

@@ -14,10 +14,10 @@ mod walk;
 pub use catalog::{Catalog, CatalogError, Defined, Fitting, Indexed, Part, Unindexed, Unusable};
 pub use file_rules::FileRules;
 pub use grep::{BadQuery, Case, Extent, Finder, LINE_BYTES, Line, Matches, NUMBER_CHARS, Query, SearchError, label};
-pub use registry::{Holds, Met, Registered, Registry, RegistryError, Suspect, Tag, Walked, file_globs, look_at};
+pub use registry::{Due, Holds, Met, Registered, Registry, RegistryError, Suspect, Tag, Walked, file_globs, look_at};
 pub use search::{
     Fit, Hit, NoWords, Skipped, TreeError, TreeMatches, TreeSearch, Uses, WordIndex, WordsBuilt, name_in, name_words,
 };
 pub use symbols::{Language, NoOutline, Outline, Parsers, Symbol, SymbolKind, UseKind};
 pub use target::{Target, rank};
-pub use walk::{BadWalk, HiddenFiles, IGNORE_BYTES, Walk, WalkEntry, WalkRules, nearest, walk, walk_by};
+pub use walk::{BadWalk, Folders, HiddenFiles, IGNORE_BYTES, Walk, WalkEntry, WalkRules, nearest, walk, walk_by};

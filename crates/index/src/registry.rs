@@ -9,7 +9,7 @@ pub use tags::Tag;
 use ignore::overrides::Override;
 use readproof_core::text::{ContentHash, Text};
 use readproof_disk::{BlobId, Root, SnapshotError, SnapshotRules, Stamp, Stat};
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, Params, Row, Transaction, params};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     num::NonZeroUsize,
@@ -20,7 +20,7 @@ use std::{
 use crate::{
     BadWalk, FileRules, Language, WalkEntry, WalkRules,
     catalog::create,
-    walk::{only_all, walk_by},
+    walk::{Folders, is_among, only_all, walk_told},
 };
 
 /// The layout of the tables.
@@ -88,6 +88,16 @@ pub struct Met {
     pub text: Option<Text>,
     /// `None` if a later change could go unnoticed.
     stamp: Option<Stamp>,
+}
+
+/// Which names a walk meets beyond those that nobody ignores.
+pub struct Due<'d> {
+    /// What git tracks.
+    pub tracked: &'d BTreeMap<String, BlobId>,
+    /// Those of which changes are recorded.
+    pub logged: BTreeSet<String>,
+    /// Whether no others are met.
+    pub only: bool,
 }
 
 /// What a walk found.
@@ -169,8 +179,8 @@ impl Registry {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Walks the workspace and compares stats. Files that git tracks, and those of which changes are `logged`, are met although
-    /// they are ignored.
+    /// Walks the workspace, or what the rules say of it, and compares stats. Files that git tracks, and those of which changes are
+    /// logged, are met although they are ignored. `folders` is told every folder in which names are met, before it is listed.
     ///
     /// # Errors
     /// [`RegistryError`]; nothing was changed.
@@ -178,14 +188,14 @@ impl Registry {
         &self,
         root: &Root,
         rules: &WalkRules<'_>,
-        (tracked, logged): (&BTreeMap<String, BlobId>, BTreeSet<String>),
-        only_tracked: bool,
-        cancelled: &dyn Fn() -> bool,
+        Due { tracked, logged, only }: &Due<'_>,
+        (cancelled, folders): (&dyn Fn() -> bool, Folders<'_>),
     ) -> Result<Walked, RegistryError> {
-        let mut known = self.known()?;
+        let mut known = self.known(rules.among)?;
         let mut walked = Walked::default();
-        let mut due: HashSet<&str> =
-            tracked.keys().map(String::as_str).chain(logged.iter().map(String::as_str)).collect();
+        let is_asked = |path: &&str| rules.among.is_none_or(|names| is_among(names, path));
+        let due = tracked.keys().map(String::as_str).chain(logged.iter().map(String::as_str));
+        let mut due: HashSet<&str> = due.filter(is_asked).collect();
         let mut meet = |path: String, walked_to: bool, known: &mut HashMap<String, Known>| {
             walked.files += 1;
             let before = known.remove(&path);
@@ -198,26 +208,27 @@ impl Registry {
             }
         };
         let (mut odd, mut unreadable) = (0, false);
-        let mut walk = walk_by(root, rules).map_err(RegistryError::Walk)?;
+        let mut walk = walk_told(root, rules, folders).map_err(RegistryError::Walk)?;
         for entry in walk.by_ref() {
             if cancelled() {
                 return Err(RegistryError::Cancelled);
             }
             match entry {
-                WalkEntry::File(path) if !only_tracked || due.contains(path.as_str()) => {
+                WalkEntry::File(path) if !only || due.contains(path.as_str()) => {
                     due.remove(path.as_str());
                     // Where only what git tracks is met, a name may have been there before git knew it.
-                    meet(path, !only_tracked, &mut known);
+                    meet(path, !only, &mut known);
                 }
                 WalkEntry::Unreadable => unreadable = true,
                 WalkEntry::OddName => odd += 1,
                 WalkEntry::File(_) | WalkEntry::Other => {}
             }
         }
+        tell_folders_of(&due, root, folders);
         // What git tracks, or of which a change is recorded, may be ignored.
         let mut gone = Vec::new();
         for path in due.into_iter().map(str::to_owned) {
-            if root.glance(&path).is_some() {
+            if root.glance(&path).is_some_and(|found| found.is_file()) {
                 meet(path, false, &mut known);
             } else if !known.contains_key(&path) && logged.contains(&path) {
                 gone.push(Suspect { path, before: None, walked: false });
@@ -235,10 +246,35 @@ impl Registry {
         Ok(walked)
     }
 
-    fn known(&self) -> Result<HashMap<String, Known>, rusqlite::Error> {
-        let mut rows = self.db.prepare_cached(ROWS)?;
-        let rows = rows.query_map([], |row| Ok((row.get(0)?, Known { stamp: row.get(1)?, row: registered(row)? })))?;
-        rows.collect()
+    /// What was met, all of it or what has one of these names or lies in such a folder.
+    fn known(&self, among: Option<&BTreeSet<String>>) -> Result<HashMap<String, Known>, rusqlite::Error> {
+        let mut found = HashMap::new();
+        let Some(names) = among else {
+            self.known_by(ROWS, params![], &mut found)?;
+            return Ok(found);
+        };
+        let below = format!("{ROWS} WHERE path = ?1 OR (path > ?2 AND path < ?3)");
+        for name in names {
+            // `0` comes right after the slash.
+            self.known_by(&below, params![name, format!("{name}/"), format!("{name}0")], &mut found)?;
+        }
+        Ok(found)
+    }
+
+    fn known_by(
+        &self,
+        asked: &str,
+        about: impl Params,
+        into: &mut HashMap<String, Known>,
+    ) -> Result<(), rusqlite::Error> {
+        let mut rows = self.db.prepare_cached(asked)?;
+        let rows =
+            rows.query_map(about, |row| Ok((row.get(0)?, Known { stamp: row.get(1)?, row: registered(row)? })))?;
+        for row in rows {
+            let (path, known) = row?;
+            into.insert(path, known);
+        }
+        Ok(())
     }
 
     /// Keeps what was met, as seen after this record of the version log.
@@ -297,6 +333,14 @@ impl Registry {
 struct Known {
     stamp: Option<Stamp>,
     row: Registered,
+}
+
+/// Tells the folders of names that no walk meets.
+fn tell_folders_of(names: &HashSet<&str>, root: &Root, folders: Folders<'_>) {
+    let above = names.iter().flat_map(|name| name.match_indices('/').map(|(at, _)| &name[..at]));
+    for folder in above.collect::<BTreeSet<&str>>() {
+        folders(&root.path().join(folder));
+    }
 }
 
 fn remove(work: &Transaction<'_>, path: &str) -> Result<(), rusqlite::Error> {
@@ -417,7 +461,8 @@ pub fn look_at(
 fn look(root: &Root, rules: FileRules<'_>, staged: Option<BlobId>, suspect: &Suspect) -> Met {
     let Suspect { path, before, .. } = suspect;
     let met = |now, text, stamp| Met { path: path.clone(), before: before.clone(), now, text, stamp };
-    let stat = root.glance(path);
+    // Where a folder or a link has its name, the file is gone.
+    let stat = root.glance(path).filter(Stat::is_file);
     let Some(stat) = stat else { return met(None, None, None) };
     let plain = |holds| Registered {
         bytes: stat.len,

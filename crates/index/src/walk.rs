@@ -77,6 +77,20 @@ pub struct WalkRules<'w> {
     pub hidden: HiddenFiles<'w>,
     /// Whether ignored files too.
     pub ignored: bool,
+    /// Only what has one of these names, or lies in such a folder; everything if absent.
+    pub among: Option<&'w BTreeSet<String>>,
+}
+
+/// Whether a name is one of these, or in a folder that is.
+pub(crate) fn is_among(names: &BTreeSet<String>, path: &str) -> bool {
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    folders.chain([path]).any(|name| names.contains(name))
+}
+
+/// Whether one of these names is in this folder.
+fn leads_to(names: &BTreeSet<String>, folder: &str) -> bool {
+    let prefix = format!("{folder}/");
+    names.range(prefix.clone()..).next().is_some_and(|name| name.starts_with(&prefix))
 }
 
 /// A walk under way.
@@ -86,6 +100,7 @@ pub struct Walk<'w> {
     only: Override,
     hidden: HiddenFiles<'w>,
     ignored: bool,
+    among: Option<&'w BTreeSet<String>>,
     /// A file that the walk starts at.
     single: Option<String>,
     /// The folders that the walk is in, innermost last.
@@ -122,7 +137,7 @@ pub fn walk_by<'w>(root: &'w Root, rules: &WalkRules<'w>) -> Result<Walk<'w>, Ba
 /// Like [`walk_by`]; `folders` is told every folder.
 pub(crate) fn walk_told<'w>(root: &'w Root, rules: &WalkRules<'w>, folders: Folders<'w>) -> Result<Walk<'w>, BadWalk> {
     let mut walk = walk_watched(root, rules.glob, folders)?;
-    (walk.hidden, walk.ignored) = (rules.hidden, rules.ignored);
+    (walk.hidden, walk.ignored, walk.among) = (rules.hidden, rules.ignored, rules.among);
     if let Some(under) = rules.under.filter(|under| !matches!(*under, "" | ".")) {
         walk.start_at(under)?;
     }
@@ -130,7 +145,7 @@ pub(crate) fn walk_told<'w>(root: &'w Root, rules: &WalkRules<'w>, folders: Fold
 }
 
 /// Called with the path of every folder before it is listed.
-pub(crate) type Folders<'w> = &'w dyn Fn(&Path);
+pub type Folders<'w> = &'w dyn Fn(&Path);
 
 /// Like [`walk`]. `folders` is told every folder, and the one that holds [`EXCLUDE`].
 pub(crate) fn walk_watched<'w>(
@@ -148,7 +163,7 @@ pub(crate) fn walk_watched<'w>(
     let left = std::mem::take(&mut top.entries).into_iter();
     let levels = vec![Level { prefix: String::new(), left, rules: rules.clone() }];
     let hidden = HiddenFiles::None;
-    Ok(Walk { root, folders, only, hidden, ignored: false, single: None, levels, closed: 0, rules })
+    Ok(Walk { root, folders, only, hidden, ignored: false, among: None, single: None, levels, closed: 0, rules })
 }
 
 /// The files that a glob lets through, by their paths in the workspace.
@@ -217,6 +232,13 @@ impl Walk<'_> {
         ruled.unwrap_or_else(|| name.starts_with(b".") && !self.shows_hidden(path))
     }
 
+    /// Whether nothing is asked about what has this name.
+    fn is_elsewhere(&self, path: &Path, is_folder: bool) -> bool {
+        let (Some(names), Some(path)) = (self.among, path.to_str()) else { return false };
+        let leads_there = is_folder && leads_to(names, path);
+        !leads_there && !is_among(names, path)
+    }
+
     fn shows_hidden(&self, path: &Path) -> bool {
         match self.hidden {
             HiddenFiles::None => false,
@@ -227,7 +249,10 @@ impl Walk<'_> {
 
     fn enter(&mut self, key: String, rules: Rules) -> WalkEntry {
         (self.folders)(&self.root.path().join(&key));
-        let Ok(mut folder) = self.root.folder(&key) else { return WalkEntry::Unreadable };
+        let Ok(mut folder) = self.root.folder(&key) else {
+            // One that went meanwhile has nothing to list.
+            return if self.is_folder(&key) { WalkEntry::Unreadable } else { WalkEntry::Other };
+        };
         match rules.inside(&key, &folder) {
             Some(rules) => {
                 let left = take(&mut folder);
@@ -259,6 +284,9 @@ impl Iterator for Walk<'_> {
             let level = self.levels.last()?;
             let is_folder = kind == EntryKind::Folder;
             let path = Path::new(&level.prefix).join(&name);
+            if self.is_elsewhere(&path, is_folder) {
+                continue;
+            }
             if self.leaves_out(level, &path, name.as_encoded_bytes(), is_folder) {
                 continue;
             }
@@ -325,6 +353,25 @@ mod tests {
     fn names_by_file_name_folder_by_folder() {
         let temp = tree(&["b", "a/z", "a.txt", "a/b/c", "B", "a-b"]);
         assert_eq!(files(&temp, None), ["B", "a/b/c", "a/z", "a-b", "a.txt", "b"]);
+    }
+
+    #[test]
+    fn only_some_names_by_the_same_rules() {
+        let temp = tree(&["a", "b", "d/a", "d/e/x", "d/e/y", "d/f/x", "g/h", "out.log"]);
+        put(&temp, "d/.ignore", "f\n");
+        put(&temp, ".ignore", "*.log\n");
+        let root = Root::open(temp.path()).unwrap();
+        let check = |names: &[&str], expected: &[&str]| {
+            let names: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let rules = WalkRules { among: Some(&names), ..WalkRules::default() };
+            let met: Vec<WalkEntry> = walk_by(&root, &rules).unwrap().filter(|met| *met != WalkEntry::Other).collect();
+            let files: Vec<WalkEntry> = expected.iter().map(|name| WalkEntry::File((*name).to_owned())).collect();
+            assert_eq!(met, files, "{names:?}");
+        };
+        check(&["a", "d/e/y", "none", "out.log"], &["a", "d/e/y"]);
+        check(&["d"], &["d/a", "d/e/x", "d/e/y"]);
+        check(&["d/f/x", "g/h/i"], &[]);
+        check(&[], &[]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub(crate) mod heard;
 pub mod judged;
 pub mod processes;
 pub mod scarce;
+pub mod shell;
 pub mod windows;
 
 use readproof_core::edit::Places;

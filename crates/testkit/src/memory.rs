@@ -148,6 +148,15 @@ impl Leases for MemoryLeases {
         }
         Err(StoreError::Busy { name: format!("{right:?}") })
     }
+
+    fn wait(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
+        loop {
+            match self.take(right) {
+                Err(StoreError::Busy { .. }) => {}
+                taken => return taken,
+            }
+        }
+    }
 }
 
 impl Lease for MemoryLease {}

@@ -2,7 +2,7 @@
 
 use readproof_core::policy::{Layer, Rule};
 use readproof_disk::{
-    BadPattern, Conflicting, LocateError, NOTE, NoEffect, NoWall, PolicyError, PolicyWarning, ReplaceAllError,
+    BadPattern, Conflicting, LocateError, NOTE, NoEffect, NoWall, NoWatch, PolicyError, PolicyWarning, ReplaceAllError,
     ReplaceError, RootError, SnapshotError, TranscriptError,
 };
 use std::path::Path;
@@ -252,6 +252,19 @@ pub fn policy(error: &PolicyError) -> String {
         PolicyError::TooComplex { reason } => return format!("the rules cannot be compiled together: {reason}"),
     };
     format!("{place}: the policy cannot be used, so nothing is answered: {why}; put it right or remove it")
+}
+
+/// What a [`NoWatch`] is in words.
+#[must_use]
+pub fn no_watch(why: &NoWatch) -> String {
+    match why {
+        NoWatch::Unsupported => "this system does not tell which files change".to_owned(),
+        NoWatch::Limit => {
+            "the system allows no more watches; raise fs.inotify.max_user_watches or max_user_instances".to_owned()
+        }
+        NoWatch::Gone => "the workspace was removed or moved".to_owned(),
+        NoWatch::Io(source) => source.to_string(),
+    }
 }
 
 /// What a [`NoWall`] is in words.

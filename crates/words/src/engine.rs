@@ -12,7 +12,7 @@ use readproof_index::{LINE_BYTES, Unindexed};
 use crate::{
     Terms,
     core::{bad_patch, edit, not_text, scope},
-    disk::{locate, pattern, replace, replace_all, root, snapshot, transcript},
+    disk::{locate, no_watch, pattern, replace, replace_all, root, snapshot, transcript},
     git::git,
     hosts::{approvals, gap as gap_in_words, session, versions},
     index::{query, registry, unusable, walk},
@@ -48,7 +48,7 @@ pub fn error(terms: Terms<'_>, said: &Error) -> String {
         Error::Erased { path, hash, why: Gap::Erased } => format!("the text {hash} of {path} was erased"),
         Error::Erased { path, hash, .. } => format!("the text {hash} of {path} is not stored any more"),
         Error::SensitiveVersion { path } => format!("{path} is sensitive, so no versions of it are kept or compared"),
-        Error::History(source) => history(source),
+        Error::History(source) => history(terms, source),
         Error::ReplaceAll(source) => replace_all(source),
         Error::SensitiveTogether { path } => format!("{path} is sensitive: no text of it is stored, so it cannot be put back if a patch over several files is interrupted; change it in a call of its own"),
         Error::Versions(source) => versions(source),
@@ -188,7 +188,7 @@ fn places(candidates: &[Candidate]) -> String {
 }
 
 /// What a [`HistoryError`] is in words.
-fn history(said: &HistoryError) -> String {
+fn history(terms: Terms<'_>, said: &HistoryError) -> String {
     match said {
         HistoryError::NoMoment { asked } => {
             format!("`{asked}` is no version and no checkpoint; `readproof log` lists them")
@@ -207,6 +207,20 @@ fn history(said: &HistoryError) -> String {
         }
         HistoryError::NotKeptThen { path, version, gap } => {
             format!("the text of {path} at {version} was not kept: {}", gap_in_words(*gap))
+        }
+        HistoryError::NotKept => {
+            "with history = \"off\" nothing of what other programs change is kept, so there is nothing to watch"
+                .to_owned()
+        }
+        HistoryError::NotWatched(why) => format!(
+            "the files are not watched: {}; what other programs change is met at the next look instead",
+            no_watch(why)
+        ),
+        HistoryError::LookFailed(source) => {
+            format!(
+                "what other programs changed could not be recorded and is looked at again later: {}",
+                error(terms, source)
+            )
         }
         HistoryError::NoTag { tag } => format!("`{tag}` is no tag; use test, doc, config, code or other"),
         HistoryError::Registry(source) => format!(

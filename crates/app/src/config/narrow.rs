@@ -17,6 +17,8 @@ pub(super) enum Narrow {
     LowerUnless0,
     /// A word that comes before the one in force in this list.
     Down(&'static [&'static str]),
+    /// `false`.
+    Off,
     /// More entries; those in force remain.
     Adds,
     /// Paths inside the workspace.
@@ -49,6 +51,7 @@ impl Narrow {
                 let place = |value: &Value| words.iter().position(|word| Some(*word) == value.as_str());
                 whole(place(&asked) <= place(&now), asked)
             }
+            Self::Off => whole(asked == Value::Boolean(false) || asked == now, asked),
             Self::Adds => {
                 let (mut all, more) = (list(now), list(asked));
                 // An empty list can only be meant to remove entries.

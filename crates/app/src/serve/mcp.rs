@@ -143,10 +143,12 @@ impl Server {
     {
         let gone = Arc::new(Notify::new());
         let lines = Lines::new(pipes, Arc::clone(&gone));
+        let workspaces = Arc::clone(&self.workspaces);
         let serving = async {
             match self.serve(lines).await {
                 Ok(running) => {
                     begun();
+                    workspaces.begun();
                     let failed = |error: tokio::task::JoinError| Failure::refused("MCP", error.to_string());
                     running.waiting().await.map(drop).map_err(failed)
                 }

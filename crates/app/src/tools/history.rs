@@ -139,7 +139,7 @@ pub(super) fn who(by: &By) -> String {
     label(&format!("{}{client}{session}", by.surface))
 }
 
-fn entry_line(entry: &HistoryEntry) -> String {
+pub(crate) fn entry_line(entry: &HistoryEntry) -> String {
     format!("{}  {}  {}", entry.id, time(entry.at), what(entry))
 }
 
@@ -161,7 +161,7 @@ pub(super) fn what(entry: &HistoryEntry) -> String {
     format!("{}{name}{by}{files}", entry.operation)
 }
 
-pub(super) fn entry_object(entry: &HistoryEntry) -> Value {
+pub(crate) fn entry_object(entry: &HistoryEntry) -> Value {
     let file = |(file, bytes): &(ChangedFile, Option<u64>)| {
         json!({
             "path": file.path,

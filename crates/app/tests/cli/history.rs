@@ -340,3 +340,109 @@ fn what_others_wrote_meanwhile_may_have_been_seen_by_a_shell() {
     ws.run("edit a.txt --session s --old TWO --new two").text();
     read().gives("[readcache: unchanged, 2 lines]");
 }
+
+/// Where a folder has the name of a file, the file is gone; it used to count as one that nobody looks at any more.
+#[test]
+fn a_folder_in_the_place_of_a_file_and_a_file_in_the_place_of_a_folder() {
+    let ws = Workspace::with(&[("a.txt", "a\n"), ("d/x.txt", "x\n")]);
+    ws.run("files").text();
+    std::fs::remove_file(ws.path("a.txt")).unwrap();
+    ws.put("a.txt/inside.txt", "i\n");
+    std::fs::remove_dir_all(ws.path("d")).unwrap();
+    ws.put("d", "d\n");
+    let log = out(&ws, "log");
+    let newest = log.lines().next().unwrap();
+    assert!(newest.ends_with("outside  a.txt (removed), a.txt/inside.txt, d, d/x.txt (removed)"), "{log}");
+    // The same for a name of which a change is recorded already.
+    std::fs::remove_file(ws.path("d")).unwrap();
+    ws.put("d/x.txt", "x\n");
+    let log = out(&ws, "log");
+    assert!(log.lines().next().unwrap().ends_with("outside  d (removed), d/x.txt"), "{log}");
+}
+
+/// A `readproof watch` that began.
+struct Watching {
+    child: std::process::Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Watching {
+    fn start(ws: &Workspace) -> Self {
+        let mut command = ws.command(env!("CARGO_BIN_EXE_readproof"));
+        let mut child = command
+            .args(["watch", "--json"])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let out = child.stdout.take().unwrap();
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for line in std::io::BufRead::lines(std::io::BufReader::new(out)) {
+                let _ = sender.send(line.unwrap());
+            }
+        });
+        Self { child, lines }
+    }
+
+    fn line(&self) -> serde_json::Value {
+        let line = self.lines.recv_timeout(std::time::Duration::from_secs(60)).expect("nothing is told");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn switches(&self) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        status.lines().find(|line| line.starts_with("voluntary")).unwrap().to_owned()
+    }
+
+    fn end(mut self) -> Option<i32> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn a_watch_keeps_every_change_and_sleeps_between() {
+    let ws = Workspace::with(&[("a.txt", "one\n"), ("d/b.txt", "b\n")]);
+    let watching = Watching::start(&ws);
+    assert_eq!(watching.line()["watching"], json!(true));
+    for text in ["two\n", "three\n"] {
+        ws.put("a.txt", text);
+        let met = watching.line();
+        assert_eq!(met["change"]["operation"], "outside", "{met}");
+        assert_eq!(met["change"]["files"][0]["path"], "a.txt", "{met}");
+    }
+    // A folder that is new is watched too.
+    ws.put("new/deep/c.txt", "1\n");
+    assert_eq!(watching.line()["change"]["files"][0]["path"], "new/deep/c.txt");
+    ws.put("new/deep/c.txt", "2\n");
+    assert_eq!(watching.line()["change"]["files"][0]["path"], "new/deep/c.txt");
+    // Nothing wakes it.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let before = watching.switches();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert_eq!(watching.switches(), before);
+    assert_eq!(watching.end(), Some(0));
+    ws.run("show v3 a.txt").gives("two\n");
+    ws.run("show v4 a.txt").gives("three\n");
+    ws.run("watch --set history=off").refused(1, &["with history = \"off\" nothing"]);
+}
+
+#[test]
+fn of_two_watches_one_waits_and_what_nobody_watched_is_a_gap() {
+    let ws = Workspace::with(&[("a.txt", "one\n")]);
+    let first = Watching::start(&ws);
+    assert_eq!(first.line()["watching"], json!(true));
+    let second = Watching::start(&ws);
+    assert_eq!(second.line()["watching"], json!(false));
+    assert_eq!(first.end(), Some(0));
+    assert_eq!(second.line()["watching"], json!(true));
+    ws.put("a.txt", "two\n");
+    assert_eq!(second.line()["change"]["operation"], "outside");
+    assert_eq!(second.end(), Some(0));
+    let log = out(&ws, "log");
+    let operations: Vec<&str> = log.lines().map(|line| line.split("  ").nth(2).unwrap()).collect();
+    assert_eq!(operations, ["outside", "gap not_running", "first"], "{log}");
+}

@@ -66,7 +66,8 @@ fn config_names_the_origin_of_every_value() {
     assert_eq!(of("handles"), (json!("reported"), json!("default")));
     assert_eq!(of("codex_home").1, json!("default"));
     assert_eq!(of("args"), (json!("loose"), json!("default")));
-    assert_eq!(config["settings"].as_object().unwrap().len(), 32);
+    assert_eq!(config["settings"].as_object().unwrap().len(), 33);
+    assert_eq!(of("watch"), (json!(true), json!("default")));
     assert_eq!(config["settings"]["answers"]["variable"], "READPROOF_ANSWERS");
 }
 
@@ -273,4 +274,21 @@ fn settings_of_the_person_that_lie_in_the_workspace_are_not_the_persons() {
     let home = ws.path("home");
     let done = finish(ws.command(READPROOF).env("HOME", &home).args(["read", "a.txt"]));
     done.gives(&numbered(10));
+}
+
+/// A workspace's file may leave the watch out, and may not ask for it.
+#[test]
+fn a_workspace_can_only_end_the_watch() {
+    let ws = ten_lines();
+    ws.put("readproof.toml", "watch = false\n");
+    let of = |config: &serde_json::Value| config["settings"]["watch"]["value"].clone();
+    assert_eq!(of(&ws.run("config --json").json()), json!(false));
+    ws.put("readproof.toml", "watch = true\n");
+    let config = with_variable(&ws, "READPROOF_WATCH", "true", "config --json").json();
+    assert_eq!(of(&config), json!(true));
+    own_file(&ws, "watch = false\n");
+    let config = ws.run("config --json").json();
+    assert_eq!(of(&config), json!(false));
+    assert!(config["not_taken"].to_string().contains("watch = true is not taken"), "{config}");
+    ws.run("config --set watch=maybe").refused(2, &["watch = \"maybe\" will not do; expected true or false"]);
 }

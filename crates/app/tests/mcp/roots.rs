@@ -274,3 +274,47 @@ fn behind_a_wall_the_server_stays_where_it_was_started() {
     let first = who(&mut server);
     assert!(first.text() == "home" && first.blocks.join("\n").contains("stays in the workspace"), "{first:?}");
 }
+
+/// Waits until the version log of a folder says a word so many times.
+fn recorded(folder: &Path, word: &str, times: usize) {
+    let begin = Instant::now();
+    let count = || fs::read_to_string(folder.join(".readproof/log/versions")).unwrap_or_default().matches(word).count();
+    while count() < times {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{word} is recorded {} times", count());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_others_change_between_two_calls_is_kept_by_the_server() {
+    let mut server = started(&["home", "project"], |dir| listed(dir, &["project"]), &["--tools", "all"]);
+    let project = server.path("project");
+    assert_eq!(who(&mut server).text(), "project");
+    // The first text is kept before anybody changes it, and each that follows.
+    recorded(&project, "\"first\"", 1);
+    for (text, times) in [("two", 1), ("three", 2)] {
+        fs::write(project.join("who"), text).unwrap();
+        recorded(&project, "\"operation\":\"outside\"", times);
+    }
+    fs::write(project.join("who"), "project").unwrap();
+    let history = server.call("file_history", json!({"filepath": "who"}));
+    assert_eq!(history.text().matches("outside").count(), 3, "{}", history.text());
+    assert_eq!(server.call("show_version", json!({"version": "v3", "filepath": "who"})).text(), "two");
+    // Nobody meant the folder that it was started in.
+    assert!(!server.path("home/.readproof").exists());
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_server_that_is_told_not_to_watch_does_not() {
+    let words = ["--set", "watch=false"];
+    let mut server = started(&["home", "project"], |dir| listed(dir, &["project"]), &words);
+    assert_eq!(who(&mut server).text(), "project");
+    let threads = |id: u32| {
+        let tasks = fs::read_dir(format!("/proc/{id}/task")).unwrap();
+        let name = |task: fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        tasks.map(|task| name(task.unwrap())).collect::<Vec<_>>()
+    };
+    let names = threads(server.id());
+    assert!(!names.iter().any(|name| name.trim() == "watch"), "{names:?}");
+}

@@ -2,6 +2,10 @@
 //! changed through another hard link or from another machine is not seen. Also tells whether the other end of standard input
 //! is still open.
 
+mod names;
+
+pub use names::{Happened, MOST_NAMES, NameWatch, NoWatch, Stop, Stopper, Woken};
+
 use rustix::event::{PollFd, PollFlags};
 use std::path::Path;
 

@@ -11,6 +11,12 @@ pub trait Leases: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`StoreError::Busy`] when another holds it that long; any other when the store cannot grant it.
     fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError>;
+
+    /// The same, and waits as long as it takes, without work.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot grant it.
+    fn wait(&self, right: Right) -> Result<Box<dyn Lease>, StoreError>;
 }
 
 /// A right that is held; dropping it gives it back.
@@ -21,4 +27,6 @@ pub trait Lease: fmt::Debug + Send {}
 pub enum Right {
     /// To put logs aside. Two at once could mark one log and rename the next of its name, which is in use.
     RetireLogs,
+    /// To watch the files of the workspace. Two at once would do the same work twice.
+    Watch,
 }

@@ -24,6 +24,8 @@ const LOCK_TRIES: u32 = 1000;
 pub(super) struct LocalLeases {
     /// The folder of the logs.
     logs: Arc<OwnedFd>,
+    /// The folder of temporary files.
+    tmp: Arc<OwnedFd>,
 }
 
 /// A folder that is locked while this is open.
@@ -35,25 +37,50 @@ struct LocalLease {
 impl Lease for LocalLease {}
 
 impl LocalLeases {
-    pub(super) fn new(logs: Arc<OwnedFd>) -> Self {
-        Self { logs }
+    pub(super) fn new(logs: Arc<OwnedFd>, tmp: Arc<OwnedFd>) -> Self {
+        Self { logs, tmp }
+    }
+
+    fn place(&self, right: Right) -> (&OwnedFd, &'static str) {
+        match right {
+            Right::RetireLogs => (&self.logs, LOGS),
+            Right::Watch => (&self.tmp, "tmp"),
+        }
     }
 }
 
+const LOGS: &str = "log";
+
 impl Leases for LocalLeases {
     fn take(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
-        let (folder, name) = match right {
-            Right::RetireLogs => (&self.logs, "log"),
-        };
-        let shown = || format!("{STORE_NAME}/{name}");
-        // A handle of its own: a lock belongs to the open file, and this one is shared.
-        let opened = open_folder(folder.as_fd(), ".").map_err(|errno| StoreError::from_io(&shown(), errno.into()))?;
-        let file = File::from(opened);
-        match lock(&file) {
-            Ok(()) => Ok(Box::new(LocalLease { _locked: file })),
-            Err(LockError::Busy) => Err(StoreError::Busy { name: shown() }),
-            Err(LockError::Io(error)) => Err(StoreError::from_io(&shown(), error)),
-        }
+        let (folder, name) = self.place(right);
+        granted(folder, name, lock)
+    }
+
+    fn wait(&self, right: Right) -> Result<Box<dyn Lease>, StoreError> {
+        let (folder, name) = self.place(right);
+        granted(folder, name, |file| file.lock().map_err(LockError::Io))
+    }
+}
+
+/// The right to put logs of this folder aside, whatever the state of the store around it.
+pub(super) fn to_retire_logs(logs: &OwnedFd) -> Result<Box<dyn Lease>, StoreError> {
+    granted(logs, LOGS, lock)
+}
+
+fn granted(
+    folder: &OwnedFd,
+    name: &str,
+    lock: impl FnOnce(&File) -> Result<(), LockError>,
+) -> Result<Box<dyn Lease>, StoreError> {
+    let shown = || format!("{STORE_NAME}/{name}");
+    // A handle of its own: a lock belongs to the open file, and this one is shared.
+    let opened = open_folder(folder.as_fd(), ".").map_err(|errno| StoreError::from_io(&shown(), errno.into()))?;
+    let file = File::from(opened);
+    match lock(&file) {
+        Ok(()) => Ok(Box::new(LocalLease { _locked: file })),
+        Err(LockError::Busy) => Err(StoreError::Busy { name: shown() }),
+        Err(LockError::Io(error)) => Err(StoreError::from_io(&shown(), error)),
     }
 }
 

@@ -16,8 +16,8 @@ use rustix::{
 
 use self::log::LocalLog;
 use super::{
-    Create, Leases, Log, LogError, LogName, Logs, RetiredLog, Right, SessionName,
-    local_leases::{LocalLeases, lock},
+    Create, Log, LogError, LogName, Logs, RetiredLog, SessionName,
+    local_leases::{lock, to_retire_logs},
     local_store::{READ_FLAGS, entries, names},
 };
 use crate::{fault::missing_or, snapshot::bytes::read_at};
@@ -52,7 +52,7 @@ impl LocalLogs {
     pub(super) fn retire(&self, log: &LogName) -> Result<Option<RetiredLog>, LogError> {
         let fail = |errno: Errno| LogError::from_io(log, errno.into());
         // Without it, as on a file system that has no locks, it is done all the same.
-        let _lease = LocalLeases::new(Arc::clone(&self.folder)).take(Right::RetireLogs);
+        let _lease = to_retire_logs(&self.folder);
         let name = log.file();
         let found = missing_or(rustix::fs::statat(&self.folder, &name, AtFlags::SYMLINK_NOFOLLOW));
         if found.map_err(fail)?.is_none() {

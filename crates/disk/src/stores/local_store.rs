@@ -201,7 +201,7 @@ impl LocalStore {
             path: root.path().join(STORE_NAME),
             objects: LocalObjects::of_store(objects, Arc::clone(&tmp)),
             logs: LocalLogs::new(Arc::clone(&log)),
-            leases: LocalLeases::new(Arc::clone(&log)),
+            leases: LocalLeases::new(Arc::clone(&log), Arc::clone(&tmp)),
             folder,
             tmp,
             log,

@@ -67,6 +67,8 @@ pub struct Settings {
     pub history_bytes: u64,
     /// After how many days earlier texts are compressed.
     pub pack_days: u32,
+    /// Whether a server meets what other programs change while they do.
+    pub watch: bool,
     /// What keeps this process from opening other files.
     pub wall: Walling,
     /// Notices about the settings themselves, to give with the first answer.
@@ -220,6 +222,7 @@ impl Default for Settings {
             history_days: 0,
             history_bytes: 0,
             pack_days: 7,
+            watch: true,
             wall: Walling::default(),
             notices: Vec::new(),
             git_files: Vec::new(),

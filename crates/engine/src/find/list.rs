@@ -215,7 +215,7 @@ pub(crate) fn walk_rules<'w>(
         Hidden::All => HiddenFiles::All,
         Hidden::Tracked => HiddenFiles::Named(tracked),
     };
-    WalkRules { under, glob: extent.glob.as_deref(), hidden, ignored: extent.ignored }
+    WalkRules { under, glob: extent.glob.as_deref(), hidden, ignored: extent.ignored, among: None }
 }
 
 fn collect(node: &Node, prefix: &str, depth: u32, into: &mut Vec<ListedEntry>) {

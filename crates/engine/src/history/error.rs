@@ -1,7 +1,10 @@
 //! Why there is no way back, or nothing to look at.
 
+use readproof_disk::NoWatch;
 use readproof_hosts::versions::{Gap, VersionId};
 use readproof_index::RegistryError;
+
+use crate::Error;
 
 /// A version, a checkpoint or a way back that cannot be.
 #[derive(Debug)]
@@ -46,6 +49,12 @@ pub enum HistoryError {
     },
     /// The registry of files.
     Registry(RegistryError),
+    /// Nothing of what others change is kept, because the settings say so.
+    NotKept,
+    /// Changes cannot be met as they happen.
+    NotWatched(NoWatch),
+    /// Files that changed could not be looked at, or not recorded.
+    LookFailed(Box<Error>),
     /// There is no such tag.
     NoTag {
         /// As asked.
@@ -62,7 +71,9 @@ impl HistoryError {
             Self::NoMomentName { .. } | Self::NoTag { .. } | Self::SeveralFiles { .. } => "BAD_ARGUMENT",
             Self::Registry(_) => "REGISTRY_FAILED",
             Self::Unresolved { .. } => "CONFLICT",
-            Self::NotKeptThen { .. } => "NOT_KEPT",
+            Self::NotKeptThen { .. } | Self::NotKept => "NOT_KEPT",
+            Self::NotWatched(_) => "NOT_WATCHED",
+            Self::LookFailed(source) => source.code(),
         }
     }
 }

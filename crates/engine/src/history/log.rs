@@ -7,7 +7,7 @@ use readproof_core::{
 use readproof_disk::{Create, SessionName};
 use readproof_hosts::{
     block::Sha,
-    versions::{By, Change, ChangedFile, Gap, VersionId},
+    versions::{By, Change, ChangedFile, Checkpoint, Gap, Unwatched, VersionId},
 };
 use readproof_index::{Holds, Registered, Tag, file_globs};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub struct HistoryEntry {
     pub id: VersionId,
     /// The word for what was done.
     pub operation: String,
-    /// What a moment is called.
+    /// What a moment is called, or why there is a gap.
     pub name: Option<String>,
     /// Who did it.
     pub by: By,
@@ -150,21 +150,17 @@ impl Engine {
         let most = asked.limit.unwrap_or(LISTED_CHANGES);
         let listed = self.with_versions(Create::No, |versions| {
             let mut listed = HistoryListed { path: path.clone(), ..HistoryListed::default() };
-            let changes = versions.changes().map(|(id, change)| (id, Ok(change)));
-            let marks = versions.checkpoints().map(|(id, mark)| (id, Err(mark)));
-            let mut all: Vec<_> = changes.chain(marks).collect();
+            let changes = versions.changes().map(|(id, change)| (id, Listed::Change(change)));
+            let marks = versions.checkpoints().map(|(id, mark)| (id, Listed::Mark(mark)));
+            let gaps = versions.unwatched().map(|(id, gap)| (id, Listed::Gap(gap)));
+            let mut all: Vec<_> = changes.chain(marks).chain(gaps).collect();
             all.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
             for (id, what) in all {
                 let entry = match what {
-                    Ok(change) => self.entry(id, change, path.as_deref()),
-                    Err(mark) => path.is_none().then(|| HistoryEntry {
-                        id,
-                        operation: "checkpoint".to_owned(),
-                        name: mark.name.clone(),
-                        by: mark.by.clone(),
-                        at: mark.at,
-                        files: Vec::new(),
-                    }),
+                    Listed::Change(change) => self.entry(id, change, path.as_deref()),
+                    Listed::Mark(mark) => path.is_none().then(|| mark_entry(id, mark)),
+                    // It may be of any file.
+                    Listed::Gap(gap) => path.is_none().then(|| gap_entry(id, gap)),
                 };
                 let Some(entry) = entry else { continue };
                 listed.total += 1;
@@ -190,6 +186,15 @@ impl Engine {
             file.gaps.before = erased(file.before).or(file.gaps.before);
             file.gaps.after = erased(file.after).or(file.gaps.after);
         }
+    }
+
+    /// What a record says, as far as this engine may tell.
+    pub(super) fn change_entry(&self, id: VersionId) -> Option<HistoryEntry> {
+        let everyone = self.everyones_sight().ok()?;
+        let found = self.with_versions(Create::No, |versions| {
+            Ok(versions.change(id).and_then(|change| everyone.entry(id, change, None)))
+        });
+        found.ok().flatten().flatten()
     }
 
     /// A change as far as this caller may see it; `None` if nothing of it.
@@ -246,6 +251,23 @@ impl Engine {
         }
         Ok(ShownVersion { path, version: id, text: shown.to_owned(), lines: (lines, text.total()), hash })
     }
+}
+
+/// A line of the list.
+enum Listed<'l> {
+    Change(&'l Change),
+    Mark(&'l Checkpoint),
+    Gap(Unwatched),
+}
+
+fn mark_entry(id: VersionId, mark: &Checkpoint) -> HistoryEntry {
+    let (operation, name) = ("checkpoint".to_owned(), mark.name.clone());
+    HistoryEntry { id, operation, name, by: mark.by.clone(), at: mark.at, files: Vec::new() }
+}
+
+fn gap_entry(id: VersionId, gap: Unwatched) -> HistoryEntry {
+    let (operation, name) = ("gap".to_owned(), Some(gap.why.as_str().to_owned()));
+    HistoryEntry { id, operation, name, by: By::outside(), at: gap.at, files: Vec::new() }
 }
 
 /// The first lines of a text that fit.

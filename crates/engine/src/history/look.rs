@@ -11,9 +11,10 @@ use readproof_hosts::{
     block::Sha,
     versions::{By, Change, ChangedFile, FIRST, Gap, Gaps, MET, MET_BY_GIT, UNSEEN, VersionId, Versions},
 };
-use readproof_index::{FileRules, Holds, Met, Registered, Registry, RegistryError, look_at};
+use readproof_index::{Due, FileRules, Holds, Met, Registered, Registry, RegistryError, WalkRules, look_at};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
     sync::MutexGuard,
 };
 
@@ -40,6 +41,33 @@ pub struct Looked {
     pub met: Vec<VersionId>,
     /// The record of the log since which every look meets the same names.
     pub complete: Option<u64>,
+    /// What the ignore files say.
+    pub ignores: Option<ContentHash>,
+}
+
+/// What a look is at.
+pub(super) struct Field<'f> {
+    /// Only what has one of these names, or lies in such a folder; everything if absent.
+    pub(super) names: Option<&'f BTreeSet<String>>,
+    /// What the ignore files say, as the last look at everything told: one at a few names does not meet them all.
+    pub(super) ignores: Option<ContentHash>,
+    /// Is told every folder before it is listed.
+    pub(super) folders: &'f dyn Fn(&Path),
+    /// Called after the walk, before anything is read.
+    pub(super) walked: &'f dyn Fn() -> Result<Then, Error>,
+}
+
+/// What follows the walk of a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Look,
+    /// It is of no use any more.
+    GiveUp,
+}
+
+impl Field<'static> {
+    pub(super) const EVERYTHING: Self =
+        Self { names: None, ignores: None, folders: &|_| (), walked: &|| Ok(Then::Look) };
 }
 
 /// The changes that a look found, by who made them.
@@ -55,21 +83,34 @@ struct Found {
 impl Engine {
     /// Looks at every file that may have changed since the last look.
     pub(crate) fn look_around(&self, control: &Control<'_>) -> Result<Looked, Error> {
-        let keeping = self.shared.settings.history;
-        if keeping == Keeping::Off {
+        if self.shared.settings.history == Keeping::Off {
             return Ok(Looked::default());
         }
+        let mut registry = self.registry()?;
+        let Some(registry) = registry.as_mut() else { return Ok(Looked::default()) };
+        Ok(self.look_over(registry, &Field::EVERYTHING, control)?.unwrap_or_default())
+    }
+
+    /// Looks at every file of this field that may have changed since the last look; `None` if that was given up.
+    pub(super) fn look_over(
+        &self,
+        registry: &mut Registry,
+        field: &Field<'_>,
+        control: &Control<'_>,
+    ) -> Result<Option<Looked>, Error> {
         let seen = self.everyones_sight()?;
         let tracked = seen.root.tracked(&seen.git_question(control));
         let hidden = seen.tracked_hidden(Hidden::Tracked, control);
         let extent = Extent::default();
-        let mut registry = self.registry()?;
-        let Some(registry) = registry.as_mut() else { return Ok(Looked::default()) };
-        let walk = walk_rules(&extent, None, &hidden);
+        let walk = WalkRules { among: field.names, ..walk_rules(&extent, None, &hidden) };
         let (logged, hidden_now) = self.logged_paths(&seen)?;
-        let only_tracked = keeping == Keeping::Tracked;
-        let walked = registry.walk(&seen.root, &walk, (&tracked, logged), only_tracked, control.cancelled)?;
-        let settings = format!("{} {:?}", self.look_settings(&seen), walked.ignores);
+        let due = Due { tracked: &tracked, logged, only: self.shared.settings.history == Keeping::Tracked };
+        let walked = registry.walk(&seen.root, &walk, &due, (control.cancelled, field.folders))?;
+        if (field.walked)()? == Then::GiveUp {
+            return Ok(None);
+        }
+        let ignores = if field.names.is_some() { field.ignores } else { walked.ignores };
+        let settings = format!("{} {ignores:?}", self.look_settings(&seen));
         let complete = registry.complete_since(&settings)?.filter(|_| !walked.unreadable);
         let rules = FileRules { snapshot: self.snapshot_rules(), sensitive: &self.shared.sensitive };
         let worked_out = self.with_versions(Create::Yes, |versions| Ok(versions.newest()))?.unwrap_or(VersionId(0));
@@ -88,6 +129,8 @@ impl Engine {
             walked.unmet.into_iter().partition(|unmet| seen.is_there_or_beyond(&unmet.path));
         let gone: Vec<Met> = look_at(&seen.root, rules, &tracked, &gone);
         self.take_in(&mut found, &gone, (&tracked, complete))?;
+        // What a rule hides from here on, a look at everything tells.
+        let hidden_now = if field.names.is_some() { BTreeSet::new() } else { hidden_now };
         let left_out: BTreeSet<String> = left_out.into_iter().map(|unmet| unmet.path).chain(hidden_now).collect();
         found.unseen = self.unseen(left_out.iter().map(String::as_str))?;
         // What was read is so since what is recorded now.
@@ -95,17 +138,19 @@ impl Engine {
         let records = self.record_met(found, worked_out)?;
         registry.keep(met.iter().chain(&gone), newest)?;
         registry.leave_out(left_out.iter().map(String::as_str), newest)?;
-        if complete.is_none() && !walked.unreadable {
+        if complete.is_none() && !walked.unreadable && field.names.is_none() {
             registry.completed(&settings, newest)?;
         }
-        Ok(Looked { files: walked.files, odd: walked.odd, met: records, complete })
+        Ok(Some(Looked { files: walked.files, odd: walked.odd, met: records, complete, ignores }))
     }
 
-    /// Whether there is something of this name, or in a folder that cannot be looked into.
+    /// Whether there is a file of this name, or it is in a folder that cannot be looked into.
     fn is_there_or_beyond(&self, path: &str) -> bool {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        let is_closed = || self.root.glance(folder).is_some_and(|_| folder != "." && self.root.folder(folder).is_err());
-        self.root.glance(path).is_some() || is_closed()
+        // Where a file or a link has the name of its folder, it is gone with that.
+        let is_folder = |folder: &str| self.root.glance(folder).is_some_and(|found| found.is_folder());
+        let is_closed = || folder != "." && is_folder(folder) && self.root.folder(folder).is_err();
+        self.root.glance(path).is_some_and(|found| found.is_file()) || is_closed()
     }
 
     /// The files of which a change is recorded: those that may be looked at, and those that a rule hides.
@@ -119,19 +164,20 @@ impl Engine {
     /// The registry, opened once.
     pub(super) fn registry(&self) -> Result<MutexGuard<'_, Option<Registry>>, Error> {
         let mut open = locked(&self.shared.registry);
-        if open.is_none()
-            && let Some(store) = self.store(Create::Yes)?
-        {
-            let made = Registry::new(store.database(DATABASE)?)?;
-            *open = match made {
-                Some(registry) => Some(registry),
-                None => {
-                    store.remove_database(DATABASE)?;
-                    Registry::new(store.database(DATABASE)?)?
-                }
-            };
+        if open.is_none() {
+            *open = self.open_registry()?;
         }
         Ok(open)
+    }
+
+    /// The registry, for one who does not want to keep others waiting.
+    pub(super) fn open_registry(&self) -> Result<Option<Registry>, Error> {
+        let Some(store) = self.store(Create::Yes)? else { return Ok(None) };
+        if let Some(registry) = Registry::new(store.database(DATABASE)?)? {
+            return Ok(Some(registry));
+        }
+        store.remove_database(DATABASE)?;
+        Ok(Registry::new(store.database(DATABASE)?)?)
     }
 
     /// Since when a file is known to be as a call found it, if no change of it is recorded yet. Where it was another at the last look
@@ -182,7 +228,7 @@ impl Engine {
     }
 
     /// This engine as far as everyone may see it.
-    fn everyones_sight(&self) -> Result<Self, Error> {
+    pub(super) fn everyones_sight(&self) -> Result<Self, Error> {
         self.seen_by(&Caller::everyone(), Acts::of(&[Act::Read, Act::History]))
     }
 

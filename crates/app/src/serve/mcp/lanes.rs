@@ -112,6 +112,10 @@ impl Lanes {
         })
     }
 
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Makes the index of symbols, or of words, in the background if an answer was given without it.
     pub(super) fn index_if_wanted(&self) {
         if self.engine.wants_index() {

@@ -4,7 +4,7 @@
 
 use readproof_core::path::of_file_uri;
 use readproof_disk::Root;
-use readproof_engine::{Engine, Handles, Notice, Rollouts};
+use readproof_engine::{Engine, Handles, Notice, Rollouts, Stopper};
 use readproof_words::mcp::{UnusedRoot, unused_root};
 use rmcp::{
     Peer, RoleServer,
@@ -24,7 +24,10 @@ use tokio::{
     time::{error::Elapsed, timeout},
 };
 
-use super::{super::locked, lanes::Lanes};
+use super::{
+    super::{locked, watch::in_background},
+    lanes::Lanes,
+};
 use crate::{config::started_in, output::Failure};
 
 /// How long the client may take to answer.
@@ -47,15 +50,43 @@ pub(super) struct Workspace {
     pub(super) user: Option<String>,
     /// How long a person may take to answer.
     pub(super) patience: Duration,
+    /// Whether someone says that this folder is the workspace: the user, the client, a work tree or a store of ours.
+    is_meant: bool,
+    /// While the files are watched.
+    watch: Mutex<Option<Stopper>>,
+}
+
+/// How the folder of a workspace was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The user or the client named it.
+    Named,
+    /// The server was started in it.
+    StartedIn,
 }
 
 impl Workspace {
-    pub(super) fn new(engine: Engine) -> Self {
+    pub(super) fn new(engine: Engine, found: Found) -> Self {
+        let is_meant = found == Found::Named || engine.is_marked();
         let (handles, rollouts) = (engine.settings().handles, Rollouts::new(&engine.settings().codex_home));
         let notices = Mutex::new(engine.take_notices());
         let patience = Duration::from_secs(u64::from(engine.settings().approval_minutes) * 60);
         let user = engine.settings().user.clone();
-        Self { handles, user, patience, notices, lanes: Lanes::new(engine), rollouts: Arc::new(Mutex::new(rollouts)) }
+        let (lanes, rollouts, watch) = (Lanes::new(engine), Arc::new(Mutex::new(rollouts)), Mutex::default());
+        Self { handles, user, patience, notices, lanes, rollouts, is_meant, watch }
+    }
+
+    /// Watches the files from here on, if that is wanted. Any folder may be the one that a client starts its servers in, so one
+    /// that nobody meant is not walked before someone asks.
+    pub(super) fn watch(&self) {
+        let mut watch = locked(&self.watch);
+        if self.is_meant && watch.is_none() {
+            *watch = in_background(self.lanes.engine());
+        }
+    }
+
+    fn watch_no_more(&self) {
+        *locked(&self.watch) = None;
     }
 }
 
@@ -78,13 +109,30 @@ pub(super) struct Workspaces {
 
 impl Workspaces {
     pub(super) fn new(engine: Engine, open: Option<Arc<Open>>) -> Arc<Self> {
-        let first = Arc::new(Workspace::new(engine));
+        let found = if open.is_some() { Found::StartedIn } else { Found::Named };
+        let first = Arc::new(Workspace::new(engine, found));
         let (current, stale) = (Mutex::new(Arc::clone(&first)), AtomicBool::new(true));
         Arc::new(Self { current, first, open, stale, root: AsyncMutex::default() })
     }
 
     pub(super) fn current(&self) -> Arc<Workspace> {
         Arc::clone(&locked(&self.current))
+    }
+
+    /// The client is connected. Where its roots decide, the first call waits for them.
+    pub(super) fn begun(&self) {
+        if self.open.is_none() {
+            self.current().watch();
+        }
+    }
+
+    /// Serves another workspace from here on.
+    fn serve(&self, workspace: Arc<Workspace>) {
+        let mut current = locked(&self.current);
+        if !Arc::ptr_eq(&current, &workspace) {
+            current.watch_no_more();
+        }
+        *current = workspace;
     }
 
     /// The client's roots have changed.
@@ -100,7 +148,9 @@ impl Workspaces {
                 () = context.ct.cancelled() => {}
             }
         }
-        self.current()
+        let current = self.current();
+        current.watch();
+        current
     }
 
     /// Waits for the question that is under way, or asks it.
@@ -120,11 +170,11 @@ impl Workspaces {
         match choice {
             Ok(Ok(Choice::First)) => {
                 *root = None;
-                *locked(&self.current) = Arc::clone(&self.first);
+                self.serve(Arc::clone(&self.first));
             }
             Ok(Ok(Choice::Opened(folder, workspace))) => {
                 *root = Some(folder);
-                *locked(&self.current) = workspace;
+                self.serve(workspace);
             }
             // A panic is a fault of this program; the workspace stays.
             Ok(Ok(Choice::Same) | Err(_)) => {}
@@ -206,7 +256,7 @@ fn choose(uris: &[String], served: Option<&Path>, open: &Open) -> Choice {
         return Choice::Same;
     }
     match open(folder.clone()) {
-        Ok(engine) => Choice::Opened(folder, Arc::new(Workspace::new(engine))),
+        Ok(engine) => Choice::Opened(folder, Arc::new(Workspace::new(engine, Found::Named))),
         Err(failure) => Choice::Unused(unused_root(uri, &UnusedRoot::NotServed(failure.message))),
     }
 }
