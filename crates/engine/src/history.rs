@@ -10,6 +10,7 @@ mod look;
 mod rewind;
 mod since;
 mod state;
+mod undo;
 mod versions;
 
 pub use blame::{Blamed, BlamedLine};
@@ -17,6 +18,7 @@ pub use error::HistoryError;
 pub use git::{Compared, DiffStatus};
 pub use log::{FilesListed, HistoryEntry, HistoryListed, ListedFile, ShownVersion};
 pub use look::Looked;
-pub use rewind::{Rewound, RewoundFile, Undo};
+pub use rewind::{Rewound, RewoundFile};
 pub use since::ChangesFound;
+pub use undo::Undo;
 pub use versions::{Compared as ComparedVersions, Which};

@@ -71,6 +71,7 @@ pub fn gap(gap: Gap) -> &'static str {
         Gap::NotText => "it is not text",
         Gap::Sensitive => "it is sensitive",
         Gap::Unreadable => "it could not be read",
+        Gap::NotAFile => "it is a link, or something else that is no regular file",
         Gap::Other => "for a reason that only a newer version of this program knows",
     }
 }

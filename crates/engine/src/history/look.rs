@@ -6,7 +6,7 @@ use readproof_core::{
     policy::{Act, Acts},
     text::{ContentHash, Text},
 };
-use readproof_disk::{BlobId, Create, STORE_NAME};
+use readproof_disk::{BlobId, Create, STORE_NAME, Stands};
 use readproof_hosts::{
     block::Sha,
     versions::{By, Change, ChangedFile, FIRST, Gap, Gaps, MET, MET_BY_GIT, UNSEEN, VersionId, Versions},
@@ -26,7 +26,7 @@ const DATABASE: &str = "registry.db";
 /// How many files are read before their texts are stored.
 const AT_ONCE: usize = 256;
 
-/// How many files met for the first time one record names.
+/// How many files one record names. Of more than that, several records are one event.
 const IN_ONE_RECORD: usize = 1000;
 
 /// What a look found.
@@ -105,7 +105,12 @@ impl Engine {
     fn is_there_or_beyond(&self, path: &str) -> bool {
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
         let is_closed = || self.root.glance(folder).is_some_and(|_| folder != "." && self.root.folder(folder).is_err());
-        self.root.glance(path).is_some() || is_closed()
+        match self.root.stands(path) {
+            Stands::File | Stands::Link | Stands::Other => true,
+            // A folder is no file, and what is behind a link has another name.
+            Stands::Folder | Stands::BehindLink | Stands::BelowFile => false,
+            Stands::Nothing => is_closed(),
+        }
     }
 
     /// The files of which a change is recorded: those that may be looked at, and those that a rule hides.
@@ -164,7 +169,10 @@ impl Engine {
         }
         let (before, after) = (state.hash().map(Sha), found.map(Sha));
         let removed = found.is_none();
-        let outside = vec![ChangedFile { path: path.to_owned(), before, after, from: None, removed, since, gaps }];
+        // Where it was removed, a registered file knows what it was like.
+        let mode = file.as_ref().filter(|_| removed).map(|file| file.mode).filter(|mode| *mode > 0);
+        let path = path.to_owned();
+        let outside = vec![ChangedFile { path, before, after, from: None, removed, since, gaps, mode }];
         self.record_met(Found { outside, ..Found::default() }, worked_out)?;
         Ok(None)
     }
@@ -224,6 +232,7 @@ impl Engine {
                 removed: now.is_none(),
                 since,
                 gaps,
+                mode: mode_before(met),
             };
             match kind {
                 FIRST => found.first.push(file),
@@ -254,6 +263,7 @@ impl Engine {
                 removed: false,
                 since: None,
                 gaps,
+                mode: None,
             })
         };
         let found = self.with_versions(Create::Yes, |versions| {
@@ -262,21 +272,32 @@ impl Engine {
         Ok(found.unwrap_or_default())
     }
 
+    /// The text of a file of which no change is recorded, if it was looked at by then and is the same since.
+    pub(super) fn unchanged_since(&self, path: &str, moment: VersionId) -> Result<Option<Text>, Error> {
+        let file = self.registry()?.as_ref().map(|registry| registry.file(path)).transpose()?.flatten();
+        let file = file.filter(|file| file.since <= moment.0);
+        let Some((file, hash)) = file.as_ref().and_then(|file| Some((file, file.hash()?))) else { return Ok(None) };
+        self.keep_earlier(Some(file), hash)?;
+        Ok(self.stored(hash))
+    }
+
     fn text_in_git(&self, blob: BlobId) -> Option<Text> {
         Text::from_bytes(self.root.blob(blob, &self.git_question(&Control::WAIT))?).ok()
     }
 
     fn record_met(&self, found: Found, worked_out: VersionId) -> Result<Vec<VersionId>, Error> {
-        let mut changes: Vec<(&'static str, Vec<ChangedFile>)> =
-            found.first.chunks(IN_ONE_RECORD).map(|files| (FIRST, files.to_vec())).collect();
-        changes.extend([(UNSEEN, found.unseen), (MET_BY_GIT, found.by_git), (MET, found.outside)]);
-        let at = self.now();
-        let mut records = Vec::new();
-        for (operation, mut files) in changes.into_iter().filter(|(_, files)| !files.is_empty()) {
+        let (at, mut records) = (self.now(), Vec::new());
+        let kinds = [(FIRST, found.first), (UNSEEN, found.unseen), (MET_BY_GIT, found.by_git), (MET, found.outside)];
+        for (operation, mut files) in kinds {
             files.sort_by(|one, other| one.path.cmp(&other.path));
-            let change = Change { operation: operation.into(), files, by: By::outside(), at, entry: None };
-            let id = self.with_versions(Create::Yes, |versions| versions.met(change, worked_out))?.flatten();
-            records.extend(id.filter(|_| operation == MET || operation == MET_BY_GIT));
+            let mut event = None;
+            for files in files.chunks(IN_ONE_RECORD) {
+                let (operation, files, by) = (operation.into(), files.to_vec(), By::outside());
+                let change = Change { operation, files, by, at, entry: None, event: event.map(|VersionId(id)| id) };
+                let id = self.with_versions(Create::Yes, |versions| versions.met(change, worked_out))?.flatten();
+                event = event.or(id);
+            }
+            records.extend(event.filter(|_| operation == MET || operation == MET_BY_GIT));
         }
         Ok(records)
     }
@@ -299,7 +320,7 @@ fn change_of<'m>(
 ) -> Option<Changed<'m>> {
     let now = met.now.as_ref().map_or(State::Absent, |now| match now.holds {
         Holds::Text { hash, .. } => State::Text(hash),
-        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => {
+        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => {
             State::Gap(gap_of(now).unwrap_or(Gap::Other))
         }
     });
@@ -310,7 +331,7 @@ fn change_of<'m>(
     let changed = |kind| Some(Changed { met, before, since, kind });
     let blob = |of: &Registered| match of.holds {
         Holds::Text { blob, .. } => blob,
-        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen => None,
+        Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => None,
     };
     let (was_in_git, is_in_git) = (met.before.as_ref().and_then(blob), met.now.as_ref().and_then(blob));
     match (before, now) {
@@ -322,12 +343,20 @@ fn change_of<'m>(
         (before, now) if before == now => None,
         // Git has its text.
         (State::Unknown, State::Text(_)) if is_in_git.is_some() => None,
+        // Of a link there is no text to keep; the registry remembers that it was there.
+        (State::Unknown, State::Gap(Gap::NotAFile)) => None,
         (State::Unknown, State::Text(_) | State::Gap(_)) => changed(FIRST),
         (State::Unknown, State::Absent | State::Unknown) => None,
         (_, State::Absent) if was_in_git.is_some() && !tracked.contains_key(&met.path) => changed(MET_BY_GIT),
         (_, _) if is_in_git.is_some() && is_in_git != was_in_git => changed(MET_BY_GIT),
         (_, _) => changed(MET),
     }
+}
+
+/// The permissions that a file had, if it is gone or has others.
+fn mode_before(met: &Met) -> Option<u32> {
+    let before = met.before.as_ref().map(|before| before.mode).filter(|mode| *mode > 0)?;
+    (met.now.as_ref().map(|now| now.mode) != Some(before)).then_some(before)
 }
 
 /// What a file was at the last look, and since which record of the log.
@@ -350,6 +379,7 @@ pub(super) fn gap_of(file: &Registered) -> Option<Gap> {
         Holds::Sensitive => Some(Gap::Sensitive),
         Holds::Unknown => Some(Gap::Unreadable),
         Holds::Unseen => Some(Gap::NotLookedAt),
+        Holds::NotAFile => Some(Gap::NotAFile),
     }
 }
 
