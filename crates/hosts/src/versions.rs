@@ -160,7 +160,7 @@ pub struct ChangedFile {
     /// Why a text that was there is not known, or not kept. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Gaps::are_none")]
     pub gaps: Gaps,
-    /// The permissions of the file that was there, where it was removed or got others. Absent in records of earlier versions.
+    /// The permissions of the file that was there, where a call removed it or another program changed it. Absent if they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }

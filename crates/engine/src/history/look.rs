@@ -90,13 +90,13 @@ impl Engine {
         self.take_in(&mut found, &gone, (&tracked, complete))?;
         let left_out: BTreeSet<String> = left_out.into_iter().map(|unmet| unmet.path).chain(hidden_now).collect();
         found.unseen = self.unseen(left_out.iter().map(String::as_str))?;
-        // What was read is so since what is recorded now.
-        let newest = self.with_versions(Create::Yes, |versions| Ok(versions.newest().0))?.unwrap_or_default();
+        // What was read is so at the next record: at the newest one something may have been otherwise.
+        let next = self.with_versions(Create::Yes, |versions| Ok(versions.newest().0 + 1))?.unwrap_or(1);
         let records = self.record_met(found, worked_out)?;
-        registry.keep(met.iter().chain(&gone), newest)?;
-        registry.leave_out(left_out.iter().map(String::as_str), newest)?;
+        registry.keep(met.iter().chain(&gone), next)?;
+        registry.leave_out(left_out.iter().map(String::as_str), next)?;
         if complete.is_none() && !walked.unreadable {
-            registry.completed(&settings, newest)?;
+            registry.completed(&settings, next)?;
         }
         Ok(Looked { files: walked.files, odd: walked.odd, met: records, complete })
     }
@@ -152,10 +152,10 @@ impl Engine {
             Ok((last, versions.newest()))
         })?;
         let (recorded, worked_out) = recorded.unwrap_or((None, VersionId(0)));
-        let file = match self.registry()?.as_ref() {
-            Some(registry) if recorded.is_none() => registry.file(path)?,
-            Some(_) | None => None,
-        };
+        let row = self.registry()?.as_ref().map(|registry| registry.file(path)).transpose()?.flatten();
+        let mode = row.as_ref().filter(|row| recorded.is_none_or(|state| row.hash() == state.hash()));
+        let mode = mode.map(|row| row.mode).filter(|mode| *mode > 0);
+        let file = row.filter(|_| recorded.is_none());
         let (state, since) = recorded.map_or_else(|| registered(file.as_ref(), None), |state| (state, None));
         let now = found.map_or(State::Absent, State::Text);
         if state == now || state == State::Unknown {
@@ -169,8 +169,6 @@ impl Engine {
         }
         let (before, after) = (state.hash().map(Sha), found.map(Sha));
         let removed = found.is_none();
-        // Where it was removed, a registered file knows what it was like.
-        let mode = file.as_ref().filter(|_| removed).map(|file| file.mode).filter(|mode| *mode > 0);
         let path = path.to_owned();
         let outside = vec![ChangedFile { path, before, after, from: None, removed, since, gaps, mode }];
         self.record_met(Found { outside, ..Found::default() }, worked_out)?;
@@ -214,7 +212,7 @@ impl Engine {
             })?
             .unwrap_or_default();
         let mut texts: Vec<Text> = Vec::new();
-        for Changed { met, before, since, kind } in changes {
+        for Changed { met, before, since, kind, mode } in changes {
             let now = met.now.as_ref();
             let mut gaps = Gaps { before: None, after: now.and_then(gap_of) };
             match before {
@@ -232,7 +230,7 @@ impl Engine {
                 removed: now.is_none(),
                 since,
                 gaps,
-                mode: mode_before(met),
+                mode,
             };
             match kind {
                 FIRST => found.first.push(file),
@@ -309,6 +307,8 @@ struct Changed<'m> {
     before: State,
     since: Option<u64>,
     kind: &'static str,
+    /// The permissions that it had.
+    mode: Option<u32>,
 }
 
 /// What changed, if anything.
@@ -328,7 +328,8 @@ fn change_of<'m>(
     // A name that not every look meets may have been there.
     let complete = complete.filter(|_| met.now.as_ref().is_some_and(|now| now.walked));
     let (before, since) = recorded.map_or_else(|| registered(met.before.as_ref(), complete), |state| (state, None));
-    let changed = |kind| Some(Changed { met, before, since, kind });
+    let mode = || mode_before(versions, met);
+    let changed = |kind| Some(Changed { met, before, since, kind, mode: mode() });
     let blob = |of: &Registered| match of.holds {
         Holds::Text { blob, .. } => blob,
         Holds::TooLarge | Holds::NotText | Holds::Sensitive | Holds::Unknown | Holds::Unseen | Holds::NotAFile => None,
@@ -353,10 +354,15 @@ fn change_of<'m>(
     }
 }
 
-/// The permissions that a file had, if it is gone or has others.
-fn mode_before(met: &Met) -> Option<u32> {
-    let before = met.before.as_ref().map(|before| before.mode).filter(|mode| *mode > 0)?;
-    (met.now.as_ref().map(|now| now.mode) != Some(before)).then_some(before)
+/// The permissions that a file had before, if they are known: those at the last look, unless it was made anew since. A call that
+/// changes a text keeps them.
+fn mode_before(versions: &Versions, met: &Met) -> Option<u32> {
+    let before = met.before.as_ref().filter(|before| before.mode > 0)?;
+    let is_kept = |(_, change, file): (VersionId, &Change, &ChangedFile)| {
+        !change.by.is_outside() && file.before.is_some() && file.after.is_some()
+    };
+    let mut since = versions.of_path(&met.path).rev().take_while(|(id, _, _)| id.0 > before.since);
+    since.all(is_kept).then_some(before.mode)
 }
 
 /// What a file was at the last look, and since which record of the log.

@@ -174,7 +174,8 @@ impl Engine {
                 }
                 changed |= is_change(&change.operation);
                 let (before, after) = (State::before(file, &change.operation), State::after(file));
-                since.push(Since { before, after, foreign: is_foreign(&change.by), mode: file.mode });
+                let keeps_mode = !change.by.is_outside() && before.hash().is_some() && after.hash().is_some();
+                since.push(Since { before, after, foreign: is_foreign(&change.by), mode: file.mode, keeps_mode });
             }
             since.reverse();
             let (true, true, Some(now)) = (visible, changed, since.last().map(|last| last.after)) else { continue };
@@ -187,6 +188,11 @@ impl Engine {
                 true => State::assumed_at(versions, path, to),
                 false => State::at(versions, path, to, absent(path)),
             };
+            // Nothing is there, and as far as anyone knows nothing was.
+            let is_nothing = now == State::Absent && State::assumed_at(versions, path, to) == State::Absent;
+            if is_nothing && then == State::Unknown {
+                continue;
+            }
             // Of what is only a gap nobody knows whether it is the same.
             if then != now || matches!(now, State::Gap(_)) {
                 found.push(Differs { path: path.to_owned(), then, now, since });

@@ -73,6 +73,8 @@ pub(super) struct Since {
     pub(super) foreign: bool,
     /// The permissions before, where that is recorded.
     pub(super) mode: Option<u32>,
+    /// Whether it was a call that changed the text alone.
+    pub(super) keeps_mode: bool,
 }
 
 /// What is to be done about a file.
@@ -106,9 +108,10 @@ impl Engine {
             State::Unknown => return (Undo::NotKept(Gap::NotLookedAt), None),
         };
         let goal = |text: Option<Text>| {
-            // Records of one file agree on it until it goes or gets other permissions.
-            let known = differs.since.iter().find(|since| since.mode.is_some() || since.after == State::Absent);
-            Some(Aim::Text(Goal { path: differs.path.clone(), now, text, mode: known.and_then(|since| since.mode) }))
+            // Calls that only change a text keep its permissions; what anyone else did not tell, nobody knows.
+            let mut telling = differs.since.iter().filter(|since| since.mode.is_some() || !since.keeps_mode);
+            let mode = telling.next().and_then(|since| since.mode);
+            Some(Aim::Text(Goal { path: differs.path.clone(), now, text, mode }))
         };
         let then = match differs.then {
             State::Text(hash) => match self.stored(hash) {
@@ -169,8 +172,9 @@ impl Engine {
         let goal = match aim {
             Some(Aim::Text(goal)) => goal,
             other => {
-                let is_link = what == Undo::NotKept(Gap::NotAFile);
-                let way = way().filter(|_| is_link).map(Undo::Blocked);
+                // Why it could not be looked at.
+                let is_unread = matches!(what, Undo::NotKept(Gap::NotAFile | Gap::Unreadable));
+                let way = way().filter(|_| is_unread).map(Undo::Blocked);
                 return (way.unwrap_or(what), other);
             }
         };

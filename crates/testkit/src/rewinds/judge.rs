@@ -97,22 +97,7 @@ fn one(
                 return Err("its permissions are not as they were".into());
             }
         }
-        Some(Undo::Merged) => {
-            let (was, is) = (was.map(Thing::lines).unwrap_or_default(), is.map(Thing::lines).unwrap_or_default());
-            let since =
-                play.recorder.events.iter().filter(|event| event.step > asked.moment.step && event.path == path);
-            let foreign = since.clone().filter(|event| asked.is_foreign(event.who));
-            // What was brought back counts as that of whoever first put it there.
-            let is_own = |line: &String| {
-                let first = since.clone().find(|event| event.added.contains(line));
-                first.is_some_and(|event| !asked.is_foreign(event.who))
-            };
-            for line in foreign.flat_map(|event| &event.added).filter(|line| !is_own(line)) {
-                if was.contains(&line.as_str()) && !is.contains(&line.as_str()) {
-                    return Err(format!("{line:?}, which others wrote, is gone").into());
-                }
-            }
-        }
+        Some(Undo::Merged) => {}
         Some(what) if !what.stays() => return Err("a change that nobody knows".into()),
         Some(_) | None => {
             if !same(is, was) {
@@ -120,6 +105,7 @@ fn one(
             }
         }
     }
+    still_there(play, asked, path, (was, is))?;
     if is_exact && said.is_none() && !same(is, then) && !is_excused(play, asked, path) {
         return Err("neither as it was nor listed".into());
     }
@@ -129,9 +115,33 @@ fn one(
     Ok(())
 }
 
+/// What others wrote since the moment is still there, unless someone else put the same lines there too.
+fn still_there(
+    play: &Play<'_>,
+    asked: &Asked<'_>,
+    path: &str,
+    (was, is): (Option<&Thing>, Option<&Thing>),
+) -> Result<(), Broken> {
+    let (was, is) = (was.map(Thing::lines).unwrap_or_default(), is.map(Thing::lines).unwrap_or_default());
+    let since = play.recorder.events.iter().filter(|event| event.step > asked.moment.step && event.path == path);
+    let is_own = |line: &String| {
+        let mut by = since.clone().filter(|event| event.added.contains(line));
+        by.any(|event| !asked.is_foreign(event.taken.unwrap_or(event.who)))
+    };
+    let foreign = since.clone().filter(|event| asked.is_foreign(event.who));
+    for line in foreign.flat_map(|event| &event.added).filter(|line| !is_own(line)) {
+        if was.contains(&line.as_str()) && !is.contains(&line.as_str()) {
+            return Err(format!("{line:?}, which others wrote, is gone").into());
+        }
+    }
+    Ok(())
+}
+
 /// Whether a file that is not as it was need not be listed: nobody asked for it, only others changed it, or nobody looks at it.
 fn is_excused(play: &Play<'_>, asked: &Asked<'_>, path: &str) -> bool {
-    let mut changers = play.recorder.changers(path, asked.moment.step);
+    let since = play.recorder.events.iter().filter(|event| event.step > asked.moment.step && event.path == path);
+    // What nobody had looked at before a call changed the file is part of that call.
+    let mut changers = since.map(|event| event.taken.unwrap_or(event.who));
     let is_unseen = path.split('/').any(|part| part.starts_with('.') || part.ends_with(".log"));
     is_unseen || play.only_tracked || !asked.is_wanted(path) || changers.all(|who| asked.is_foreign(who))
 }

@@ -215,6 +215,12 @@ impl<'a> Play<'a> {
                 let line = self.line("x");
                 fs::write(path.join("inside.txt"), line)?;
             }
+            9 if is_file && name == "src/deep/d.txt" && !self.root.join("src/deep").is_symlink() => {
+                // Its folder is another one from now on.
+                let other = format!("other{}", self.count);
+                fs::rename(self.root.join("src/deep"), self.root.join("src").join(&other))?;
+                symlink(other, self.root.join("src/deep"))?;
+            }
             9 if is_file && name != "d" => {
                 fs::remove_file(&path)?;
                 let target = ["b.md", "/etc/hostname", "nowhere"][self.random.below(3)];
@@ -267,9 +273,15 @@ impl<'a> Play<'a> {
         listed.entries.iter().rev().map(said).collect::<Vec<_>>().join(", ")
     }
 
+    /// The product has looked at everything.
+    fn seen(&mut self) {
+        self.unseen = false;
+        self.recorder.looked();
+    }
+
     fn look(&mut self) -> Result<(), Broken> {
         self.ask::<readproof_engine::FilesListed>("", Operation::ListFiles(ListFiles::default()))?;
-        self.unseen = false;
+        self.seen();
         Ok(())
     }
 
@@ -278,7 +290,7 @@ impl<'a> Play<'a> {
         self.count += 1;
         let name = (self.random.below(2) == 0).then(|| format!("mark-{}", self.count));
         let id: VersionId = self.ask(who, Operation::Checkpoint { name: name.clone() })?;
-        self.unseen = false;
+        self.seen();
         self.remember(name.unwrap_or_else(|| id.to_string()), who == "s");
         Ok(())
     }
@@ -384,8 +396,8 @@ impl<'a> Play<'a> {
         };
         // So that everything can be made as it is now.
         let undo: VersionId = self.ask("", Operation::Checkpoint { name: None })?;
-        self.unseen = false;
         self.recorder.take(&self.root.clone(), Who::Outside)?;
+        self.seen();
         let (before, step) = (self.recorder.now.clone(), self.recorder.step);
         let plan: Result<Rewound, Error> = self.ask(who, Operation::Rewind(rewind.clone()));
         let done: Result<Rewound, Error> =

@@ -76,6 +76,10 @@ pub(super) struct Event {
     pub(super) who: Who,
     /// Lines that it added.
     pub(super) added: Vec<String>,
+    /// Whether the product has looked at everything since.
+    seen: bool,
+    /// Whose call came before that.
+    pub(super) taken: Option<Who>,
 }
 
 /// The recorder.
@@ -97,11 +101,21 @@ impl Recorder {
                 let before = self.now.get(path).map(Thing::lines).unwrap_or_default();
                 let after = now.get(path).map(Thing::lines).unwrap_or_default();
                 let added = after.into_iter().filter(|line| !before.contains(line)).map(str::to_owned).collect();
-                self.events.push(Event { step: self.step, path: path.clone(), who, added });
+                if who != Who::Outside {
+                    let of_path = |event: &&mut Event| event.path == *path && event.who == Who::Outside && !event.seen;
+                    self.events.iter_mut().filter(of_path).for_each(|event| event.taken = event.taken.or(Some(who)));
+                }
+                let (step, path, seen) = (self.step, path.clone(), who != Who::Outside);
+                self.events.push(Event { step, path, who, added, seen, taken: None });
             }
         }
         self.now = now;
         Ok(())
+    }
+
+    /// Everything was looked at.
+    pub(super) fn looked(&mut self) {
+        self.events.iter_mut().for_each(|event| event.seen = true);
     }
 
     /// Who changed a file after a step.
