@@ -45,6 +45,9 @@ const NAMES: [&str; 12] = [
 /// The largest file that is kept.
 const MOST: usize = 4000;
 
+/// A file beside the workspace that links lead to. Nobody may write it: not the product, and not the programs that are played here.
+const OUT: &str = "outside.txt";
+
 /// How long one run is.
 const STEPS: usize = 22;
 
@@ -105,7 +108,9 @@ pub(super) fn case(random: &mut Random, done: &mut Rewinds) -> Result<(), Broken
 impl<'a> Play<'a> {
     fn new(random: &'a mut Random, done: &'a mut Rewinds) -> Result<Self, Broken> {
         let folder = super::folder()?;
-        let root = folder.path().canonicalize()?;
+        let root = folder.path().canonicalize()?.join("ws");
+        fs::create_dir(&root)?;
+        fs::write(root.with_file_name(OUT), OUT)?;
         let history = if random.below(12) == 0 { Keeping::Tracked } else { Keeping::All };
         let in_git = history == Keeping::Tracked || random.below(5) == 0;
         let mut settings = Settings { history, file_bytes: MOST as u64, ..crate::open_settings() };
@@ -182,7 +187,8 @@ impl<'a> Play<'a> {
             "big.txt" if self.random.below(2) == 0 => self.line("big").repeat(MOST).into_bytes(),
             _ => self.text("x").into_bytes(),
         };
-        if self.random.below(2) == 0 {
+        // Never through a link.
+        if path.is_symlink() || self.random.below(2) == 0 {
             let _ = fs::remove_file(&path);
         }
         fs::write(&path, bytes)?;
@@ -223,7 +229,8 @@ impl<'a> Play<'a> {
             }
             9 if is_file && name != "d" => {
                 fs::remove_file(&path)?;
-                let target = ["b.md", "/etc/hostname", "nowhere"][self.random.below(3)];
+                let out = self.root.with_file_name(OUT);
+                let target = [Path::new("b.md"), &out, Path::new("nowhere")][self.random.below(3)];
                 symlink(target, &path)?;
             }
             _ => {}
@@ -421,6 +428,9 @@ impl<'a> Play<'a> {
         if let Some(version) = done.written.as_ref().and_then(|written| written.version) {
             self.remember(version.to_string(), who == "s" && !goes_back);
         }
+        if fs::read_to_string(self.root.with_file_name(OUT))? != OUT {
+            return Err("a rewind followed a link out of the workspace".into());
+        }
         for name in [self.name(), self.name(), self.name()] {
             self.read_again(name, true)?;
         }
@@ -434,12 +444,11 @@ impl<'a> Play<'a> {
             return Err(format!("files changed by a rewind that was refused: {error:?}").into());
         }
         self.done.refused += 1;
-        match error {
-            Error::History(HistoryError::Unresolved { .. } | HistoryError::NotOfConversation { .. }) => self.resolve(),
-            // What a caller names must be a name.
-            Error::Locate(_) => Ok(()),
-            error => Err(format!("refused: {error:?}").into()),
+        if let Error::History(HistoryError::Unresolved { .. } | HistoryError::NotOfConversation { .. }) = error {
+            return self.resolve();
         }
+        // What a caller names must be a name.
+        if matches!(error, Error::Locate(_)) { Ok(()) } else { Err(format!("refused: {error:?}").into()) }
     }
 
     /// Nobody can go back over an open conflict.
