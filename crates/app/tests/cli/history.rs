@@ -487,3 +487,17 @@ fn what_a_look_finds_is_not_so_since_the_change_before_it() {
         "b.txt: left as it is, as its text then is not known: nobody looked at it then\n"
     );
 }
+
+#[test]
+fn a_link_where_a_file_was_does_not_stand_for_another_file() {
+    let ws = Workspace::with(&[("b.txt", "b\n")]);
+    ws.put("data.bin", [0_u8, 255]);
+    ws.run("checkpoint here").text();
+    std::fs::remove_file(ws.path("data.bin")).unwrap();
+    ws.link("data.bin", "b.txt");
+    ws.put("b.txt", "bb\n");
+    let plan = out(&ws, "rewind here --paths data.bin --dry-run");
+    assert_eq!(plan, "data.bin: left as it is, as a symbolic link stands there now\n");
+    out(&ws, "rewind here --paths data.bin");
+    assert_eq!(ws.get("b.txt"), "bb\n");
+}

@@ -5,7 +5,7 @@ use readproof_core::operation::{Caller, Leaf, OutsideChanges, Over, Rewind};
 use readproof_disk::{Create, FileRef, SessionName};
 use readproof_hosts::{
     session::{EntryId, Record},
-    versions::{By, Checkpoint, FIRST, UNSEEN, VersionId, Versions},
+    versions::{By, ChangedFile, Checkpoint, FIRST, Gap, UNSEEN, VersionId, Versions},
 };
 
 use std::collections::BTreeSet;
@@ -125,11 +125,15 @@ impl Engine {
         Ok(Rewound { to, files, others, written, leaf })
     }
 
-    /// The name in the log that a caller means: its own if a file of this name ever had a text, else that of the file behind links.
+    /// The name in the log that a caller means: its own if a file ever had this name, else that of the file behind links.
     fn meant(&self, file: &FileRef) -> Result<String, Error> {
         let own = file.key().to_string();
         let was_file = self.with_versions(Create::No, |versions| {
-            Ok(versions.of_path(&own).any(|(_, _, file)| file.before.or(file.after).is_some()))
+            let is_file = |gap: Option<Gap>| gap.is_some_and(|gap| gap != Gap::NotAFile);
+            let was_file = |file: &ChangedFile| {
+                file.before.or(file.after).is_some() || is_file(file.gaps.before) || is_file(file.gaps.after)
+            };
+            Ok(versions.of_path(&own).any(|(_, _, file)| was_file(file)))
         })?;
         Ok(if was_file == Some(true) { own } else { self.logged_name(file) })
     }
