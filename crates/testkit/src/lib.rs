@@ -10,7 +10,6 @@ pub mod contended;
 pub mod edits;
 pub mod load;
 pub mod memory;
-pub mod rewinds;
 pub mod scenario;
 pub mod soundness;
 

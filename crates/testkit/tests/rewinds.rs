@@ -1,7 +1,7 @@
 //! The short versions of `cargo xtask rewinds`.
 #![allow(clippy::expect_used, reason = "tests")]
 
-use readproof_testkit::rewinds::{kills::kills, rewinds};
+use readproof_testkit::contended::rewinds::{kills::kills, rewinds};
 use std::path::Path;
 
 #[test]

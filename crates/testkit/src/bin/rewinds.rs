@@ -2,10 +2,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of the test kit")]
 
 use readproof_testkit::{
-    contended::kills::Said,
-    rewinds::{
-        kills::{kills, rewinder},
-        rewinds,
+    contended::{
+        kills::Said,
+        rewinds::{
+            kills::{kills, rewinder},
+            rewinds,
+        },
     },
     world::Broken,
 };

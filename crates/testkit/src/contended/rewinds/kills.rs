@@ -245,9 +245,11 @@ impl Fight<'_> {
         let open: Vec<OpenedConflict> = engine.ask(None, Operation::ListConflicts { all: false })?;
         self.done.conflicts += open.len() as u64;
         for conflict in open {
-            let resolve = Operation::Resolve { id: conflict.id.to_string(), with: Resolution::Theirs };
-            // Who deleted the file has resolved it.
-            let _ = engine.ask::<Written>(None, resolve);
+            let resolve = |with| Operation::Resolve { id: conflict.id.to_string(), with };
+            // Of a file that the person deleted nothing is theirs.
+            if engine.ask::<Written>(None, resolve(Resolution::Theirs)).is_err() {
+                engine.ask::<Written>(None, resolve(Resolution::Ours))?;
+            }
         }
         let before = recorder::look(&self.root)?;
         for (state, name) in self.states.iter().zip(STATES) {
